@@ -1,0 +1,117 @@
+# Marginscope: set-up, checks and runs. `make help` lists the targets.
+#
+#   PYTHON=python3.12     the interpreter that .venv is made from (3.11 or later)
+#   TORCH_INDEX=ADDRESS   package index to take torch from, and only torch (CPU or CUDA builds)
+#   ARGS="-k name"        more arguments for pytest or for the benchmarks
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := setup
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+TORCH_INDEX ?=
+ARGS ?=
+STUDY ?= telgarsky22-figure-1
+OUT ?= out
+
+VENV := .venv
+PY := $(VENV)/bin/python
+SETUP := $(VENV)/.setup-stamp
+KERNELS := $(VENV)/.kernels-stamp
+KERNEL_SOURCES := $(wildcard core/compiled/*.py)
+TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
+PIP := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.txt
+
+# Two pytest workers with many BLAS threads each would fight over the processors.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+
+.PHONY: setup run test lint bench format clean help
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: $(KERNELS) ## create .venv with the pinned versions and compile the kernels
+	@.ci/qt-libraries --optional
+
+run: setup ## open the window; without a screen, run one study (STUDY=name) and draw its figure
+	@if [ -f app/__main__.py ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY$$QT_QPA_PLATFORM" ]; then \
+	    exec $(PY) -m app; \
+	fi; \
+	echo "There is no window to open here: running the study $(STUDY) without one."; \
+	$(PY) -m core run "$(STUDY)" --out "$(OUT)" --force && \
+	$(PY) -m core figure "$(OUT)" --out "$(OUT)/figure.pdf" && \
+	$(PY) -m core figure "$(OUT)" --out "$(OUT)/figure.png" && \
+	echo "Runs and figures are in $(OUT)/: figure.pdf, figure.png and one .msrun file per run."
+
+test: setup lint ## lint, then all tests and the doctests of core
+	@.ci/qt-libraries --tests
+	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m pytest $(ARGS)
+
+lint: $(SETUP) ## style, formatting, types and import contracts
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) -c "from importlinter.cli import lint_imports_command as main; main()" --no-logo
+
+bench: setup ## measure speed; not part of the tests
+	$(PY) -m tests.benchmarks $(ARGS)
+
+format: $(SETUP) ## rewrite the code in the project's style
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+clean: ## remove caches and build products; keep .venv, runs/ and out/
+	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .import_linter_cache
+	find app core resources tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The interpreter, and on Debian the package that lets it make a venv.
+$(PY):
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+	    echo "'$(PYTHON)' was not found. Install Python 3.11 or later, or name one: make PYTHON=...";\
+	    exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "Marginscope needs Python 3.11 or later; '$(PYTHON)' is $$("$(PYTHON)" --version 2>&1)."; \
+	    echo "Name a newer one: make PYTHON=python3.11"; \
+	    exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	    package=$$("$(PYTHON)" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'); \
+	    if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	        echo "Installing $$package, without which Python cannot make a venv."; \
+	        apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y $$package; \
+	    else \
+	        echo "This Python cannot make a venv. On Debian and Ubuntu type:"; \
+	        echo "    sudo apt-get install $$package"; \
+	        exit 1; \
+	    fi; }
+	"$(PYTHON)" -m venv $(VENV)
+
+# torch comes first and by itself, so that only it is looked for at TORCH_INDEX, and so that the
+# CPU build (version "+cpu") is taken wherever the index has one.
+$(SETUP): pyproject.toml constraints.txt | $(PY)
+	@if [ -n "$(TORCH_INDEX)" ]; then \
+	    echo "Installing torch $(TORCH) from TORCH_INDEX."; \
+	    $(PIP) --no-deps --index-url "$(TORCH_INDEX)" torch==$(TORCH); \
+	elif $(PY) -c 'import torch; assert torch.__version__.startswith("$(TORCH)")' 2>/dev/null; then \
+	    echo "torch $(TORCH) is already there."; \
+	elif $(PIP) --no-deps torch==$(TORCH)+cpu 2>/dev/null; then \
+	    echo "Installed the CPU build of torch $(TORCH)."; \
+	else \
+	    echo "The package index has no build of torch $(TORCH) marked as CPU: taking its default."; \
+	    echo "On Linux that one may bring gigabytes of CUDA libraries. To avoid them, stop here and"; \
+	    echo "set TORCH_INDEX to the index of CPU builds named on PyTorch's installation page."; \
+	    $(PIP) torch==$(TORCH); \
+	fi
+	@echo "Installing Marginscope and its tools with the versions in constraints.txt."
+	@$(PIP) setuptools
+	@$(PIP) --no-build-isolation -e '.[dev]'
+	@touch $@
+
+# numba keeps machine code per user and per source file; a cold compile takes about ten seconds.
+$(KERNELS): $(SETUP) constraints.txt $(KERNEL_SOURCES)
+	@if [ -f core/__main__.py ]; then \
+	    echo "Compiling the kernels."; \
+	    $(PY) -m core warm && touch $@; \
+	else \
+	    echo "core/__main__.py is not there yet: no kernels compiled."; \
+	fi

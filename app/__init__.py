@@ -1,0 +1,1 @@
+"""The window: PySide6 views and controllers around core. Nothing in core imports it."""

@@ -1,0 +1,33 @@
+"""What all tests share: the guards against leaks, and tests that need a virtual screen."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from hypothesis import settings
+
+from tests.guards import no_leaks
+
+__all__ = ["no_leaks"]
+
+# The same examples on every machine; no deadline, since a kernel may be loaded in the middle.
+settings.register_profile("marginscope", deadline=None, derandomize=True, database=None)
+settings.load_profile("marginscope")
+
+NO_SCREEN = "Xvfb is not installed, so the tests marked xvfb are not collected."
+
+
+def pytest_report_header() -> list[str]:
+    """Say before the tests which ones are left out."""
+    return [] if shutil.which("Xvfb") else [NO_SCREEN]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that open a real window where there is no virtual screen for it."""
+    if shutil.which("Xvfb"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("xvfb")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]

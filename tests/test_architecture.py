@@ -1,0 +1,321 @@
+"""The project's shape, checked on its source: imports one way, small files, plain classes."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = sorted(path for part in ("core", "app") for path in (ROOT / part).rglob("*.py"))
+CODE = SOURCES + sorted((ROOT / "tests").rglob("*.py"))
+
+FILE_LINES = 400
+FUNCTION_LINES = 60
+WINDOW_MODULES = ("PySide6", "shiboken6", "pyqtgraph", "superqt")
+HEAVY_MODULES = ("torch", "scipy", "matplotlib", "numba", "sklearn")
+LEFT_TO_DO = re.compile("|".join([r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b"]))
+MACHINE_PATH = re.compile(r"(?<![\w./<>$}~-])/(?:work|root|home)(?![\w-])")
+HOST = re.compile(r"(?:https?://)?((?:[a-z0-9-]+\.)+(?:org|com))\b(?!\s*[(=\[])")
+WITH_SCHEME = re.compile(r"https?://([^\s/:)>\"']+)")
+# Where an address may lead: papers, and the standards that a file names.
+HOSTS = {"arxiv.org", "doi.org", "openreview.net", "keepachangelog.com", "semver.org", "www.w3.org"}
+
+
+def relative(path: Path) -> str:
+    """A path as messages show it."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def tree(path: Path) -> ast.Module:
+    """The syntax tree of a source file."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def nodes(paths: list[Path], *kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+    """Every node of some kinds in some files, with the place where it stands."""
+    for path in paths:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, kinds):
+                yield f"{relative(path)}:{getattr(node, 'lineno', 1)}", node
+
+
+def python(code: str) -> str:
+    """What a clean interpreter prints for some code, run in the project's folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+def imported_by(code: str, watched: tuple[str, ...]) -> str:
+    """Which of the watched packages are loaded after some code, as printed by an interpreter."""
+    return python(
+        f"{code}\nimport sys\nprint(*[name for name in {watched!r} if name in sys.modules])"
+    )
+
+
+def name_of(node: ast.AST) -> str:
+    """The last part of a dotted name; of a call or a subscript that of what it is applied to."""
+    if isinstance(node, ast.Call):
+        return name_of(node.func)
+    if isinstance(node, ast.Subscript):
+        return name_of(node.value)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def imports(node: ast.AST) -> list[str]:
+    """The modules that an import statement names."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+
+
+# ------------------------------------------------------------------------------------ imports
+
+
+def test_no_module_of_core_loads_qt() -> None:
+    walk = (
+        "import core, importlib, pkgutil\n"
+        "for module in pkgutil.walk_packages(core.__path__, 'core.'):\n"
+        "    if not module.name.endswith('__main__'):\n"
+        "        importlib.import_module(module.name)"
+    )
+    assert imported_by(walk, (*WINDOW_MODULES, "app")) == ""
+
+
+@pytest.mark.parametrize("module", ["core", "core.experiment", "core.study"])
+def test_values_load_no_heavy_package(module: str) -> None:
+    if not list(ROOT.glob(f"{module.replace('.', '/')}*")):
+        pytest.skip(f"{module} does not exist yet")
+    assert imported_by(f"import {module}", (*WINDOW_MODULES, *HEAVY_MODULES)) == ""
+
+
+def test_import_contracts_hold() -> None:
+    python(
+        "import sys\n"
+        "from importlinter.cli import lint_imports_command as main\n"
+        "sys.argv = ['lint-imports', '--no-cache', '--no-logo']\n"
+        "main()"
+    )
+
+
+def test_only_compiled_imports_numba() -> None:
+    wrong = [
+        place
+        for place, node in nodes(SOURCES, ast.Import, ast.ImportFrom)
+        if any(name.split(".")[0] == "numba" for name in imports(node))
+        and not place.startswith("core/compiled/")
+    ]
+    assert not wrong, f"numba is imported outside core/compiled: {wrong}"
+
+
+# --------------------------------------------------------------------------------------- size
+
+
+def test_files_are_short() -> None:
+    lengths = {relative(path): len(path.read_text("utf-8").splitlines()) for path in SOURCES}
+    long = {name: lines for name, lines in lengths.items() if lines >= FILE_LINES}
+    assert not long, f"files of {FILE_LINES} lines or more, to be split: {long}"
+
+
+def test_functions_are_short() -> None:
+    long = {}
+    for place, node in nodes(SOURCES, ast.FunctionDef, ast.AsyncFunctionDef):
+        assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        lines = (node.end_lineno or node.lineno) - node.lineno + 1
+        if lines >= FUNCTION_LINES:
+            long[f"{place} {node.name}"] = lines
+    assert not long, f"functions of {FUNCTION_LINES} lines or more, to be split: {long}"
+
+
+# ------------------------------------------------------------------------------------ classes
+
+VALUE_BASES = {"Section", "BaseModel", "NamedTuple", "TypedDict"}
+OPEN_BASES = {"ABC", "Protocol"}
+ENUM_OR_EXCEPTION = re.compile(r"(Enum|Flag|Error|Exception|Warning)$")
+
+
+def has_abstract_method(cls: ast.ClassDef) -> bool:
+    """Whether a class declares an abstract method."""
+    methods = [item for item in cls.body if isinstance(item, ast.FunctionDef)]
+    return any(name_of(mark) == "abstractmethod" for m in methods for mark in m.decorator_list)
+
+
+def is_plain(cls: ast.ClassDef) -> bool:
+    """Whether a class is final, abstract, or one of the kinds that hold values only."""
+    if {name_of(mark) for mark in cls.decorator_list} & {"final", "dataclass"}:
+        return True
+    bases = [name_of(base) for base in cls.bases]
+    if any(base in VALUE_BASES | OPEN_BASES or ENUM_OR_EXCEPTION.search(base) for base in bases):
+        return True
+    return has_abstract_method(cls)
+
+
+def test_classes_are_abstract_or_final() -> None:
+    wrong = [
+        f"{place} {node.name}"
+        for place, node in nodes(SOURCES, ast.ClassDef)
+        if isinstance(node, ast.ClassDef) and not is_plain(node)
+    ]
+    assert not wrong, f"neither @final nor abstract: {wrong}"
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("class A: pass", False),
+        ("class A(B): pass", False),
+        ("@final\nclass A(B): pass", True),
+        ("@typing.final\nclass A(B): pass", True),
+        ("@dataclass(frozen=True)\nclass A: pass", True),
+        ("class A(Protocol[T]): pass", True),
+        ("class A(abc.ABC): pass", True),
+        ("class A(B):\n    @abstractmethod\n    def f(self): ...", True),
+        ("class A(StrEnum): pass", True),
+        ("class A(InputError): pass", True),
+        ("class A(Section): pass", True),
+    ],
+)
+def test_plain_classes_are_told_from_others(source: str, plain: bool) -> None:
+    cls = ast.parse(source).body[0]
+    assert isinstance(cls, ast.ClassDef)
+    assert is_plain(cls) is plain
+
+
+# ------------------------------------------------------------------------- what is never done
+
+
+def keeps_alive(call: ast.Call) -> bool:
+    """Whether a call connects a signal to a lambda or a partial, which keeps a view alive."""
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "connect"):
+        return False
+    given = [*call.args, *(word.value for word in call.keywords)]
+    return any(
+        isinstance(value, ast.Lambda)
+        or (isinstance(value, ast.Call) and name_of(value) == "partial")
+        for value in given
+    )
+
+
+def test_signals_are_connected_to_bound_methods() -> None:
+    wrong = [
+        place
+        for place, node in nodes(SOURCES, ast.Call)
+        if isinstance(node, ast.Call) and keeps_alive(node)
+    ]
+    assert not wrong, f"connect() to a lambda or partial keeps its view alive for ever: {wrong}"
+
+
+def runs_foreign_code(node: ast.AST) -> bool:
+    """Whether a node could run code out of a file: pickle, eval, exec, torch.load."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        loaders = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "shelve", "marshal"}
+        return any(name.split(".")[0] in loaders for name in imports(node))
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Name) and node.func.id in {"eval", "exec"}:
+        return True
+    called = ast.unparse(node.func)
+    allows = any(
+        word.arg == "allow_pickle"
+        and not (isinstance(word.value, ast.Constant) and word.value.value is False)
+        for word in node.keywords
+    )
+    return called in {"torch.load", "joblib.load", "builtins.eval", "builtins.exec"} or allows
+
+
+def test_nothing_runs_code_from_files() -> None:
+    kinds = (ast.Import, ast.ImportFrom, ast.Call)
+    wrong = [place for place, node in nodes(SOURCES, *kinds) if runs_foreign_code(node)]
+    assert not wrong, f"pickle, eval, exec or torch.load: {wrong}"
+
+
+@pytest.mark.parametrize(
+    ("source", "wrong"),
+    [
+        ("import pickle", True),
+        ("from pickle import loads", True),
+        ("exec('1')", True),
+        ("dialog.exec()", False),
+        ("torch.load(path)", True),
+        ("np.load(path, allow_pickle=True)", True),
+        ("np.load(path, allow_pickle=False)", False),
+    ],
+)
+def test_foreign_code_is_told_from_other_code(source: str, wrong: bool) -> None:
+    assert any(map(runs_foreign_code, ast.walk(ast.parse(source)))) is wrong
+
+
+# --------------------------------------------------------------------------------------- text
+
+
+def tracked_files() -> list[Path]:
+    """The project's text files: those git knows or would add; without git those of its folders."""
+    if shutil.which("git") and (ROOT / ".git").exists():
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
+        paths = [ROOT / name for name in done.stdout.split("\0") if name]
+    else:
+        folders = ("app", "core", "resources", "tests", "docs", ".ci")
+        paths = [path for name in folders for path in (ROOT / name).rglob("*")]
+        paths += list(ROOT.glob("*"))
+    return sorted(path for path in paths if path.is_file() and is_text(path))
+
+
+def is_text(path: Path) -> bool:
+    """Whether a file is text; bytecode and files with NUL bytes are not."""
+    return path.suffix != ".pyc" and b"\0" not in path.read_bytes()[:4096]
+
+
+def lines_with(pattern: re.Pattern[str], paths: list[Path]) -> Iterator[tuple[str, re.Match[str]]]:
+    """Every place in some files where a pattern is found, with the match."""
+    for path in paths:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for number, line in enumerate(text.splitlines(), start=1):
+            for match in pattern.finditer(line):
+                yield f"{relative(path)}:{number}", match
+
+
+def test_nothing_is_left_to_do() -> None:
+    wrong = [place for place, _ in lines_with(LEFT_TO_DO, CODE)]
+    assert not wrong, f"finish it or write an issue: {wrong}"
+
+
+def test_no_path_of_a_machine_is_named() -> None:
+    wrong = [place for place, _ in lines_with(MACHINE_PATH, tracked_files())]
+    assert not wrong, f"an absolute path of somebody's machine: {wrong}"
+
+
+def test_addresses_lead_to_papers_and_standards_only() -> None:
+    files = tracked_files()
+    wrong = [
+        f"{place} {match[1]}"
+        for pattern in (WITH_SCHEME, HOST)
+        for place, match in lines_with(pattern, files)
+        if match[1] not in HOSTS
+    ]
+    assert not wrong, f"hosts outside {sorted(HOSTS)}: {wrong}"
+
+
+@pytest.mark.parametrize("folder", ["work", "root", "home"])
+def test_machine_paths_are_found(folder: str) -> None:
+    for text in ("cd /{}/me", "'/{}'", "path=/{}/x", "(/{})"):
+        assert MACHINE_PATH.search(text.format(folder)), text
+    for text in ("up/{}/me", "./{}", "/{}er", "/usr/{}", "$PWD/{}"):
+        assert not MACHINE_PATH.search(text.format(folder)), text
+
+
+def test_scripts_can_be_executed() -> None:
+    for name in ("run", "qt-libraries"):
+        assert os.access(ROOT / ".ci" / name, os.X_OK), f".ci/{name} is not executable"
