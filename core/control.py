@@ -1,0 +1,114 @@
+"""The state of a run, and what others may ask of it, across threads.
+
+    idle --start--> running <--resume/pause--> paused
+                       |                          |
+                       +--end, stop--> finishing <+--stop
+                                           |
+                                        finished (with a reason)
+
+`Control` belongs to one run. Any thread asks (pause, resume, stop); the training thread honours it
+between chunks and between the stages of a step, and publishes one frozen Status under one lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, final
+
+
+@final
+class RunState(Enum):
+    """Where a run is in its life."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    PAUSED = "paused"
+    FINISHING = "finishing"
+    FINISHED = "finished"
+
+
+@final
+class FinishReason(Enum):
+    """Why a run ended."""
+
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    DIVERGED = "diverged"
+    FAILED = "failed"
+    DISK_FULL = "disk_full"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One consistent view of a run. `committed` is the last safe frame, -1 before the first."""
+
+    state: RunState = RunState.IDLE
+    reason: FinishReason | None = None
+    committed: int = -1
+    planned: int = 0
+    step: int = 0
+    log10_time: float = float("-inf")
+    engine: str = ""
+    details: Mapping[str, Any] | None = None
+
+
+@final
+class Control:
+    """Requests to a run and its status; every method may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._status = Status()
+        self._pause = False
+        self._stop = False
+
+    @property
+    def status(self) -> Status:
+        """The latest status."""
+        with self._changed:
+            return self._status
+
+    @property
+    def stop_requested(self) -> bool:
+        with self._changed:
+            return self._stop
+
+    @property
+    def pause_requested(self) -> bool:
+        with self._changed:
+            return self._pause and not self._stop
+
+    def pause(self) -> None:
+        """Ask the run to wait after the present chunk."""
+        self._ask(pause=True)
+
+    def resume(self) -> None:
+        """Ask a paused run to go on."""
+        self._ask(pause=False)
+
+    def stop(self) -> None:
+        """Ask the run to end; what is recorded stays."""
+        with self._changed:
+            self._stop = True
+            self._changed.notify_all()
+
+    def _ask(self, pause: bool) -> None:
+        with self._changed:
+            self._pause = pause
+            self._changed.notify_all()
+
+    def wait_while_paused(self, seconds: float) -> None:
+        """Sleep until resumed or stopped, at most so long."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stop or not self._pause, timeout=seconds)
+
+    def publish(self, **changes: Any) -> Status:
+        """Replace fields of the status; only the thread that runs the run calls this."""
+        with self._changed:
+            self._status = replace(self._status, **changes)
+            self._changed.notify_all()
+            return self._status

@@ -1,0 +1,65 @@
+"""The schedule of frames, fixed before a run starts: marks and log-spaced times.
+
+Frames are equally spaced in x = log10 t, except for runs beyond log10 t = 10: those are spaced in
+u(x) = x for x <= 1 and 1 + ln x above, so that both t = 10 and log10 t = 10^4 stay visible.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+PLAIN_HORIZON = 10.0
+
+
+def coordinate(log10_time: Array) -> Array:
+    """u(x) = x for x <= 1, 1 + ln x above; continuously differentiable and increasing.
+
+    >>> coordinate(np.array([-2.0, 1.0, np.e])).tolist()
+    [-2.0, 1.0, 2.0]
+    """
+    x = np.asarray(log10_time, dtype=np.float64)
+    return np.where(x <= 1.0, x, 1.0 + np.log(np.maximum(x, 1.0)))
+
+
+def inverse_coordinate(u: Array) -> Array:
+    """The x with coordinate(x) = u."""
+    u = np.asarray(u, dtype=np.float64)
+    return np.where(u <= 1.0, u, np.exp(np.maximum(u, 1.0) - 1.0))
+
+
+def first_log10_time(lambda_0: float) -> float:
+    """The decade of the first frame after t = 0: a tenth of 1/lambda_0, the start's own time."""
+    if not np.isfinite(lambda_0) or lambda_0 <= 0.0:
+        return -1.0
+    return float(np.clip(np.floor(np.log10(0.1 / lambda_0) + 1e-9), -8.0, 3.0))
+
+
+def log10_schedule(first: float, last: float, frames: int, marks: tuple[float, ...]) -> Array:
+    """log10 t of all frames after frame 0: at most frames - 1 increasing values that end at `last`.
+
+    The marks in (-inf, last] are among them exactly.
+
+    >>> log10_schedule(-1.0, 2.0, 5, (1.0,)).tolist()
+    [-1.0, 0.5, 1.0, 2.0]
+    """
+    kept = {float(mark) for mark in marks if mark <= last} | {float(last)}
+    room = frames - 1 - len(kept)
+    first = min(first, last)
+    if last > PLAIN_HORIZON:
+        low, high = coordinate(np.array([first, last]))
+        spaced = inverse_coordinate(np.linspace(low, high, room + 1))
+    else:
+        spaced = np.linspace(first, last, room + 1)
+    return np.array(sorted(kept | {float(x) for x in spaced[:-1]}), dtype=np.float64)
+
+
+def descent_schedule(log10_times: Array, step_size: float) -> NDArray[np.int64]:
+    """The first step with t = step_size * step >= 10^x (1 - 1e-9) for each x, repeats left out.
+
+    >>> descent_schedule(np.array([0.0, 0.1, 1.0]), 0.25).tolist()
+    [4, 6, 40]
+    """
+    steps = np.ceil(10.0**log10_times * (1.0 - 1e-9) / step_size)
+    return np.unique(np.maximum(steps, 1.0).astype(np.int64))

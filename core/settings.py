@@ -1,0 +1,29 @@
+"""What all sections of an experiment share: frozen, validated, hashable, and self-explaining."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Section(BaseModel):
+    """One section of a study file as a frozen value; unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
+    title: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+
+
+def setting(
+    default: Any = ...,
+    *,
+    meaning: str,
+    unit: str = "",
+    source: str = "",
+    advanced: bool = False,
+    **constraints: Any,
+) -> Any:
+    """A pydantic field with its meaning, unit and source, which forms and `describe` print."""
+    extra: dict[str, Any] = {"unit": unit, "source": source, "advanced": advanced}
+    return Field(default, description=meaning, json_schema_extra=extra, **constraints)

@@ -1,0 +1,35 @@
+"""Problems for tests, made the way the program makes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from core.frame import Frame
+from core.problem import Problem, resolve
+from core.study import Study, load_study
+
+FIGURE_1 = "telgarsky22-figure-1"
+
+
+def figure_1(*settings: str) -> Study:
+    """The study of Figure 1 with settings."""
+    return load_study(FIGURE_1).with_settings(settings)
+
+
+def problem(*settings: str, m: int = 16) -> Problem:
+    """One cell of Figure 1 with settings."""
+    study = figure_1(f"network.m={m}", *settings)
+    return resolve(study.cells()[0].experiment, title=study.title, source=study.source)
+
+
+def margin_of(problem: Problem, frame: Frame) -> float:
+    """min_i p_i / |W|^2 of a frame."""
+    flat = frame.parameters.astype(np.float64)
+    return float(problem.margins(flat).min() / np.dot(flat, flat))
+
+
+def physical(frame: Frame) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """W = e^rho * parameters."""
+    return np.exp(frame.rho) * frame.parameters.astype(np.float64)
