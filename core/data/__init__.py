@@ -1,0 +1,1 @@
+"""Distributions and data files: each gives a Dataset."""
