@@ -1,0 +1,33 @@
+"""The one place that says how kernels are compiled and where their machine code is kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from platformdirs import user_cache_path
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Sums may be reordered and contracted to fused multiply-adds; NaN and infinity keep their meaning,
+# since divergence is detected by them.
+FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
+
+
+def cache_folder() -> Path:
+    """The per-user folder of compiled kernels; NUMBA_CACHE_DIR overrides it."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(chosen) if chosen else user_cache_path("marginscope") / "kernels"
+
+
+if not numba.config.CACHE_DIR:
+    numba.config.CACHE_DIR = str(cache_folder())
+
+
+def compiled(function: Function) -> Function:
+    """Compile a kernel at its first call for the argument types; the result is cached on disk."""
+    decorate = numba.njit(cache=True, nogil=True, fastmath=FAST_MATH, error_model="numpy")
+    return cast(Function, decorate(function))

@@ -1,0 +1,167 @@
+"""Constant-step gradient descent against a plain loop, its edge of stability, and its schedule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.dynamics.descent import Descent
+from core.dynamics.integrator import Outcome
+from core.dynamics.registry import prepared
+from core.dynamics.step_size import _by_lanczos, default_step, lambda_0, rounded_down
+from core.network.kernel import gradient, jacobian
+from core.problem import Problem, Start
+from core.trajectory import chunks, trajectory
+from tests.problems import margin_of, problem
+
+GD = "dynamics.kind=gd"
+
+
+def plain_descent(at: Problem, step: float, steps: int) -> np.ndarray:
+    """The textbook loop, in NumPy and float64."""
+    flat = at.start.parameters.copy()
+    x, y = at.dataset.x, at.dataset.y
+    for _ in range(steps):
+        alpha, U = at.network.effective(flat)
+        g = at.loss.slope(at.margins(flat)) * y / y.size
+        flat = flat - step * at.network.pullback(flat, *gradient(alpha, U, x, g))
+    return flat
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+@pytest.mark.parametrize("m", [3, 16])
+def test_equals_a_plain_loop(loss: str, m: int) -> None:
+    settings = (GD, "dynamics.step=0.25", "dynamics.until_log10_time=1.5", f"loss.kind={loss}")
+    at = problem(*settings, "recording.frames=5", "recording.log10_times=[]", m=m)
+    last = list(trajectory(at))[-1]
+    assert last.step == 127  # the first step with 0.25 s >= 10^1.5
+    wanted = plain_descent(at, 0.25, last.step)
+    assert np.allclose(last.parameters, wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_figure_1_at_t_1000() -> None:
+    """THEORY.md, section 6: seed 0, step .25, within 1 %."""
+    for m, hard, norm in ((16, 0.022884, 211.94), (256, 0.012545, 427.74)):
+        at = problem(GD, "dynamics.step=0.25", "dynamics.until_log10_time=3", m=m)
+        last = list(trajectory(at))[-1]
+        assert (last.step, last.log10_time) == (4000, 3.0)
+        assert margin_of(at, last) == pytest.approx(hard, rel=0.01)
+        assert np.dot(last.parameters, last.parameters) == pytest.approx(norm, rel=0.002)
+
+
+def test_float32_follows_float64() -> None:
+    settings = (GD, "dynamics.step=0.25", "dynamics.until_log10_time=2")
+    double = list(trajectory(problem(*settings)))
+    single = list(trajectory(problem(*settings, "run.precision=float32")))
+    assert [frame.step for frame in single] == [frame.step for frame in double]
+    assert single[-1].parameters.dtype == np.float32
+    assert np.allclose(single[-1].parameters, double[-1].parameters, atol=2e-3)
+    dual = single[-1].dual
+    assert dual is not None
+    assert dual.sum() == pytest.approx(1.0)
+    assert double[-1].dual is None
+
+
+def test_lambda_0_is_the_largest_curvature() -> None:
+    at = problem(m=5)
+    flat = at.start.parameters
+    d_alpha, d_U = jacobian(*at.network.effective(flat), at.dataset.x, at.dataset.y)
+    J = np.concatenate([d_alpha, d_U.reshape(64, -1)], axis=1)
+    weights = at.loss.curvature(at.margins(flat))
+    gauss_newton = J.T @ (weights[:, None] * J) / 64
+    assert lambda_0(at) == pytest.approx(np.linalg.eigvalsh(gauss_newton)[-1], rel=1e-10)
+    alpha, U = at.network.effective(flat)
+    lanczos = _by_lanczos(alpha, U, at.dataset.x, at.dataset.y * np.sqrt(weights)) / 64
+    assert lanczos == pytest.approx(lambda_0(at), rel=1e-7)
+
+
+def test_lambda_0_on_figure_1() -> None:
+    """THEORY.md, section 2: about m/115 for the exponential loss, a quarter for the logistic."""
+    for m in (256, 1024):
+        exponential = lambda_0(problem(m=m))
+        assert exponential == pytest.approx(m / 115, rel=0.1)
+        assert lambda_0(problem("loss.kind=logistic", m=m)) == pytest.approx(
+            exponential / 4, rel=0.05
+        )
+
+
+@pytest.mark.parametrize(
+    ("m", "step", "outcome"),
+    [
+        (256, 1.0, Outcome.COMPLETED),
+        (256, 2.0, Outcome.DIVERGED),
+        (4096, 0.0625, Outcome.COMPLETED),
+        (4096, 0.125, Outcome.DIVERGED),
+    ],
+)
+def test_the_edge_of_stability(m: int, step: float, outcome: Outcome) -> None:
+    at = problem(GD, f"dynamics.step={step}", "dynamics.until_log10_time=1.3", m=m)
+    last = list(chunks(Descent(at)))[-1]
+    assert last.outcome is outcome
+    if outcome is Outcome.DIVERGED:
+        assert last.event is not None
+        kind, payload = last.event
+        assert kind == "diverged"
+        assert 0 < payload["suggested_step"] <= default_step(at)
+        again = problem(
+            GD, f"dynamics.step={payload['suggested_step']}", "dynamics.until_log10_time=1", m=m
+        )
+        assert list(chunks(Descent(again)))[-1].outcome is Outcome.COMPLETED
+
+
+def test_a_wild_logistic_step_is_noticed() -> None:
+    at = problem(GD, "dynamics.step=1000", "loss.kind=logistic", m=16)
+    assert list(chunks(Descent(at)))[-1].outcome is Outcome.DIVERGED
+
+
+def test_default_step_is_filled_in_and_stable() -> None:
+    at = prepared(problem(GD, "dynamics.until_log10_time=2"))
+    assert at.experiment.dynamics.step == pytest.approx(1 / lambda_0(at))
+    assert list(chunks(Descent(at)))[-1].outcome is Outcome.COMPLETED
+
+
+def test_dead_units_stay_where_they_are() -> None:
+    at = problem(GD, "dynamics.step=0.1", "dynamics.until_log10_time=1", m=2)
+    dead = at.network.pack({"a": np.ones(2), "V": np.zeros((2, 20))})
+    still = Problem(at.experiment, at.dataset, at.network, Start(dead, dead))
+    found = list(chunks(Descent(still)))
+    assert found[-1].outcome is Outcome.COMPLETED
+    assert found[-1].event is not None
+    assert found[-1].event[0] == "stationary"
+    frames = [frame for chunk in found for frame in chunk.frames]
+    assert len(frames) == Descent(still).planned
+    assert all(np.array_equal(frame.parameters, dead) for frame in frames)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_results_do_not_depend_on_the_chunks(precision: str) -> None:
+    settings = (
+        GD,
+        "dynamics.step=0.25",
+        "dynamics.until_log10_time=2",
+        f"run.precision={precision}",
+    )
+    at = problem(*settings)
+    whole = list(trajectory(at))
+    small = Descent(at)
+    small._pace.seconds = 1e-9  # one step a chunk
+    pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
+    assert [frame.step for frame in pieces] == [frame.step for frame in whole]
+    for one, other in zip(pieces, whole, strict=True):
+        assert np.array_equal(one.parameters, other.parameters)
+
+
+def test_marks_are_the_first_step_not_before_the_time() -> None:
+    at = problem(GD, "dynamics.step=0.3", "dynamics.until_log10_time=2", "recording.frames=20")
+    frames = list(trajectory(at))
+    steps = {frame.step for frame in frames}
+    assert {34, 334} <= steps  # .3 * 34 = 10.2 and .3 * 334 = 100.2
+    assert frames[-1].step == 334
+    for frame in frames[1:]:
+        assert frame.log10_time == pytest.approx(np.log10(0.3 * frame.step), abs=1e-14)
+    assert frames[0].log10_time == -np.inf
+
+
+def test_rounded_down_never_rounds_up() -> None:
+    for value in np.random.default_rng(0).lognormal(0, 5, 200):
+        assert 0.9 * value <= rounded_down(value) <= value * (1 + 1e-12)
