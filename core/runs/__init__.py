@@ -1,0 +1,7 @@
+"""Run files: one run, one SQLite file, written while it goes on and safe to open from anyone."""
+
+from core.runs.new_file import estimated_bytes
+from core.runs.recorder import Recorder
+from core.runs.run import Run, open_run
+
+__all__ = ["Recorder", "Run", "estimated_bytes", "open_run"]

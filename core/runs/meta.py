@@ -1,0 +1,146 @@
+"""What a run file says about its run, as one checked value: the table `meta`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal, final
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+import core
+from core.experiment import MAX_ELEMENTS, MAX_FRAMES
+from core.problem import Problem
+
+Status = Literal["recording", "finished"]
+Reason = Literal["completed", "cancelled", "diverged", "failed", "disk_full"]
+
+
+class Value(BaseModel):
+    """A frozen part of meta: types exactly as declared, no NaN, unknown keys left out."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, allow_inf_nan=False)
+
+
+@final
+class Sizes(Value):
+    """n examples of dimension d, m nodes; n d and m d are at most 5e7."""
+
+    n: int = Field(ge=1, le=MAX_ELEMENTS)
+    d: int = Field(ge=1, le=MAX_ELEMENTS)
+    m: int = Field(ge=1, le=MAX_ELEMENTS)
+
+
+@final
+class StartMeta(Value):
+    """Where the run begins; `log10_time` is None at t = 0, as JSON has no -inf."""
+
+    rho: float = 0.0
+    step: int = Field(0, ge=0, le=2**63 - 1)
+    log10_time: float | None = None
+    continues: dict[str, Any] | None = None
+
+
+@final
+class Ending(Value):
+    """The two values of `meta` that change when a run ends."""
+
+    status: Status
+    reason: Reason | None = None
+
+
+@final
+class Meta(Value):
+    """Every key of `meta` that a reader needs; a key may be missing only where it has a default."""
+
+    program: str = Field(max_length=100)
+    created: str = Field(max_length=40)
+    engine: str = Field(max_length=200)
+    dtype: Literal["float64", "float32"]
+    layout: list[list[Any]] = Field(max_length=16)
+    network: str = Field(max_length=100)
+    sizes: Sizes
+    experiment: dict[str, dict[str, Any]]
+    title: str = ""
+    source: str = ""
+    planned: int = Field(ge=0, le=MAX_FRAMES)
+    temperature_cap: float | None = Field(None, gt=0)
+    start: StartMeta
+    status: Status
+    reason: Reason | None = None
+
+
+def parse_json(text: str) -> Any:
+    """A JSON value; ValueError for anything else, NaN, lone surrogates and too deep nesting."""
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate fails here, not later
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"it holds {name}")
+
+
+def dump_json(value: object) -> str:
+    """A value as JSON text; numbers that are not finite become null.
+
+    >>> dump_json({"a": float("nan"), "b": (1, 2.5)})
+    '{"a": null, "b": [1, 2.5]}'
+    """
+    return json.dumps(_plain(value), allow_nan=False)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def printable(text: str) -> str:
+    """Text from a file without control characters, which would steer the reader's terminal.
+
+    >>> printable("a\\x1b[2Jb")
+    'a [2Jb'
+    """
+    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
+
+
+def meta_of(
+    problem: Problem, engine: str, planned: int, temperature_cap: float | None
+) -> dict[str, str]:
+    """The rows of `meta` at the start of a recording: key -> JSON text."""
+    network, start, data = problem.network, problem.start, problem.dataset
+    values: dict[str, object] = {
+        "program": core.__version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "engine": engine,
+        "dtype": problem.experiment.run.precision,
+        "layout": [[block.name, list(block.shape)] for block in network.layout],
+        "network": network.kind,
+        "sizes": {"n": data.n, "d": data.d, "m": problem.experiment.network.m},
+        "experiment": problem.experiment.model_dump(mode="json"),
+        "title": problem.title,
+        "source": problem.source,
+        "planned": planned,
+        "temperature_cap": temperature_cap,
+        "start": {
+            "rho": float(start.rho),
+            "step": int(start.step),
+            "log10_time": float(start.log10_time),
+            "continues": start.continues,
+        },
+        "status": "recording",
+        "reason": None,
+    }
+    return {key: dump_json(value) for key, value in values.items()}

@@ -1,0 +1,137 @@
+"""Making a new run file: its name is claimed, and everything but the frames is written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import DiskError, InputError
+from core.experiment import MAX_ELEMENTS
+from core.problem import Problem
+from core.runs.connection import beside
+from core.runs.meta import dump_json
+from core.runs.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES
+
+SIDE_FILES = ("-wal", "-shm", "-journal")
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
+    """The arrays that a run file of this problem holds, by name, as they are stored.
+
+    Raises InputError for an array that a reader would refuse.
+    """
+    data, start = problem.dataset, problem.start
+    arrays = {"x": data.x, "y": data.y, "origin": start.origin}
+    if data.x_test is not None and data.y_test is not None:
+        arrays |= {"x_test": data.x_test, "y_test": data.y_test}
+    if start.parameters is not start.origin:
+        arrays["start"] = start.parameters
+    for name, array in arrays.items():
+        if array.size > 2 * MAX_ELEMENTS:
+            raise InputError(
+                f"The array {name} has {array.size:.3g} values; a run file holds at most "
+                f"{2 * MAX_ELEMENTS:.0e}; use fewer examples or a smaller network."
+            )
+    return {name: np.ascontiguousarray(array, dtype="<f8") for name, array in arrays.items()}
+
+
+def claim(path: Path, force: bool) -> None:
+    """Make an empty file that nobody else has; with `force` an old one goes first."""
+    old = [beside(path, suffix) for suffix in SIDE_FILES]
+    try:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder; name the run file to write in it.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if force:
+            for leftover in (path, *old):
+                leftover.unlink(missing_ok=True)
+        elif path.exists():
+            raise InputError(f"The run file {path} exists; --force records over it.")
+        elif any(leftover.exists() for leftover in old):
+            raise InputError(
+                f"Beside {path} lies {path.name}-wal or {path.name}-shm of a run whose file is "
+                "gone; move it back to its file, or --force removes it."
+            )
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) in FULL:
+            raise DiskError(
+                f"The disk refused to make {path} ({error}); make room on it."
+            ) from error
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"The run file {path} cannot be written ({reason}); choose a folder that you may "
+            "write to, with --out."
+        ) from error
+
+
+def created(
+    path: Path, rows: Mapping[str, str], arrays: Mapping[str, NDArray[np.float64]]
+) -> sqlite3.Connection:
+    """A connection to a new run file with everything but frames, in WAL mode.
+
+    What cannot be lost yet is written without WAL and synced once; no journal is ever left behind.
+    """
+    connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+    try:
+        for pragma in (
+            f"page_size={PAGE_SIZE}", "journal_mode=MEMORY", "synchronous=OFF",
+            f"application_id={APPLICATION_ID}", f"user_version={SCHEMA_VERSION}",
+        ):  # fmt: skip
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("BEGIN")
+        for statement in TABLES:
+            connection.execute(statement)
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
+        for name, array in arrays.items():
+            row = (name, "float64", dump_json(array.shape), zlib.crc32(array.data), array.data)
+            connection.execute("INSERT INTO array VALUES (?, ?, ?, ?, ?)", row)
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA journal_mode=WAL")
+        # From its first write on a `-wal` lies beside the file, by which readers know a recorder.
+        connection.execute("UPDATE meta SET value = value WHERE key = 'status'")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def remove(path: Path) -> None:
+    """Remove a run file and what lies beside it, as far as that is possible."""
+    for leftover in (path, *(beside(path, suffix) for suffix in SIDE_FILES)):
+        with suppress(OSError):
+            leftover.unlink()
+
+
+def estimated_bytes(problem: Problem, planned: int) -> int:
+    """About the size of the finished file for `planned` frames: at most half too much.
+
+    Frames of a few kilobytes share pages of 8 KiB, of which a part then stays empty.
+    """
+    examples, float32 = problem.dataset.n, problem.experiment.run.precision == "float32"
+    row = problem.network.size * (4 if float32 else 8) + (8 * examples if float32 else 0) + 40
+    arrays = sum(array.nbytes for array in arrays_of(problem).values())
+    return arrays + 12 * PAGE_SIZE + _pages(row, planned) * PAGE_SIZE
+
+
+def _pages(row: int, count: int) -> int:
+    """Pages of a table of equal rows: several to a leaf, or one leaf part and overflow pages."""
+    usable, longest = PAGE_SIZE, PAGE_SIZE - 35
+    if row <= longest:
+        return ceil(count / max((usable - 8) // (row + 6), 1))
+    shortest = (usable - 12) * 32 // 255 - 23
+    local = shortest + (row - shortest) % (usable - 4)
+    local = local if local <= longest else shortest
+    overflow = ceil((row - local) / (usable - 4))
+    return count * overflow + ceil(count / max((usable - 8) // (local + 10), 1))

@@ -1,0 +1,278 @@
+"""Writing a run file while its run goes on, so that a crash loses next to nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from math import isfinite
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import DiskError
+from core.experiment import MAX_FRAMES
+from core.frame import Frame
+from core.problem import Problem
+from core.runs.meta import dump_json, meta_of
+from core.runs.new_file import arrays_of, claim, created, remove
+from core.runs.schema import (
+    DTYPES,
+    MAX_EVENTS,
+    MAX_METRICS,
+    MAX_NAME,
+    MAX_TEXT_BYTES,
+    REASONS,
+    frame_crc,
+    time_of,
+)
+
+FRAMES_PER_COMMIT = 16
+SECONDS_PER_COMMIT = 0.05
+BYTES_PER_COMMIT = 16 << 20
+CLOSING_PATIENCE_S = 1.0
+
+INSERT_FRAME = "INSERT INTO frame VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_METRIC = "INSERT INTO metric VALUES (?, ?, ?)"
+INSERT_EVENT = "INSERT INTO event (frame, kind, payload) VALUES (?, ?, ?)"
+UPDATE_META = "UPDATE meta SET value = ? WHERE key = ?"
+
+
+@final
+class Recorder:
+    """The file of one run. Made and used in one thread, the one that trains.
+
+    `append` commits whenever 16 frames or 16 MiB are pending or 50 ms have passed since the last
+    commit, and returns the index of the last frame that is safe. Call `flush` before a pause:
+    nothing is committed in between calls. While it records, `-wal` and `-shm` lie beside the file;
+    `finish` leaves exactly one file. Once the disk has refused a write (DiskError) the recording is
+    closed with reason "disk_full" and every later write raises the same error.
+
+    Raises InputError where the file exists (unless `force`) or cannot be made, DiskError where the
+    disk is full.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        problem: Problem,
+        *,
+        engine: str,
+        planned: int,
+        temperature_cap: float | None,
+        force: bool = False,
+    ) -> None:
+        self.path = Path(path).absolute()
+        self._shown = str(path)
+        self._network_size = problem.network.size
+        self._examples = problem.dataset.n
+        self._dtype = np.dtype(DTYPES[problem.experiment.run.precision])
+        self._next = 0
+        self._committed = -1
+        self._pending_bytes = 0
+        self._events = 0
+        self._last_log10_time = -np.inf
+        self._last_commit = time.monotonic()
+        self._refusal: DiskError | None = None
+        arrays = arrays_of(problem)  # before anything is removed
+        rows = meta_of(problem, engine, planned, temperature_cap)
+        claim(self.path, force)
+        try:
+            self._sqlite: sqlite3.Connection | None = created(self.path, rows, arrays)
+        except (sqlite3.OperationalError, OSError) as error:
+            remove(self.path)
+            raise DiskError(
+                f"The disk refused to make the run file {path} ({error}); make room on it or "
+                "choose another folder with --out."
+            ) from error
+
+    @property
+    def committed(self) -> int:
+        """Index of the last frame that is safe, -1 before the first."""
+        return self._committed
+
+    def append(self, frames: Sequence[Frame]) -> int:
+        """Write frames in the order of the schedule; returns `committed`.
+
+        Raises ValueError for a frame that is not finite, has another length or type than the run,
+        or is not later than the one before it; DiskError when the disk refuses.
+        """
+        if self._refusal is not None:
+            raise self._refusal
+        for start in range(0, len(frames), FRAMES_PER_COMMIT):
+            batch = frames[start : start + FRAMES_PER_COMMIT]
+            rows, metrics = [], []
+            for index, frame in enumerate(batch, self._next):
+                rows.append(self._row(index, frame))
+                for name, value in frame.diagnostics.items():
+                    metrics.append((index, name, float(value)))
+            try:
+                connection = self._begun()
+                connection.executemany(INSERT_FRAME, rows)
+                if metrics:
+                    connection.executemany(INSERT_METRIC, metrics)
+            except sqlite3.OperationalError as error:
+                raise self._refused(error) from error
+            self._next += len(batch)
+            self._pending_bytes += self._network_size * self._dtype.itemsize * len(batch)
+            if self._due():
+                self.flush()
+        return self._committed
+
+    def event(self, kind: str, payload: Mapping[str, Any]) -> None:
+        """Note something that happened at the latest frame; numbers not finite become null.
+
+        It is committed with the frames around it. Events beyond the 100,000th are left out.
+        """
+        text = dump_json(payload)
+        if len(text) > MAX_TEXT_BYTES // MAX_NAME or len(kind) > MAX_NAME:
+            raise ValueError(f"the event {kind[:MAX_NAME]!r} is too long to be recorded")
+        if self._events >= MAX_EVENTS:
+            return
+        try:
+            self._begun().execute(INSERT_EVENT, (max(self._next - 1, 0), kind, text))
+        except sqlite3.OperationalError as error:
+            raise self._refused(error) from error
+        self._events += 1
+        if self._due():
+            self.flush()
+
+    def flush(self) -> int:
+        """Commit what is pending; returns `committed`. Raises DiskError when the disk refuses."""
+        if self._refusal is not None:
+            raise self._refusal
+        connection = self._sqlite
+        if connection is not None and connection.in_transaction:
+            try:
+                connection.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                raise self._refused(error) from error
+            self._committed = self._next - 1
+            self._pending_bytes = 0
+        self._last_commit = time.monotonic()
+        return self._committed
+
+    def finish(self, reason: str) -> None:
+        """Commit, note why the run ended, and leave one file; harmless when repeated.
+
+        Raises DiskError when the disk refuses; what was committed stays readable.
+        """
+        if reason not in REASONS:
+            raise ValueError(f"{reason!r} is not one of {', '.join(REASONS)}")
+        if self._sqlite is None:
+            return
+        self.flush()
+        try:
+            self._close_as(self._sqlite, reason)
+        except sqlite3.OperationalError as error:
+            raise self._refused(error) from error
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close the connection as it is; what is committed stays, what is pending is lost."""
+        connection, self._sqlite = self._sqlite, None
+        if connection is not None:
+            with suppress(sqlite3.OperationalError):
+                connection.close()
+
+    def _row(self, index: int, frame: Frame) -> tuple[Any, ...]:
+        """The row of a frame; the blob is the frame's own memory."""
+        parameters, dual = frame.parameters, frame.dual
+        if parameters.shape != (self._network_size,) or parameters.dtype != self._dtype:
+            raise ValueError(
+                f"frame {index} has parameters {parameters.dtype} {parameters.shape}, the run "
+                f"{self._dtype} ({self._network_size},)"
+            )
+        time_, rho = float(frame.log10_time), float(frame.rho)
+        if not (isfinite(rho) and np.isfinite(parameters).all()):
+            raise ValueError(f"frame {index} is not finite")
+        self._check_order(index, frame.step, time_)
+        names = frame.diagnostics
+        if len(names) > MAX_METRICS or (names and max(map(len, names)) > MAX_NAME):
+            raise ValueError(f"frame {index} has more diagnostics than a run file holds")
+        blob, weights = _memory(parameters, self._dtype), None
+        if dual is not None:
+            fits = self._dtype.itemsize == 4 and dual.shape == (self._examples,)
+            if not fits or not np.isfinite(dual).all():
+                raise ValueError(f"q of frame {index} is not finite, too long, or not needed")
+            weights = _memory(dual, np.dtype("<f8"))
+        step, plain_time = int(frame.step), time_of(time_)
+        crc = frame_crc(index, step, plain_time, time_, rho, blob, weights)
+        return index, step, plain_time, time_, rho, crc, weights, blob
+
+    def _check_order(self, index: int, step: int, log10_time: float) -> None:
+        later = log10_time > self._last_log10_time or (index == 0 and log10_time == -np.inf)
+        if index >= MAX_FRAMES or step < 0 or not later or log10_time == np.inf:
+            raise ValueError(f"frame {index} at log10 t = {log10_time} is not on the schedule")
+        self._last_log10_time = log10_time
+
+    def _due(self) -> bool:
+        return (
+            self._next - 1 - self._committed >= FRAMES_PER_COMMIT
+            or self._pending_bytes >= BYTES_PER_COMMIT
+            or time.monotonic() - self._last_commit >= SECONDS_PER_COMMIT
+        )
+
+    def _begun(self) -> sqlite3.Connection:
+        """The connection, in a transaction."""
+        if self._refusal is not None:
+            raise self._refusal
+        if self._sqlite is None:
+            raise ValueError(f"the recording of {self._shown} is closed")
+        if not self._sqlite.in_transaction:
+            self._sqlite.execute("BEGIN IMMEDIATE")
+        return self._sqlite
+
+    def _close_as(self, connection: sqlite3.Connection, reason: str) -> None:
+        """Write how the run ended and leave WAL mode, once no reader is in the middle of a row."""
+        connection.execute("BEGIN IMMEDIATE")
+        changes = [(dump_json("finished"), "status"), (dump_json(reason), "reason")]
+        connection.executemany(UPDATE_META, changes)
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA busy_timeout=50")
+        deadline = time.monotonic() + CLOSING_PATIENCE_S
+        while not _left_wal_mode(connection):
+            if time.monotonic() > deadline:
+                return  # another program holds on to the file, which is complete with its -wal
+            time.sleep(0.002)
+
+    def _refused(self, error: sqlite3.OperationalError) -> DiskError:
+        """Close the recording after a refused write; returns the error to raise."""
+        connection = self._sqlite
+        if connection is not None:
+            with suppress(sqlite3.OperationalError):
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                self._close_as(connection, "disk_full")
+        self.abandon()
+        self._next = self._committed + 1
+        count = "1 frame is" if self._next == 1 else f"{self._next} frames are"
+        self._refusal = DiskError(
+            f"The disk refused to write {self._shown} ({error}); its first {count} safe in that "
+            "file. Make room on the disk, then go on with `python -m core continue`, or record "
+            "into another folder with --out."
+        )
+        return self._refusal
+
+
+def _memory(values: NDArray[Any], dtype: np.dtype[Any]) -> memoryview:
+    """The values' own memory where they lie as stored, else a copy's."""
+    return np.ascontiguousarray(values, dtype=dtype).data
+
+
+def _left_wal_mode(connection: sqlite3.Connection) -> bool:
+    """Move everything into the main file and drop the `-wal`; False while a reader is in the way.
+
+    The mode MEMORY leaves the same file as DELETE does, without a journal that a crash could leave.
+    """
+    try:
+        if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            return False
+        return bool(connection.execute("PRAGMA journal_mode=MEMORY").fetchone()[0] == "memory")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return False
+        raise

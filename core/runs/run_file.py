@@ -1,0 +1,327 @@
+"""What a run file holds, read piece by piece and checked before anything is made of it.
+
+Values are fetched only after SQLite has said what type and length they have, so that a small file
+cannot ask for much memory. Everything that is wrong raises RunFileError.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from core.data.dataset import Array, Dataset
+from core.errors import InputError
+from core.experiment import MAX_ELEMENTS, MAX_FRAMES, Experiment, FileData
+from core.network.parametrisation import Parametrisation
+from core.network.registry import PARAMETRISATIONS, parametrisation
+from core.runs.connection import Connection
+from core.runs.meta import Ending, Meta, Reason, Status, parse_json, printable
+from core.runs.schema import (
+    ARRAYS,
+    DTYPES,
+    MAX_BLOB_BYTES,
+    MAX_EVENTS,
+    MAX_META_ROWS,
+    MAX_METRICS,
+    MAX_NAME,
+    MAX_TEXT_BYTES,
+    frame_crc,
+)
+from core.validation import SECTIONS, build_experiment
+
+LENGTHS = "typeof(parameters), length(parameters), typeof(dual), length(dual)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Header:
+    """Everything of a run that does not grow while it is recorded."""
+
+    meta: Meta
+    experiment: Experiment
+    network: Parametrisation
+    dataset: Dataset
+    origin: Array
+    start: Array
+    frame_bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index:
+    """The numbers of all committed frames: step, log10 t and rho, each (T,)."""
+
+    steps: NDArray[np.int64]
+    log10_time: Array
+    rho: Array
+
+
+Event = tuple[int, str, Mapping[str, Any]]
+
+
+def typed(column: str, kind: str) -> str:
+    """SQL for a column's value where it has this type, NULL (without reading it) where not.
+
+    >>> typed("step", "integer")
+    "CASE typeof(step) WHEN 'integer' THEN step END"
+    """
+    return f"CASE typeof({column}) WHEN '{kind}' THEN {column} END"
+
+
+def short(error: Exception) -> str:
+    """An error about a file's content, cut to a readable length and without its final stop."""
+    text = printable(" ".join(str(error).split())).rstrip(".")
+    return text if len(text) <= 300 else f"{text[:300]} ..."
+
+
+# ------------------------------------------------------------------------------------- header
+
+
+def read_header(connection: Connection) -> Header:
+    """Meta, experiment, network, data and start, consistent with each other."""
+    values = _meta_values(connection)
+    try:
+        meta = Meta.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = printable(".".join(map(str, first["loc"])))[:100]
+        raise connection.damaged(f"meta: {place}: {first['msg'].lower()}") from error
+    experiment = _experiment(connection, meta)
+    network = _network(connection, meta)
+    arrays = _arrays(connection, meta, network)
+    dataset = Dataset(arrays["x"], arrays["y"], arrays.get("x_test"), arrays.get("y_test"))
+    origin = arrays["origin"]
+    frame_bytes = network.size * np.dtype(DTYPES[meta.dtype]).itemsize
+    start = arrays.get("start", origin)
+    return Header(meta, experiment, network, dataset, origin, start, frame_bytes)
+
+
+def read_status(connection: Connection) -> tuple[Status, Reason | None]:
+    """The two values of meta that change."""
+    sql = f"SELECT key, {typed('value', 'text')} FROM meta WHERE key IN ('status', 'reason')"
+    rows: dict[str, Any] = dict(connection.query(f"{sql} LIMIT 2"))
+    try:
+        texts = {key: parse_json(rows[key]) for key in ("status", "reason")}
+        ending = Ending.model_validate(texts)
+    except (KeyError, TypeError, ValueError) as error:
+        raise connection.damaged("meta: status or reason cannot be read") from error
+    return ending.status, ending.reason
+
+
+def _meta_values(connection: Connection) -> dict[str, Any]:
+    sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta"
+    values: dict[str, Any] = {}
+    for key, text in connection.query(f"{sql} LIMIT {MAX_META_ROWS + 1}"):
+        if key is None or text is None or len(values) == MAX_META_ROWS:
+            raise connection.damaged("meta holds something other than keys and JSON texts")
+        try:
+            values[key] = parse_json(text)
+        except ValueError as error:
+            what = f"meta: {printable(key)[:50]} is not JSON ({short(error)})"
+            raise connection.damaged(what) from error
+    return values
+
+
+def _experiment(connection: Connection, meta: Meta) -> Experiment:
+    unknown = sorted(set(meta.experiment) - set(SECTIONS))
+    if unknown:
+        raise connection.damaged(f"its experiment has the section {printable(unknown[0])[:50]}")
+    try:
+        experiment = build_experiment(meta.experiment, "experiment")
+    except InputError as error:
+        raise connection.damaged(short(error)) from error
+    data, network, sizes = experiment.data, experiment.network, meta.sizes
+    if (data.n, data.d, network.m) != (sizes.n, sizes.d, sizes.m) or network.kind != meta.network:
+        raise connection.damaged("its experiment and its sizes contradict each other")
+    if experiment.run.precision != meta.dtype:
+        raise connection.damaged("its experiment and its dtype contradict each other")
+    if network.init_path is not None or (isinstance(data, FileData) and data.path is not None):
+        raise connection.damaged("its experiment names a file; a run holds the content instead")
+    return experiment
+
+
+def _network(connection: Connection, meta: Meta) -> Parametrisation:
+    n, d, m = meta.sizes.n, meta.sizes.d, meta.sizes.m
+    for name, size in (("n * d", n * d), ("m * d", m * d)):
+        if size > MAX_ELEMENTS:
+            raise connection.damaged(f"{name} = {size:.3g}, and at most {MAX_ELEMENTS:.0e} is read")
+    if meta.network not in PARAMETRISATIONS:
+        raise connection.damaged("its network is of an unknown kind")
+    network = parametrisation(meta.network, m, d)
+    if meta.layout != [[block.name, list(block.shape)] for block in network.layout]:
+        raise connection.damaged("its layout is not that of its network")
+    return network
+
+
+def _arrays(connection: Connection, meta: Meta, network: Parametrisation) -> dict[str, Array]:
+    names = [
+        row[0] for row in connection.query(f"SELECT {typed('name', 'text')} FROM array LIMIT 8")
+    ]
+    if not set(names) <= set(ARRAYS) or len(set(names)) != len(names):
+        raise connection.damaged("it holds an array of an unknown name")
+    found = {name: _read_array(connection, name) for name in names}
+    n, d = meta.sizes.n, meta.sizes.d
+    shapes = {"x": (n, d), "y": (n,), "origin": (network.size,)}
+    if "start" in found:
+        shapes["start"] = (network.size,)
+    if "x_test" in found or "y_test" in found:
+        tests = found["x_test"].shape[0] if "x_test" in found else 0
+        shapes |= {"x_test": (tests, d), "y_test": (tests,)}
+    for name, shape in shapes.items():
+        if name not in found or found[name].shape != shape:
+            raise connection.damaged(f"its array {name} is missing or does not have shape {shape}")
+    for name in ("y", "y_test"):
+        if name in found and not np.isin(found[name], (-1.0, 1.0)).all():
+            raise connection.damaged(f"its array {name} has labels other than -1 and +1")
+    return found
+
+
+def _read_array(connection: Connection, name: str) -> Array:
+    columns = ", ".join([typed("dtype", "text"), typed("shape", "text"), typed("crc32", "integer")])
+    sql = f"SELECT {columns} FROM array WHERE name = ?"
+    rows = list(connection.query(sql, (name,), longest=MAX_BLOB_BYTES))
+    if len(rows) != 1 or None in rows[0]:
+        raise connection.damaged(f"the description of its array {name} cannot be read")
+    dtype, text, crc = rows[0]
+    shape = _shape(connection, name, text)
+    if dtype not in DTYPES:
+        raise connection.damaged(f"its array {name} is not of type float64 or float32")
+    size = prod(shape) * np.dtype(DTYPES[dtype]).itemsize
+    sql = "SELECT CASE WHEN typeof(data) = 'blob' AND length(data) = ? THEN data END FROM array"
+    blob = _only(connection, f"{sql} WHERE name = ?", (size, name))
+    if blob is None:
+        raise connection.damaged(f"its array {name} is not as long as its shape {shape} says")
+    if zlib.crc32(blob) != crc:
+        raise connection.damaged(f"the checksum of its array {name} does not match")
+    return _values(connection, blob, dtype, f"its array {name}").reshape(shape)
+
+
+def _shape(connection: Connection, name: str, text: str) -> tuple[int, ...]:
+    try:
+        shape = parse_json(text) if len(text) <= 100 else None
+    except ValueError:
+        shape = None
+    if (
+        not isinstance(shape, list)
+        or not 1 <= len(shape) <= 4
+        or not all(type(part) is int and 1 <= part <= 2 * MAX_ELEMENTS for part in shape)
+        or prod(shape) > 2 * MAX_ELEMENTS
+    ):
+        raise connection.damaged(f"its array {name} has a shape that is not allowed")
+    return tuple(shape)
+
+
+def _only(connection: Connection, sql: str, parameters: tuple[object, ...]) -> Any:
+    rows = list(connection.query(sql, parameters, longest=MAX_BLOB_BYTES))
+    return rows[0][0] if len(rows) == 1 else None
+
+
+def _values(connection: Connection, blob: bytes, dtype: str, what: str) -> Array:
+    """A read-only float64 array of the blob's values, all of them finite."""
+    values = np.frombuffer(blob, dtype=DTYPES[dtype]).astype(np.float64, copy=False)
+    if not np.isfinite(values).all():
+        raise connection.damaged(f"{what} holds a value that is not finite")
+    values.setflags(write=False)
+    return values
+
+
+# ------------------------------------------------------------------------------------- frames
+
+
+def read_index(connection: Connection, header: Header, known: Index | None = None) -> Index:
+    """The index of all frames; those after `known` are read and checked, lengths included."""
+    steps = [] if known is None else known.steps.tolist()
+    times = [] if known is None else known.log10_time.tolist()
+    rhos = [] if known is None else known.rho.tolist()
+    numbers = ", ".join(
+        ["idx", typed("step", "integer"), typed("log10_time", "real"), typed("rho", "real")]
+    )
+    sql = f"SELECT {numbers}, {LENGTHS} FROM frame WHERE idx >= ? ORDER BY idx LIMIT ?"
+    first, limit = (-(2**63) if known is None else len(steps)), MAX_FRAMES + 1 - len(steps)
+    size, n = header.frame_bytes, header.meta.sizes.n
+    dual = ("blob", 8 * n) if header.meta.dtype == "float32" else ("null", None)
+    for row in connection.query(sql, (first, limit), longest=MAX_BLOB_BYTES):
+        index, step, time, rho = row[:4]
+        if index != len(steps) or index >= MAX_FRAMES:
+            raise connection.damaged(
+                f"its frames are not numbered 0, 1, 2, ... up to at most {MAX_FRAMES - 1}"
+            )
+        if row[4:6] != ("blob", size) or row[6:8] not in (("null", None), dual):
+            raise connection.damaged(f"frame {index} does not have the length of the parameters")
+        if step is None or step < 0 or rho is None or not isfinite(rho):
+            raise connection.damaged(f"frame {index} has a step or rho that is not allowed")
+        if time is None or time != time or time == np.inf or (times and not time > times[-1]):
+            raise connection.damaged(f"frame {index} is not later than the frame before it")
+        steps.append(step)
+        times.append(time)
+        rhos.append(rho)
+    return Index(
+        _frozen(np.array(steps, dtype=np.int64)),
+        _frozen(np.array(times, dtype=np.float64)),
+        _frozen(np.array(rhos, dtype=np.float64)),
+    )
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array
+
+
+def read_frame(connection: Connection, header: Header, index: int) -> tuple[Array, Array | None]:
+    """Parameters (size,) and q (n,) of a frame, read-only float64; the checksum must match."""
+    size, n = header.frame_bytes, header.meta.sizes.n
+    columns = ["step", "time", "log10_time", "rho", "crc32", "dual"]
+    sql = (
+        f"SELECT {', '.join(columns[:5])}, "
+        "CASE WHEN typeof(dual) = 'blob' AND length(dual) = ? THEN dual END, "
+        "CASE WHEN typeof(parameters) = 'blob' AND length(parameters) = ? THEN parameters END "
+        "FROM frame WHERE idx = ?"
+    )
+    rows = list(connection.query(sql, (8 * n, size, index), longest=MAX_BLOB_BYTES))
+    if len(rows) != 1 or not isinstance(rows[0][6], bytes):
+        raise connection.damaged(f"frame {index} cannot be read")
+    step, time, log10_time, rho, crc, dual, parameters = rows[0]
+    numbers = (log10_time, rho, 0.0 if time is None else time)
+    if type(step) is not int or not all(type(number) is float for number in numbers):
+        raise connection.damaged(f"frame {index} holds something other than numbers")
+    if frame_crc(index, step, time, log10_time, rho, parameters, dual) != crc:
+        raise connection.damaged(f"the checksum of frame {index} does not match")
+    what = f"frame {index}"
+    q = None if dual is None else _values(connection, dual, "float64", what)
+    return _values(connection, parameters, header.meta.dtype, what), q
+
+
+def read_metrics(connection: Connection, index: int) -> dict[str, float]:
+    """The integrator's numbers of a frame by name; NaN where one is not a number."""
+    sql = f"SELECT {typed('name', 'text')}, {typed('value', 'real')} FROM metric WHERE idx = ?"
+    metrics: dict[str, float] = {}
+    for name, value in connection.query(f"{sql} LIMIT {MAX_METRICS + 1}", (index,)):
+        if name is None or len(name) > MAX_NAME or len(metrics) == MAX_METRICS:
+            raise connection.damaged(f"the diagnostics of frame {index} cannot be read")
+        metrics[printable(name)] = float("nan") if value is None else value
+    return metrics
+
+
+def read_events(connection: Connection) -> tuple[Event, ...]:
+    """All events in their order: (frame, kind, payload)."""
+    columns = [typed("frame", "integer"), typed("kind", "text"), typed("payload", "text")]
+    sql = f"SELECT {', '.join(columns)} FROM event ORDER BY idx LIMIT {MAX_EVENTS}"
+    events: list[Event] = []
+    total = 0
+    for frame, kind, text in connection.query(sql):
+        total += len(text or "")
+        if frame is None or kind is None or text is None or total > MAX_TEXT_BYTES:
+            raise connection.damaged("its events cannot be read")
+        try:
+            payload = parse_json(text)
+        except ValueError as error:
+            raise connection.damaged(f"an event is not JSON ({short(error)})") from error
+        if not isinstance(payload, dict):
+            raise connection.damaged("an event is not a JSON object")
+        events.append((frame, printable(kind)[:MAX_NAME], payload))
+    return tuple(events)

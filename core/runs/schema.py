@@ -1,0 +1,94 @@
+"""The tables of a run file, exactly as written, and the limits that every reader enforces.
+
+A run file (`.msrun`) is one SQLite database. While it is being recorded it is in WAL mode, with
+`-wal` and `-shm` beside it; a finished one is a single file. Blobs are little-endian and stand last
+in their rows, so that the numbers before them are read without walking through the blob's pages.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+import zlib
+from functools import cache
+
+APPLICATION_ID = 0x4D53524E  # "MSRN"; SQLite keeps it at byte 68 of the file
+SCHEMA_VERSION = 1
+PAGE_SIZE = 8192
+MAX_BLOB_BYTES = 1 << 30
+MAX_TEXT_BYTES = 8 << 20  # one value of meta, or the payload of one event
+MAX_META_ROWS = 100
+MAX_METRICS = 64  # per frame
+MAX_EVENTS = 100_000
+MAX_NAME = 64
+
+# Statements as SQLite keeps them; a reader compares them letter by letter.
+TABLES = (
+    "CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    "CREATE TABLE array (name TEXT NOT NULL PRIMARY KEY, dtype TEXT NOT NULL, "
+    "shape TEXT NOT NULL, crc32 INTEGER NOT NULL, data BLOB NOT NULL) STRICT",
+    "CREATE TABLE frame (idx INTEGER PRIMARY KEY, step INTEGER NOT NULL, time REAL, "
+    "log10_time REAL NOT NULL, rho REAL NOT NULL, crc32 INTEGER NOT NULL, dual BLOB, "
+    "parameters BLOB NOT NULL) STRICT",
+    "CREATE TABLE metric (idx INTEGER NOT NULL, name TEXT NOT NULL, value REAL, "
+    "PRIMARY KEY (idx, name)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE event (idx INTEGER PRIMARY KEY, frame INTEGER NOT NULL, kind TEXT NOT NULL, "
+    "payload TEXT NOT NULL) STRICT",
+)
+
+# What the arrays of a run may be stored as: name in the file -> NumPy's little-endian type.
+DTYPES = {"float64": "<f8", "float32": "<f4"}
+ARRAYS = ("x", "y", "x_test", "y_test", "origin", "start")
+STATUSES = ("recording", "finished")
+REASONS = ("completed", "cancelled", "diverged", "failed", "disk_full")
+
+SchemaRow = tuple[str, str, str, str | None]
+_NUMBERS = struct.Struct("<qqddd")
+_NO_TIME = -1.0  # stands for NULL in the checksum
+
+
+@cache
+def expected_schema(version: int) -> frozenset[SchemaRow]:
+    """Rows (type, name, tbl_name, sql) of sqlite_schema in a file of this version.
+
+    Raises KeyError for a version that this program does not know.
+    """
+    tables = {1: TABLES}[version]
+    connection = sqlite3.connect(":memory:")
+    try:
+        for statement in tables:
+            connection.execute(statement)
+        rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema")
+        return frozenset((row[0], row[1], row[2], row[3]) for row in rows)
+    finally:
+        connection.close()
+
+
+def time_of(log10_time: float) -> float | None:
+    """10^log10_time, the `time` column of a frame; None where it overflows.
+
+    >>> time_of(2.0), time_of(float("-inf")), time_of(400.0)
+    (100.0, 0.0, None)
+    """
+    try:
+        return float(10.0**log10_time)
+    except OverflowError:
+        return None
+
+
+def frame_crc(
+    index: int,
+    step: int,
+    time: float | None,
+    log10_time: float,
+    rho: float,
+    parameters: bytes | memoryview,
+    dual: bytes | memoryview | None,
+) -> int:
+    """CRC-32 of a frame: (idx, step, time, log10_time, rho) as <qqddd, then parameters, dual.
+
+    A time that is NULL enters as -1.0.
+    """
+    numbers = _NUMBERS.pack(index, step, _NO_TIME if time is None else time, log10_time, rho)
+    crc = zlib.crc32(parameters, zlib.crc32(numbers))
+    return crc if dual is None else zlib.crc32(dual, crc)

@@ -1,0 +1,25 @@
+"""Recording small runs for tests, through the program's own loop."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from core.control import Control, Status
+from core.problem import resolve
+from core.runs import Recorder
+from core.study import load_study
+from core.trajectory import run
+from tests.problems import FIGURE_1
+
+
+def recorded(
+    path: Path, *settings: str, study: str = FIGURE_1, control: Control | None = None
+) -> Status:
+    """Train the first cell of a study into a run file."""
+    chosen = load_study(study)
+    if study == FIGURE_1:
+        chosen = chosen.with_settings(["network.m=16"])
+    chosen = chosen.with_settings(settings)
+    problem = resolve(chosen.cells()[0].experiment, chosen.folder, chosen.title, chosen.source)
+    return run(problem, partial(Recorder, path), control)

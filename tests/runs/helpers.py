@@ -1,0 +1,154 @@
+"""Small problems, frames whose content is known, and files that have been tampered with."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import RunFileError
+from core.frame import Frame
+from core.problem import Problem, resolve
+from core.runs import Recorder, Run, open_run
+from core.study import load_study
+
+FLOAT32 = ("dynamics.kind=gd", "run.precision=float32")
+
+
+@cache
+def small_problem(m: int = 4, d: int = 3, n: int = 5, settings: tuple[str, ...] = ()) -> Problem:
+    """A problem of the first shipped study with few nodes and examples."""
+    sizes = (f"network.m={m}", f"data.d={d}", f"data.n={n}")
+    study = load_study("telgarsky22-figure-1").with_settings([*sizes, *settings])
+    return resolve(study.cells()[0].experiment, title="A title", source="telgarsky22")
+
+
+def frame_of(problem: Problem, index: int) -> Frame:
+    """Frame `index` of a made-up run: every number follows from the index."""
+    generator = np.random.default_rng([7, index])
+    parameters = generator.standard_normal(problem.network.size)
+    log10_time = -np.inf if index == 0 else -1.0 + 0.25 * index
+    numbers = {"stages": float(index), "fewest_atoms": 20.5}
+    if problem.experiment.run.precision == "float32":
+        dual = generator.random(problem.dataset.n)
+        return Frame(index, log10_time, 0.0, parameters.astype(np.float32), dual, numbers)
+    return Frame(10 * index, log10_time, 0.125 * index, parameters, None, numbers)
+
+
+def frames_of(problem: Problem, count: int) -> list[Frame]:
+    """The first frames of the made-up run."""
+    return [frame_of(problem, index) for index in range(count)]
+
+
+def recorder_at(path: Path, problem: Problem, planned: int = 40, force: bool = False) -> Recorder:
+    """A recorder with the engine and the cap that the tests look for."""
+    return Recorder(
+        path, problem, engine="tests", planned=planned, temperature_cap=1e5, force=force
+    )
+
+
+def record(path: Path, problem: Problem | None = None, count: int = 6) -> Path:
+    """A finished file of the made-up run."""
+    problem = problem or small_problem()
+    recorder = recorder_at(path, problem)
+    recorder.append(frames_of(problem, count))
+    recorder.event("note", {"text": "half way", "value": 1.5})
+    recorder.finish("completed")
+    return path
+
+
+def crash(path: Path, problem: Problem | None = None, count: int = 6) -> Path:
+    """The same run as a crash leaves it: the rows are in the `-wal` beside the file."""
+    problem = problem or small_problem()
+    aside = path.with_name("recording")
+    aside.mkdir()
+    recorder = recorder_at(aside / path.name, problem)
+    recorder.append(frames_of(problem, count))
+    recorder.flush()
+    for suffix in ("", "-wal"):
+        shutil.copy(f"{aside / path.name}{suffix}", f"{path}{suffix}")
+    recorder.abandon()
+    shutil.rmtree(aside)
+    return path
+
+
+def assert_frames(run: Run, frames: Sequence[Frame]) -> None:
+    """Every frame of a run equals, to the bit, the one that was given to the recorder."""
+    assert run.frames == len(frames)
+    for index, frame in enumerate(frames):
+        parameters, dual = run.parameters(index), run.dual(index)
+        assert parameters.dtype == np.float64
+        assert not parameters.flags.writeable
+        stored = parameters.astype(frame.parameters.dtype)
+        assert stored.tobytes() == frame.parameters.tobytes()
+        assert (dual is None) == (frame.dual is None)
+        assert dual is None or frame.dual is None or dual.tobytes() == frame.dual.tobytes()
+        assert run.diagnostics(index) == dict(frame.diagnostics)
+        numbers = (run.steps[index], run.log10_time[index], run.rho[index])
+        assert numbers == (frame.step, frame.log10_time, frame.rho)
+
+
+def tamper(path: Path, *statements: str | tuple[str, tuple[object, ...]]) -> Path:
+    """Change a file with SQLite itself, where the schema is also allowed to be written."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.execute("PRAGMA writable_schema=ON")
+        for statement in statements:
+            sql, values = (statement, ()) if isinstance(statement, str) else statement
+            connection.execute(sql, values)
+    finally:
+        connection.close()
+    return path
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """The bytes of every file but `-shm`, which is SQLite's scratch memory beside a `-wal`."""
+    return {
+        path.name: path.read_bytes()
+        for path in folder.iterdir()
+        if path.is_file() and not path.name.endswith("-shm")
+    }
+
+
+def read_all(path: Path) -> int:
+    """Open a file and read all there is; the number of frames."""
+    with open_run(path) as run:
+        for index in range(run.frames):
+            assert np.isfinite(run.parameters(index)).all()
+            run.dual(index)
+            run.diagnostics(index)
+        run.events()
+        return run.frames
+
+
+def refused(path: Path, read: Callable[[Path], object] = read_all) -> str:
+    """The sentence with which a file is refused; its bytes stay as they are."""
+    before = content(path.parent) if path.parent.is_dir() else {}
+    with pytest.raises(RunFileError) as caught:
+        read(path)
+    assert before == (content(path.parent) if path.parent.is_dir() else {})
+    text = str(caught.value)
+    assert path.name in text
+    assert text.isprintable()
+    assert len(text) < 800
+    assert text.endswith((".", "!"))
+    return text
+
+
+def continued(problem: Problem) -> Problem:
+    """The same problem as if it went on from another run's last frame."""
+    start = replace(
+        problem.start,
+        parameters=2.0 * problem.start.origin,
+        rho=1.5,
+        step=30,
+        log10_time=2.0,
+        continues={"file": "before.msrun", "frame": 3},
+    )
+    return replace(problem, start=start)

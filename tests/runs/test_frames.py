@@ -1,0 +1,159 @@
+"""Frames, metrics and events with content that should not be there: each is refused."""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.runs import open_run
+from tests.runs.changes import NAN, SIZE, Change, X, array, frame, meta
+from tests.runs.helpers import FLOAT32, frame_of, record, refused, small_problem, tamper
+
+
+@pytest.fixture
+def run_path(tmp_path: Path) -> Path:
+    return record(tmp_path / "a.msrun")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE frame SET idx = 100 WHERE idx = 5",
+        "UPDATE frame SET idx = -1 WHERE idx = 0",
+        "UPDATE frame SET idx = 9223372036854775807 WHERE idx = 2",
+        "DELETE FROM frame WHERE idx = 2",
+        "UPDATE frame SET log10_time = -1.0 WHERE idx = 3",
+        "UPDATE frame SET log10_time = 9e999 WHERE idx = 5",
+        "UPDATE frame SET log10_time = -9e999 WHERE idx = 5",
+        "UPDATE frame SET rho = 9e999 WHERE idx = 5",
+        "UPDATE frame SET step = -3 WHERE idx = 5",
+        "UPDATE frame SET step = step + 1 WHERE idx = 5",
+        "UPDATE frame SET time = time + 1 WHERE idx = 5",
+        "UPDATE frame SET time = NULL WHERE idx = 5",
+        "UPDATE frame SET rho = rho + 1 WHERE idx = 5",
+        "UPDATE frame SET crc32 = crc32 + 1 WHERE idx = 5",
+        "UPDATE frame SET parameters = x'00' WHERE idx = 5",
+        "UPDATE frame SET parameters = zeroblob(100000000) WHERE idx = 5",
+        "UPDATE frame SET parameters = zeroblob(length(parameters)) WHERE idx = 5",
+        "UPDATE frame SET dual = zeroblob(40) WHERE idx = 5",
+        frame(5, NAN),
+        frame(5, np.full(SIZE, np.inf)),
+        frame(5, np.zeros(SIZE + 1)),
+        frame(5, np.zeros(SIZE, dtype=np.float32)),
+        frame(7, np.zeros(SIZE)),
+    ],
+)
+def test_frames(run_path: Path, change: Change) -> None:
+    refused(tamper(run_path, change))
+
+
+def test_frames_may_be_replaced_by_valid_ones(run_path: Path) -> None:
+    """The statements above fail for what they change, not for how they are written."""
+    tamper(run_path, frame(5, np.ones(SIZE)), frame(6, np.ones(SIZE)), array("x", -X))
+    with open_run(run_path) as run:
+        assert run.frames == 7
+        assert (run.parameters(5) == 1.0).all()
+
+
+def test_more_frames_than_a_run_has(run_path: Path) -> None:
+    values = np.ones(SIZE)
+    more = [frame(index, values, log10_time=float(index)) for index in range(6, 2000)]
+    tamper(run_path, "BEGIN", *more, "COMMIT")
+    with open_run(run_path) as run:
+        assert run.frames == 2000
+    tamper(run_path, frame(2000, values, log10_time=2000.0))
+    assert "1999" in refused(run_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE frame SET dual = zeroblob(41) WHERE idx = 5",
+        "UPDATE frame SET dual = zeroblob(40) WHERE idx = 5",
+        "UPDATE frame SET dual = NULL WHERE idx = 5",
+        "UPDATE frame SET parameters = zeroblob(128) WHERE idx = 5",
+    ],
+)
+def test_frames_of_single_precision(tmp_path: Path, change: str) -> None:
+    path = record(tmp_path / "a.msrun", small_problem(settings=FLOAT32))
+    refused(tamper(path, change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("INSERT INTO metric VALUES (1, ?, 1.0)", ("x" * 65,)),
+        ("UPDATE event SET payload = 'x'", ()),
+        ("UPDATE event SET payload = '[1]'", ()),
+        ("UPDATE event SET payload = ?", ('{"a":' * 5000,)),
+        ("UPDATE event SET payload = ?", ('"' + "x" * (9 << 20) + '"',)),
+    ],
+)
+def test_metrics_and_events(run_path: Path, change: Change) -> None:
+    refused(tamper(run_path, change))
+
+
+def test_thousands_of_metrics(run_path: Path) -> None:
+    many = [("INSERT INTO metric VALUES (1, ?, 1.0)", (f"m{i}",)) for i in range(1000)]
+    assert "diagnostics of frame 1" in refused(tamper(run_path, "BEGIN", *many, "COMMIT"))
+
+
+def test_text_does_not_steer_a_terminal(run_path: Path) -> None:
+    tamper(run_path, meta("title", "a\x1b]0;b\x07"), meta("engine", "\x9b2J"))
+    tamper(run_path, ("UPDATE event SET kind = ?", ("\x1b[2J",)))
+    with open_run(run_path) as run:
+        assert run.title == "a ]0;b "
+        assert run.engine == " 2J"
+        assert run.events()[0][1] == " [2J"
+
+
+def test_a_nan_where_a_number_must_be(run_path: Path) -> None:
+    data = bytearray(run_path.read_bytes())
+    place = data.rfind(struct.pack(">d", frame_of(small_problem(), 5).rho))
+    assert place > 0
+    data[place : place + 8] = struct.pack(">Q", 0x7FF8000000000001)  # NaN, which SQLite calls NULL
+    run_path.write_bytes(data)
+    assert "frame 5 has a step or rho" in refused(run_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "change"),
+    [
+        ("frame", "UPDATE frame SET step = 'x' WHERE idx = 5"),
+        ("frame", "UPDATE frame SET step = zeroblob(50000000) WHERE idx = 5"),
+        ("frame", "UPDATE frame SET step = 1.5 WHERE idx = 5"),
+        ("frame", "UPDATE frame SET time = 'x' WHERE idx = 5"),
+        ("frame", "UPDATE frame SET log10_time = zeroblob(8) WHERE idx = 5"),
+        ("frame", "UPDATE frame SET rho = NULL WHERE idx = 5"),
+        ("frame", "UPDATE frame SET crc32 = 'x' WHERE idx = 5"),
+        ("frame", "UPDATE frame SET parameters = NULL WHERE idx = 5"),
+        ("frame", f"UPDATE frame SET parameters = '{'x' * 8 * SIZE}' WHERE idx = 5"),
+        ("meta", "UPDATE meta SET value = x'31' WHERE key = 'title'"),
+        ("meta", "UPDATE meta SET value = 1 WHERE key = 'status'"),
+        ("meta", "UPDATE meta SET key = x'31' WHERE key = 'title'"),
+        ("array", "UPDATE array SET name = x'31' WHERE name = 'x'"),
+        ("array", "UPDATE array SET shape = 5 WHERE name = 'x'"),
+        ("array", "UPDATE array SET crc32 = NULL WHERE name = 'x'"),
+        ("array", f"UPDATE array SET data = '{'x' * X.nbytes}' WHERE name = 'x'"),
+        ("metric", "UPDATE metric SET name = x'31' WHERE idx = 1 AND name = 'stages'"),
+        ("event", "UPDATE event SET payload = 1"),
+        ("event", "UPDATE event SET kind = x'31'"),
+        ("event", "UPDATE event SET frame = 'x'"),
+    ],
+)
+def test_types_that_the_tables_forbid(run_path: Path, table: str, change: str) -> None:
+    """STRICT and NOT NULL hold while SQLite writes; a page may have been written without them."""
+    connection = sqlite3.connect(run_path)
+    sql = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).fetchone()[0]
+    connection.close()
+    loose = sql.replace("STRICT, ", "").replace("STRICT", "").replace("NOT NULL", "")
+    for kind in ("INTEGER,", "REAL", "TEXT", "BLOB"):  # types change what is stored
+        loose = loose.replace(kind, "," if kind.endswith(",") else "")
+    rename = "UPDATE sqlite_schema SET sql = ? WHERE name = ?"
+    tamper(run_path, (rename, (loose, table)))
+    tamper(run_path, change, (rename, (sql, table)))
+    refused(run_path)
