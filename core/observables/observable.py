@@ -1,0 +1,60 @@
+"""An observable: a named pure function of a run and a frame, memoised in the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.runs import Run
+
+Array = NDArray[np.float64]
+MEMO_BYTES = 64 * 2**20  # arrays per frame are kept only while a whole run of them fits in this
+
+
+@final
+class Shape(Enum):
+    """What an observable has one number of."""
+
+    SCALAR = "one number a frame"
+    NODE = "one number a node, in node order"
+    POINT = "one number an example, in data order"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Observable:
+    """A quantity of one frame. `formula` uses the symbols of the papers; `unit` may be empty."""
+
+    name: str
+    title: str
+    formula: str
+    source: str
+    shape: Shape
+    function: Callable[[Run, int], Any]
+    unit: str = ""
+    most_examples: int | None = None  # too slow beyond this many examples to be put into tables
+
+    def at(self, run: Run, index: int) -> Any:
+        """The value at a frame: a float, or an array (m,) or (n,)."""
+        return memoised(run, self.name, index, self.function)
+
+    def trace(self, run: Run) -> Array:
+        """The values at all committed frames, (T,) or (T, m) or (T, n)."""
+        return np.array([self.at(run, index) for index in range(run.frames)], dtype=np.float64)
+
+
+def memoised(run: Run, name: str, index: int, function: Callable[[Run, int], Any]) -> Any:
+    """function(run, index), kept in the run when small enough."""
+    key = (name, index)
+    if key in run.memo:
+        return run.memo[key]
+    value = function(run, index)
+    size = value.nbytes if isinstance(value, np.ndarray) else 8
+    if size * max(run.planned, 1) <= MEMO_BYTES:
+        run.memo[key] = value
+    return value

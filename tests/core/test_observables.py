@@ -1,0 +1,178 @@
+"""Observables of a run against plain formulas on the physical parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from core.network.kernel import jacobian
+from core.observables.certificates import certificate
+from core.observables.registry import OBSERVABLES, last_values, scalars_of
+from core.observables.table import parameter_columns, scalar_columns
+from core.problem import points_for_test
+from core.runs import Run, open_run
+from tests.recording import recorded
+
+FLOW = ("dynamics.until_log10_time=4", "recording.frames=12")
+
+
+@pytest.fixture(scope="module", params=["exponential", "logistic"])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("runs") / "run.msrun"
+    recorded(path, *FLOW, f"loss.kind={request.param}", "data.d=6", "data.n=20", "network.m=7")
+    return open_run(path)
+
+
+def value(run: Run, name: str, index: int = -1) -> float:
+    return float(OBSERVABLES[name].at(run, index % run.frames))
+
+
+def W_of(run: Run, index: int = -1) -> np.ndarray:
+    index %= run.frames
+    return np.exp(run.rho[index]) * run.parameters(index)
+
+
+@pytest.mark.parametrize("index", [0, 5, -1])
+def test_scalars_from_their_definitions(run: Run, index: int) -> None:
+    W = W_of(run, index)
+    a, V = W[:7], W[7:].reshape(7, 6)
+    x, y = run.dataset.x, run.dataset.y
+    p = y * (np.maximum(x @ V.T, 0) @ a)
+    exponential = run.loss.kind == "exponential"
+    losses = np.exp(-p) if exponential else np.log1p(np.exp(-p))
+    total = losses.sum()
+    inverse = -np.log(total) if exponential else -np.log(np.expm1(total))
+    square = W @ W
+    l1 = np.abs(a) @ np.linalg.norm(V, axis=1)
+    wanted = {
+        "risk": losses.mean(),
+        "log10_risk": np.log10(losses.mean()),
+        "hard_margin": p.min() / square,
+        "smoothed_margin": inverse / square,
+        "l1_margin": p.min() / l1,
+        "norm_squared": square,
+        "distance": np.linalg.norm(W - run.origin),
+        "train_error": np.mean(p <= 0),
+        "stable_rank": (V**2).sum() / np.linalg.norm(V, 2) ** 2,
+    }
+    for name, number in wanted.items():
+        assert value(run, name, index) == pytest.approx(number, rel=1e-9, abs=1e-13), name
+
+
+def test_margins_in_their_order(run: Run) -> None:
+    """hard <= l1/2 wherever min p >= 0, hard <= dual margin, smoothed <= hard."""
+    for index in range(run.frames):
+        hard = value(run, "hard_margin", index)
+        if hard >= 0:
+            assert hard <= value(run, "l1_margin", index) / 2 + 1e-12
+        assert value(run, "smoothed_margin", index) <= hard + 1e-12
+        assert hard <= value(run, "dual_margin", index) + 1e-12
+
+
+def test_nodes_from_their_definitions(run: Run) -> None:
+    W, W0 = W_of(run), run.origin
+    a, V, V0 = W[:7], W[7:].reshape(7, 6), W0[7:].reshape(7, 6)
+    for j in range(7):
+        cosine = V[j] @ V0[j] / np.linalg.norm(V[j]) / np.linalg.norm(V0[j])
+        assert OBSERVABLES["rotation"].at(run, run.frames - 1)[j] == pytest.approx(cosine)
+    norms = np.abs(a) * np.linalg.norm(V, axis=1)
+    relative = OBSERVABLES["relative_norm"].at(run, run.frames - 1)
+    assert relative == pytest.approx(norms / norms.max())
+    assert OBSERVABLES["rotation"].at(run, 0) == pytest.approx(np.ones(7))
+
+
+def test_balance_drift_is_that_of_the_definition(run: Run) -> None:
+    W, W0 = W_of(run, 5), run.origin
+
+    def imbalance(flat: np.ndarray) -> np.ndarray:
+        return flat[:7] ** 2 - (flat[7:].reshape(7, 6) ** 2).sum(axis=1)
+
+    wanted = np.abs(imbalance(W) - imbalance(W0)).max() / (W @ W)
+    assert value(run, "balance_drift", 5) == pytest.approx(wanted, abs=1e-14)
+    assert value(run, "balance_drift", 0) < 1e-15
+
+
+def test_patterns_changed(run: Run) -> None:
+    V, V0 = (flat[7:].reshape(7, 6) for flat in (W_of(run), run.origin))
+    changed = 0
+    for j in range(7):
+        for i in range(20):
+            x = run.dataset.x[i]
+            changed += (V[j] @ x > 0) != (V0[j] @ x > 0)
+    assert value(run, "patterns_changed") == pytest.approx(changed / 140)
+
+
+def test_test_error_is_exact_in_small_dimension(run: Run) -> None:
+    points = points_for_test(run.problem)
+    assert points is not None
+    assert points.exact
+    W = W_of(run)
+    wrong = 0
+    for x, y in zip(points.x, points.y, strict=True):
+        f = sum(W[j] * max(W[7 + 6 * j : 13 + 6 * j] @ x, 0.0) for j in range(7))
+        wrong += not y * f > 0
+    assert value(run, "test_error") == wrong / 64
+    assert value(run, "test_error_se") == 0.0
+
+
+def test_kkt_residual_by_the_full_gradients(run: Run) -> None:
+    found = certificate(run, run.frames - 1)
+    flat = run.parameters(run.frames - 1)
+    a, V = run.network.effective(flat)
+    x, y = run.dataset.x, run.dataset.y
+    p = y * (np.maximum(x @ V.T, 0) @ a)
+    if p.min() <= 0:
+        assert np.isnan(found.residual)
+        return
+    theta = flat / np.sqrt(p.min())
+    a, V = run.network.effective(theta)
+    d_a, d_V = jacobian(a, V, x, y)
+    J = np.concatenate([d_a, d_V.reshape(20, -1)], axis=1)
+    multipliers, distance = nnls(J.T, theta)
+    assert found.residual == pytest.approx(distance / np.linalg.norm(theta), abs=1e-7)
+    slack = multipliers @ (p / p.min() - 1) / multipliers.sum()
+    assert found.complementarity == pytest.approx(slack, abs=1e-6)
+
+
+def test_table_columns(run: Run) -> None:
+    columns = scalar_columns(run)
+    assert columns["frame"].dtype == columns["step"].dtype == np.int64
+    assert columns["log10_time"][0] == -np.inf
+    assert all(column.shape == (run.frames,) for column in columns.values())
+    for item in scalars_of(run):
+        last = columns[item.name][-1]
+        assert np.array_equal(last, last_values(run)[item.name], equal_nan=True)
+    parameters = parameter_columns(run)
+    assert parameters["V"].shape == (run.frames, 7, 6)
+    W = np.concatenate([parameters["a"][-1], parameters["V"][-1].reshape(-1)])
+    assert pytest.approx(W_of(run)) == W
+
+
+def test_values_are_memoised(run: Run) -> None:
+    first = OBSERVABLES["rotation"].at(run, 3)
+    assert OBSERVABLES["rotation"].at(run, 3) is first
+
+
+def test_late_margins_do_not_underflow(tmp_path: Path) -> None:
+    recorded(tmp_path / "late.msrun", "dynamics.until_log10_time=1e12", "recording.frames=20")
+    with open_run(tmp_path / "late.msrun") as late:
+        last = late.frames - 1
+        assert value(late, "risk") == 0.0
+        assert value(late, "log10_risk") == pytest.approx(-1e12, rel=1e-3)
+        assert value(late, "smoothed_margin") == pytest.approx(0.0402, abs=1e-4)
+        assert value(late, "atoms") >= 20
+        assert np.isfinite(OBSERVABLES["rotation"].at(late, last)).all()
+        assert value(late, "norm_squared") == pytest.approx(np.exp(2 * late.rho[-1]))
+
+
+def test_file_data_without_test_points_has_no_test_error(tmp_path: Path) -> None:
+    np.savez(tmp_path / "data.npz", x=np.eye(3), y=[1, -1, 1])
+    study = tmp_path / "mine.toml"
+    study.write_text("[data]\nkind = 'file'\npath = 'data.npz'\n[network]\nm = 3\n")
+    recorded(tmp_path / "mine.msrun", study=str(study))
+    with open_run(tmp_path / "mine.msrun") as own:
+        assert np.isnan(value(own, "test_error"))
+        assert np.isnan(value(own, "test_error_se"))

@@ -1,0 +1,235 @@
+"""The run loop: written before told, paused, stopped, ended, and continued."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.continuation import continued
+from core.control import Control, FinishReason, RunState
+from core.errors import DiskError, InputError
+from core.frame import Frame
+from core.observables.registry import OBSERVABLES
+from core.problem import Problem
+from core.runs import Recorder, open_run
+from core.trajectory import record, run, trajectory
+from tests.problems import problem
+from tests.recording import recorded
+
+GD = ("dynamics.kind=gd", "dynamics.step=0.25")
+
+
+class Memory:
+    """A sink in memory, which can be told to fail."""
+
+    def __init__(self, at: Problem, *, fail_after: int | None = None, **facts: Any) -> None:
+        self.frames: list[Frame] = []
+        self.events: list[tuple[str, Mapping[str, Any]]] = []
+        self.reason = ""
+        self.facts = facts
+        self.fail_after = fail_after
+
+    def append(self, frames: Sequence[Frame]) -> int:
+        self.frames.extend(frames)
+        if self.fail_after is not None and len(self.frames) > self.fail_after:
+            raise DiskError("The disk is full.")
+        return len(self.frames) - 1
+
+    def event(self, kind: str, payload: Mapping[str, Any]) -> None:
+        self.events.append((kind, payload))
+
+    def flush(self) -> int:
+        return len(self.frames) - 1
+
+    def finish(self, reason: str) -> None:
+        self.reason = reason
+
+
+class Keeper:
+    """Remembers the sink it made."""
+
+    def __init__(self, fail_after: int | None = None) -> None:
+        self.fail_after = fail_after
+
+    def __call__(self, at: Problem, **facts: Any) -> Memory:
+        self.sink = Memory(at, fail_after=self.fail_after, **facts)
+        return self.sink
+
+
+def test_a_run_to_its_end() -> None:
+    keeper, control = Keeper(), Control()
+    status = run(problem(), keeper, control)
+    assert status.state is RunState.FINISHED
+    assert status.reason is FinishReason.COMPLETED
+    assert keeper.sink.reason == "completed"
+    assert status.committed == len(keeper.sink.frames) - 1 == status.planned - 1
+    assert status.log10_time >= 4.0
+    assert keeper.sink.facts["temperature_cap"] == 1e5
+    times = [frame.log10_time for frame in keeper.sink.frames]
+    assert times[0] == -np.inf
+    assert times == sorted(set(times))
+
+
+def test_frames_are_written_before_they_are_told() -> None:
+    keeper, control = Keeper(), Control()
+    for status in record(problem(), keeper, control):
+        assert status.committed < len(keeper.sink.frames)
+
+
+def test_stop_from_another_thread() -> None:
+    keeper, control = Keeper(), Control()
+    at = problem("dynamics.until_log10_time=1e200", "dynamics.scheme=euler")
+    timer = threading.Timer(0.2, control.stop)
+    timer.start()
+    begun = time.perf_counter()
+    status = run(at, keeper, control)
+    timer.join()
+    assert time.perf_counter() - begun < 5.0
+    assert status.reason is FinishReason.CANCELLED
+    assert keeper.sink.reason == "cancelled"
+
+
+def test_pause_holds_and_resume_goes_on() -> None:
+    keeper, control = Keeper(), Control()
+    recording = record(problem(), keeper, control)
+    next(recording)
+    control.pause()
+    assert next(recording).state is RunState.PAUSED
+    count = len(keeper.sink.frames)
+    assert next(recording).state is RunState.PAUSED
+    assert len(keeper.sink.frames) == count
+    control.resume()
+    assert next(recording).state is RunState.RUNNING
+    *_, last = recording
+    assert last.reason is FinishReason.COMPLETED
+
+
+def test_a_paused_run_can_be_stopped() -> None:
+    keeper, control = Keeper(), Control()
+    control.pause()
+    timer = threading.Timer(0.1, control.stop)
+    timer.start()
+    assert run(problem(), keeper, control).reason is FinishReason.CANCELLED
+    timer.join()
+
+
+def test_closing_the_loop_keeps_what_is_there() -> None:
+    keeper, control = Keeper(), Control()
+    recording = record(problem(), keeper, control)
+    next(recording)
+    recording.close()  # type: ignore[attr-defined]
+    assert keeper.sink.reason == "cancelled"
+    assert control.status.state is RunState.FINISHED
+
+
+def test_a_full_disk_ends_the_run() -> None:
+    control = Control()
+    with pytest.raises(DiskError):
+        run(problem(), Keeper(fail_after=10), control)
+    assert control.status.reason is FinishReason.DISK_FULL
+
+
+def test_two_recordings_interleave_in_one_thread() -> None:
+    alone = [Keeper(), Keeper()]
+    for keeper, m in zip(alone, (4, 8), strict=True):
+        run(problem(m=m), keeper)
+    turns = [Keeper(), Keeper()]
+    pairs = zip(turns, (4, 8), strict=True)
+    live = [record(problem(m=m), keeper, Control()) for keeper, m in pairs]
+    while live:
+        live = [recording for recording in live if next(recording, None) is not None]
+    for one, other in zip(alone, turns, strict=True):
+        for left, right in zip(one.sink.frames, other.sink.frames, strict=True):
+            assert np.array_equal(left.parameters, right.parameters)
+
+
+def test_divergence_is_recorded_with_a_suggestion(tmp_path: Path) -> None:
+    path = tmp_path / "wild.msrun"
+    status = recorded(path, "dynamics.kind=gd", "dynamics.step=2", "network.m=256")
+    assert status.reason is FinishReason.DIVERGED
+    assert status.details is not None
+    assert status.details["suggested_step"] > 0
+    with open_run(path) as wild:
+        assert wild.reason == "diverged"
+        assert wild.events()[-1][1] == "diverged"
+        assert all(np.isfinite(wild.parameters(i)).all() for i in range(wild.frames))
+
+
+def test_descent_continued_equals_descent_in_one_go(tmp_path: Path) -> None:
+    first = tmp_path / "first.msrun"
+    recorded(first, *GD, "dynamics.until_log10_time=1")
+    with open_run(first) as begun:
+        onward, index = continued(begun, None, ["dynamics.until_log10_time=2"])
+    assert index == len(list(trajectory(problem(*GD, "dynamics.until_log10_time=1")))) - 1
+    last = list(trajectory(onward))[-1]
+    whole = list(trajectory(problem(*GD, "dynamics.until_log10_time=2")))[-1]
+    assert last.step == whole.step == 400
+    assert last.log10_time == whole.log10_time
+    assert np.array_equal(last.parameters, whole.parameters)
+
+
+def test_flow_continued_agrees_with_flow_in_one_go(tmp_path: Path) -> None:
+    first = tmp_path / "first.msrun"
+    recorded(first, "dynamics.until_log10_time=2", "recording.log10_times=[]")
+    with open_run(first) as begun:
+        onward, _ = continued(begun, None, ["dynamics.until_log10_time=3"])
+        assert np.array_equal(onward.start.origin, begun.origin)
+    frames = list(trajectory(onward))
+    whole = list(trajectory(problem("dynamics.until_log10_time=3")))[-1]
+    assert frames[0].log10_time == 2.0
+    assert frames[-1].log10_time == 3.0
+    assert frames[-1].rho == pytest.approx(whole.rho, abs=1e-4)
+    assert np.allclose(frames[-1].parameters, whole.parameters, atol=2e-3)
+
+
+def test_continuing_keeps_time_and_rotation_from_the_origin(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.msrun", tmp_path / "second.msrun"
+    recorded(first, *GD, "dynamics.until_log10_time=2")
+    with open_run(first) as begun:
+        onward, index = continued(begun, 5, ["dynamics.step=0.125"])
+        step, origin, at = int(begun.steps[5]), begun.origin, float(begun.log10_time[5])
+    run(onward, partial(Recorder, second))
+    assert index == 5
+    with open_run(second) as later:
+        assert int(later.steps[0]) == step
+        assert later.log10_time[0] == at
+        assert later.log10_time[-1] == pytest.approx(2.0, abs=1e-3)
+        assert np.array_equal(later.origin, origin)
+        assert OBSERVABLES["rotation"].at(later, later.frames - 1).min() < 0.999
+        assert later.continues is not None
+        assert later.continues["frame"] == 5
+
+
+@pytest.mark.parametrize(
+    ("frame", "settings", "words"),
+    [
+        (10**6, [], "does not exist"),
+        (-1, [], "does not exist"),
+        (None, ["network.m=4"], "keeps its data, network and seed"),
+        (None, ["data.n=4"], "keeps its data"),
+        (None, ["dynamics.until_log10_time=1"], "lies before"),
+        (None, ["dynamics.step=[0.1, 0.2]"], "one value"),
+    ],
+)
+def test_wrong_continuations(
+    tmp_path: Path, frame: int | None, settings: list[str], words: str
+) -> None:
+    path = tmp_path / "run.msrun"
+    recorded(path, *GD, "dynamics.until_log10_time=2", "recording.frames=10")
+    with open_run(path) as begun, pytest.raises(InputError, match=words):
+        continued(begun, frame, settings)
+
+
+def test_continuing_a_completed_run_goes_a_decade_further(tmp_path: Path) -> None:
+    path = tmp_path / "run.msrun"
+    recorded(path, *GD, "dynamics.until_log10_time=1", "recording.frames=10")
+    with open_run(path) as begun:
+        onward, _ = continued(begun, None, [])
+    assert onward.experiment.dynamics.until_log10_time == 2.0
