@@ -99,6 +99,8 @@ def created(
         connection.execute("COMMIT")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA journal_mode=WAL")
+        # A checkpoint waits for the disk; this many pages (32 MiB) between two of them.
+        connection.execute("PRAGMA wal_autocheckpoint=4096")
         # From its first write on a `-wal` lies beside the file, by which readers know a recorder.
         connection.execute("UPDATE meta SET value = value WHERE key = 'status'")
     except BaseException:

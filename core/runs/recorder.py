@@ -31,6 +31,7 @@ from core.runs.schema import (
 )
 
 FRAMES_PER_COMMIT = 16
+FRAMES_PER_BATCH = 64  # frames that come at once are lost at once: more commits save none of them
 SECONDS_PER_COMMIT = 0.05
 BYTES_PER_COMMIT = 16 << 20
 CLOSING_PATIENCE_S = 1.0
@@ -102,8 +103,8 @@ class Recorder:
         """
         if self._refusal is not None:
             raise self._refusal
-        for start in range(0, len(frames), FRAMES_PER_COMMIT):
-            batch = frames[start : start + FRAMES_PER_COMMIT]
+        for start in range(0, len(frames), FRAMES_PER_BATCH):
+            batch = frames[start : start + FRAMES_PER_BATCH]
             rows, metrics = [], []
             for index, frame in enumerate(batch, self._next):
                 rows.append(self._row(index, frame))

@@ -71,13 +71,14 @@ def test_sixteen_frames_are_one_commit(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(recorder_module, "SECONDS_PER_COMMIT", 1e9)
     problem = small_problem()
     recorder = recorder_at(tmp_path / "a.msrun", problem)
-    frames = frames_of(problem, 40)
+    frames = frames_of(problem, 45)
     assert recorder.committed == -1
     assert recorder.append(frames[:15]) == -1
     assert recorder.append(frames[15:16]) == 15
-    assert recorder.append(frames[16:40]) == 31
-    assert recorder.flush() == 39
-    assert recorder.flush() == recorder.committed == 39
+    assert recorder.append(frames[16:40]) == 39  # what comes at once is committed at once
+    assert recorder.append(frames[40:45]) == 39
+    assert recorder.flush() == 44
+    assert recorder.flush() == recorder.committed == 44
     recorder.abandon()
 
 
