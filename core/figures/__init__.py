@@ -1,0 +1,1 @@
+"""Figures and films of runs: frozen scenes, drawn by matplotlib; one palette for all."""

@@ -1,0 +1,305 @@
+"""Drawing scenes with matplotlib's object interface: no pyplot, no window, no setting left behind.
+
+Settings that matplotlib reads globally are changed under one lock and put back, so that figures may
+be drawn from any thread. Fonts are matplotlib's own DejaVu Sans, embedded as TrueType in PDFs; the
+letters of an SVG are outlines, so that it looks the same on machines without that font.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, fontManager, get_font
+from matplotlib.legend import Legend
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text as TextArtist
+from matplotlib.ticker import FixedFormatter, FixedLocator
+from matplotlib.transforms import IdentityTransform
+from numpy.typing import NDArray
+
+from core.figures.palette import Palette
+from core.figures.primitives import (
+    MM_PER_INCH,
+    Box,
+    Curves,
+    Dots,
+    FigureScene,
+    Ink,
+    KeyEntry,
+    Marker,
+    Panel,
+    Text,
+    TimeKey,
+)
+
+FONT = "DejaVu Sans"
+STYLE: dict[str, Any] = {
+    "font.family": [FONT],
+    "mathtext.fontset": "dejavusans",
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "marginscope",
+    "axes.unicode_minus": True,
+    "text.usetex": False,
+}
+DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.0, 1.6)), "dotted": (0, (1.0, 1.2))}
+SHAPES = {Marker.DISC: "o", Marker.PLUS: "P", Marker.CROSS: "X", Marker.DOWN: "v"}
+_lock = threading.RLock()
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """matplotlib's defaults and STYLE, whatever the user's own settings; put back at the end."""
+    with _lock, matplotlib.rc_context():
+        settings: dict[Any, Any] = dict(matplotlib.rcParamsDefault)
+        settings = {key: settings[key] for key in settings if not key.startswith("backend")}
+        settings.update(STYLE)
+        matplotlib.rcParams.update(settings)
+        yield
+
+
+def font_text(text: str) -> str:
+    """A text with question marks for letters that the font does not have."""
+    characters = get_font(fontManager.findfont(FontProperties(family=FONT))).get_charmap()
+    return "".join(char if ord(char) in characters or char == "\n" else "?" for char in text)
+
+
+def new_figure(scene: FigureScene, dpi: float) -> tuple[Figure, FigureCanvasAgg]:
+    """An empty figure of the scene's size, and its pixels."""
+    size = (scene.width_mm / MM_PER_INCH, scene.height_mm / MM_PER_INCH)
+    figure = Figure(figsize=size, dpi=dpi, facecolor=scene.palette.background)
+    return figure, FigureCanvasAgg(figure)
+
+
+def draw_scene(scene: FigureScene, dpi: float = 300.0) -> Figure:
+    """The scene as a figure; call within `drawing()`."""
+    figure, _ = new_figure(scene, dpi)
+    for panel in scene.panels:
+        axes = draw_panel(figure, scene, panel)
+        for artist in ink_artists(axes, panel.ink, scene.palette, scene.points):
+            add(axes, artist)
+    draw_texts(figure, scene)
+    return figure
+
+
+def draw_texts(figure: Figure, scene: FigureScene) -> None:
+    """The texts around the panels."""
+    for text in scene.texts:
+        figure_text(figure, scene, text)
+
+
+def figure_text(figure: Figure, scene: FigureScene, text: Text) -> Artist:
+    """One line of text at its place in millimetres."""
+    palette = scene.palette
+    return figure.text(
+        text.left / scene.width_mm, 1.0 - text.top / scene.height_mm, font_text(text.text),
+        fontsize=text.points, color=palette.muted if text.muted else palette.foreground,
+        fontweight="bold" if text.bold else "normal",
+    )  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------- panels
+
+
+def _place(scene: FigureScene, box: Box) -> tuple[float, float, float, float]:
+    bottom = scene.height_mm - box.top - box.height
+    width, height = scene.width_mm, scene.height_mm
+    return box.left / width, bottom / height, box.width / width, box.height / height
+
+
+def draw_panel(figure: Figure, scene: FigureScene, panel: Panel) -> Axes:
+    """The panel without its ink: axes, ticks, title, key and levels."""
+    palette, points = scene.palette, scene.points
+    axes = figure.add_axes(_place(scene, panel.box), facecolor="none")
+    axes.set_xlim(panel.x.low, panel.x.high)
+    axes.set_ylim(panel.y.low, panel.y.high)
+    _draw_ticks(axes, panel, palette, points)
+    height = 1.0 + 0.9 * points / panel.box.height
+    title = f"$\\mathbf{{{panel.letter}}}$  {panel.title}" if panel.letter else panel.title
+    axes.text(
+        0.0, height, font_text(title), transform=axes.transAxes, fontsize=points + 0.5,
+        color=palette.foreground, va="baseline",
+    )  # fmt: skip
+    _draw_levels(axes, panel, palette)
+    if isinstance(panel.key, TimeKey):
+        _draw_time_key(axes, panel.key, panel.box, palette, points)
+    elif panel.key:
+        _draw_key(axes, panel.key, panel.box, palette, points)
+    return axes
+
+
+def _draw_ticks(axes: Axes, panel: Panel, palette: Palette, points: float) -> None:
+    scale = points / 7.0
+    for axis, ticks in ((axes.xaxis, panel.x), (axes.yaxis, panel.y)):
+        axis.set_major_locator(FixedLocator([place for place, _ in ticks.ticks]))
+        axis.set_major_formatter(FixedFormatter([text for _, text in ticks.ticks]))
+        axis.set_tick_params(
+            length=2.0 * scale, width=0.5 * scale, pad=1.8 * scale, color=palette.muted,
+            labelcolor=palette.foreground, labelsize=points - 0.5,
+        )  # fmt: skip
+        axis.set_label_text(font_text(ticks.label), fontsize=points, color=palette.foreground)
+    axes.xaxis.labelpad = 1.8 * scale
+    # Set by the longest tick text and not by matplotlib, so that columns of panels line up.
+    longest = max((len(_visible(text)) for _, text in panel.y.ticks), default=3)
+    distance = (2.7 + 1.25 * max(longest, 3)) * scale
+    axes.yaxis.set_label_coords(-distance / panel.box.width, 0.5)
+    if not panel.centre_lines:
+        axes.grid(True, color=palette.grid, linewidth=0.5 * scale)
+        axes.set_axisbelow(True)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(palette.muted)
+        spine.set_linewidth(0.5 * scale)
+
+
+def _draw_levels(axes: Axes, panel: Panel, palette: Palette) -> None:
+    if panel.centre_lines:
+        for draw in (axes.axhline, axes.axvline):
+            draw(0.0, color=palette.grid, linewidth=0.6, zorder=0.6)
+    for level in panel.levels:
+        axes.axhline(
+            level.value, color=level.colour, linewidth=0.6, linestyle=DASHES[level.dash], zorder=0.6
+        )
+
+
+def _draw_key(
+    axes: Axes, key: tuple[KeyEntry, ...], box: Box, palette: Palette, points: float
+) -> None:
+    """Samples and texts in one line above the panel."""
+    handles: list[Any] = []
+    for entry in key:
+        if entry.markers:
+            handles.append(tuple(
+                Line2D(
+                    [], [], linestyle="", marker=SHAPES[marker], color=colour,
+                    markersize=0.75 * points, markeredgewidth=0.0,
+                )
+                for marker, colour in zip(entry.markers, entry.colours, strict=True)
+            ))  # fmt: skip
+        else:
+            handles.append(
+                Line2D(
+                    [], [], color=entry.colours[0], linestyle=DASHES[entry.dash],
+                    linewidth=1.3 * points / 7.0,
+                )
+            )  # fmt: skip
+    # A long key ends with the panel and may begin left of it, where nothing else stands.
+    long = len(key) > 2
+    legend = Legend(
+        axes, handles, [entry.text for entry in key], ncols=len(key),
+        loc="lower right" if long else "lower left",
+        bbox_to_anchor=(1.0 if long else 0.0, 1.0 + 0.04 * points / box.height),
+        fontsize=points - 0.5,
+        frameon=False, borderpad=0.0, borderaxespad=0.0, handlelength=1.7, handletextpad=0.4,
+        columnspacing=0.8, labelcolor=palette.foreground,
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0.2)},
+    )  # fmt: skip
+    axes.add_artist(legend)
+
+
+def _draw_time_key(axes: Axes, key: TimeKey, box: Box, palette: Palette, points: float) -> None:
+    """A strip of the moments' colours along the panel's top, with their texts above it."""
+    mm = points / 7.0
+    figure_box = axes.get_position()
+    per_mm = figure_box.height / box.height
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
+    bottom, height = figure_box.y1 + 0.9 * mm * per_mm, 1.1 * mm * per_mm
+    lead = (8.0 if len(key.name) > 4 else 3.0) * mm / box.width * figure_box.width
+    start, width = figure_box.x0 + lead, figure_box.width - lead
+    step = width / len(key.texts)
+    fitting = _fitting(key.texts, step / figure_box.width * box.width, mm)
+    for position, (text, colour) in enumerate(zip(key.texts, key.colours, strict=True)):
+        left = start + position * step
+        rectangle = Rectangle(
+            (left, bottom), 0.94 * step, height, facecolor=tuple(colour / 255.0), linewidth=0.0,
+            transform=figure.transFigure, clip_on=False,
+        )  # fmt: skip
+        axes.add_artist(rectangle)
+        if position in fitting:
+            figure.text(
+                left + 0.47 * step, bottom + height + 0.5 * mm * per_mm, text, ha="center",
+                fontsize=points - 1.0, color=palette.foreground,
+            )  # fmt: skip
+    if key.name:
+        figure.text(
+            figure_box.x0, bottom, key.name, fontsize=points - 0.5, color=palette.foreground
+        )
+
+
+def _fitting(texts: Sequence[str], step: float, mm: float) -> set[int]:
+    """Which of the texts, `step` apart, can be shown without touching; the last one always is."""
+    fitting: set[int] = set()
+    limit = float("inf")
+    for position in range(len(texts) - 1, -1, -1):
+        superscript = len(texts[position].partition("^")[2].strip("{}$"))
+        letters = len(_visible(texts[position])) - 0.35 * superscript
+        half = 0.5 * (1.2 * letters + 0.4) * mm
+        if position * step + half <= limit:
+            fitting.add(position)
+            limit = position * step - half
+    return fitting
+
+
+def _visible(text: str) -> str:
+    return text.replace("\\times", "x").translate({ord(char): None for char in "${}^\\ "})
+
+
+# ----------------------------------------------------------------------------------------- ink
+
+
+def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[Artist]:
+    """New artists for what a panel shows, from back to front; `add` puts one into the axes."""
+    scale = points / 7.0
+    artists: list[Artist] = [_line_collection(axes, curves, scale) for curves in ink.curves]
+    artists += [_markers(axes, dots, scale) for dots in ink.dots]
+    if ink.note:
+        note = TextArtist(
+            0.5, 0.5, ink.note, transform=axes.transAxes, ha="center", va="center",
+            fontsize=points, color=palette.muted,
+            bbox={"facecolor": palette.background, "edgecolor": "none", "pad": 2.0},
+        )  # fmt: skip
+        artists.append(note)
+    for order, artist in enumerate(artists):
+        artist.set_zorder(3.0 + 0.01 * order)
+    return artists
+
+
+def add(axes: Axes, artist: Artist) -> None:
+    """Put an artist into axes without touching their limits."""
+    axes.add_artist(artist)
+
+
+def _line_collection(axes: Axes, curves: Curves, scale: float) -> Artist:
+    segments: NDArray[np.float64] = np.stack([curves.x, curves.y], axis=-1)
+    return LineCollection(
+        list(segments), colors=curves.colours / 255.0, linewidths=scale * curves.widths,
+        linestyles=[DASHES[curves.dash]], capstyle="butt" if curves.dash != "solid" else "round",
+        joinstyle="round",
+    )  # fmt: skip
+
+
+def _markers(axes: Axes, dots: Dots, scale: float) -> Artist:
+    style = MarkerStyle(SHAPES[dots.marker])
+    collection = PathCollection(
+        [style.get_path().transformed(style.get_transform())], sizes=scale**2 * dots.areas,
+        offsets=np.stack([dots.x, dots.y], axis=-1), offset_transform=axes.transData,
+        facecolors=dots.colours / 255.0, edgecolors=dots.edge or "none",
+        linewidths=0.35 * scale if dots.edge else 0.0,
+    )  # fmt: skip
+    collection.set_transform(IdentityTransform())
+    collection.set_clip_on(dots.clipped)
+    return collection

@@ -1,0 +1,67 @@
+"""Writing figures: PDF, SVG and PNG at their physical size; equal scenes give equal bytes."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import core
+from core.errors import InputError
+from core.figures.primitives import FigureScene
+from core.files import write_whole
+
+SUFFIXES = (".pdf", ".svg", ".png")
+LEAST_DPI, MOST_DPI = 20, 2400
+MOST_PIXELS = 400_000_000
+
+
+def check_figure_path(path: Path) -> None:
+    """InputError unless the path ends in one of the formats of figures."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(
+            f"{path} must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; figures are written "
+            "as one of these."
+        )
+
+
+def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
+    """The content of a figure file; equal scenes give equal bytes. `dpi` matters for PNG only."""
+    from core.figures.draw import draw_scene, drawing
+
+    creator = f"Marginscope {core.__version__}"
+    metadata: dict[str, dict[str, Any]] = {
+        ".pdf": {"Title": scene.title, "Creator": creator, "Producer": None, "CreationDate": None},
+        ".svg": {"Title": scene.title or None, "Creator": creator, "Date": None},
+        ".png": {"Title": scene.title, "Software": creator},
+    }
+    buffer = io.BytesIO()
+    with drawing():
+        figure = draw_scene(scene, dpi if suffix == ".png" else 72.0)
+        figure.savefig(
+            buffer, format=suffix.removeprefix("."), dpi=dpi if suffix == ".png" else 72.0,
+            metadata=metadata[suffix],
+        )  # fmt: skip
+    return buffer.getvalue()
+
+
+def save_figure(scene: FigureScene, path: Path, dpi: float = 300.0) -> None:
+    """Write a scene as .pdf, .svg or .png, completely or not at all.
+
+    Raises InputError for another ending, a resolution outside 20 to 2400 dots per inch or a folder
+    that cannot be written, DiskError for a full disk.
+    """
+    check_figure_path(path)
+    if not LEAST_DPI <= dpi <= MOST_DPI:
+        raise InputError(
+            f"A resolution of {dpi:g} dots per inch was asked for; {LEAST_DPI} to {MOST_DPI} are "
+            "possible, and 300 is usual."
+        )
+    suffix = path.suffix.lower()
+    pixels = scene.width_mm * scene.height_mm * (dpi / 25.4) ** 2
+    if suffix == ".png" and pixels > MOST_PIXELS:
+        raise InputError(
+            f"At {dpi:g} dots per inch the figure has {pixels / 1e6:.0f} million pixels, more than "
+            f"{MOST_PIXELS / 1e6:.0f} million; lower --dpi or write a .pdf."
+        )
+    write_whole(path, figure_bytes(scene, suffix, dpi))

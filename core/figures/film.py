@@ -1,0 +1,230 @@
+"""Films of runs: the same panels as figures, growing with time, at a fixed scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.figures.film_layout import film_scene, film_size
+from core.figures.film_palette import film_colours
+from core.figures.names import PANELS
+from core.figures.numbers import clock_text, math_text
+from core.figures.palette import LIGHT, Palette
+from core.figures.primitives import Dots, FigureScene, Text
+from core.figures.scene import Material, check_runs, gather
+from core.figures.time_axis import TimeAxis, time_axis
+from core.figures.writers import (
+    FilmWriter,
+    GifWriter,
+    Mp4Writer,
+    Pixels,
+    WebpWriter,
+    check_film_path,
+    neighbour,
+)
+from core.runs.run import Run
+
+HOLD = 0.12  # the share of the film that stands still at the end before it begins again
+LONGEST_SECONDS, MOST_FRAMES = 600.0, 6000
+FASTEST = {".gif": 50, ".webp": 60, ".mp4": 60}  # GIF players slow down what is faster than 20 ms
+SIZES = ((160, 120), (3840, 2160))
+Frames = NDArray[np.int64]
+
+
+def frames_shown(run: Run, axis: TimeAxis, count: int) -> Frames:
+    """The run's frame in each of `count` film frames: time passes evenly on the axis, then rests.
+
+    The film begins at t = 0; the last frame at or before each moment is shown.
+    """
+    moving = max(round(count * (1.0 - HOLD)), 1)
+    places = axis.place(run.log10_time)
+    places = np.where(np.isnan(places), -np.inf, places)
+    ends = axis.place(np.array([axis.low, axis.high]))
+    moments = np.linspace(ends[0], ends[1], moving)
+    if moving > 1:
+        moments[0] = -np.inf
+    moments[-1] = ends[1] + 1e-9
+    shown = np.searchsorted(places, moments + 1e-9, side="right") - 1
+    shown = np.concatenate([shown, np.full(count - moving, shown[-1])])
+    return np.maximum(shown, 0).astype(np.int64)
+
+
+@final
+class Drawer:
+    """Draws film frames: axes and texts once, and over their pixels only what moves."""
+
+    def __init__(
+        self,
+        scene: FigureScene,
+        material: Material,
+        data: Sequence[Sequence[Dots]],
+        dpi: float,
+        clock: Text,
+    ) -> None:
+        from core.figures.draw import draw_panel, draw_texts, drawing, new_figure
+
+        self._scene, self._material, self._data, self._clock = scene, material, data, clock
+        with drawing():
+            figure, pixels = new_figure(scene, dpi)
+            canvas: Any = pixels  # its drawing methods have no types
+            self._axes = [draw_panel(figure, scene, panel) for panel in scene.panels]
+            draw_texts(figure, scene)
+            canvas.draw()
+        self._figure = figure
+        self._canvas = canvas
+        self._background = canvas.copy_from_bbox(figure.bbox)
+
+    def draw(self, shown: Sequence[int], log10_time: float) -> Pixels:
+        """The picture (height, width, 3) in which run k stands at its frame shown[k]."""
+        from core.figures.draw import add, drawing, figure_text, ink_artists
+
+        scene = self._scene
+        self._canvas.restore_region(self._background)
+        with drawing():
+            for panel, axes, data in zip(scene.panels, self._axes, self._data, strict=True):
+                ink = self._material.ink(panel.row, panel.kind, shown[panel.row], data)
+                for artist in ink_artists(axes, ink, scene.palette, scene.points):
+                    add(axes, artist)
+                    axes.draw_artist(artist)
+                    artist.remove()
+            text = Text(
+                self._clock.left, self._clock.top, math_text(clock_text(log10_time)),
+                self._clock.points,
+            )  # fmt: skip
+            clock = figure_text(self._figure, scene, text)
+            self._figure.draw_artist(clock)
+            clock.remove()
+        pixels = np.asarray(self._canvas.buffer_rgba())
+        return np.ascontiguousarray(pixels[..., :3])
+
+
+def _check(path: Path, panel: str, seconds: float, fps: float, size: tuple[int, int]) -> int:
+    """The number of film frames; InputError for what cannot be made."""
+    check_film_path(path)
+    if panel != "all" and panel not in PANELS:
+        raise InputError(f"The panel {panel}: a film shows {', '.join(PANELS)} or all.")
+    fastest = FASTEST[path.suffix.lower()]
+    if not 1.0 <= fps <= fastest:
+        raise InputError(
+            f"{fps:g} frames a second: {path.suffix} films have 1 to {fastest}, and 20 is usual."
+        )
+    if not 0.0 < seconds <= LONGEST_SECONDS or not math.isfinite(seconds):
+        raise InputError(f"A film of {seconds:g} seconds: it lasts above 0 to 600 seconds.")
+    count = max(1, round(seconds * fps))
+    if count > MOST_FRAMES:
+        raise InputError(
+            f"{count} frames are too many for a film; at most {MOST_FRAMES} are allowed: lower the "
+            "seconds or the frames a second."
+        )
+    (least_width, least_height), (most_width, most_height) = SIZES
+    if not (least_width <= size[0] <= most_width and least_height <= size[1] <= most_height):
+        raise InputError(
+            f"A film of {size[0]} x {size[1]} pixels: the width is 160 to 3840, the height 120 to "
+            "2160."
+        )
+    return count
+
+
+def film_frames(
+    runs: Sequence[Run],
+    panel: str,
+    count: int,
+    size: tuple[int, int],
+    palette: Palette,
+    coordinates: Sequence[int],
+) -> Iterator[Pixels]:
+    """The pictures (height, width, 3) of a film, drawn as they are asked for."""
+    kinds = PANELS if panel == "all" else (panel,)
+    lasts = [run.frames - 1 for run in runs]
+    axis = time_axis(runs, lasts)
+    shown = [frames_shown(run, axis, count) for run in runs]
+    stops = [np.unique(np.append(frames, last)) for frames, last in zip(shown, lasts, strict=True)]
+    material = gather(runs, kinds, lasts, palette, coordinates, stops)
+    scene, data, dpi, clock = film_scene(material, kinds, size)
+    drawer = Drawer(scene, material, data, dpi, clock)
+    before: tuple[int, ...] | None = None
+    picture: Pixels | None = None
+    for position in range(count):
+        indices = tuple(int(frames[position]) for frames in shown)
+        if picture is None or indices != before:
+            times = [float(run.log10_time[i]) for run, i in zip(runs, indices, strict=True)]
+            picture = drawer.draw(indices, max(times))
+        before = indices
+        yield picture
+
+
+def _durations(count: int, frames_per_second: float, unit: int) -> list[int]:
+    """Milliseconds of each frame in multiples of a unit, without drift over the film."""
+    ends = [round(1000.0 / unit * k / frames_per_second) for k in range(count + 1)]
+    return [unit * (after - before) for before, after in pairwise(ends)]
+
+
+def _writer(
+    temporary: Path, file: BinaryIO, size: tuple[int, int], fps: float, palette: Palette
+) -> FilmWriter:
+    suffix = temporary.suffix
+    if suffix == ".gif":
+        return GifWriter(file, size, film_colours(palette))
+    if suffix == ".webp":
+        return WebpWriter(file, size)
+    file.close()  # the encoder is another program and opens it itself
+    return Mp4Writer(temporary, size, fps)
+
+
+@final
+class _CancelledError(Exception):
+    """The user stopped the film."""
+
+
+def save_film(
+    runs: Sequence[Run],
+    path: Path,
+    panel: str = "neurons",
+    seconds: float = 8.0,
+    frames_per_second: float = 20,
+    size: tuple[int, int] | None = None,
+    palette: Palette = LIGHT,
+    progress: Callable[[int, int], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    coordinates: Sequence[int] = (0, 1),
+) -> bool:
+    """Write a film of one panel, or of "all", for one or more runs; .gif and .webp loop for ever.
+
+    It has round(seconds * frames_per_second) frames; time passes evenly on the axis of the figures,
+    and the last picture stays for the last 12 % of the film. Axes do not move. `size` is in pixels,
+    both even (made so); `progress` gets (frames done, all frames). Returns False, and leaves no
+    file, when `cancelled` said so between two frames.
+
+    Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
+    """
+    check_runs(runs)
+    kinds = PANELS if panel == "all" else (panel,)
+    wanted = size or film_size(len(runs), len(kinds))
+    count = _check(path, panel, seconds, frames_per_second, wanted)
+    pixels = (wanted[0] & ~1, wanted[1] & ~1)
+    durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
+    pictures = film_frames(runs, panel, count, pixels, palette, coordinates)
+    try:
+        with neighbour(path) as (temporary, file):
+            writer = _writer(temporary, file, pixels, frames_per_second, palette)
+            try:
+                for done in range(count):
+                    if cancelled is not None and cancelled():
+                        raise _CancelledError
+                    writer.add(next(pictures), durations[done])
+                    if progress is not None:
+                        progress(done + 1, count)
+            except BaseException:
+                writer.abort()
+                raise
+            writer.close()
+    except _CancelledError:
+        return False
+    return True

@@ -1,0 +1,122 @@
+"""What runs have in common and what tells them apart, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.figures.numbers import math_text, number_text, time_text
+from core.figures.primitives import NO_BREAK, plain
+from core.runs.run import Run
+
+Fields = dict[str, Any]
+
+PHRASES: dict[str, str | dict[str, str]] = {
+    "data.kind": {"parity": "parity", "file": "own data"},
+    "dynamics.kind": {"flow": "gradient flow", "gd": "gradient descent"},
+    "data.d": "$d$ = {}",
+    "data.n": "$n$ = {}",
+    "data.k": "$k$ = {}",
+    "network.m": "$m$ = {}",
+    "network.kind": "{} network",
+    "network.init": {"paper": "the paper's start", "file": "own start"},
+    "loss.kind": "{} loss",
+    "dynamics.step": "step {}",
+    "dynamics.scheme": "{} steps",
+    "dynamics.accuracy": "accuracy for {}",
+    "run.seed": "seed {}",
+    "data.seed": "data seed {}",
+    "network.seed": "network seed {}",
+    "run.precision": "{}",
+}
+# In the order of the settings line; other fields are named only where they tell runs apart.
+SETTINGS = (
+    "data.kind", "data.d", "data.n", "data.k", "network.kind", "network.m", "loss.kind",
+    "dynamics.kind", "dynamics.step", "run.seed", "data.seed", "network.seed",
+)  # fmt: skip
+NEVER_NAMED = ("recording.", "run.device", "network.init_path", "data.path")
+LONGEST = 60
+
+
+def fields(run: Run) -> Fields:
+    """The experiment of a run as dotted key -> value."""
+    tables: dict[str, Fields] = run.experiment.model_dump(mode="json")
+    return {
+        f"{section}.{name}": value
+        for section, table in tables.items()
+        for name, value in table.items()
+        if not f"{section}.{name}".startswith(NEVER_NAMED)
+    }
+
+
+def phrase(key: str, value: Any) -> str:
+    """A field of an experiment in words, as mathtext."""
+    if key == "dynamics.until_log10_time":
+        return f"to {math_text(time_text(float(value)))}"
+    if key.endswith(".content"):
+        return f"{key.split('.')[0]} {str(value)[:8]}"
+    words = PHRASES.get(key, key.split(".")[-1].replace("_", " ") + " {}")
+    text = math_text(number_text(value)) if isinstance(value, float) else plain(str(value))
+    if isinstance(words, dict):
+        return words.get(str(value), text)
+    return words.replace("{}", text)
+
+
+def differing(runs: Sequence[Run]) -> tuple[str, ...]:
+    """The dotted keys in which the runs differ; where kinds differ, keys of one kind only are left.
+
+    The horizon is named only where nothing else differs.
+    """
+    tables = [fields(run) for run in runs]
+    shared = [key for key in tables[0] if all(key in table for table in tables)]
+    keys = [key for key in shared if any(table[key] != tables[0][key] for table in tables)]
+    lasting = [key for key in keys if key != "dynamics.until_log10_time"]
+    return tuple(lasting or keys)
+
+
+def headings(runs: Sequence[Run]) -> tuple[str, ...]:
+    """A heading a run: what tells it apart, the width of a single run, or the file's name."""
+    keys = differing(runs) if len(runs) > 1 else ("network.m",)
+    texts = []
+    for run in runs:
+        values = fields(run)
+        parts = [phrase(key, values[key]) for key in keys if values[key] is not None]
+        texts.append(", ".join(parts) or plain(run.path.stem)[:LONGEST])
+    if len(set(texts)) < len(texts):
+        names = [plain(run.path.stem)[:LONGEST] for run in runs]
+        texts = [f"{text} ({name})" for text, name in zip(texts, names, strict=True)]
+    return tuple(text + _ending(run) for text, run in zip(texts, runs, strict=True))
+
+
+def _ending(run: Run) -> str:
+    """Said of a run whose end is not the one it was meant to have."""
+    if run.reason in (None, "completed"):
+        return ""
+    return f", {str(run.reason).replace('_', ' ')}"
+
+
+def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
+    """What all runs have in common, and how far they are shown."""
+    different = set(differing(runs)) if len(runs) > 1 else {"network.m"}
+    values = fields(runs[0])
+    shared = [fields(run) for run in runs]
+    parts = [
+        phrase(key, values[key])
+        for key in SETTINGS
+        if key not in different
+        and values.get(key) is not None
+        and all(table.get(key) == values[key] for table in shared)
+    ]
+    ends = [time_text(float(run.log10_time[last])) for run, last in zip(runs, lasts, strict=True)]
+    told = ends[:1] if len(set(ends)) == 1 else ends
+    parts.append("shown to " + " and ".join(math_text(end) for end in told))
+    return ", ".join(parts).replace(" = ", NO_BREAK + "=" + NO_BREAK)
+
+
+def titles(runs: Sequence[Run]) -> tuple[str, str]:
+    """Title and source of the figure: those of the runs, joined where they differ."""
+    words = []
+    for attribute in ("title", "source"):
+        found = dict.fromkeys(plain(getattr(run, attribute)) for run in runs)
+        words.append("; ".join(text[:LONGEST] for text in found if text))
+    return words[0], words[1]

@@ -1,0 +1,142 @@
+"""The panel of normalised margins against time; the paper's Figure 1 has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from core.figures.numbers import linear_ticks
+from core.figures.palette import Palette, rgba
+from core.figures.primitives import (
+    Array,
+    Axis,
+    Box,
+    Curves,
+    Dash,
+    Dots,
+    Ink,
+    KeyEntry,
+    Level,
+    Marker,
+    Panel,
+)
+from core.figures.time_axis import TimeAxis
+from core.observables.registry import OBSERVABLES
+from core.runs.run import Run
+
+# name, text, factor, dash. l1/2 and not l1: hard <= l1/2 <= gamma_gl/2 are directly comparable.
+CURVES: tuple[tuple[str, str, float, Dash], ...] = (
+    ("smoothed_margin", "smoothed", 1.0, "dashed"),
+    ("hard_margin", "hard", 1.0, "solid"),
+    ("l1_margin", "$\\ell_1$ / 2", 0.5, "dotted"),
+)
+MOST_POINTS = 800
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class MarginTraces:
+    """Frames (F,), log10 t (F,) and one trace (F,) for each of CURVES."""
+
+    frames: Array
+    log10_time: Array
+    values: tuple[Array, ...]
+
+
+def margin_traces(run: Run, last: int) -> MarginTraces:
+    """The margins of a run up to a frame, thinned to 800 frames."""
+    frames = np.unique(np.linspace(0, last, min(MOST_POINTS, last + 1)).round().astype(np.int64))
+    values = tuple(
+        factor * np.array([OBSERVABLES[name].at(run, index) for index in frames.tolist()])
+        for name, _, factor, _ in CURVES
+    )
+    return MarginTraces(frames.astype(np.float64), run.log10_time[frames], values)
+
+
+def margin_axis(traces: Sequence[MarginTraces], time: TimeAxis) -> Axis:
+    """Limits for all runs, from what the last quarter of the axis shows.
+
+    The smoothed margin starts at values as low as -44 / |W|^2, and a frame that held them would
+    show nothing else: the frame ends as far below 0 as it reaches above, or earlier.
+    """
+    places = [time.place(trace.log10_time) for trace in traces]
+    known = [x[np.isfinite(x)] for x in places]
+    ends = [x for x in known if x.size]
+    start, end = (min(x[0] for x in ends), max(x[-1] for x in ends)) if ends else (0.0, 0.0)
+    everything, late = [np.zeros(1)], [np.zeros(1)]
+    for trace, x in zip(traces, places, strict=True):
+        for values in trace.values:
+            finite = np.isfinite(values)
+            everything.append(values[finite])
+            late.append(values[finite & (x >= 0.25 * start + 0.75 * end)])
+    top = float(np.concatenate(everything).max())
+    reach = max(top, -float(np.concatenate(late).min()))
+    bottom = max(float(np.concatenate(everything).min()), -reach)
+    if reach == 0.0:
+        top, bottom = 0.01, -0.01
+    pad = 0.06 * (top - bottom)
+    return Axis(
+        bottom - pad, top + pad, linear_ticks(bottom - pad, top + pad, 5), "normalised margin"
+    )
+
+
+def _colour(position: int, palette: Palette) -> str:
+    return (palette.references[0], palette.foreground, palette.references[1])[position]
+
+
+def margin_ink(traces: MarginTraces, count: int, time: TimeAxis, y: Axis, palette: Palette) -> Ink:
+    """The first `count` points of each trace, and a triangle where a curve comes from below."""
+    x = time.place(traces.log10_time[:count])
+    curves, dots, finite = [], [], False
+    for position, ((name, _, _, dash), trace) in enumerate(zip(CURVES, traces.values, strict=True)):
+        values = trace[:count]
+        colour = rgba(_colour(position, palette))[None, :]
+        width = np.array([1.6 if name == "hard_margin" else 1.2])
+        curves.append(Curves(name, x[None, :], values[None, :], colour, width, dash))
+        seen = np.isfinite(x) & np.isfinite(values)
+        finite = finite or bool(np.isfinite(values).any())
+        if np.count_nonzero(seen) == 1:
+            dots.append(Dots(name, x[seen], values[seen], colour, np.array([14.0])))
+        place = _entry(x, values, y.low)
+        if place is not None:
+            below = np.array([y.low])
+            dots.append(
+                Dots(
+                    f"{name} below", np.array([place]), below, colour, np.array([12.0]),
+                    Marker.DOWN, clipped=False,
+                )
+            )  # fmt: skip
+    if finite and not np.isfinite(x).any():
+        return Ink(note="nothing but $t$ = 0,\nwhich a logarithmic\naxis cannot show")
+    return Ink(tuple(curves), tuple(dots), "" if finite else "no margin:\nthe network is 0")
+
+
+def _entry(x: Array, values: Array, low: float) -> float | None:
+    """Where a curve comes up through the lower edge for the last time; its last point if never."""
+    with np.errstate(invalid="ignore"):
+        below = np.flatnonzero((values < low) & np.isfinite(x))
+    if below.size == 0:
+        return None
+    last = int(below[-1])
+    if last + 1 == values.size or not np.isfinite(values[last + 1]):
+        return float(x[last])
+    share = (low - values[last]) / (values[last + 1] - values[last])
+    return float(x[last] + share * (x[last + 1] - x[last]))
+
+
+def margin_panel(
+    row: int, letter: str, box: Box, traces: MarginTraces, time: TimeAxis, y: Axis,
+    palette: Palette,
+) -> Panel:  # fmt: skip
+    """The panel of one run; `y` is shared by the runs of a figure."""
+    ink = margin_ink(traces, traces.frames.size, time, y, palette)
+    entries = [
+        KeyEntry(text, (_colour(position, palette),), dash)
+        for position, (_, text, _, dash) in enumerate(CURVES)
+    ]
+    key = (entries[1], entries[0], entries[2])
+    zero = Level(0.0, palette.muted)
+    return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, (zero,), key=key)

@@ -1,0 +1,3 @@
+"""The names of the panels, importable without matplotlib."""
+
+PANELS = ("neurons", "rotations", "norms", "margins")

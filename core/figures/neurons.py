@@ -1,0 +1,182 @@
+"""The panel of trajectories: |a_j| v_j on two coordinates, with the data (telgarsky22, 1a, 1b)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.figures.numbers import linear_ticks, number_text
+from core.figures.palette import Palette, node_colours, rgba
+from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, KeyEntry, Marker, Panel
+from core.observables.nodes import outer_signs, positions
+from core.observables.registry import OBSERVABLES
+from core.runs.run import Run
+
+LONGEST_TRAIL = 128
+MOST_POINTS = 100_000  # of all trails together, so that a PDF of thousands of nodes opens quickly
+SHORTEST_TRAIL = 12
+DATA_REACH = 0.84  # the data's corner as a share of the panel's half width
+Coordinates = tuple[int, int]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Track:
+    """Nodes at some frames of a run: frames (F,), points (F, m, 2), signs and norms (F, m).
+
+    Points are in units of 10^power, so that late runs need no long tick texts.
+    """
+
+    frames: NDArray[np.int64]
+    points: Array
+    signs: Array
+    norms: Array
+    power: int
+    extent: float
+
+
+def check_coordinates(coordinates: Sequence[int], d: int) -> Coordinates:
+    """The two coordinates, counted from 0; with d = 1 the second one does not exist."""
+    if len(coordinates) != 2:
+        raise InputError(f"Two coordinates are shown; {len(coordinates)} were given.")
+    first, second = (int(value) for value in coordinates)
+    if first == second and d > 1:
+        raise InputError(f"Coordinate {first} was given twice; choose two of 0 to {d - 1}.")
+    for value in (first, second):
+        if not 0 <= value < max(d, 2):
+            raise InputError(f"There is no coordinate {value}; with d = {d} choose 0 to {d - 1}.")
+    return first, second
+
+
+def projected(x: Array, coordinates: Coordinates) -> Array:
+    """Rows on two coordinates, (k, 2); a coordinate that does not exist is 0."""
+    d = x.shape[1]
+    columns = [x[:, c] if c < d else np.zeros(x.shape[0]) for c in coordinates]
+    return np.stack(columns, axis=1)
+
+
+def longest_trail(m: int) -> int:
+    """The most points of a trail: 128, and fewer for many nodes."""
+    return int(np.clip(MOST_POINTS // max(m, 1), SHORTEST_TRAIL, LONGEST_TRAIL))
+
+
+def trail_frames(last: int, m: int) -> NDArray[np.int64]:
+    """Evenly spaced frames from 0 to `last`, as many as a trail has points."""
+    count = min(longest_trail(m), last + 1)
+    return np.unique(np.linspace(0, last, count).round().astype(np.int64))
+
+
+def trail(size: int, until: int, m: int) -> NDArray[np.int64]:
+    """Positions of a track's `size` frames that make the trail up to `until`.
+
+    The stride depends on the whole track only, so that a growing trail keeps its points.
+    """
+    stride = math.ceil(size / longest_trail(m))
+    return np.append(np.arange(0, until, stride, dtype=np.int64), until)
+
+
+def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Track:
+    """The nodes of a run at increasing frames."""
+    points, signs, norms = [], [], []
+    for index in frames.tolist():
+        with np.errstate(over="ignore"):
+            points.append(projected(positions(run, index), coordinates))
+        signs.append(outer_signs(run, index))
+        norms.append(OBSERVABLES["relative_norm"].at(run, index))
+    everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
+    extent = float(np.abs(everything).max())
+    power = math.floor(math.log10(extent)) if extent > 0.0 else 0
+    power = power if power >= 4 or power <= -3 else 0
+    scale = 10.0**-power
+    return Track(
+        frames, everything * scale, np.array(signs), np.array(norms), power, extent * scale
+    )
+
+
+def data_factor(run: Run, nodes: Track, coordinates: Coordinates) -> float:
+    """What the data are multiplied by to reach as far as the nodes, to three digits; 1 if neither
+    has an extent."""
+    extent = float(np.abs(projected(run.dataset.x, coordinates)).max())
+    if extent == 0.0 or nodes.extent == 0.0:
+        return 1.0
+    return float(f"{DATA_REACH * nodes.extent / extent:.3g}")
+
+
+def data_dots(run: Run, factor: float, coordinates: Coordinates, palette: Palette) -> list[Dots]:
+    """One marker for every distinct position and label, larger where more examples lie."""
+    result = []
+    kinds = ((-1.0, Marker.CROSS, palette.negative), (1.0, Marker.PLUS, palette.positive))
+    points = np.round(projected(run.dataset.x, coordinates), 9)
+    for label, marker, colour in kinds:
+        places, counts = np.unique(points[run.dataset.y == label], axis=0, return_counts=True)
+        if places.size == 0:
+            continue
+        crowded = places.shape[0] > 24
+        areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
+        colours = np.tile(rgba(colour, 0.55 if crowded else 0.9), (counts.size, 1))
+        name = f"data y = {label:+.0f}"
+        x, y = factor * places[:, 0], factor * places[:, 1]
+        result.append(Dots(name, x, y, colours, areas, marker, palette.background))
+    return result
+
+
+def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette) -> Ink:
+    """The trails up to position `until` of the track; the weakest nodes are drawn first."""
+    last, m = nodes.points[until], nodes.points.shape[1]
+    strength = np.nan_to_num(nodes.norms[until], nan=0.0)
+    order = np.argsort(strength, kind="stable")
+    colours = node_colours(nodes.signs[until], strength, palette)[order]
+    kept = trail(nodes.frames.size, until, m)
+    trails = nodes.points[kept][:, order]
+    crowd = min(1.0, 4.0 / math.sqrt(m))
+    curves = Curves(
+        "trails", trails[:, :, 0].T, trails[:, :, 1].T, colours,
+        (0.45 + 0.55 * crowd) * (0.8 + 0.6 * np.sqrt(strength[order])),
+    )  # fmt: skip
+    areas = (3.5 + 9.0 * crowd) * (0.5 + 0.9 * np.sqrt(strength[order]))
+    dots = Dots("nodes", last[order, 0], last[order, 1], colours, areas, edge=palette.background)
+    note = "" if nodes.extent > 0.0 else "all nodes are 0"
+    return Ink((curves,), (*data, dots), note)
+
+
+def _axes(nodes: Track, data: Sequence[Dots], box: Box, labels: Sequence[str]) -> tuple[Axis, Axis]:
+    reach = [nodes.extent, *(float(np.abs([dots.x, dots.y]).max()) for dots in data)]
+    half = 1.1 * max(reach) or 1.0
+    aspect = box.width / box.height
+    halves = (half * max(aspect, 1.0), half * max(1.0 / aspect, 1.0))
+    unit = f" ($10^{{{nodes.power}}}$)" if nodes.power else ""
+    return (
+        Axis(-halves[0], halves[0], linear_ticks(-halves[0], halves[0], 6), labels[0] + unit),
+        Axis(-halves[1], halves[1], linear_ticks(-halves[1], halves[1], 6), labels[1] + unit),
+    )
+
+
+def neurons_panel(
+    run: Run, row: int, letter: str, box: Box, nodes: Track, until: int,
+    coordinates: Coordinates, palette: Palette,
+) -> tuple[Panel, tuple[Dots, ...]]:  # fmt: skip
+    """The panel with the trails up to position `until` of the track, and the data's dots."""
+    factor = data_factor(run, nodes, coordinates)
+    data = tuple(data_dots(run, factor, coordinates, palette))
+    labels = [
+        f"coordinate {c + 1}" if c < run.dataset.d else f"no coordinate {c + 1} ($d$ = 1)"
+        for c in coordinates
+    ]
+    x, y = _axes(nodes, data, box, labels)
+    physical = number_text(factor * 10.0**nodes.power)
+    times = physical.replace(" 10^", "$\\times10^{") + "}$" if "10^" in physical else physical
+    key = KeyEntry(
+        f"data $\\times$ {times}", tuple(f"#{bytes(dots.colours[0, :3]).hex()}" for dots in data),
+        markers=tuple(dots.marker for dots in data),
+    )  # fmt: skip
+    panel = Panel(
+        "neurons", row, letter, "nodes $|a_j|\\,v_j$", box, x, y,
+        neurons_ink(nodes, until, data, palette), centre_lines=True, key=(key,),
+    )  # fmt: skip
+    return panel, data

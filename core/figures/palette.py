@@ -1,0 +1,138 @@
+"""The one palette of screen and paper, as numbers: needs neither matplotlib nor Qt.
+
+Vermilion and blue stay apart in every common form of colour blindness (Okabe and Ito). A stronger
+node stands out more from the background: darker on paper, lighter on a dark screen. Time runs
+through viridis (perceptually uniform), cut so that its early end does not fade into the background.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Colours = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+
+VERMILION = "#d55e00"
+BLUE = "#0072b2"
+# viridis at 0, 1/16, ..., 1; straight lines in between are within 2 of 255 of the full table.
+VIRIDIS = (
+    "#440154", "#48186a", "#472d7b", "#424086", "#3b528b", "#33638d", "#2c728e", "#26828e",
+    "#21918c", "#1fa088", "#28ae80", "#3fbc73", "#5ec962", "#84d44b", "#addc30", "#d8e219",
+    "#fde725",
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colours as "#rrggbb".
+
+    `weak` and `strong` say how far the palest and the strongest node lie from the class colour,
+    towards the background and towards `extreme`; `time` is the part of viridis that is used, from
+    the earliest to the latest moment; `references` are the colours of curves and reference lines
+    that belong to no class.
+    """
+
+    name: str
+    background: str
+    foreground: str
+    muted: str
+    grid: str
+    extreme: str
+    weak: float
+    strong: float
+    time: tuple[float, float]
+    references: tuple[str, ...]
+    negative: str = VERMILION
+    positive: str = BLUE
+
+
+LIGHT = Palette(
+    name="light", background="#ffffff", foreground="#1a1c1f", muted="#646a73", grid="#e4e6e9",
+    extreme="#000000", weak=0.55, strong=0.52, time=(0.68, 0.0),
+    references=("#00805d", "#a3468a", "#9a6400", "#3a7ca5"),
+)  # fmt: skip
+DARK = Palette(
+    name="dark", background="#15171a", foreground="#e8eaed", muted="#9aa1aa", grid="#2d3137",
+    extreme="#ffffff", weak=0.45, strong=0.65, time=(0.36, 1.0),
+    references=("#3fc79a", "#dd92c4", "#e0a93b", "#7cb9dd"),
+)  # fmt: skip
+PALETTES = {palette.name: palette for palette in (LIGHT, DARK)}
+
+
+def rgb(colour: str) -> Floats:
+    """Red, green and blue of "#rrggbb", each 0 to 255.
+
+    >>> rgb("#d55e00").tolist()
+    [213.0, 94.0, 0.0]
+    """
+    return np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)], dtype=np.float64)
+
+
+def rgba(colour: str, alpha: float = 1.0) -> Colours:
+    """A colour as one RGBA row, (4,)."""
+    return _bytes(rgb(colour), alpha)
+
+
+def _bytes(colours: Floats, alpha: float = 1.0) -> Colours:
+    rounded = np.rint(np.clip(colours, 0.0, 255.0)).astype(np.uint8)
+    opacity = np.full((*rounded.shape[:-1], 1), round(255 * alpha), dtype=np.uint8)
+    return np.concatenate([rounded, opacity], axis=-1)
+
+
+def _ramp(positions: Floats, knots: Floats, colours: Floats) -> Floats:
+    channels = [np.interp(positions, knots, colours[:, k]) for k in range(3)]
+    return np.stack(channels, axis=-1)
+
+
+def node_colours(signs: ArrayLike, relative_norms: ArrayLike, palette: Palette) -> Colours:
+    """RGBA rows (m, 4) of nodes by the sign of a_j and |a_j v_j| / max_k |a_k v_k| in [0, 1].
+
+    Positive is blue, negative vermilion, zero grey. The square root of the norm sets the shade,
+    because most nodes of a trained network are small: their median is about .1. NaN counts as 0.
+
+    >>> node_colours([-1, 1], [0.25, 0.25], LIGHT)[:, :3].tolist()
+    [[213, 94, 0], [0, 114, 178]]
+    """
+    sign = np.asarray(signs, dtype=np.float64)
+    norm = np.nan_to_num(np.asarray(relative_norms, dtype=np.float64), nan=0.0)
+    strength = np.sqrt(np.clip(norm, 0.0, 1.0))
+    background, extreme = rgb(palette.background), rgb(palette.extreme)
+    result = np.empty((*strength.shape, 3))
+    for chosen, name in ((sign < 0, "negative"), (sign > 0, "positive"), (sign == 0, "muted")):
+        base = rgb(getattr(palette, name))
+        weakest = base + palette.weak * (background - base)
+        strongest = base + palette.strong * (extreme - base)
+        stops = np.array([weakest, base, strongest])
+        result[chosen] = _ramp(strength[chosen], np.array([0.0, 0.5, 1.0]), stops)
+    return _bytes(result)
+
+
+def time_colours(fractions: ArrayLike, palette: Palette) -> Colours:
+    """RGBA rows (k, 4) of moments, 0 the earliest and 1 the latest; the latest stands out most."""
+    early, late = palette.time
+    clipped = np.clip(np.asarray(fractions, dtype=np.float64), 0.0, 1.0)
+    table = np.array([rgb(colour) for colour in VIRIDIS])
+    knots = np.linspace(0.0, 1.0, len(VIRIDIS))
+    return _bytes(_ramp(early + (late - early) * clipped, knots, table))
+
+
+def luminance(colours: ArrayLike) -> Floats:
+    """Relative luminance of RGB(A) rows of 0 to 255, as WCAG 2 defines it; black 0, white 1."""
+    channel = np.asarray(colours, dtype=np.float64)[..., :3] / 255.0
+    linear = np.where(channel <= 0.04045, channel / 12.92, ((channel + 0.055) / 1.055) ** 2.4)
+    return np.asarray(linear @ np.array([0.2126, 0.7152, 0.0722]))
+
+
+def contrast(colours: ArrayLike, background: str) -> Floats:
+    """Contrast ratio of RGB(A) rows to a background, 1 to 21, as WCAG 2 defines it.
+
+    >>> contrast([255, 255, 255], "#000000").item()
+    21.0
+    """
+    one, two = luminance(colours), luminance(rgb(background))
+    return np.asarray((np.maximum(one, two) + 0.05) / (np.minimum(one, two) + 0.05))

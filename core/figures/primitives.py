@@ -1,0 +1,180 @@
+"""What a scene is made of: plain arrays and texts, in data coordinates and in millimetres.
+
+Texts may hold mathtext between dollar signs; `plain` protects text from elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures.palette import Palette
+
+Array = NDArray[np.float64]
+Colours = NDArray[np.uint8]
+Dash = Literal["solid", "dashed", "dotted"]
+MM_PER_INCH = 25.4
+NO_BREAK = "\u00a0"
+
+
+def plain(text: str) -> str:
+    """Text without markup: one line, dollar signs as they are.
+
+    >>> plain("5 $ a\\nday")
+    '5 \\\\$ a day'
+    """
+    return " ".join(text.split()).replace("$", "\\$")
+
+
+@final
+class Marker(Enum):
+    """The shapes of points."""
+
+    DISC = "a node, or the end of a curve"
+    PLUS = "an example with y = +1"
+    CROSS = "an example with y = -1"
+    DOWN = "a curve that goes on below the frame"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Curves:
+    """k curves of one kind: x and y (k, T), colours (k, 4), widths in points (k,); NaN breaks."""
+
+    name: str
+    x: Array
+    y: Array
+    colours: Colours
+    widths: Array
+    dash: Dash = "solid"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Dots:
+    """k points: x and y (k,), colours (k, 4), areas in square points (k,); `edge` or no outline."""
+
+    name: str
+    x: Array
+    y: Array
+    colours: Colours
+    areas: Array
+    marker: Marker = Marker.DISC
+    edge: str | None = None
+    clipped: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A horizontal line across a panel."""
+
+    value: float
+    colour: str
+    label: str = ""
+    dash: Dash = "solid"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Limits, ticks with their texts, and a label with the unit."""
+
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    label: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class KeyEntry:
+    """One entry of a key: a sample of a curve or of markers, and its text."""
+
+    text: str
+    colours: tuple[str, ...] = ()
+    dash: Dash = "solid"
+    markers: tuple[Marker, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TimeKey:
+    """Moments in order, with their colours (k, 4) and the name of the quantity."""
+
+    name: str
+    texts: tuple[str, ...]
+    colours: Colours
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Ink:
+    """What a panel shows of the run; a film changes this and nothing else. `note` says why empty.
+
+    Later curves and dots are drawn above earlier ones, all dots above all curves.
+    """
+
+    curves: tuple[Curves, ...] = ()
+    dots: tuple[Dots, ...] = ()
+    note: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in millimetres from the top left corner of the figure."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """One pair of axes: kind (a name of PANELS), the run's row, letter, title, key and content."""
+
+    kind: str
+    row: int
+    letter: str
+    title: str
+    box: Box
+    x: Axis
+    y: Axis
+    ink: Ink
+    levels: tuple[Level, ...] = ()
+    centre_lines: bool = False
+    key: tuple[KeyEntry, ...] | TimeKey = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A line of text with its baseline start at (left, top) millimetres from the top left."""
+
+    left: float
+    top: float
+    text: str
+    points: float
+    bold: bool = False
+    muted: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class FigureScene:
+    """A whole figure at its physical size: panels, and the texts around them."""
+
+    width_mm: float
+    height_mm: float
+    points: float
+    title: str
+    palette: Palette
+    panels: tuple[Panel, ...]
+    texts: tuple[Text, ...]

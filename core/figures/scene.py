@@ -1,0 +1,207 @@
+"""Figures of runs as frozen values: pure functions of recorded frames, drawn by core.figures.draw.
+
+`build_scene` lays out a page for a paper, `Material` holds what films share with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.figures.labels import headings, settings_line, titles
+from core.figures.layout import POINTS, captions, page
+from core.figures.margin_curves import (
+    MarginTraces,
+    margin_axis,
+    margin_ink,
+    margin_panel,
+    margin_traces,
+)
+from core.figures.names import PANELS
+from core.figures.neurons import (
+    Coordinates,
+    Track,
+    check_coordinates,
+    neurons_ink,
+    neurons_panel,
+    track,
+    trail_frames,
+)
+from core.figures.palette import LIGHT, Palette
+from core.figures.primitives import Axis, Box, Dots, FigureScene, Ink, Panel
+from core.figures.sorted_nodes import sorted_ink, sorted_panel, value_axis
+from core.figures.time_axis import Moments, TimeAxis, moments, time_axis
+from core.runs.run import Run
+
+__all__ = ["MOST_ROWS", "PANELS", "FigureScene", "build_scene"]
+
+MOST_ROWS = 6
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+SORTED = ("rotations", "norms")
+
+
+def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
+    """The names of panels, in the order given.
+
+    Raises InputError for unknown or repeated names, or none.
+    """
+    wrong = [name for name in panels if name not in PANELS]
+    if wrong or not panels or len(set(panels)) < len(panels):
+        given = ", ".join(panels) or "none"
+        raise InputError(f"The panels {given}: name one or more of {', '.join(PANELS)}, each once.")
+    return tuple(panels)
+
+
+def check_runs(runs: Sequence[Run]) -> None:
+    """InputError unless there are one to six runs, each with a frame."""
+    if not runs:
+        raise InputError("There is no run to show; give at least one run file.")
+    if len(runs) > MOST_ROWS:
+        raise InputError(
+            f"A figure shows at most {MOST_ROWS} runs, one a row, and {len(runs)} were given; "
+            "choose some of them or make several figures."
+        )
+    for run in runs:
+        if run.frames == 0:
+            raise InputError(f"{run.path} has no frames yet; wait for the first or run it again.")
+
+
+def last_frame(run: Run, until: int | float | None) -> int:
+    """The last frame to show: `until` is a frame's number (int), log10 t (float), or None for all.
+
+    Raises InputError when the run has no such frame.
+    """
+    count = run.frames
+    if until is None:
+        return count - 1
+    if isinstance(until, int):
+        if not 0 <= until < count:
+            raise InputError(f"{run.path} has no frame {until}; its frames are 0 to {count - 1}.")
+        return until
+    if math.isnan(until):
+        raise InputError("The last moment must be a number: log10 t, such as 3.0 for t = 1000.")
+    return max(int(np.searchsorted(run.log10_time[:count], until + 1e-9, side="right")) - 1, 0)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """All that the panels of some runs show, computed once: tracks, traces, axes and moments.
+
+    `lasts` are the last frames; tracks, traces and axes of panels that are not shown are left out.
+    """
+
+    runs: tuple[Run, ...]
+    lasts: tuple[int, ...]
+    palette: Palette
+    coordinates: Coordinates
+    time: TimeAxis
+    moments: Moments
+    moment_frames: tuple[tuple[int, ...], ...]
+    tracks: tuple[Track, ...]
+    traces: tuple[MarginTraces, ...]
+    axes: dict[str, Axis]
+
+    def panel(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
+        """A panel at the last frame, and the dots of the data in it."""
+        run = self.runs[row]
+        if kind == "neurons":
+            nodes, until = self.tracks[row], self.tracks[row].frames.size - 1
+            return neurons_panel(
+                run, row, letter, box, nodes, until, self.coordinates, self.palette
+            )
+        y = self.axes[kind]
+        if kind == "margins":
+            return margin_panel(row, letter, box, self.traces[row], self.time, y, self.palette), ()
+        frames = self.moment_frames[row]
+        return sorted_panel(run, row, kind, letter, box, y, frames, self.moments, self.palette), ()
+
+    def ink(self, row: int, kind: str, index: int, data: Sequence[Dots]) -> Ink:
+        """What a panel shows at a frame; for neurons one of the track's frames."""
+        if kind == "neurons":
+            nodes = self.tracks[row]
+            position = int(np.searchsorted(nodes.frames, index))
+            return neurons_ink(nodes, position, data, self.palette)
+        if kind == "margins":
+            traces = self.traces[row]
+            count = int(np.searchsorted(traces.frames, index, side="right"))
+            return margin_ink(traces, count, self.time, self.axes[kind], self.palette)
+        past = [frame for frame in self.moment_frames[row] if frame < index]
+        return sorted_ink(self.runs[row], kind, [*past, index], self.moments, self.palette)
+
+
+def gather(
+    runs: Sequence[Run],
+    panels: Sequence[str],
+    lasts: Sequence[int],
+    palette: Palette,
+    coordinates: Sequence[int],
+    shown: Sequence[NDArray[np.int64]] | None = None,
+) -> Material:
+    """Compute what some panels show; `shown` are the frames of each run that a film stops at."""
+    axis = time_axis(runs, lasts)
+    chosen = moments(runs, lasts, axis)
+    frames = tuple(chosen.frames(run, last) for run, last in zip(runs, lasts, strict=True))
+    tracks: list[Track] = []
+    traces: list[MarginTraces] = []
+    axes: dict[str, Axis] = {}
+    pair: Coordinates = (0, 1)
+    if "neurons" in panels:
+        for row, (run, last) in enumerate(zip(runs, lasts, strict=True)):
+            pair = check_coordinates(coordinates, run.dataset.d)
+            m = run.network.directions(run.origin).shape[0]
+            tracks.append(track(run, trail_frames(last, m) if shown is None else shown[row], pair))
+    if "margins" in panels:
+        traces = [margin_traces(run, last) for run, last in zip(runs, lasts, strict=True)]
+        axes["margins"] = margin_axis(traces, axis)
+    for kind in SORTED:
+        if kind in panels:
+            axes[kind] = value_axis(runs, kind, frames)
+    return Material(
+        tuple(runs), tuple(lasts), palette, pair, axis, chosen, frames, tuple(tracks),
+        tuple(traces), axes,
+    )  # fmt: skip
+
+
+def build_scene(
+    runs: Sequence[Run],
+    panels: Sequence[str] = PANELS,
+    until: int | float | None = None,
+    palette: Palette = LIGHT,
+    coordinates: Sequence[int] = (0, 1),
+) -> FigureScene:
+    """A page with one row a run and one column a panel, 180 mm wide for three or four panels.
+
+    `until` is the last frame (int) or the last log10 t (float) shown, None for all; `coordinates`
+    are those of the trajectories, from 0. Rotations, norms, margins and colours of time share their
+    scales between the rows; trajectories have a scale of their own.
+
+    Raises InputError for unknown panels, no or more than six runs, or coordinates that the data
+    do not have.
+    """
+    panels = check_panels(panels)
+    check_runs(runs)
+    lasts = [last_frame(run, until) for run in runs]
+    material = gather(runs, panels, lasts, palette, coordinates)
+    title, source = titles(runs)
+    letters = {
+        (row, kind): LETTERS[row * len(panels) + column]
+        for row in range(len(runs))
+        for column, kind in enumerate(panels)
+    }
+    by_kind = [(", ".join(letters[row, kind] for row in range(len(runs))), kind) for kind in panels]
+    origin = f"Source: {source}. " if source else ""
+    footer = (f"{origin}Settings: {settings_line(runs, lasts)}.", captions(by_kind, palette))
+    sheet = page(headings(runs), len(panels), title, footer)
+    drawn = tuple(
+        material.panel(row, kind, letters[row, kind], sheet.boxes[row][column])[0]
+        for row in range(len(runs))
+        for column, kind in enumerate(panels)
+    )
+    return FigureScene(sheet.width, sheet.height, POINTS, title, palette, drawn, sheet.texts)

@@ -1,0 +1,181 @@
+"""The axis of time, which of a run's frames to show, and their colours.
+
+Up to log10 t = 10 the axis shows t on a logarithmic scale. Beyond, it follows the schedule of
+frames (core.schedule.coordinate) and shows log10 t, so that t = 10 and log10 t = 10^4 both stay
+visible and no tick says anything else than what it stands at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures.numbers import linear_ticks, nice_step, number_text, power_text
+from core.figures.palette import Palette, time_colours
+from core.figures.primitives import Axis
+from core.runs.run import Run
+from core.schedule import PLAIN_HORIZON, coordinate
+
+Array = NDArray[np.float64]
+MOST_MOMENTS = 8
+MOST_TICKS = 6
+NEAR = 0.005  # two moments this close on the axis are one
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TimeAxis:
+    """From `low` to `high` in log10 t, both finite."""
+
+    low: float
+    high: float
+
+    @property
+    def far(self) -> bool:
+        """Whether the axis shows log10 t instead of t."""
+        return self.high > PLAIN_HORIZON
+
+    @property
+    def name(self) -> str:
+        return "$\\log_{10}\\,t$" if self.far else "$t$"
+
+    def place(self, log10_time: Array | float) -> Array:
+        """Where moments lie on the axis; NaN for t = 0, which no logarithmic axis can show."""
+        x = np.asarray(log10_time, dtype=np.float64)
+        x = np.where(np.isneginf(x), np.nan, x)
+        return coordinate(x) if self.far else x
+
+    def text(self, log10_time: float) -> str:
+        """A moment in the axis's own terms, for its ticks and keys."""
+        if log10_time == -math.inf:
+            return "$t$ = 0"
+        if self.far:
+            rounded = float(f"{log10_time:.1e}")  # frames lie near the moments, not at them
+            return _as_math(number_text(rounded) if rounded < 1e3 else _power(rounded))
+        return _as_math(power_text(log10_time))
+
+    def axis(self) -> Axis:
+        """The horizontal axis of a panel."""
+        low, high = (float(value) for value in self.place(np.array([self.low, self.high])))
+        pad = 0.02 * (high - low)
+        ticks = tuple((float(self.place(x)), self.text(x)) for x in self._ticks())
+        if len(ticks) < 2:
+            ticks = tuple(
+                (x, _as_math(f"10^{text}")) for x, text in linear_ticks(low, high, MOST_TICKS - 2)
+            )
+        return Axis(low - pad, high + pad, ticks, f"time {self.name}")
+
+    def _ticks(self) -> list[float]:
+        first, last = math.ceil(self.low - 1e-9), math.floor(min(self.high, 1.0 + 1e9) + 1e-9)
+        if not self.far:
+            step = next(k for k in (1, 2, 5, 10) if (last - first) // k < MOST_TICKS)
+            return [float(x) for x in range(first, last + 1) if x % step == 0]
+        decades = range(math.floor(math.log10(self.high) + 1e-9) + 1)
+        step = max(1, round(nice_step(len(decades), MOST_TICKS - 1)))
+        near = [float(x) for x in (-4.0, -2.0, 0.0) if x >= self.low and step < 3]
+        return near[-2:] + [10.0**k for k in decades if k % step == 0]
+
+
+def _power(value: float) -> str:
+    exponent = math.log10(value)
+    return f"10^{exponent:.0f}" if abs(exponent - round(exponent)) < 1e-9 else number_text(value, 2)
+
+
+def _as_math(text: str) -> str:
+    mantissa, ten, exponent = text.partition("10^")
+    if not ten:
+        return text
+    times = f"{mantissa.strip()}\\times " if mantissa.strip() else ""
+    exponent = exponent.strip("()").replace("\u2212", "-")
+    return f"${times}10^{{{exponent}}}$"
+
+
+def time_axis(runs: Sequence[Run], lasts: Sequence[int]) -> TimeAxis:
+    """The axis that shows all runs up to a frame of each."""
+    times = np.concatenate(
+        [run.log10_time[: last + 1] for run, last in zip(runs, lasts, strict=True)]
+    )
+    times = times[np.isfinite(times)]
+    if times.size == 0:
+        return TimeAxis(-1.0, 1.0)
+    low, high = float(times.min()), float(times.max())
+    if high - low < 1e-6:
+        return TimeAxis(low - 0.5, high + 0.5)
+    return TimeAxis(low, high)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """The moments of a figure, increasing log10 t, the same for all its runs."""
+
+    axis: TimeAxis
+    times: tuple[float, ...]
+
+    def frames(self, run: Run, last: int) -> tuple[int, ...]:
+        """The frames of a run nearest to the moments, in order, up to and with the frame `last`."""
+        places = self.axis.place(run.log10_time[: last + 1])
+        chosen = {last}
+        for time in self.times:
+            distance = np.abs(places - self.axis.place(time))
+            if not np.isfinite(distance).any():
+                continue
+            nearest = int(np.nanargmin(distance))
+            if distance[nearest] <= self.tolerance:
+                chosen.add(nearest)
+        if not np.isfinite(places[last]):  # nothing but t = 0
+            return (last,)
+        return tuple(sorted(chosen))
+
+    @property
+    def tolerance(self) -> float:
+        """Half the smallest distance of two moments: a frame stands for one moment at most."""
+        gaps = np.diff(self.axis.place(np.array(self.times)))
+        return 0.5 * float(gaps.min()) if gaps.size else 0.5
+
+    def colours(self, log10_times: Iterable[float], palette: Palette) -> NDArray[np.uint8]:
+        """Colours that are evenly spaced over the moments, and between them follow the axis."""
+        places = self.axis.place(np.array(list(log10_times)))
+        if not self.times:
+            return time_colours(np.ones(places.size), palette)
+        levels = np.linspace(0.0, 1.0, len(self.times)) if len(self.times) > 1 else np.ones(1)
+        fractions = np.interp(places, self.axis.place(np.array(self.times)), levels)
+        return time_colours(np.nan_to_num(fractions, nan=0.0), palette)
+
+
+def moments(runs: Sequence[Run], lasts: Sequence[int], axis: TimeAxis) -> Moments:
+    """At most eight moments: the recorded marks, else decades from t = 1 on, and the last one.
+
+    Beyond log10 t = 10 the decades of log10 t join them. Runs of eight frames or fewer show all.
+    """
+    ends = [float(run.log10_time[last]) for run, last in zip(runs, lasts, strict=True)]
+    end = max(ends)
+    if not math.isfinite(end):
+        return Moments(axis, ())
+    if max(lasts) <= MOST_MOMENTS and len(runs) == 1:
+        times = [float(x) for x in runs[0].log10_time[: lasts[0] + 1] if math.isfinite(x)]
+        return Moments(axis, _thinned(times, axis))
+    marks = {mark for run in runs for mark in run.experiment.recording.log10_times}
+    wanted = marks or {float(k) for k in range(0, math.floor(min(end, PLAIN_HORIZON)) + 1)}
+    if axis.far:
+        wanted |= {10.0**k for k in range(math.floor(math.log10(end) + 1e-9) + 1)}
+    inside = {x for x in wanted if axis.low <= x <= end}
+    return Moments(axis, _thinned(sorted(inside | {end}), axis))
+
+
+def _thinned(times: Sequence[float], axis: TimeAxis) -> tuple[float, ...]:
+    """Sorted times without near repeats, at most eight, evenly left out, the last one kept."""
+    kept: list[float] = []
+    for time in times:
+        if kept and float(axis.place(time) - axis.place(kept[-1])) < NEAR:
+            kept.pop()
+        kept.append(time)
+    if len(kept) > MOST_MOMENTS:
+        step = math.ceil((len(kept) - 1) / (MOST_MOMENTS - 1))
+        kept = kept[::-1][::step][::-1]
+    return tuple(kept)

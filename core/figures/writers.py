@@ -1,0 +1,225 @@
+"""Films written frame by frame, so that memory does not grow with their length.
+
+Pillow compresses the single frames of GIF and WebP, and the containers around them are written
+here: Pillow's own writers of animations keep all frames until the end. Both loop for ever, and both
+store of each frame only the rectangle that changed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import io
+import os
+import struct
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import GifImagePlugin, Image
+
+from core.errors import DiskError, InputError
+from core.files import DISK_ERRORS
+
+Pixels = NDArray[np.uint8]
+SUFFIXES = (".gif", ".webp", ".mp4")
+UNCHANGED = 255  # the GIF's transparent colour
+
+
+class FilmWriter(ABC):
+    """Takes frames (height, width, 3), each with its duration in milliseconds."""
+
+    @abstractmethod
+    def add(self, frame: Pixels, milliseconds: int) -> None:
+        """Write one frame."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Complete the film."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Stop without completing it."""
+
+
+def changed_rectangle(before: NDArray[Any], now: NDArray[Any]) -> tuple[int, int, int, int]:
+    """left, top, right, bottom of all pixels that differ; a single pixel where none does.
+
+    >>> changed_rectangle(np.zeros((4, 5)), np.eye(4, 5))
+    (0, 0, 4, 4)
+    """
+    differs = before != now
+    if differs.ndim == 3:
+        differs = differs.any(axis=2)
+    rows, columns = (np.flatnonzero(differs.any(axis=axis)) for axis in (1, 0))
+    if rows.size == 0:
+        return 0, 0, 1, 1
+    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+
+
+@final
+class GifWriter(FilmWriter):
+    """GIF with one palette of at most 255 colours for all frames, so that no colour flickers."""
+
+    def __init__(self, file: BinaryIO, size: tuple[int, int], colours: Pixels) -> None:
+        self._file = file
+        self._nearest = nearest_colour(colours)
+        self._before: Pixels | None = None
+        table = np.zeros((256, 3), dtype=np.uint8)
+        table[: len(colours)] = colours
+        header = b"GIF89a" + struct.pack("<HHBBB", *size, 0b1111_0111, 0, 0) + table.tobytes()
+        file.write(header + b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00")
+
+    def add(self, frame: Pixels, milliseconds: int) -> None:
+        coarse = (frame >> 2).astype(np.int32)
+        indices = self._nearest[(coarse[..., 0] << 12) | (coarse[..., 1] << 6) | coarse[..., 2]]
+        left, top, right, bottom = 0, 0, frame.shape[1], frame.shape[0]
+        shown = indices
+        if self._before is not None:
+            left, top, right, bottom = changed_rectangle(self._before, indices)
+            shown = np.where(indices == self._before, UNCHANGED, indices).astype(np.uint8)
+        self._before = indices
+        image = Image.fromarray(np.ascontiguousarray(shown[top:bottom, left:right]), "L")
+        blocks = GifImagePlugin.getdata(
+            image, (left, top), duration=milliseconds, disposal=1, transparency=UNCHANGED
+        )
+        for block in blocks:
+            self._file.write(block)
+
+    def close(self) -> None:
+        self._file.write(b";")
+
+    def abort(self) -> None:
+        """Nothing is held."""
+
+
+def nearest_colour(colours: Pixels) -> NDArray[np.uint8]:
+    """For every colour of 6 bits a channel the position of the nearest given one, (2^18,).
+
+    The given colours themselves are exact where no two of them share their 6 bits.
+    """
+    from scipy.spatial import cKDTree
+
+    levels = (np.arange(64) * 4 + 2).astype(np.float64)
+    grid = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
+    nearest = np.asarray(cKDTree(colours.astype(np.float64)).query(grid)[1], dtype=np.uint8)
+    coarse = (colours >> 2).astype(np.int64)
+    places = (coarse[:, 0] << 12) | (coarse[:, 1] << 6) | coarse[:, 2]
+    nearest[places[::-1]] = np.arange(len(colours), dtype=np.uint8)[::-1]  # earlier ones win
+    return nearest
+
+
+@final
+class WebpWriter(FilmWriter):
+    """Lossless WebP: a RIFF file of ANMF chunks, its length filled in at the end."""
+
+    def __init__(self, file: BinaryIO, size: tuple[int, int]) -> None:
+        self._file = file
+        self._before: Pixels | None = None
+        extended = struct.pack("<I", 0b10) + _three(size[0] - 1) + _three(size[1] - 1)
+        loop = struct.pack("<IH", 0xFFFFFFFF, 0)
+        file.write(b"RIFF\x00\x00\x00\x00WEBP" + _chunk(b"VP8X", extended) + _chunk(b"ANIM", loop))
+
+    def add(self, frame: Pixels, milliseconds: int) -> None:
+        left, top, right, bottom = 0, 0, frame.shape[1], frame.shape[0]
+        if self._before is not None:
+            left, top, right, bottom = changed_rectangle(self._before, frame)
+            left, top = left & ~1, top & ~1  # the format counts offsets in twos
+        self._before = frame
+        image = Image.fromarray(np.ascontiguousarray(frame[top:bottom, left:right]), "RGB")
+        buffer = io.BytesIO()
+        image.save(buffer, "WEBP", lossless=True, quality=40, method=1)
+        place = _three(left // 2) + _three(top // 2)
+        extent = _three(right - left - 1) + _three(bottom - top - 1)
+        head = place + extent + _three(milliseconds) + b"\x02"  # replaces what was there
+        self._file.write(_chunk(b"ANMF", head + buffer.getvalue()[12:]))
+
+    def close(self) -> None:
+        length = self._file.tell() - 8
+        self._file.seek(4)
+        self._file.write(struct.pack("<I", length))
+
+    def abort(self) -> None:
+        """Nothing is held."""
+
+
+def _three(value: int) -> bytes:
+    return struct.pack("<I", value)[:3]
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    return name + struct.pack("<I", len(content)) + content + b"\x00" * (len(content) % 2)
+
+
+@final
+class Mp4Writer(FilmWriter):
+    """H.264 through imageio-ffmpeg; every frame lasts 1 / frames_per_second."""
+
+    def __init__(self, path: Path, size: tuple[int, int], frames_per_second: float) -> None:
+        module: Any = importlib.import_module("imageio_ffmpeg")
+        self._sink = module.write_frames(
+            str(path), size, fps=frames_per_second, codec="libx264", quality=None,
+            macro_block_size=2, pix_fmt_in="rgb24", ffmpeg_log_level="error",
+            output_params=["-crf", "18", "-preset", "fast", "-movflags", "+faststart"],
+        )  # fmt: skip
+        self._sink.send(None)
+
+    def add(self, frame: Pixels, milliseconds: int) -> None:
+        self._sink.send(np.ascontiguousarray(frame))
+
+    def close(self) -> None:
+        self._sink.close()
+
+    def abort(self) -> None:
+        self._sink.close()
+
+
+def check_film_path(path: Path) -> None:
+    """InputError unless a film can be written in the format that the path's ending names."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(
+            f"{path} must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; films are written "
+            "as one of these."
+        )
+    if suffix == ".mp4" and importlib.util.find_spec("imageio_ffmpeg") is None:
+        raise InputError(
+            f"{path}: an .mp4 needs the extra named movie, which is not installed; install it with "
+            "pip install 'marginscope[movie]', or write a .gif or .webp."
+        )
+
+
+@contextmanager
+def neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """A temporary file beside a path, open for writing, which takes its place at the end.
+
+    It is removed when the block raises. OSErrors become InputError (a folder that cannot be
+    written) or DiskError (a full disk).
+    """
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.stem}.", suffix=path.suffix.lower(), dir=path.parent
+        )
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            yield temporary, file
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        if error.strerror in DISK_ERRORS:
+            raise DiskError(
+                f"The disk is full: {path} was not written; free some space and try again."
+            ) from error
+        raise InputError(
+            f"{path} cannot be written ({error.strerror or error}); choose another place."
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,233 @@
+"""Films: their frames, length and loop, and that a cancelled one leaves nothing."""
+
+from __future__ import annotations
+
+import sys
+import time
+from importlib.machinery import ModuleSpec
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image, ImageSequence
+
+from core.errors import DiskError, InputError
+from core.figures.film import film_frames, frames_shown, save_film
+from core.figures.film_layout import film_size
+from core.figures.palette import DARK, LIGHT, rgb
+from core.figures.time_axis import TimeAxis, time_axis
+from core.figures.writers import GifWriter, WebpWriter
+from tests.figures.helpers import DEGENERATE, far_run, two_runs
+
+SIZE = (200, 160)
+
+
+def saved(path, **arguments):
+    """A short, small film of one run."""
+    settings: dict[str, Any] = {"seconds": 0.6, "frames_per_second": 10, "size": SIZE}
+    settings |= arguments
+    return save_film(two_runs()[:1], path, **settings)
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".webp"])
+def test_a_film_has_its_frames_size_length_and_loops(tmp_path, suffix) -> None:
+    path, calls = tmp_path / f"film{suffix}", []
+    assert saved(path, progress=lambda *done: calls.append(done))
+    assert calls == [(k, 6) for k in range(1, 7)]
+    with Image.open(path) as image:
+        assert sum(1 for _ in ImageSequence.Iterator(image)) == 6
+        assert image.size == SIZE
+        assert image.info["loop"] == 0
+        length = 0
+        for position in range(6):
+            image.seek(position)
+            image.load()
+            length += image.info["duration"]
+        assert length == 600
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_films_show_the_drawn_pictures(tmp_path, palette) -> None:
+    pictures = list(film_frames(two_runs()[:1], "neurons", 6, SIZE, palette, (0, 1)))
+    saved(tmp_path / "film.webp", palette=palette)
+    saved(tmp_path / "film.gif", palette=palette)
+    for suffix, tolerance in ((".webp", 0.0), (".gif", 6.0)):
+        with Image.open(tmp_path / f"film{suffix}") as image:
+            for position, picture in enumerate(pictures):
+                image.seek(position)
+                shown = np.asarray(image.convert("RGB")).astype(float)
+                assert np.abs(shown - picture).mean() <= tolerance / 6.0
+                assert shown[0, 0].tolist() == rgb(palette.background).tolist()
+    assert not (pictures[0] == pictures[2]).all()
+    assert (pictures[-1] == pictures[-2]).all() or len(pictures) < 8
+
+
+@pytest.mark.parametrize("panel", ["rotations", "norms", "margins", "all"])
+def test_every_panel_makes_a_film_of_two_runs(panel) -> None:
+    pictures = list(film_frames(two_runs(), panel, 3, (320, 240), LIGHT, (0, 1)))
+    assert [picture.shape for picture in pictures] == [(240, 320, 3)] * 3
+
+
+def test_axes_do_not_move() -> None:
+    pictures = np.array(list(film_frames([two_runs()[0]], "norms", 8, SIZE, LIGHT, (0, 1))))
+    left_and_below = pictures[:, 40:, :20], pictures[:, -18:, :]
+    for strip in left_and_below:
+        assert (strip == strip[0]).all()
+
+
+def test_time_passes_evenly_and_stops_at_the_end() -> None:
+    run = two_runs()[0]
+    shown = frames_shown(run, time_axis([run], [run.frames - 1]), 50)
+    assert shown[0] == 0
+    assert (shown[-6:] == run.frames - 1).all()
+    assert (np.diff(shown) >= 0).all()
+    assert len(set(shown.tolist())) == run.frames
+    assert frames_shown(run, TimeAxis(-1.0, 4.0), 1).tolist() == [run.frames - 1]
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".webp"])
+def test_a_cancelled_film_leaves_nothing(tmp_path, suffix) -> None:
+    done = []
+    path = tmp_path / f"film{suffix}"
+    assert not saved(path, progress=lambda *k: done.append(k), cancelled=lambda: len(done) >= 2)
+    assert len(done) == 2
+    assert not list(tmp_path.iterdir())
+    path.write_bytes(b"an older film")
+    assert not saved(path, cancelled=lambda: True)
+    assert path.read_bytes() == b"an older film"
+
+
+def test_a_film_that_fails_leaves_nothing(tmp_path) -> None:
+    def fail(*done):
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError):
+        saved(tmp_path / "film.gif", progress=fail)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_said(tmp_path, monkeypatch) -> None:
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(GifWriter, "add", full)
+    with pytest.raises(DiskError, match="disk is full"):
+        saved(tmp_path / "film.gif")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "match"),
+    [
+        ("film.avi", {}, r"must end in \.gif, \.webp or \.mp4"),
+        ("film", {}, "must end in"),
+        ("film.gif", {"panel": "weights"}, "a film shows neurons"),
+        ("film.gif", {"seconds": 0.0}, "lasts above 0"),
+        ("film.gif", {"seconds": float("nan")}, "lasts above 0"),
+        ("film.gif", {"seconds": 601.0}, "to 600 seconds"),
+        ("film.gif", {"frames_per_second": 60}, "1 to 50"),
+        ("film.webp", {"frames_per_second": 0}, "1 to 60"),
+        ("film.webp", {"seconds": 600.0, "frames_per_second": 30}, "at most 6000"),
+        ("film.gif", {"size": (100, 100)}, "160 to 3840"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_in_a_sentence(tmp_path, name, arguments, match) -> None:
+    with pytest.raises(InputError, match=match) as caught:
+        saved(tmp_path / name, **arguments)
+    assert str(caught.value).endswith(".")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_mp4_without_its_encoder_names_the_extra(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(InputError, match="extra named movie"):
+        saved(tmp_path / "film.mp4")
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match="cannot be written"):
+        saved(tmp_path / "file" / "film.gif")
+
+
+def test_films_are_the_same_again(tmp_path) -> None:
+    for name in ("one.gif", "two.gif"):
+        saved(tmp_path / name, seconds=0.3)
+    assert (tmp_path / "one.gif").read_bytes() == (tmp_path / "two.gif").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["one frame", "d = 1", "dead", "huge", "m = 1"])
+def test_degenerate_runs_make_films(name) -> None:
+    assert len(list(film_frames([DEGENERATE[name]()], "all", 2, SIZE, LIGHT, (0, 1)))) == 2
+
+
+def test_a_far_run_makes_a_film() -> None:
+    pictures = list(film_frames([far_run()], "margins", 3, SIZE, LIGHT, (0, 1)))
+    assert all(not np.array_equal(one, two) for one, two in pairwise(pictures))
+
+
+def test_odd_sizes_become_even(tmp_path) -> None:
+    saved(tmp_path / "film.gif", seconds=0.1, size=(201, 161))
+    with Image.open(tmp_path / "film.gif") as image:
+        assert image.size == (200, 160)
+    assert film_size(1, 1) == (800, 600)
+
+
+def test_writers_store_what_changes_only(tmp_path) -> None:
+    picture = np.zeros((60, 80, 3), dtype=np.uint8)
+    other = picture.copy()
+    other[31:35, 41:47] = 255
+    colours = np.array([[0, 0, 0], [255, 255, 255]], dtype=np.uint8)
+    for suffix in ("gif", "webp"):
+        path = tmp_path / f"film.{suffix}"
+        with path.open("wb") as file:
+            writer = (
+                GifWriter(file, (80, 60), colours)
+                if suffix == "gif"
+                else WebpWriter(file, (80, 60))
+            )
+            for frame in (picture, other, other, picture):
+                writer.add(frame, 100)
+            writer.close()
+        with Image.open(path) as image:
+            for position, frame in enumerate((picture, other, other, picture)):
+                image.seek(position)
+                np.testing.assert_array_equal(np.asarray(image.convert("RGB")), frame)
+        assert path.stat().st_size < 2000
+
+
+def test_twenty_frames_of_one_panel_are_drawn_in_a_second() -> None:
+    begun = time.perf_counter()
+    pictures = list(film_frames(two_runs()[:1], "neurons", 12, (800, 600), LIGHT, (0, 1)))
+    assert len(pictures) == 12
+    assert time.perf_counter() - begun < 3.0  # on a busy machine; alone it takes .4 s
+
+
+@pytest.mark.parametrize("stop_after", [2, 99])
+def test_an_mp4_goes_through_the_encoder(tmp_path, monkeypatch, stop_after) -> None:
+    frames: list[int] = []
+
+    def write_frames(path, size, **settings):
+        assert size == SIZE
+        assert settings["fps"] == 10
+        with Path(path).open("wb") as file:
+            try:
+                while True:
+                    frame = yield
+                    frames.append(frame.nbytes)
+            finally:
+                file.write(b"the end")
+
+    module = ModuleType("imageio_ffmpeg")
+    module.__spec__ = ModuleSpec("imageio_ffmpeg", None)
+    monkeypatch.setattr(module, "write_frames", write_frames, raising=False)
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", module)
+    path = tmp_path / "film.mp4"
+    completed = saved(path, cancelled=lambda: len(frames) >= stop_after)
+    assert completed == (stop_after == 99)
+    assert frames == [SIZE[0] * SIZE[1] * 3] * min(stop_after, 6)
+    assert [entry.name for entry in tmp_path.iterdir()] == (["film.mp4"] if completed else [])

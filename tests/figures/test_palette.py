@@ -1,0 +1,103 @@
+"""The palette: order, contrast, and that it needs no drawing package."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+
+from core.figures.film_palette import film_colours
+from core.figures.palette import (
+    DARK,
+    LIGHT,
+    PALETTES,
+    contrast,
+    luminance,
+    node_colours,
+    rgb,
+    rgba,
+    time_colours,
+)
+from core.figures.writers import nearest_colour
+
+BOTH = pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
+
+
+@BOTH
+@pytest.mark.parametrize("sign", [-1.0, 0.0, 1.0])
+def test_stronger_nodes_stand_out_more(palette, sign) -> None:
+    norms = np.linspace(0.0, 1.0, 50)
+    distance = contrast(node_colours(np.full(50, sign), norms, palette), palette.background)
+    assert (np.diff(distance) > 0.0).all()
+    assert distance[0] > 1.5
+    assert distance[-1] > 9.0
+
+
+def test_stronger_nodes_are_darker_on_paper_and_lighter_on_the_dark_screen() -> None:
+    weak, strong = node_colours([1, 1], [0.01, 1.0], LIGHT)
+    assert luminance(strong) < luminance(weak)
+    weak, strong = node_colours([1, 1], [0.01, 1.0], DARK)
+    assert luminance(strong) > luminance(weak)
+
+
+@BOTH
+def test_signs_have_the_class_colours(palette) -> None:
+    colours = node_colours([-1, 1, 0, -0.0], np.full(4, 0.25), palette)
+    assert colours.dtype == np.uint8
+    assert colours[0].tolist() == rgba("#d55e00").tolist()
+    assert colours[1].tolist() == rgba("#0072b2").tolist()
+    assert colours[2].tolist() == colours[3].tolist() == rgba(palette.muted).tolist()
+
+
+def test_norms_that_are_no_numbers_or_out_of_range_are_allowed() -> None:
+    odd = node_colours(np.ones(4), [np.nan, -1.0, 2.0, np.inf], LIGHT)
+    ends = node_colours(np.ones(2), [0.0, 1.0], LIGHT)
+    assert odd[0].tolist() == odd[1].tolist() == ends[0].tolist()
+    assert odd[2].tolist() == odd[3].tolist() == ends[1].tolist()
+    assert node_colours([], [], LIGHT).shape == (0, 4)
+
+
+@BOTH
+def test_late_moments_stand_out_more_and_no_moment_vanishes(palette) -> None:
+    distance = contrast(time_colours(np.linspace(0.0, 1.0, 40), palette), palette.background)
+    assert (np.diff(distance) > 0.0).all()
+    assert distance[0] > 2.4
+
+
+@BOTH
+def test_texts_and_curves_are_legible(palette) -> None:
+    least = {palette.foreground: 12.0, palette.muted: 4.5, palette.grid: 1.15}
+    least |= dict.fromkeys((palette.negative, palette.positive), 3.0)
+    least |= dict.fromkeys(palette.references, 4.5)
+    for colour, ratio in least.items():
+        assert contrast(rgb(colour), palette.background) >= ratio, colour
+
+
+def test_time_is_viridis() -> None:
+    fractions = np.linspace(0.0, 1.0, 101)
+    early, late = LIGHT.time
+    expected = matplotlib.colormaps["viridis"](early + (late - early) * fractions)[:, :3] * 255.0
+    assert np.abs(time_colours(fractions, LIGHT)[:, :3] - expected).max() < 3.0
+
+
+@BOTH
+def test_film_colours_hold_every_pure_colour(palette) -> None:
+    colours = film_colours(palette)
+    assert 200 < len(colours) <= 255
+    nearest = nearest_colour(colours)
+    for name in ("background", "foreground", "negative", "positive", "grid"):
+        wanted = rgb(getattr(palette, name)).astype(np.int64)
+        place = (wanted[0] >> 2 << 12) | (wanted[1] >> 2 << 6) | wanted[2] >> 2
+        assert colours[nearest[place]].tolist() == wanted.tolist()
+
+
+def test_the_palette_loads_no_drawing_package() -> None:
+    code = (
+        "import sys, core.figures.palette, core.figures.numbers, core.figures.scene\n"
+        "print([name for name in ('matplotlib', 'PIL', 'PySide6') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
