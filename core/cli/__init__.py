@@ -1,0 +1,1 @@
+"""The headless program: `python -m core COMMAND`."""

@@ -1,0 +1,84 @@
+"""`figure` and `movie`: pictures of runs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from core.cli.output import progress
+from core.cli.training import run_for_figure
+from core.errors import InputError
+from core.figures.names import PANELS
+from core.runs import Run, open_run
+from core.study import shipped_ids
+
+
+def natural(path: Path) -> list[object]:
+    """A sort key in which m=16 comes before m=256."""
+    parts = re.split(r"(\d+)", path.name)
+    return [int(part) if part.isdigit() else part for part in parts]
+
+
+def run_files(target: str, stack: ExitStack, quiet: bool) -> list[Path]:
+    """The run files that a target of `figure` stands for: a file, a folder's, or a study's."""
+    path = Path(target)
+    if path.is_dir():
+        found = sorted(path.glob("*.msrun"), key=natural)
+        if not found:
+            raise InputError(f"The folder {path} holds no run files (.msrun).")
+        return found
+    if target in shipped_ids() or path.suffix == ".toml":
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="marginscope-"))
+        return run_for_figure(target, Path(folder), quiet)
+    return [path]
+
+
+def open_all(targets: Sequence[str], stack: ExitStack, quiet: bool) -> list[Run]:
+    """All runs of all targets, closed by the stack."""
+    paths = [path for target in targets for path in run_files(target, stack, quiet)]
+    return [stack.enter_context(open_run(path)) for path in paths]
+
+
+def figure(arguments: argparse.Namespace) -> int:
+    """Draw runs into one vector or pixel figure."""
+    from core.figures.export import check_figure_path, save_figure
+    from core.figures.palette import DARK, LIGHT
+    from core.figures.scene import build_scene
+
+    panels = [name.strip() for name in arguments.panels.split(",") if name.strip()]
+    wrong = [name for name in panels if name not in PANELS]
+    if wrong or not panels:
+        raise InputError(f"--panels {arguments.panels}: allowed are {', '.join(PANELS)}.")
+    out = Path(arguments.out)
+    check_figure_path(out)
+    with ExitStack() as stack:
+        runs = open_all(arguments.targets, stack, arguments.quiet)
+        palette = DARK if arguments.dark else LIGHT
+        save_figure(build_scene(runs, tuple(panels), palette=palette), out, dpi=arguments.dpi)
+    print(out)
+    return 0
+
+
+def movie(arguments: argparse.Namespace) -> int:
+    """Draw runs as a film."""
+    from core.figures.film import save_film
+    from core.figures.palette import DARK, LIGHT
+    from core.figures.writers import check_film_path
+
+    out = Path(arguments.out)
+    check_film_path(out)
+    with ExitStack() as stack:
+        runs = open_all(arguments.targets, stack, arguments.quiet)
+        count = max(1, round(arguments.seconds * arguments.fps))
+        with progress("movie", count, arguments.quiet) as bar:
+            save_film(
+                runs, out, panel=arguments.panel, seconds=arguments.seconds,
+                frames_per_second=arguments.fps, palette=DARK if arguments.dark else LIGHT,
+                progress=bar.part,
+            )  # fmt: skip
+    print(out)
+    return 0

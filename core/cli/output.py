@@ -1,0 +1,102 @@
+"""What the headless program prints: JSON without non-finite numbers, plain lines, progress bars."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol, final
+
+PROGRAM = "marginscope"
+
+
+class Bar(Protocol):
+    """A progress bar that takes absolute positions."""
+
+    def to(self, done: int, text: str = "") -> None: ...
+
+    def part(self, done: int, total: int) -> None: ...
+
+    def add(self, count: int) -> None: ...
+
+
+@final
+class NoBar:
+    """Progress that nobody watches."""
+
+    def to(self, done: int, text: str = "") -> None:
+        """Nothing."""
+
+    def part(self, done: int, total: int) -> None:
+        """Nothing."""
+
+    def add(self, count: int) -> None:
+        """Nothing."""
+
+
+@final
+class TerminalBar:
+    """tqdm on standard error."""
+
+    def __init__(self, label: str, total: int) -> None:
+        from tqdm import tqdm
+
+        tqdm.monitor_interval = 0  # no monitor thread
+        self._bar = tqdm(total=total, desc=label, unit="frame", leave=False, file=sys.stderr)
+
+    def to(self, done: int, text: str = "") -> None:
+        if text:
+            self._bar.set_postfix_str(text, refresh=False)
+        self._bar.update(done - self._bar.n)
+
+    def part(self, done: int, total: int) -> None:
+        """So many of so many, where the total is known only later."""
+        self._bar.total = total
+        self._bar.update(done - self._bar.n)
+
+    def add(self, count: int) -> None:
+        self._bar.update(count)
+
+    def close(self) -> None:
+        """Take the bar off the terminal."""
+        self._bar.close()
+
+
+@contextmanager
+def progress(label: str, total: int, quiet: bool) -> Iterator[Bar]:
+    """A progress bar on a terminal, and nothing elsewhere or with --quiet."""
+    if quiet or not sys.stderr.isatty():
+        yield NoBar()
+        return
+    bar = TerminalBar(label, total)
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+def finite(value: Any) -> Any:
+    """The value with every non-finite number replaced by None, for JSON.
+
+    >>> finite({"a": [1.0, float("nan")], "b": float("-inf")})
+    {'a': [1.0, None], 'b': None}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(finite(value), indent=2, allow_nan=False))
+
+
+def say(text: str) -> None:
+    """A line for the person at the terminal, on standard error, away from what scripts read."""
+    print(text, file=sys.stderr)

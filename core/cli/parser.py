@@ -1,0 +1,123 @@
+"""The command line's grammar."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, NoReturn, final
+
+from core import __version__
+from core.cli import drawing, reading, studies, training
+from core.cli.output import PROGRAM
+from core.figures.names import PANELS
+
+
+@final
+class Parser(argparse.ArgumentParser):
+    """A parser that complains in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message}; see {self.prog} --help.", file=sys.stderr)
+        sys.exit(2)
+
+
+def build_parser() -> Parser:
+    """The parser of all commands; each sets `handler`."""
+    parser = Parser(prog=PROGRAM, description="Watch two-layer networks learn, without a screen.")
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    parser.set_defaults(handler=None)
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    _list(commands)
+    _describe(commands)
+    _run(commands)
+    _continue(commands)
+    _info(commands)
+    _table(commands)
+    _figure(commands)
+    _movie(commands)
+    warm = commands.add_parser("warm", help="compile the kernels into their per-user cache")
+    warm.set_defaults(handler=training.warm)
+    return parser
+
+
+def _list(commands: Any) -> None:
+    command = commands.add_parser("list", help="shipped studies")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    command.set_defaults(handler=studies.list_studies)
+
+
+def _describe(commands: Any) -> None:
+    command = commands.add_parser("describe", help="kinds and their keys, or one study")
+    command.add_argument(
+        "what", metavar="WHAT",
+        help="data, network, loss, dynamics, recording, run, observables, or a study",
+    )  # fmt: skip
+    command.set_defaults(handler=studies.describe)
+
+
+def _recording_options(command: Any) -> None:
+    command.add_argument(
+        "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
+        help="change a setting, such as network.m=64; a list makes an axis",
+    )  # fmt: skip
+    command.add_argument("--force", action="store_true", help="replace existing run files")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _run(commands: Any) -> None:
+    command = commands.add_parser("run", help="train a study and record it")
+    command.add_argument("study", metavar="STUDY|FILE.toml")
+    command.add_argument("--out", default="runs", metavar="DIR", help="folder (default: runs)")
+    size = command.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_const", const="quick", dest="size")
+    size.add_argument("--paper", action="store_const", const="paper", dest="size")
+    _recording_options(command)
+    command.set_defaults(handler=training.run_study)
+
+
+def _continue(commands: Any) -> None:
+    command = commands.add_parser("continue", help="go on from a run's last frame, in a new run")
+    command.add_argument("run", metavar="RUN")
+    command.add_argument("--frame", type=int, default=None, metavar="I", help="go on from frame I")
+    command.add_argument("--out", default=None, metavar="DIR", help="folder (default: the run's)")
+    _recording_options(command)
+    command.set_defaults(handler=training.continue_run)
+
+
+def _info(commands: Any) -> None:
+    command = commands.add_parser("info", help="what a run file holds, and its last values")
+    command.add_argument("run", metavar="RUN")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    command.set_defaults(handler=reading.info)
+
+
+def _table(commands: Any) -> None:
+    command = commands.add_parser("table", help="observables as NPZ or CSV")
+    command.add_argument("run", metavar="RUN")
+    command.add_argument("--out", required=True, metavar="x.npz|x.csv")
+    command.add_argument("--parameters", action="store_true", help="with data and parameters")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+    command.set_defaults(handler=reading.table)
+
+
+def _figure(commands: Any) -> None:
+    command = commands.add_parser("figure", help="the paper's panels as PDF, SVG or PNG")
+    command.add_argument("targets", nargs="+", metavar="RUN|DIR|STUDY")
+    command.add_argument("--out", required=True, metavar="f.pdf|svg|png")
+    command.add_argument("--panels", default=",".join(PANELS), help=f"of {', '.join(PANELS)}")
+    command.add_argument("--dpi", type=int, default=300, help="of a PNG (default: 300)")
+    command.add_argument("--dark", action="store_true", help="the dark palette")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+    command.set_defaults(handler=drawing.figure)
+
+
+def _movie(commands: Any) -> None:
+    command = commands.add_parser("movie", help="a film of a run as GIF, WebP or MP4")
+    command.add_argument("targets", nargs="+", metavar="RUN")
+    command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
+    command.add_argument("--panel", default="neurons", choices=(*PANELS, "all"))
+    command.add_argument("--seconds", type=float, default=8.0, help="length (default: 8)")
+    command.add_argument("--fps", type=int, default=20, help="frames a second (default: 20)")
+    command.add_argument("--dark", action="store_true", help="the dark palette")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+    command.set_defaults(handler=drawing.movie)

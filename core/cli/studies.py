@@ -1,0 +1,85 @@
+"""`list` and `describe`: what there is to run, and what its settings mean."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from typing import Any
+
+from core.cli.output import print_json
+from core.errors import InputError, did_you_mean
+from core.experiment import KINDS, PLAIN_SECTIONS
+from core.settings import Section
+from core.study import load_study, shipped_ids
+
+SUBJECTS = (*KINDS, *PLAIN_SECTIONS, "observables")
+
+
+def list_studies(arguments: argparse.Namespace) -> int:
+    """Print the shipped studies: id, title, source, axes and number of cells."""
+    studies = [load_study(name) for name in shipped_ids()]
+    if arguments.json:
+        print_json(
+            [
+                {"id": s.id, "title": s.title, "source": s.source, "cells": len(s.cells()),
+                 "axes": {key: list(values) for key, values in s.axes.items()}}
+                for s in studies
+            ]
+        )  # fmt: skip
+        return 0
+    for study in studies:
+        axes = "; ".join(f"{k} = {', '.join(map(str, v))}" for k, v in study.axes.items())
+        print(f"{study.id:<28} {study.title}{f' ({axes})' if axes else ''}")
+    return 0
+
+
+def describe(arguments: argparse.Namespace) -> int:
+    """Print every kind of a section with its keys, defaults and meaning, or one study."""
+    what: str = arguments.what
+    if what == "observables":
+        _describe_observables()
+    elif what in KINDS:
+        for kind, section in KINDS[what].items():
+            _describe_section(f'{what}.kind = "{kind}"', section)
+    elif what in PLAIN_SECTIONS:
+        _describe_section(f"[{what}]", PLAIN_SECTIONS[what])
+    elif what in shipped_ids() or what.endswith(".toml"):
+        study = load_study(what)
+        print(study.to_toml(), end="")
+    else:
+        hint = did_you_mean(what, (*SUBJECTS, *shipped_ids()))
+        raise InputError(f"There is nothing called {what} to describe; {hint}")
+    return 0
+
+
+def _describe_section(heading: str, section: type[Section]) -> None:
+    print(f"{heading}\n    {section.title}")
+    if section.source:
+        print(f"    source: {section.source}")
+    for key, field in section.model_fields.items():
+        if key == "kind":
+            continue
+        extra: dict[str, Any] = dict(field.json_schema_extra or {})  # type: ignore[arg-type]
+        default = _default_text(field.get_default())
+        unit = f" [{extra['unit']}]" if extra.get("unit") else ""
+        text = f"{field.description}{unit}; default: {default}"
+        print(textwrap.fill(text, 100, initial_indent=f"    {key:<18}", subsequent_indent=" " * 22))
+    print()
+
+
+def _default_text(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, tuple):
+        return str(list(value))
+    return f'"{value}"' if isinstance(value, str) else f"{value}"
+
+
+def _describe_observables() -> None:
+    from core.observables.registry import OBSERVABLES
+
+    for item in OBSERVABLES.values():
+        source = f" ({item.source})" if item.source else ""
+        text = f"{item.formula}{source}; {item.shape.value}"
+        indent = " " * 22
+        print(textwrap.fill(text, 100, initial_indent=f"{item.name:<22}", subsequent_indent=indent))

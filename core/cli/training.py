@@ -1,0 +1,161 @@
+"""`run`, `continue` and `warm`: training, recorded frame by frame."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from core.cli.output import Bar, progress, say
+from core.continuation import continued
+from core.control import Control, FinishReason, Status
+from core.errors import InputError
+from core.problem import Problem, resolve
+from core.runs import Recorder, estimated_bytes, open_run
+from core.study import Study, load_study
+
+EXIT = {
+    FinishReason.COMPLETED: 0,
+    FinishReason.CANCELLED: 130,
+    FinishReason.DIVERGED: 3,
+    FinishReason.FAILED: 1,
+    FinishReason.DISK_FULL: 1,
+}
+
+
+@contextmanager
+def stopped_by_signals(control: Control) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM ends the run cleanly; a second Ctrl-C interrupts at once."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if control.stop_requested:
+            raise KeyboardInterrupt
+        control.stop()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def targets(study: Study, folder: Path) -> list[Path]:
+    """The run file of each cell: <id>__<axis>=<value>.msrun, or <id>.msrun without axes."""
+    return [
+        folder / f"{study.id}{'__' + cell.name if cell.name else ''}.msrun"
+        for cell in study.cells()
+    ]
+
+
+def check_target(path: Path, force: bool) -> None:
+    """Refuse an existing run file before anything is trained.
+
+    Raises InputError without --force.
+    """
+    if path.exists() and not force:
+        raise InputError(
+            f"The run file {path} exists; --force records over it, --out names another folder."
+        )
+
+
+def train(problem: Problem, path: Path, force: bool, bar: Bar, control: Control) -> Status:
+    """Record one problem into a run file."""
+    from core.trajectory import record
+
+    sink = partial(Recorder, path, force=force)
+    status = control.status
+    with stopped_by_signals(control):
+        for status in record(problem, sink, control):
+            bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
+    return status
+
+
+def run_study(arguments: argparse.Namespace) -> int:
+    """Train every cell of a study; prints the run files."""
+    study = load_study(arguments.study).at_size(arguments.size).with_settings(arguments.settings)
+    return record_cells(study, Path(arguments.out), arguments.force, arguments.quiet)
+
+
+def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
+    """Train the cells one after another; the worst exit status of all."""
+    paths = targets(study, folder)
+    for path in paths:
+        check_target(path, force)
+    worst = 0
+    for _ in problems(study):  # all input is read once before anything is written
+        pass
+    for problem, path in zip(problems(study), paths, strict=True):
+        code = _record_one(problem, path, force, quiet)
+        if code == EXIT[FinishReason.CANCELLED]:
+            return code
+        worst = code if worst == 0 or code == 1 else worst
+    return worst
+
+
+def problems(study: Study) -> Iterator[Problem]:
+    """The problem of each cell."""
+    for cell in study.cells():
+        yield resolve(cell.experiment, study.folder, study.title, study.source)
+
+
+def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
+    frames = problem.experiment.recording.frames
+    size = estimated_bytes(problem, frames)
+    label = path.name.removesuffix(".msrun")
+    if size > 100e6:
+        say(f"{path.name} will take about {size / 1e6:.0f} MB.")
+    with progress(label, frames, quiet) as bar:
+        status = train(problem, path, force, bar, Control())
+    print(path, flush=True)
+    report(status, path)
+    assert status.reason is not None
+    return EXIT[status.reason]
+
+
+def report(status: Status, path: Path) -> None:
+    """Say why a run did not complete, and what to do."""
+    details: dict[str, Any] = dict(status.details or {})
+    if status.reason is FinishReason.DIVERGED:
+        say(
+            f"{path.name} diverged at step {details['step']} with dynamics.step = "
+            f"{details['step_size']:g} ({details['why']}); try dynamics.step = "
+            f"{details['suggested_step']:g}. Everything up to there is recorded."
+        )
+    elif status.reason is FinishReason.CANCELLED:
+        say(f"{path.name} was interrupted; {status.committed + 1} frames are recorded.")
+    elif status.reason is FinishReason.FAILED:
+        say(f"{path.name} stopped: the flow's step became too small to go on; it is recorded.")
+
+
+def continue_run(arguments: argparse.Namespace) -> int:
+    """Go on from a frame of a run, into a new run file."""
+    source = Path(arguments.run)
+    with open_run(source) as run:
+        problem, index = continued(run, arguments.frame, arguments.settings)
+    folder = source.parent if arguments.out is None else Path(arguments.out)
+    path = folder / f"{source.stem}__from={index}.msrun"
+    check_target(path, arguments.force)
+    return _record_one(problem, path, arguments.force, arguments.quiet)
+
+
+def warm(arguments: argparse.Namespace) -> int:
+    """Compile every kernel into the per-user cache."""
+    from core.dynamics.warm import warm_up
+
+    say(f"Compiled kernels are in {warm_up()}.")
+    return 0
+
+
+def run_for_figure(name: str, folder: Path, quiet: bool) -> list[Path]:
+    """Train a study into a folder, for a figure of it; InputError when a cell did not complete."""
+    study = load_study(name)
+    code = record_cells(study, folder, force=False, quiet=quiet)
+    if code:
+        raise InputError(f"{name} did not complete (status {code}), so there is no figure of it.")
+    return targets(study, folder)

@@ -1,0 +1,1 @@
+"""Measurements of speed; run with `make bench`, never by pytest."""

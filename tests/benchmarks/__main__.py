@@ -1,0 +1,35 @@
+"""`make bench`: the figures the program promises, measured here and now, on one core."""
+
+from __future__ import annotations
+
+import argparse
+
+import torch
+from threadpoolctl import threadpool_limits
+
+from tests.benchmarks import engines
+from tests.benchmarks.measure import row
+
+PARTS = ("descent", "flow", "far")
+
+
+def main() -> None:
+    """Run all parts, or those named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=(*PARTS, []), help="default: all")
+    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default: 5)")
+    arguments = parser.parse_args()
+    parts = arguments.parts or PARTS
+    torch.set_num_threads(1)
+    with threadpool_limits(1):
+        row("medians of interleaved rounds", "ours", "theirs", "ratio", "")
+        if "descent" in parts:
+            engines.descent_speed(arguments.rounds)
+        if "flow" in parts:
+            engines.flow_speed(arguments.rounds)
+        if "far" in parts:
+            engines.far_flow()
+
+
+if __name__ == "__main__":
+    main()
