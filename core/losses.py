@@ -1,7 +1,7 @@
 """The losses in the log domain: value, dual weights, smoothed margin, for margins of any size.
 
 With p_i = y_i f(x_i) and S = sum_i l(p_i) the unnormalised smoothed margin is l^-1(S), the SUM and
-not the mean (telgarsky22, section 2; homogeneity, section 3). The dual weights are
+not the mean (telgarsky22, section 1.2; homogeneity, section 3). The dual weights are
 q_i = l'(p_i) / l'(l^-1(S)): a probability vector for the exponential loss, of sum >= 1 for the
 logistic one. Nothing here under- or overflows, whatever the size of p.
 """

@@ -68,11 +68,11 @@ OBSERVABLES = (
     Observable(
         "kkt_residual", "KKT residual",
         "min over lambda >= 0 of |theta^ - sum_i lambda_i grad p_i(theta^)| / |theta^|",
-        "homogeneity, section 3", Shape.SCALAR, kkt_residual, most_examples=MOST_EXAMPLES,
+        "frei23, Theorem 3.1", Shape.SCALAR, kkt_residual, most_examples=MOST_EXAMPLES,
     ),
     Observable(
         "complementarity", "complementarity",
         "sum_i lambda_i (p_i(theta^) - 1) / sum_i lambda_i",
-        "homogeneity, section 3", Shape.SCALAR, complementarity, most_examples=MOST_EXAMPLES,
+        "frei23, Theorem 3.1", Shape.SCALAR, complementarity, most_examples=MOST_EXAMPLES,
     ),
 )  # fmt: skip

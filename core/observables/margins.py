@@ -99,30 +99,30 @@ OBSERVABLES = (
         "telgarsky22, section 1.2", S, log10_risk,
     ),
     Observable(
-        "hard_margin", "hard margin", "min_i p_i / |W|^L", "telgarsky22, section 2", S, hard_margin
+        "hard_margin", "hard margin", "min_i p_i / |W|^L", "telgarsky22, section 1.2", S, hard_margin
     ),
     Observable(
         "smoothed_margin", "smoothed margin",
         "l^-1(sum_i l(p_i)) / |W|^L, the sum and not the mean",
-        "telgarsky22, section 2; homogeneity, section 3", S, smoothed_margin,
+        "telgarsky22, section 1.2; homogeneity, section 3", S, smoothed_margin,
     ),
     Observable(
-        "l1_margin", "l1 margin", "min_i p_i / sum_j |a_j| |v_j|", "telgarsky22, section 3", S,
+        "l1_margin", "l1 margin", "min_i p_i / sum_j |a_j| |v_j|", "telgarsky22, Assumption 1.1", S,
         l1_margin,
     ),
     Observable(
         "dual_margin", "dual margin",
         "sum_i q_i p_i / (|W|^L sum_i q_i): the hard margin from above, to ln(n)/E",
-        "telgarsky22, section 2", S, dual_margin,
+        "telgarsky22, section 1.2", S, dual_margin,
     ),
     Observable(
         "train_error", "training error", "share of examples with not p_i > 0", "", S, train_error
     ),
     Observable(
-        "atoms", "atoms of q", "number of i with q_i > 0.001", "homogeneity, section 3", S, atoms
+        "atoms", "atoms of q", "number of i with q_i > 0.001", "", S, atoms
     ),
     Observable(
         "dual", "dual weights", "q_i = l'(p_i) / l'(l^-1(sum_k l(p_k)))",
-        "telgarsky22, section 2", P, dual,
+        "telgarsky22, section 1.2", P, dual,
     ),
 )  # fmt: skip

@@ -82,7 +82,7 @@ def patterns_changed(run: Run, index: int) -> float:
 S, N = Shape.SCALAR, Shape.NODE
 OBSERVABLES = (
     Observable(
-        "norm_squared", "squared norm", "|W|^2 = |a|^2 + |V|_F^2", "telgarsky22, section 2", S,
+        "norm_squared", "squared norm", "|W|^2 = |a|^2 + |V|_F^2", "telgarsky22, section 1.2", S,
         norm_squared,
     ),
     Observable(
@@ -92,10 +92,10 @@ OBSERVABLES = (
     Observable(
         "balance_drift", "balance drift",
         "max_j |(a_j^2 - |v_j|^2)(t) - (a_j^2 - |v_j|^2)(0)| / |W(t)|^2; 0 for exact gradient flow",
-        "telgarsky22, section 2", S, balance_drift,
+        "telgarsky22, section 3.1", S, balance_drift,
     ),
     Observable(
-        "stable_rank", "stable rank", "|V|_F^2 / |V|_2^2", "frei23, section 3", S, stable_rank
+        "stable_rank", "stable rank", "|V|_F^2 / |V|_2^2", "frei23, Definition 4.1", S, stable_rank
     ),
     Observable(
         "patterns_changed", "activation patterns changed",
