@@ -89,6 +89,7 @@ $(PY):
 # torch comes first and by itself, so that only it is looked for at TORCH_INDEX, and so that the
 # CPU build (version "+cpu") is taken wherever the index has one.
 $(SETUP): pyproject.toml constraints.txt | $(PY)
+	@$(PIP) setuptools
 	@if [ -n "$(TORCH_INDEX)" ]; then \
 	    echo "Installing torch $(TORCH) from TORCH_INDEX."; \
 	    $(PIP) --no-deps --index-url "$(TORCH_INDEX)" torch==$(TORCH); \
@@ -103,7 +104,6 @@ $(SETUP): pyproject.toml constraints.txt | $(PY)
 	    $(PIP) torch==$(TORCH); \
 	fi
 	@echo "Installing Marginscope and its tools with the versions in constraints.txt."
-	@$(PIP) setuptools
 	@$(PIP) --no-build-isolation -e '.[dev]'
 	@touch $@
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import RunFileError
+from core.errors import InputError, RunFileError
 from core.runs import open_run
+from core.runs.new_file import claim
 from tests.problems import FIGURE_1
 
 LONG = ("--set", "network.m=256", "--set", "dynamics.until_log10_time=1e12")
@@ -104,14 +105,19 @@ def test_a_full_disk_is_status_1_and_loses_nothing(tmp_path: Path) -> None:
             assert np.isfinite(run.parameters(index)).all()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_an_unwritable_folder_is_status_2(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    process = start("run", FIGURE_1, "--set", "network.m=16", "--out", tmp_path / "runs")
-    _, err = process.communicate(timeout=60)
-    tmp_path.chmod(0o700)
-    assert process.returncode == 2
-    assert err.count("\n") == 1
+def test_an_unwritable_folder_is_bad_input(tmp_path: Path) -> None:
+    """Status 2 is that of InputError; root, who may write everywhere, becomes nobody for it."""
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o500)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        with pytest.raises(InputError, match="cannot be written"):
+            claim(folder / "run.msrun", force=False)
+    finally:
+        os.seteuid(user)
+    assert list(folder.iterdir()) == []
 
 
 def test_no_progress_bar_without_a_terminal(tmp_path: Path) -> None:
