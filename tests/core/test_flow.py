@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from core.compiled import flow as kernel
@@ -87,6 +89,37 @@ def test_invariants_along_the_run(m: int) -> None:
     assert len(separated) > 50
     assert min(separated) > 0
     assert all(later >= earlier - 1e-12 for earlier, later in pairwise(separated))
+
+
+@settings(max_examples=25)
+@given(
+    m=st.integers(1, 12),
+    d=st.integers(1, 8),
+    n=st.integers(1, 24),
+    seed=st.integers(0, 10**6),
+    loss=st.sampled_from(["exponential", "logistic"]),
+)
+def test_invariants_on_random_problems(m: int, d: int, n: int, seed: int, loss: str) -> None:
+    """Gaussian data with random labels, fitted or not: what must hold whatever comes."""
+    base = problem(f"loss.kind={loss}", "dynamics.until_log10_time=1.5", "recording.frames=12")
+    rng = np.random.default_rng(seed)
+    dataset = Dataset(rng.standard_normal((n, d)), rng.choice([-1.0, 1.0], n))
+    network = Standard(m, d)
+    flat = network.initialise(rng)
+    at = Problem(base.experiment, dataset, network, Start(flat, flat))
+    frames = list(trajectory(at))
+    assert len(frames) == Flow(at).planned
+    begun, risk = network.imbalance(flat), np.inf
+    for frame in frames:
+        factor = np.exp(2 * frame.rho)
+        drift = network.imbalance(frame.parameters) - begun / factor
+        assert np.abs(drift).max() < 2e-3  # of first order in the step, and |W|^2 is small here
+        p = factor * at.margins(frame.parameters)
+        assert at.loss.log_risk(p) <= risk + 1e-6
+        risk = at.loss.log_risk(p)
+        hard, smoothed = p.min(), at.loss.smoothed(p)
+        assert smoothed <= hard + 1e-9
+        assert (risk < np.log(at.loss.at_zero / n)) == (smoothed > 0)
 
 
 def one_neuron(a: float, v: float, until: float, marks: tuple[float, ...] = ()) -> Problem:
