@@ -75,16 +75,23 @@ class StandardNetwork(Section):
         return self
 
 
+L2_MEANING = "lambda of the penalty lambda |Theta|^2 on all trained parameters (descent only)"
+
+
 class ExponentialLoss(Section):
     title: ClassVar[str] = "exponential loss l(z) = exp(-z); risk R = (1/n) sum_i l(p_i)"
     source: ClassVar[str] = "telgarsky22, section 1.2"
+
     kind: Literal["exponential"] = "exponential"
+    l2: float = setting(0.0, meaning=L2_MEANING, source="wei19, section 2", ge=0)
 
 
 class LogisticLoss(Section):
     title: ClassVar[str] = "logistic loss l(z) = ln(1 + exp(-z)); risk R = (1/n) sum_i l(p_i)"
     source: ClassVar[str] = "telgarsky22, section 1.2"
+
     kind: Literal["logistic"] = "logistic"
+    l2: float = setting(0.0, meaning=L2_MEANING, source="wei19, section 2", ge=0)
 
 
 class GradientDescent(Section):
@@ -183,6 +190,11 @@ class Experiment(Section):
             raise ValueError(
                 'run.precision = "float32" cannot follow gradient flow, whose margins live in '
                 'the last digits; use "float64", or dynamics.kind = "gd"'
+            )
+        if self.dynamics.kind == "flow" and self.loss.l2 > 0.0:
+            raise ValueError(
+                f"loss.l2 = {self.loss.l2:g} cannot be followed in log time, where the penalised "
+                'flow comes to rest; use dynamics.kind = "gd", or l2 = 0'
             )
         d, n, m = self.data.d, self.data.n, self.network.m
         for name, size, other, value in (("n", n, "d", d), ("m", m, "d", d)):

@@ -47,6 +47,7 @@ def descend(
     y: NDArray[Any],
     loss: int,
     step_size: float,
+    shrink: float,
     limit: float,
     Z: NDArray[Any],
     C: NDArray[Any],
@@ -59,7 +60,9 @@ def descend(
     buffer: NDArray[Any],
     budget: int,
 ) -> int:
-    """At most `budget` steps W <- W - eta grad R(W); copies W into `buffer` at scheduled steps.
+    """At most `budget` steps W <- shrink W - eta grad R(W), copied to `buffer` when scheduled.
+
+    shrink = 1 - 2 eta lambda is the gradient step of the penalty lambda |W|^2.
 
     Returns GOING, BUFFER_FULL, DONE, DIVERGED (loss measure above `limit` or not a number) or DEAD
     (no unit is active on any example: the gradient is zero for ever).
@@ -85,10 +88,10 @@ def descend(
         moved = False
         for j in range(m):
             moved |= d_alpha[j] != 0
-        if not moved and Z.max() <= 0:
+        if shrink == 1 and not moved and Z.max() <= 0:
             return DEAD
         for j in range(flat.size):
-            flat[j] -= gradient[j]
+            flat[j] = shrink * flat[j] - gradient[j]
         counts[STEP] += 1
         if counts[STEP] == schedule[counts[MARK]]:
             buffer[counts[BUFFERED]] = flat

@@ -1,8 +1,11 @@
-"""Full-batch gradient descent with a constant step; t = step size * steps, 1/n inside the risk."""
+"""Full-batch gradient descent with a constant step; t = step size * steps, 1/n inside the risk.
+
+With loss.l2 = lambda > 0 the objective is R(W) + lambda |W|^2 (wei19, section 2).
+"""
 
 from __future__ import annotations
 
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -69,6 +72,9 @@ class Descent(Integrator):
         self._counts = np.array([problem.start.step, 0, 0], dtype=np.int64)
         self._pace = Pace(first_units(m, n, d))
         self._loss = problem.loss.code
+        # In the run's own precision, so that float32 kernels do not compute in float64.
+        shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
+        self._shrink: Any = self.dtype.type(shrink)
         p = problem.margins(start)
         self._initial = self._measure(p)
         self._limit = BLOW_UP * problem.dataset.n * max(1.0, self._initial / problem.dataset.n)
@@ -103,7 +109,7 @@ class Descent(Integrator):
             return self._chunk((first,), Outcome.COMPLETED if done else Outcome.GOING)
         before = int(self._counts[kernel.MARK])
         code = kernel.descend(
-            self._flat, self._XT, self._y, self._loss, self.step_size, self._limit,
+            self._flat, self._XT, self._y, self._loss, self.step_size, self._shrink, self._limit,
             *self._matrices, *self._points, self._gradient, self._floats, self._counts,
             self._schedule, self._buffer, self._pace.start(),
         )  # fmt: skip

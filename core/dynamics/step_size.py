@@ -1,6 +1,7 @@
 """lambda_0, the curvature that limits the step of gradient descent at the start.
 
-lambda_0 = lambda_max(sqrt(w) K sqrt(w)) / n with w_i = l''(p_i) and K_ij = <grad p_i, grad p_j>.
+lambda_0 = lambda_max(sqrt(w) K sqrt(w)) / n + 2 lambda, with w_i = l''(p_i), lambda the penalty's
+factor and K_ij = <grad p_i, grad p_j>.
 Constant-step descent is safe below about 2/lambda_0; the default step is 1/lambda_0.
 """
 
@@ -25,13 +26,14 @@ def lambda_0(problem: Problem, flat: Array | None = None) -> float:
     at = np.exp(start.rho) * start.parameters if flat is None else flat
     alpha, U = problem.network.effective(at)
     x, y = problem.dataset.x, problem.dataset.y
+    penalty = 2.0 * problem.experiment.loss.l2
     root = np.sqrt(problem.loss.curvature(problem.margins(at)))
     if not np.isfinite(root).all():
         return float("inf")
     if problem.dataset.n <= DENSE_EXAMPLES:
         weighted = root[:, None] * gram(alpha, U, x, y) * root
-        return float(np.linalg.eigvalsh(weighted)[-1]) / problem.dataset.n
-    return _by_lanczos(alpha, U, x, y * root) / problem.dataset.n
+        return float(np.linalg.eigvalsh(weighted)[-1]) / problem.dataset.n + penalty
+    return _by_lanczos(alpha, U, x, y * root) / problem.dataset.n + penalty
 
 
 def _by_lanczos(alpha: Array, U: Array, x: Array, signed_root: Array) -> float:

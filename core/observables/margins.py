@@ -99,7 +99,8 @@ OBSERVABLES = (
         "telgarsky22, section 1.2", S, log10_risk,
     ),
     Observable(
-        "hard_margin", "hard margin", "min_i p_i / |W|^L", "telgarsky22, section 1.2", S, hard_margin
+        "hard_margin", "hard margin", "min_i p_i / |W|^L", "telgarsky22, section 1.2", S,
+        hard_margin,
     ),
     Observable(
         "smoothed_margin", "smoothed margin",

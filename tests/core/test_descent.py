@@ -24,15 +24,17 @@ def plain_descent(at: Problem, step: float, steps: int) -> np.ndarray:
     for _ in range(steps):
         alpha, U = at.network.effective(flat)
         g = at.loss.slope(at.margins(flat)) * y / y.size
-        flat = flat - step * at.network.pullback(flat, *gradient(alpha, U, x, g))
+        slope = at.network.pullback(flat, *gradient(alpha, U, x, g))
+        flat = flat - step * (slope + 2 * at.experiment.loss.l2 * flat)
     return flat
 
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
 @pytest.mark.parametrize("m", [3, 16])
-def test_equals_a_plain_loop(loss: str, m: int) -> None:
+@pytest.mark.parametrize("l2", [0.0, 0.01])
+def test_equals_a_plain_loop(loss: str, m: int, l2: float) -> None:
     settings = (GD, "dynamics.step=0.25", "dynamics.until_log10_time=1.5", f"loss.kind={loss}")
-    at = problem(*settings, "recording.frames=5", "recording.log10_times=[]", m=m)
+    at = problem(*settings, f"loss.l2={l2}", "recording.frames=5", "recording.log10_times=[]", m=m)
     last = list(trajectory(at))[-1]
     assert last.step == 127  # the first step with 0.25 s >= 10^1.5
     wanted = plain_descent(at, 0.25, last.step)
@@ -112,6 +114,16 @@ def test_the_edge_of_stability(m: int, step: float, outcome: Outcome) -> None:
 def test_a_wild_logistic_step_is_noticed() -> None:
     at = problem(GD, "dynamics.step=1000", "loss.kind=logistic", m=16)
     assert list(chunks(Descent(at)))[-1].outcome is Outcome.DIVERGED
+
+
+def test_a_penalised_run_comes_to_rest_at_a_stationary_point() -> None:
+    """There grad R + 2 lambda W = 0, whose radial part says 2 sum_i l'(p_i) p_i/n = -2 lambda |W|^2."""
+    settings = ("loss.l2=0.003", "loss.kind=logistic", "dynamics.until_log10_time=3.5")
+    at = problem(GD, "dynamics.step=0.5", *settings, m=8)
+    W = list(trajectory(at))[-1].parameters
+    p = at.margins(W)
+    radial = 2 * np.mean(at.loss.slope(p) * p)
+    assert radial == pytest.approx(-2 * 0.003 * (W @ W), rel=2e-3)
 
 
 def test_default_step_is_filled_in_and_stable() -> None:

@@ -94,6 +94,8 @@ def test_a_new_kind_drops_the_keys_of_the_old_one() -> None:
         ("recording.log10_times=soon", "recording.log10_times"),
         ("run.precision=float16", "float64"),
         ("run.precision=float32", "cannot follow gradient flow"),
+        ("loss.l2=0.1", "log time"),
+        ("loss.l2=-1", "loss.l2 = -1"),
         ("run.seed=-1", "run.seed = -1"),
         ("run.device=tpu", "run.device"),
         ("network.m=[]", "at least one value"),
