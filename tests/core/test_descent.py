@@ -117,7 +117,7 @@ def test_a_wild_logistic_step_is_noticed() -> None:
 
 
 def test_a_penalised_run_comes_to_rest_at_a_stationary_point() -> None:
-    """There grad R + 2 lambda W = 0, whose radial part says 2 sum_i l'(p_i) p_i/n = -2 lambda |W|^2."""
+    """There grad R = -2 lambda W, whose radial part says sum_i l'(p_i) p_i/n = -lambda |W|^2."""
     settings = ("loss.l2=0.003", "loss.kind=logistic", "dynamics.until_log10_time=3.5")
     at = problem(GD, "dynamics.step=0.5", *settings, m=8)
     W = list(trajectory(at))[-1].parameters
