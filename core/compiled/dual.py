@@ -41,11 +41,11 @@ def log_logistic(z: float) -> float:
 def log_sum_of_losses(startup: int, p: Array, e: float) -> float:
     """ln sum_i l(e p_i)."""
     if startup == 0:
-        top = -e * smallest(p)
-        total = 0.0
+        # The difference first: at e p = 1e20 the rounding of e p alone would overflow exp.
+        least, total = smallest(p), 0.0
         for i in range(p.size):
-            total += exp(-e * p[i] - top)
-        return top + log(total)
+            total += exp(e * (least - p[i]))
+        return log(total) - e * least
     top = log_logistic(e * smallest(p))
     total = 0.0
     for i in range(p.size):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 from platformdirs import user_cache_path
+
+from core import __version__
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -18,9 +21,18 @@ FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
 
 
 def cache_folder() -> Path:
-    """The per-user folder of compiled kernels; NUMBA_CACHE_DIR overrides it."""
+    """The per-user folder of compiled kernels; NUMBA_CACHE_DIR overrides it.
+
+    It is named by the sources of all kernels: numba looks only at a kernel's own file, and would
+    go on using machine code into which an older version of another file was compiled.
+    """
     chosen = os.environ.get("NUMBA_CACHE_DIR")
-    return Path(chosen) if chosen else user_cache_path("marginscope") / "kernels"
+    if chosen:
+        return Path(chosen)
+    digest = hashlib.sha256(__version__.encode())
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    return user_cache_path("marginscope") / "kernels" / digest.hexdigest()[:16]
 
 
 if not numba.config.CACHE_DIR:

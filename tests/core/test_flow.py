@@ -71,6 +71,17 @@ def test_far_beyond_floating_point_time() -> None:
     assert min(frame.diagnostics["fewest_atoms"] for frame in frames[1:]) >= 20
 
 
+@pytest.mark.parametrize("until", [1e30, 1e200])
+def test_as_far_as_studies_allow(until: float) -> None:
+    at = problem(f"dynamics.until_log10_time={until}", "recording.frames=20")
+    last = list(trajectory(at))[-1]
+    assert last.log10_time == until
+    # ln t = gt + O(ln) late: the clock agrees with the smoothed margin at the true temperature.
+    gt = at.loss.smoothed(np.exp(2 * last.rho) * at.margins(last.parameters))
+    assert gt == pytest.approx(until * np.log(10), rel=1e-5)
+    assert margin_of(at, last) == pytest.approx(0.0406, abs=2e-4)
+
+
 @pytest.mark.parametrize("m", [16, 256])
 def test_invariants_along_the_run(m: int) -> None:
     at = problem("dynamics.until_log10_time=10000", "recording.frames=200", m=m)

@@ -1,0 +1,47 @@
+"""`python -m app [RUN.msrun | STUDY ...]`: the window."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+WARM_OPTION = "--warm-kernels"
+
+
+def load_torch_first() -> None:
+    """On Windows torch's libraries must be loaded before Qt's, whose runtime they do not accept."""
+    if sys.platform == "win32":
+        import ctypes
+        from contextlib import suppress
+        from importlib.util import find_spec
+        from pathlib import Path
+
+        found = find_spec("torch")
+        if found is not None and found.origin is not None:
+            with suppress(OSError):
+                ctypes.WinDLL(str(Path(found.origin).parent / "lib" / "c10.dll"))
+
+
+def main() -> int:
+    """Read the command line and open the window."""
+    if sys.argv[1:] == [WARM_OPTION]:  # how a bundled program compiles its kernels
+        from core.dynamics.warm import warm_up
+
+        warm_up()
+        return 0
+    parser = argparse.ArgumentParser(
+        prog="python -m app", description="Watch shallow networks learn."
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="RUN.msrun | STUDY",
+        help="run files, or a study by its id or file; without any the first figure plays",
+    )  # fmt: skip
+    names = parser.parse_args().names
+    load_torch_first()
+    from app.application import main as open_window
+
+    return open_window(names)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,255 @@
+"""Puts the window together: state, training thread, panels and controllers, and their wires.
+
+The window is shown first, with nothing heavy loaded. Once it is painted, the training thread loads
+the numerical libraries and the views are made.
+"""
+
+from __future__ import annotations
+
+import base64
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QByteArray, QObject, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app import actions
+from app.controllers.closing import Closing
+from app.controllers.display import DisplayController
+from app.controllers.experiment import ExperimentController
+from app.controllers.files import FileController
+from app.controllers.looks import Looks
+from app.controllers.outputs import Outputs
+from app.controllers.playback import Playback
+from app.controllers.readout import Readout
+from app.controllers.slot import PanelSlot
+from app.errors import LOG, LOG_FILE, Reporter, open_log
+from app.main_window import MainWindow
+from app.places import Places, user_places
+from app.settings import load_settings, save_settings
+from app.state.intent import Intent
+from app.state.session import MOST_RUNS, Session
+from app.workers.run_worker import RunWorker
+from core.figures.palette import PALETTES
+from core.study import Study
+
+FIRST_STUDY = "telgarsky22-figure-1"
+# For windows that are covered or minimised when they open, and so are not painted.
+UNPAINTED_MS = 500
+EDITED = "Edited: press Run to train these settings."
+
+
+@final
+class Marginscope(QObject):
+    """The program behind one window. `start` shows it; it puts itself away when it is closed."""
+
+    def __init__(self, places: Places, names: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.places = places
+        self._names = list(names)
+        self.settings, self._warning = load_settings(places.settings)
+        self.session = Session()
+        self.worker = RunWorker(self)
+        intent = Intent(
+            palette=self.settings.palette, pace=self.settings.pace, loop=self.settings.loop
+        )
+        self.window = MainWindow(PALETTES[intent.palette])
+        window = self.window
+        self.display = DisplayController(self.session, intent, self)
+        self.experiment = ExperimentController(self.session, self.worker, window.form, places, self)
+        self.playback = Playback(self.display, window.transport, self)
+        self.files = FileController(self.session, self.experiment, window.form, places, window)
+        self.looks = Looks(window, self.display)
+        self.outputs = Outputs(self.session, self.display, window)
+        self.readout = Readout(self.display, window.inspector, window.status, self)
+        self.closing = Closing(window, self.session, self.put_away)
+        self._unpainted = QTimer(self)
+        self._unpainted.setSingleShot(True)
+        self._make_actions()
+        self._connect()
+        self._begun = self._ended = False
+
+    # -------------------------------------------------------------------------------- making
+
+    def _make_actions(self) -> None:
+        handlers = {
+            "files": self.files, "outputs": self.outputs, "experiment": self.experiment,
+            "playback": self.playback, "display": self.display, "looks": self.looks,
+            "window": self.window,
+        }  # fmt: skip
+        self.actions = actions.make_actions(self.window, handlers)
+        self.window.set_actions(self.actions)
+        self.looks.set_actions(self.actions)
+        self.actions["form"].setChecked(self.settings.form_shown)
+        self.actions["inspector"].setChecked(self.settings.inspector_shown)
+        self.looks.set_form(self.settings.form_shown)
+        self.looks.set_inspector(self.settings.inspector_shown)
+        self.actions["dark"].setChecked(self.settings.palette == "dark")
+        self.window.set_recent(self.settings.recent)
+
+    def _connect(self) -> None:
+        window, worker, display = self.window, self.worker, self.display
+        window.painted.connect(self._begin)
+        self._unpainted.timeout.connect(self._begin)
+        window.dropped.connect(self.files.dropped)
+        window.recent.triggered.connect(self.files.open_recent)
+        window.margin_axes.triggered.connect(self.looks.choose_margin_axis)
+        window.chooser.chosen.connect(self.experiment.choose)
+        window.chooser.open_requested.connect(self.files.open)
+        window.form.submitted.connect(self.experiment.run)
+        window.empty.run_requested.connect(self.experiment.run)
+        window.empty.open_requested.connect(self.files.open)
+        for teller in (self.experiment, self.files, self.playback, self.outputs):
+            teller.told.connect(window.bar.say)
+        display.troubled.connect(window.bar.say)
+        self.experiment.began.connect(self.readout.say)
+        self.outputs.done.connect(self.readout.say)
+        self.experiment.loaded.connect(self._show_study)
+        window.form.changed.connect(self._show_edit)
+        self.files.opened.connect(self._remember)
+        for source in (self.experiment, self.files):
+            source.replaced.connect(display.rearrange)
+            source.replaced.connect(self.playback.play_from_start)
+        worker.ready.connect(self._ready)
+        worker.begun.connect(display.begun)
+        worker.grew.connect(display.grew)
+        worker.ended.connect(display.ended)
+        worker.failed.connect(display.failed)
+        worker.said.connect(self.readout.say)
+        worker.said.connect(display.preparing)
+        display.changed.connect(self._show_transport)
+        display.runs_changed.connect(self._show_runs)
+
+    def start(self) -> None:
+        """Show the window, and begin once it can be seen."""
+        self.looks.apply()
+        if self.settings.geometry_bytes:
+            self.window.restoreGeometry(QByteArray(self.settings.geometry_bytes))
+        if self._warning:
+            self.window.bar.say(self._warning)
+        self._show_runs()
+        self._show_transport()
+        self.window.show()
+        self.window.transport.slider.setFocus()
+        self._unpainted.start(UNPAINTED_MS)
+
+    def _begin(self) -> None:
+        """Load what is heavy, make the views, and open what was asked for."""
+        if self._begun:
+            return
+        self._begun = True
+        self._unpainted.stop()
+        self.worker.start()
+        from app.views.run_panel import RunPanel
+
+        palette = self.looks.palette_now
+        panels = [RunPanel(palette, self.window.views) for _ in range(MOST_RUNS)]
+        self.window.add_views(panels)
+        self.display.set_slots([PanelSlot(panel, self) for panel in panels])
+        for panel in panels:
+            panel.moment_clicked.connect(self.playback.to_moment)
+        if self._names:
+            self.files.open_files(self._names)
+        else:
+            self.experiment.choose(FIRST_STUDY)
+        if self._warning:
+            self.window.bar.say(self._warning)
+
+    def _ready(self) -> None:
+        """Run files can be read; told by the training thread, and so perhaps after the end."""
+        if not self._ended:
+            self.files.ready()
+
+    # ------------------------------------------------------------------------------- showing
+
+    def _show_transport(self) -> None:
+        """The transport and its actions follow the view."""
+        view = self.display.view
+        times = []
+        for shown in view.runs:
+            run = self.session.get(shown.key)
+            if run is not None and run.data is not None and shown.frame >= 0:
+                times.append(float(run.data.log10_time[shown.frame]))
+        self.window.transport.show_view(view, max(times, default=float("-inf")))
+        self.actions["loop"].setChecked(view.loop)
+        self.actions["follow"].setChecked(view.follow)
+        moving = view.playing and not view.follow
+        actions.show_playing(self.actions["play"], moving, self.looks.icon)
+
+    def _show_runs(self) -> None:
+        """The window follows which runs are open, and whether one is being trained."""
+        live = self.session.live
+        shown = len(self.session) > 0
+        actions.enable(self.actions, shown=shown, live=bool(live))
+        held = any(run.control is not None and run.control.pause_requested for run in live)
+        self.actions["pause"].setChecked(held)
+        window = self.window
+        if self._begun:
+            window.middle.setCurrentWidget(window.views if shown else window.empty)
+        headings = " | ".join(run.heading for run in self.session)
+        window.setWindowTitle(f"{headings} \u2013 Marginscope" if headings else "Marginscope")
+
+    def _show_study(self, study: Study) -> None:
+        self.window.chooser.set_study(study)
+        self.window.empty.set_study(study.title)
+        self.window.empty.set_runnable(True)
+
+    def _show_edit(self) -> None:
+        """The form was edited: say what is to be done for it to matter."""
+        right = self.window.form.study() is not None
+        self.window.empty.set_runnable(right)
+        self.readout.say(EDITED if right else "")
+
+    def _remember(self, name: str) -> None:
+        self.settings = self.settings.with_recent(Path(name))
+        self.window.set_recent(self.settings.recent)
+
+    # -------------------------------------------------------------------------------- ending
+
+    def put_away(self) -> None:
+        """Stop the training, save the settings and close the files."""
+        self._begun = self._ended = True
+        self._unpainted.stop()
+        self._save_settings()
+        self.display.stop()
+        self.readout.stop()
+        self.outputs.close()
+        if not self.worker.close():
+            LOG.error("The training did not end in time.")
+        self.session.clear()
+
+    def _save_settings(self) -> None:
+        intent = self.display.intent
+        lecture = self.actions["lecture"]
+        if lecture.isChecked():
+            lecture.setChecked(False)
+        geometry = base64.b64encode(self.window.saveGeometry().data()).decode()
+        changes = {
+            "geometry": geometry, "palette": intent.palette, "pace": intent.pace,
+            "loop": intent.loop, "form_shown": self.actions["form"].isChecked(),
+            "inspector_shown": self.actions["inspector"].isChecked(),
+        }  # fmt: skip
+        self.settings = self.settings.model_copy(update=changes)
+        save_settings(self.places.settings, self.settings)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Open the window and stay until it is closed."""
+    # Ctrl-C in the terminal ends the program at once; what is committed is safe in the run files.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    places = user_places()
+    open_log(places.logs)
+    application = QApplication([sys.argv[0]])
+    application.setApplicationName("marginscope")
+    application.setApplicationDisplayName("Marginscope")
+    program = Marginscope(places, arguments)
+    reporter = Reporter(places.logs / LOG_FILE)
+    reporter.told.connect(program.window.bar.say)
+    reporter.install()
+    program.start()
+    code = application.exec()
+    reporter.uninstall()
+    return code

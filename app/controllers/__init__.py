@@ -1,0 +1,1 @@
+"""What happens when something is asked for: between state, workers and widgets."""

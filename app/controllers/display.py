@@ -1,0 +1,257 @@
+"""Keeps the screen at what the intent and the open runs resolve to.
+
+One tick reads new frames, lets the cursor play, resolves, compares with what is shown, and tells
+only the views that change. The timer runs only while there is something to do.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, final
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+from app.controllers.endings import sentence_about
+from app.controllers.slot import PanelSlot
+from app.errors import LOG
+from app.state.intent import Intent
+from app.state.resolve import ResolvedRun, ResolvedView, advanced, has_room, resolve
+from app.state.session import OpenRun, Session
+from core.errors import MarginscopeError
+from core.figures.palette import PALETTES
+
+TICK_MS = 33
+# After a stall the cursor goes on from where it was instead of leaping.
+LONGEST_TICK_S = 0.1
+READ_SECONDS = 0.008
+NOT_BEGUN = "Stopped before it began; press Run to train it."
+READING_FAILED = "could not be read any further; the log has the details."
+
+
+@final
+class DisplayController(QObject):
+    """Owns the intent. `changed` follows every view that differs from the one before.
+
+    `troubled` carries a sentence; `runs_changed` tells that other runs are open, or one of them
+    began or ended.
+    """
+
+    changed = Signal()
+    runs_changed = Signal()
+    troubled = Signal(str)
+
+    def __init__(self, session: Session, intent: Intent, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        self.intent = intent
+        self.slots: tuple[PanelSlot, ...] = ()
+        self.view: ResolvedView = resolve(intent, session.snapshot())
+        self._shown: ResolvedView | None = None
+        self._last = time.monotonic()
+        self._timer = QTimer(self)
+        self._timer.setObjectName("display")
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.setInterval(TICK_MS)
+        self._timer.timeout.connect(self.tick)
+
+    def set_slots(self, slots: Sequence[PanelSlot]) -> None:
+        """The panels that show the runs, from left to right."""
+        self.slots = tuple(slots)
+        for slot in self.slots:
+            slot.hovered.connect(self._hovered)
+            slot.clicked.connect(self._clicked)
+            slot.selected.connect(self._selected)
+        self.rearrange()
+
+    # ------------------------------------------------------------------------------ requests
+
+    def ask(self, **changes: Any) -> None:
+        """Change what is asked for, and show it at once."""
+        self.intent = replace(self.intent, **changes)
+        self.refresh()
+
+    def unpin(self) -> None:
+        """Let go of all pinned nodes."""
+        self.ask(pinned=frozenset())
+
+    def _hovered(self, key: int, node: int) -> None:
+        self.ask(hovered=None if node < 0 else (key, node))
+
+    def _clicked(self, key: int, node: int) -> None:
+        mine = frozenset(mark for mark in self.intent.pinned if mark[0] == key)
+        others = self.intent.pinned - mine
+        if node < 0:
+            self.ask(pinned=others)
+        else:
+            self.ask(pinned=others | (mine ^ {(key, node)}))
+
+    def _selected(self, key: int, nodes: frozenset[int]) -> None:
+        others = frozenset(mark for mark in self.intent.pinned if mark[0] != key)
+        self.ask(pinned=others | {(key, node) for node in nodes})
+
+    # ------------------------------------------------------------------------------- runs
+
+    def rearrange(self) -> None:
+        """Show the session's runs, after some were opened or closed."""
+        runs = tuple(self.session)
+        for place, slot in enumerate(self.slots):
+            slot.set_run(runs[place] if place < len(runs) else None)
+            slot.panel.setVisible(place < max(len(runs), 1))
+        open_keys = {run.key for run in runs}
+        hovered = self.intent.hovered
+        self.intent = replace(
+            self.intent,
+            hovered=hovered if hovered is not None and hovered[0] in open_keys else None,
+            pinned=frozenset(mark for mark in self.intent.pinned if mark[0] in open_keys),
+        )
+        self._shown = None
+        self.runs_changed.emit()
+        self.refresh()
+
+    def preparing(self, words: str) -> None:
+        """What runs that have not begun wait for; empty once that is there."""
+        for slot in self.slots:
+            slot.set_waiting(words)
+
+    def begun(self, key: int) -> None:
+        """The file of a run exists: open it."""
+        run = self.session.get(key)
+        if run is None or run.data is not None:
+            return
+        from app.state.display import DisplayData
+        from core.runs import open_run
+
+        try:
+            run.data = DisplayData(open_run(run.path), self.intent.coordinates)
+        except MarginscopeError as error:
+            self.failed(key, str(error))
+            return
+        for slot in self.slots:
+            if slot.run is run:
+                slot.set_run(run)
+        self._shown = None
+        self.runs_changed.emit()
+        self.refresh()
+
+    def grew(self, key: int, index: int) -> None:
+        """Frames up to this index are in a run's file."""
+        if self.session.get(key) is not None:
+            self._wake()
+
+    def ended(self, key: int) -> None:
+        """A run has ended, and all of it is in its file."""
+        run = self.session.get(key)
+        if run is not None:
+            self._read(run)
+            if run.data is None and not run.failure:
+                run.failure = NOT_BEGUN
+                self._show_failure(run)
+            if words := sentence_about(run):
+                self.troubled.emit(words)
+            self.runs_changed.emit()
+            self.refresh()
+
+    def failed(self, key: int, sentence: str) -> None:
+        """A run has ended because of something."""
+        self.troubled.emit(sentence)
+        run = self.session.get(key)
+        if run is None:
+            return
+        run.failure = sentence
+        if run.data is None:
+            self._show_failure(run)
+        self.ended(key)
+
+    def _show_failure(self, run: OpenRun) -> None:
+        for slot in self.slots:
+            if slot.run is run:
+                slot.set_run(run)
+
+    # ------------------------------------------------------------------------------- ticks
+
+    def refresh(self) -> None:
+        """Resolve and show, and keep ticking if there is more to come."""
+        self.view = resolve(self.intent, self.session.snapshot())
+        if self.view != self._shown:
+            self._apply(self.view, self._shown)
+            self._shown = self.view
+            self.changed.emit()
+        self._wake()
+
+    def tick(self) -> None:
+        """Read, play, resolve, show."""
+        now = time.monotonic()
+        elapsed, self._last = min(now - self._last, LONGEST_TICK_S), now
+        for run in self.session:
+            if run.data is not None and (run.live or run.behind):
+                self._read(run)
+        self.intent = advanced(self.intent, self.session.snapshot(), elapsed)
+        self.refresh()
+        if not self._busy():
+            self._timer.stop()
+
+    def stop(self) -> None:
+        """Tick no more; what is shown stays until the next change."""
+        self._timer.stop()
+
+    @property
+    def ticking(self) -> bool:
+        """Whether the timer runs."""
+        return self._timer.isActive()
+
+    def _wake(self) -> None:
+        if not self._timer.isActive() and self._busy():
+            self._last = time.monotonic()
+            self._timer.start()
+
+    def _busy(self) -> bool:
+        if any(run.behind for run in self.session):
+            return True
+        return has_room(self.intent, self.session.snapshot())
+
+    def _read(self, run: OpenRun) -> None:
+        if run.data is None or run.failure:
+            return
+        before = run.data.frames
+        try:
+            frames = run.data.update(READ_SECONDS)
+        except (MarginscopeError, OSError) as error:
+            LOG.exception("A run cannot be read.")
+            words = str(error) if isinstance(error, MarginscopeError) else READING_FAILED
+            self._give_up(run, words)
+            return
+        if frames != before:
+            for slot in self.slots:
+                if slot.run is run:
+                    slot.panel.data_grew()
+
+    def _give_up(self, run: OpenRun, sentence: str) -> None:
+        run.failure = sentence
+        run.close()
+        self._show_failure(run)
+        self.troubled.emit(sentence)
+
+    # ------------------------------------------------------------------------------- showing
+
+    def _apply(self, view: ResolvedView, before: ResolvedView | None) -> None:
+        """Tell each panel what differs from the view before; all of it where there was none."""
+        for place, slot in enumerate(self.slots):
+            if before is None or before.palette != view.palette:
+                slot.panel.set_colours(PALETTES[view.palette])
+            if before is None or before.coordinates != view.coordinates:
+                slot.panel.set_coordinates(*view.coordinates)
+            if before is None or before.margin_axis != view.margin_axis:
+                slot.panel.set_margin_axis(view.margin_axis)
+            run = view.runs[place] if place < len(view.runs) else None
+            old = before.runs[place] if before and place < len(before.runs) else None
+            if run is not None and run.frame >= 0 and run != old:
+                _show(slot, run, old)
+
+
+def _show(slot: PanelSlot, run: ResolvedRun, old: ResolvedRun | None) -> None:
+    if old is None or old.frame != run.frame:
+        slot.panel.show_frame(run.frame)
+    if old is None or (old.hovered, old.pinned) != (run.hovered, run.pinned):
+        slot.panel.set_marked(run.hovered, run.pinned)

@@ -1,0 +1,52 @@
+"""How it stands with a run, and what to do when it ended early, in words."""
+
+from __future__ import annotations
+
+from app.state.session import OpenRun
+from core.control import FinishReason, RunState
+from core.figures.numbers import number_text
+
+ENDINGS = {
+    FinishReason.COMPLETED: "completed",
+    FinishReason.CANCELLED: "stopped",
+    FinishReason.DIVERGED: "diverged",
+    FinishReason.FAILED: "ended early",
+    FinishReason.DISK_FULL: "ended: the disk is full",
+}
+
+
+def status_text(run: OpenRun) -> str:
+    """How it stands with a run, in a few words."""
+    if run.control is None:
+        if run.data is None:
+            return "closed"
+        reason = run.data.run.reason
+        return ENDINGS[FinishReason(reason)] if reason else "not finished when it was opened"
+    status = run.control.status
+    frames = f"frame {max(status.committed, 0)} of {max(status.planned - 1, 0)}"
+    if status.state is RunState.IDLE:
+        return "preparing"
+    if status.state is RunState.PAUSED:
+        return f"paused at {frames}"
+    if status.state is not RunState.FINISHED:
+        return f"training, {frames}"
+    ending = ENDINGS[status.reason or FinishReason.COMPLETED]
+    return ending if status.reason is FinishReason.COMPLETED else f"{ending} at {frames}"
+
+
+def sentence_about(run: OpenRun) -> str:
+    """What to say about a run that ended by itself before its horizon; else nothing."""
+    if run.control is None:
+        return ""
+    status = run.control.status
+    details = dict(status.details or {})
+    if status.reason is FinishReason.DIVERGED:
+        words = f"{run.heading} diverged"
+        if "step" in details:
+            words += f" at step {details['step']} ({details.get('why', 'not finite')})"
+        if "suggested_step" in details:
+            words += f"; try dynamics.step = {number_text(float(details['suggested_step']))}"
+        return f"{words}. Everything up to there is recorded."
+    if status.reason is FinishReason.FAILED and not run.failure:
+        return f"{run.heading} ended early: the flow's steps became too small to go on."
+    return ""

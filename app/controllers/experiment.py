@@ -1,0 +1,278 @@
+"""Training asked for: run, pause, stop, restart, new seeds, further."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, final
+
+from PySide6.QtCore import QObject, Signal
+
+from app.places import Places
+from app.state.resolve import moment_of
+from app.state.session import MOST_RUNS, OpenRun, Session
+from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
+from app.workers.run_worker import Job, RunWorker
+from core.control import Control
+from core.errors import InputError
+from core.experiment import Experiment
+from core.study import Cell, Study, load_study, value_text
+
+if TYPE_CHECKING:
+    from core.runs import Run
+
+MEND_FIRST = "Mend the values marked in the experiment panel first."
+STILL_GOING = "The training is still going on; stop it first, or wait for its end."
+MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
+LARGEST_SEED = 2**63 - 1
+
+
+class Form(Protocol):
+    """What is needed of the experiment form."""
+
+    def set_study(self, study: Study) -> None: ...
+
+    def study(self) -> Study | None: ...
+
+
+@final
+class ExperimentController(QObject):
+    """Starts, holds and ends training. `replaced`: other runs are open, to be played from t = 0;
+    `told`: a sentence for the bar, or "" for none; `loaded`: the study that the form shows now."""
+
+    replaced = Signal()
+    told = Signal(str)
+    began = Signal(str)
+    loaded = Signal(object)
+
+    def __init__(
+        self,
+        session: Session,
+        worker: RunWorker,
+        form: Form,
+        places: Places,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._worker = worker
+        self._form = form
+        self._places = places
+        self._study: Study | None = None
+
+    # ------------------------------------------------------------------------------- studies
+
+    def choose(self, name: str) -> None:
+        """Load a shipped study or a study file and train it."""
+        try:
+            study = load_study(name)
+        except InputError as error:
+            self.told.emit(str(error))
+            return
+        self.train(study)
+
+    def train(self, study: Study) -> None:
+        """Put a study into the form and train it."""
+        self._show(study)
+        self._begin(study)
+
+    def run(self) -> None:
+        """Train what stands in the form."""
+        study = self._edited()
+        if study is not None:
+            self._begin(study)
+
+    def restart(self) -> None:
+        """Train the same once more."""
+        study = self._study or self._form.study()
+        if study is not None:
+            self._begin(study)
+
+    def new_seed(self) -> None:
+        """Train with the next seed: other data, other weights."""
+        study = self._edited()
+        if study is None:
+            return
+        for key in ("data.seed", "network.seed"):
+            if _has(study, key):
+                study = study.with_value(key, None)
+        self._train_seeded(study, "run.seed", _seed(study, "run.seed", 0) + 1)
+
+    def new_weights(self) -> None:
+        """Train with the same data from other weights."""
+        study = self._edited()
+        if study is not None:
+            before = _seed(study, "network.seed", _seed(study, "run.seed", 0))
+            self._train_seeded(study, "network.seed", before + 1)
+
+    def _train_seeded(self, study: Study, key: str, seed: int) -> None:
+        try:
+            study = study.with_value(key, seed % LARGEST_SEED)
+            study.cells()
+        except InputError as error:
+            self.told.emit(str(error))
+            return
+        self._show(study)
+        self._begin(study)
+
+    def _edited(self) -> Study | None:
+        study = self._form.study()
+        if study is None:
+            self.told.emit(MEND_FIRST)
+        return study
+
+    def show_settings_of(self, run: Run, identifier: str) -> None:
+        """Put the settings of a recorded run into the form."""
+        tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
+        study = Study(identifier, run.title, run.source, tables, axes={}, sizes={})
+        self._show(study)
+        self._study = study
+
+    def _show(self, study: Study) -> None:
+        self._form.set_study(study)
+        self.loaded.emit(study)
+
+    # ------------------------------------------------------------------------------ training
+
+    def _begin(self, study: Study) -> None:
+        """Train a study's cells in place of what is shown; what was recorded stays."""
+        try:
+            cells = study.cells()
+        except InputError as error:
+            self.told.emit(str(error))
+            return
+        words = ""
+        if len(cells) > MOST_RUNS:
+            words = (
+                f"The study has {len(cells)} runs, of which the first {MOST_RUNS} are trained "
+                "here; `python -m core run` trains them all."
+            )
+        planned = [(cell, self._recipe(study, cell.experiment)) for cell in cells[:MOST_RUNS]]
+        self._stop_all()
+        self._session.clear()
+        self._study = study
+        self.began.emit("")
+        jobs = [self._planned(study, cell, recipe) for cell, recipe in planned]
+        self.told.emit(words)
+        self.replaced.emit()
+        self._worker.submit(*jobs)
+
+    def _planned(self, study: Study, cell: Cell, recipe: Recipe) -> Job:
+        name = f"{value_text(study.id)}{'__' + cell.name if cell.name else ''}"
+        heading = heading_of(cell.name) or study.title
+        return self._opened(name, heading, _until(cell.experiment), recipe)
+
+    def _opened(self, name: str, heading: str, until: float, recipe: Recipe) -> Job:
+        key, control = self._session.new_key(), Control()
+        path = self._places.new_run(name)
+        self._session.add(OpenRun(key, path, heading, until, control))
+        return Job(key, path, control, recipe)
+
+    def _recipe(self, study: Study, experiment: Experiment) -> Recipe:
+        """Anew from the seeds; a run whose data or start are only in its file gives them on."""
+        for run in self._session:
+            if run.data is None or run.live:
+                continue
+            mine = run.data.run.experiment
+            embedded = mine.data.kind == "file" or mine.network.init == "file"
+            if embedded and (mine.data, mine.network) == (experiment.data, experiment.network):
+                return FromRun(run.path, experiment)
+        return FromExperiment(experiment, study.folder, study.title, study.source)
+
+    def further(self) -> None:
+        """Go on from the last frame of each run, into new files."""
+        if self._session.live:
+            self.told.emit(STILL_GOING)
+            return
+        runs = [run for run in self._session if run.data is not None]
+        planned = []
+        for run in runs:
+            assert run.data is not None
+            name = f"{MOMENT.sub('', run.path.stem)}__from={run.data.run.frames - 1}"
+            planned.append((name, run.heading, _further(run.data.run.experiment), run.path))
+        if not planned:
+            return
+        self._session.clear()
+        jobs = [self._opened(n, heading, until, Further(p)) for n, heading, until, p in planned]
+        self.told.emit("")
+        self.replaced.emit()
+        self._worker.submit(*jobs)
+
+    def pause(self, held: bool) -> None:
+        """Hold the training, or let it go on."""
+        for run in self._session.live:
+            assert run.control is not None
+            if held:
+                run.control.pause()
+            else:
+                run.control.resume()
+        self._worker.wake()
+
+    def stop(self) -> None:
+        """End the training; what is recorded stays on the screen and on the disk."""
+        self._stop_all()
+
+    def close_runs(self) -> None:
+        """Stop and close everything that is shown."""
+        self._stop_all()
+        self._session.clear()
+        self.replaced.emit()
+
+    def make_room(self) -> None:
+        """Stop the run that one more at the right would push out."""
+        runs = list(self._session)
+        if len(runs) == MOST_RUNS and runs[-1].live:
+            control = runs[-1].control
+            assert control is not None
+            control.stop()
+            self._worker.wake()
+
+    def _stop_all(self) -> None:
+        for run in self._session.live:
+            assert run.control is not None
+            run.control.stop()
+        self._worker.wake()
+
+
+def _until(experiment: Experiment) -> float:
+    return moment_of(experiment.dynamics.until_log10_time)
+
+
+def _further(experiment: Experiment) -> float:
+    """Where core.continuation goes on to: a decade later, or twice as far beyond 10^10."""
+    until = experiment.dynamics.until_log10_time
+    return moment_of(until + 1.0 if until <= 10.0 else 2.0 * until)
+
+
+def _has(study: Study, key: str) -> bool:
+    section, name = key.split(".")
+    return key in study.axes or study.tables.get(section, {}).get(name) is not None
+
+
+def _seed(study: Study, key: str, otherwise: int) -> int:
+    """The seed of a study; the largest of them where it varies over several."""
+    section, name = key.split(".")
+    if key in study.axes:
+        return max(int(value) for value in study.axes[key] if value is not None)
+    value = study.tables.get(section, {}).get(name)
+    return otherwise if value is None else int(value)
+
+
+def heading_of(cell_name: str) -> str:
+    """A cell's name as a heading.
+
+    >>> heading_of("network.m=16"), heading_of("network.m=16__dynamics.step=0.1")
+    ('m = 16', 'm = 16, step = 0.1')
+    """
+    parts = []
+    for part in cell_name.split("__"):
+        key, equals, value = part.partition("=")
+        if equals:
+            parts.append(f"{key.rsplit('.', 1)[-1]} = {value}")
+    return ", ".join(parts)
+
+
+def heading_of_file(path: Path) -> str:
+    """The heading of a run that is opened from a file."""
+    stem = MOMENT.sub("", path.stem)
+    return heading_of(stem.partition("__")[2]) or stem

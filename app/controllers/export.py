@@ -1,0 +1,210 @@
+"""Taking things away: figures, films and data of runs, and a figure by the clipboard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QMimeData, QObject, QStandardPaths, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QDialog, QWidget
+
+from app.panels.export_dialog import ExportDialog
+from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog, ProgressWindow
+from app.workers.export_jobs import CopyJob, DataJob, FigureJob, FilmJob, Job, data_paths
+from app.workers.export_worker import ExportWorker
+from core.figures.palette import LIGHT, Palette
+
+BUSY = "An export is under way; wait for it, or cancel it first."
+NO_RUNS = "There is no run to export yet: run a study or open a run file."
+CANCELLED = "The export was cancelled; nothing was written."
+# What is done sooner than this shows no window, since one that only flashes up is a nuisance.
+PATIENCE = 400
+
+
+@final
+class ExportController(QObject):
+    """Asks what to export where, and has it done in one thread. All runs are given as paths.
+
+    Each of the four requests asks for what is not given. `finished` and `failed` end each job with
+    a sentence; `close()` cancels and waits, for the end of the program.
+    """
+
+    finished = Signal(str)
+    failed = Signal(str)
+    busy_changed = Signal(bool)
+
+    def __init__(self, window: QWidget | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._coordinates = (0, 1)
+        self._palette = LIGHT
+        self._folder: Path | None = None
+        self._job: Job | None = None
+        self.dialog: ExportDialog | None = None
+        self.worker = ExportWorker(self)
+        self.worker.progressed.connect(self._on_progress)
+        self.worker.ended.connect(self._on_ended)
+        self.progress: ProgressWindow | None = None
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(PATIENCE)
+        self._patience.timeout.connect(self._show_progress)
+
+    @property
+    def busy(self) -> bool:
+        return self.worker.busy
+
+    def set_coordinates(self, first: int, second: int) -> None:
+        """The two coordinates that the views show, for figures and films of the same."""
+        self._coordinates = (first, second)
+
+    def set_colours(self, palette: Palette) -> None:
+        """The palette of the window, which films are offered in first."""
+        self._palette = palette
+
+    # ------------------------------------------------------------------------------ requests
+
+    def figure(self, runs: Sequence[Path], path: Path | None = None) -> None:
+        """Save a figure of some runs; without a path, ask."""
+        if not self._ready(runs):
+            return
+        if path is not None:
+            self._start(FigureJob(tuple(runs), path, coordinates=self._coordinates))
+        else:
+            folder = self._save_folder()
+            self._ask(FigureDialog(runs, folder, self._coordinates, self._window))
+
+    def film(self, runs: Sequence[Path], path: Path | None = None) -> None:
+        """Save a film of some runs; without a path, ask."""
+        if not self._ready(runs):
+            return
+        if path is not None:
+            palette = self._palette.name
+            job = FilmJob(tuple(runs), path, palette=palette, coordinates=self._coordinates)
+            self._start(job)
+        else:
+            folder = self._save_folder()
+            self._ask(FilmDialog(runs, folder, self._coordinates, self._palette, self._window))
+
+    def data(self, runs: Sequence[Path], path: Path | None = None) -> None:
+        """Save the observables of some runs, one file each; without a path, ask.
+
+        For several runs the path is that of a folder, and they are written as NPZ.
+        """
+        if not self._ready(runs):
+            return
+        if path is None:
+            self._ask(DataDialog(runs, self._save_folder(), self._window))
+        elif len(runs) == 1:
+            self._start(DataJob(tuple(runs), (path,)))
+        else:
+            self._start(DataJob(tuple(runs), data_paths(runs, path, ".npz")))
+
+    def copy_figure(self, runs: Sequence[Path]) -> None:
+        """Put a figure of some runs on the clipboard, as pixels and as vectors."""
+        if self._ready(runs):
+            self._start(CopyJob(tuple(runs), coordinates=self._coordinates))
+
+    def cancel(self) -> None:
+        """Stop the job at its next chance; nothing half written stays."""
+        if self.worker.busy:
+            if self.progress is not None:
+                self.progress.cancelling()
+            self.worker.cancel()
+
+    def close(self) -> None:
+        """Cancel, wait for the thread, and close every window of this controller."""
+        self.worker.close()
+        self._end()
+        if self.dialog is not None:
+            self.dialog.reject()
+
+    # ------------------------------------------------------------------------------- asking
+
+    def _ready(self, runs: Sequence[Path]) -> bool:
+        if self.worker.busy:
+            self.failed.emit(BUSY)
+        elif not runs:
+            self.failed.emit(NO_RUNS)
+        elif self.dialog is not None:
+            self.dialog.raise_()
+        else:
+            return True
+        return False
+
+    def _save_folder(self) -> Path:
+        if self._folder is None or not self._folder.is_dir():
+            place = QStandardPaths.StandardLocation.DocumentsLocation
+            documents = Path(QStandardPaths.writableLocation(place))
+            self._folder = documents if documents.is_dir() else Path.home()
+        return self._folder
+
+    def set_folder(self, folder: Path) -> None:
+        """Where saving is offered first."""
+        self._folder = folder
+
+    def _ask(self, dialog: ExportDialog) -> None:
+        self.dialog = dialog
+        dialog.finished.connect(self._on_answer)
+        dialog.open()
+
+    def _on_answer(self, result: int) -> None:
+        dialog, self.dialog = self.dialog, None
+        if dialog is None:
+            return
+        job = dialog.job() if result == QDialog.DialogCode.Accepted else None
+        if job is not None:
+            self._folder = dialog.targets()[0].parent
+        dialog.deleteLater()
+        if job is not None:
+            self._start(job)
+
+    # ------------------------------------------------------------------------------- working
+
+    def _start(self, job: Job) -> None:
+        self._job = job
+        self.progress = ProgressWindow(self._window)
+        self.progress.begin(job.title)
+        self.progress.cancel_requested.connect(self.cancel)
+        self._patience.start()
+        self.worker.start(job)
+        self.busy_changed.emit(True)
+
+    def _show_progress(self) -> None:
+        if self.progress is not None:
+            self.progress.show()
+
+    def _on_progress(self, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress.show_progress(done, total)
+
+    def _on_ended(self, done: str, wrong: str) -> None:
+        job = self._job
+        self._end()
+        if done and isinstance(job, CopyJob):
+            _to_clipboard(job.contents)
+        if wrong:
+            self.failed.emit(wrong)
+        else:
+            self.finished.emit(done or CANCELLED)
+
+    def _end(self) -> None:
+        self._patience.stop()
+        if self._job is None:
+            return
+        self._job = None
+        if self.progress is not None:
+            self.progress.hide()
+            self.progress.deleteLater()
+            self.progress = None
+        self.busy_changed.emit(False)
+
+
+def _to_clipboard(contents: dict[str, bytes]) -> None:
+    data = QMimeData()
+    for media, content in contents.items():
+        data.setData(media, content)
+    data.setImageData(QImage.fromData(contents["image/png"]))
+    QGuiApplication.clipboard().setMimeData(data)

@@ -1,0 +1,187 @@
+"""Files: opened by menu, drop, command line or from the recent ones; studies saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.controllers.experiment import ExperimentController, Form, heading_of_file
+from app.places import Places
+from app.state.resolve import moment_of
+from app.state.session import OpenRun, Session
+from core.errors import MarginscopeError
+from core.files import write_whole
+from core.study import load_study, shipped_ids
+
+RUN, STUDY = ".msrun", ".toml"
+FILTER = "Runs and studies (*.msrun *.toml);;All files (*)"
+
+
+@final
+class FileController(QObject):
+    """Opens and saves. `opened(path)` follows each file that was opened; `told` is a sentence."""
+
+    opened = Signal(str)
+    told = Signal(str)
+    replaced = Signal()
+
+    def __init__(
+        self,
+        session: Session,
+        experiment: ExperimentController,
+        form: Form,
+        places: Places,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._session = session
+        self._experiment = experiment
+        self._form = form
+        self._places = places
+        self._window = window
+        self._ready = False
+        self._waiting: list[tuple[list[str], bool]] = []
+
+    def ready(self) -> None:
+        """The libraries that read runs are loaded: open what was asked for before."""
+        self._ready = True
+        waiting, self._waiting = self._waiting, []
+        for names, beside in waiting:
+            self.open_files(names, beside)
+
+    # ------------------------------------------------------------------------------- asked
+
+    def open(self) -> None:
+        """Let the user choose files."""
+        self._choose(beside=False)
+
+    def open_beside(self) -> None:
+        """Let the user choose a run for the right half."""
+        self._choose(beside=True)
+
+    def _choose(self, beside: bool) -> None:
+        folder = str(self._places.runs) if self._places.runs.is_dir() else ""
+        names, _ = QFileDialog.getOpenFileNames(self._window, "Open", folder, FILTER)
+        if names:
+            self.open_files(names, beside)
+
+    def open_recent(self, action: QAction) -> None:
+        """Open the file that an action of the menu of recent files stands for."""
+        name = action.data()
+        if isinstance(name, str):
+            self.open_files([name])
+
+    def dropped(self, names: list[str], beside: bool) -> None:
+        """Files were dropped on the window."""
+        self.open_files(names, beside)
+
+    def open_files(self, names: Sequence[str], beside: bool = False) -> None:
+        """Open runs (two side by side, more of them the first two) or a study; a sentence is told
+        about what cannot be opened, and what is shown stays then."""
+        if not self._ready:
+            self._waiting.append((list(names), beside))
+            return
+        self.told.emit("")
+        studies = [name for name in names if name in shipped_ids() or name.endswith(STUDY)]
+        if studies:
+            self._open_study(studies[0])
+            return
+        wrong = [name for name in names if not name.endswith(RUN)]
+        if wrong:
+            self.told.emit(
+                f"{Path(wrong[0]).name} is neither a recorded run ({RUN}) nor a study ({STUDY})."
+            )
+            return
+        self._open_runs([Path(name) for name in names], beside)
+
+    def _open_study(self, name: str) -> None:
+        try:
+            study = load_study(name)
+        except MarginscopeError as error:
+            self.told.emit(str(error))
+            return
+        self._experiment.train(study)
+        if name.endswith(STUDY):
+            self.opened.emit(name)
+
+    def _open_runs(self, paths: Sequence[Path], beside: bool) -> None:
+        from app.state.display import DisplayData
+        from core.runs import open_run
+
+        found: list[OpenRun] = []
+        for path in paths[:2]:
+            try:
+                run = open_run(path)
+            except (MarginscopeError, OSError) as error:
+                self.told.emit(_words(error, path))
+                for other in found:
+                    other.close()
+                return
+            times = [run.experiment.dynamics.until_log10_time] if run.status != "finished" else []
+            times += run.log10_time[1:].tolist() or [0.0]
+            until = moment_of(max(times))
+            key = self._session.new_key()
+            data = DisplayData(run)
+            found.append(OpenRun(key, path, heading_of_file(path), until, data=data))
+        if not found:
+            return
+        if not beside:
+            self._experiment.close_runs()
+            assert found[0].data is not None
+            self._experiment.show_settings_of(found[0].data.run, found[0].path.stem)
+        for one in found:
+            self._experiment.make_room()
+            self._session.add(one)
+            self.opened.emit(str(one.path))
+        self.replaced.emit()
+
+    def close_runs(self) -> None:
+        """Close what is shown."""
+        self._experiment.close_runs()
+
+    def save_study(self) -> None:
+        """Save what stands in the form as a study file."""
+        study = self._form.study()
+        if study is None:
+            self.told.emit("Mend the values marked in the experiment panel before saving them.")
+            return
+        name, _ = QFileDialog.getSaveFileName(
+            self._window, "Save study", f"{study.id}{STUDY}", f"Studies (*{STUDY})"
+        )
+        if not name:
+            return
+        path = Path(name if name.endswith(STUDY) else f"{name}{STUDY}")
+        try:
+            write_whole(path, study.to_toml().encode())
+        except MarginscopeError as error:
+            self.told.emit(str(error).replace(" with --out", ""))
+            return
+        self.opened.emit(str(path))
+
+    def show_folder(self) -> None:
+        """Show where runs are recorded."""
+        self._show(self._places.runs)
+
+    def show_log(self) -> None:
+        """Show where the log is."""
+        self._show(self._places.logs)
+
+    def _show(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self.told.emit(f"{folder} cannot be made: {error.strerror}.")
+            return
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
+            self.told.emit(f"The folder is {folder}.")
+
+
+def _words(error: MarginscopeError | OSError, path: Path) -> str:
+    if isinstance(error, MarginscopeError):
+        return str(error)
+    return f"{path} cannot be read: {error.strerror or error}."

@@ -1,0 +1,121 @@
+"""The transport's requests: where the cursor is, whether it moves by itself, and how fast."""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+from PySide6.QtCore import QObject, Signal
+
+from app.controllers.display import DisplayController
+from app.panels.transport import Transport, parse_time
+from app.state.intent import PACES, START
+from app.state.resolve import NEAR, clamped, moment_of, resolve, span_of, stepped
+
+NO_TIME = "is no time; type one such as 10^2.5, 300, log10 t = 2000 or 0."
+
+
+@final
+class Playback(QObject):
+    """Turns buttons, keys and the slider into changes of the intent. Looking elsewhere by hand
+    ends following; only playing and following ever move the cursor by themselves."""
+
+    told = Signal(str)
+
+    def __init__(
+        self, display: DisplayController, transport: Transport, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._display = display
+        self._transport = transport
+        transport.moment_asked.connect(self.to_moment)
+        transport.time_typed.connect(self.to_typed)
+        transport.pace_asked.connect(self.set_pace)
+
+    def toggle(self) -> None:
+        """Play from here, or from the start at the end of ended runs; or hold."""
+        display = self._display
+        if display.intent.playing and not display.intent.follow:
+            display.ask(playing=False)
+            return
+        span = span_of(display.session.snapshot())
+        view = resolve(display.intent, display.session.snapshot())
+        at_end = not span.live and view.cursor >= span.edge - NEAR
+        cursor = START if at_end else clamped(view.cursor, span)
+        display.ask(playing=True, follow=False, cursor=cursor)
+
+    def play_from_start(self) -> None:
+        """Play newly opened runs; where nothing is open any more, nothing plays."""
+        display = self._display
+        playing = len(display.session) > 0 and not display.intent.follow
+        display.ask(cursor=START, playing=playing)
+
+    def to_moment(self, moment: float) -> None:
+        """Look at a moment; playing goes on from there."""
+        span = span_of(self._display.session.snapshot())
+        self._display.ask(cursor=clamped(moment, span), follow=False)
+
+    def to_typed(self, text: str) -> None:
+        """Look at a time that was typed."""
+        log10_time = parse_time(text)
+        if log10_time is None:
+            self.told.emit(f"{text.strip() or 'Nothing'} {NO_TIME}")
+            return
+        self.told.emit("")
+        finite = math.isfinite(log10_time)
+        self.to_moment(moment_of(log10_time) if finite else START)
+
+    def jump(self) -> None:
+        """Let the user type a time."""
+        self._transport.time.setFocus()
+        self._transport.time.selectAll()
+
+    def back(self) -> None:
+        """The frame before, held."""
+        self._step(-1)
+
+    def forward(self) -> None:
+        """The next frame, held."""
+        self._step(1)
+
+    def to_start(self) -> None:
+        """To t = 0."""
+        self.to_moment(START)
+
+    def to_end(self) -> None:
+        """To the latest frame there is."""
+        self.to_moment(span_of(self._display.session.snapshot()).edge)
+
+    def slower(self) -> None:
+        """The next slower pace."""
+        below = [pace for pace in PACES if pace < self._display.intent.pace]
+        self.set_pace(max(below, default=PACES[0]))
+
+    def faster(self) -> None:
+        """The next faster pace."""
+        above = [pace for pace in PACES if pace > self._display.intent.pace]
+        self.set_pace(min(above, default=PACES[-1]))
+
+    def set_pace(self, pace: float) -> None:
+        """Play so many times as fast as usual."""
+        self._display.ask(pace=pace)
+
+    def set_loop(self, loop: bool) -> None:
+        """Whether to begin again at the end."""
+        self._display.ask(loop=loop)
+
+    def set_follow(self, follow: bool) -> None:
+        """Whether to stay at the latest frame; when that ends the cursor stays where it is."""
+        display = self._display
+        if follow == display.intent.follow:
+            return
+        if follow:
+            display.ask(follow=True, playing=False)
+        else:
+            span = span_of(display.session.snapshot())
+            display.ask(follow=False, cursor=clamped(display.view.cursor, span))
+
+    def _step(self, direction: int) -> None:
+        display = self._display
+        cursor = stepped(display.intent, display.session.snapshot(), direction)
+        display.ask(cursor=cursor, playing=False, follow=False)

@@ -1,0 +1,207 @@
+"""The numbers beside the views: status line and inspector, four times a second at most."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import final
+
+from PySide6.QtCore import QObject, QTimer
+
+from app.controllers.display import DisplayController
+from app.controllers.endings import status_text
+from app.errors import LOG
+from app.panels.inspector import Inspector
+from app.panels.status import StatusLine
+from app.state.resolve import moment_of
+from app.state.session import OpenRun
+from core.control import RunState, Status
+from core.errors import MarginscopeError
+from core.figures.numbers import number_text, time_text
+
+TEXT_MS = 250
+
+
+@final
+class Rate:
+    """Steps per second and seconds to go of a run, from two looks at it."""
+
+    def __init__(self) -> None:
+        self._before: tuple[int, float, int, float] | None = None
+        self.steps: float | None = None
+        self.seconds: float | None = None
+
+    def look(self, key: int, status: Status, until: float) -> None:
+        """Note where a run is now."""
+        now = time.monotonic()
+        place = moment_of(status.log10_time)
+        before, self._before = self._before, (key, now, status.step, place)
+        self.steps = self.seconds = None
+        if before is None or before[0] != key or now - before[1] < 0.05:
+            return
+        elapsed = now - before[1]
+        self.steps = max(status.step - before[2], 0) / elapsed
+        if math.isfinite(before[3]) and place > before[3]:
+            self.seconds = max(until - place, 0.0) / (place - before[3]) * elapsed
+
+
+@final
+class Readout(QObject):
+    """Follows the display. A hovered node's numbers come at once, the others at their own pace."""
+
+    def __init__(
+        self,
+        display: DisplayController,
+        inspector: Inspector,
+        status: StatusLine,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._display = display
+        self._inspector = inspector
+        self._status = status
+        self._rate = Rate()
+        self._message = ""
+        self._node: tuple[int, int, int] | None = None
+        self._stale = self._ended = False
+        self._timer = QTimer(self)
+        self._timer.setObjectName("texts")
+        self._timer.setInterval(TEXT_MS)
+        self._timer.timeout.connect(self._tick)
+        display.changed.connect(self.touch)
+        display.runs_changed.connect(self.touch)
+
+    def say(self, message: str) -> None:
+        """A few words in the status line."""
+        self._message = message
+        self.touch()
+
+    def touch(self) -> None:
+        """Something is different: the texts follow now, or when the next ones are due."""
+        if self._ended:
+            return
+        if self._inspected_key() != (self._node[:2] if self._node else None):
+            self._show_node()
+        if self._timer.isActive():
+            self._stale = True
+        else:
+            self._show_all()
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Follow no more."""
+        self._ended = True
+        self._timer.stop()
+
+    def _tick(self) -> None:
+        if not self._stale and not self._display.session.live:
+            self._timer.stop()
+            return
+        self._show_all()
+
+    def _show_all(self) -> None:
+        self._stale = False
+        run = self._focus()
+        self._show_node()
+        self._show_scalars(run)
+        self._show_run(run)
+        self._show_status(run)
+
+    def _focus(self) -> OpenRun | None:
+        """The run whose numbers are shown: the inspected node's, else one at work, the last."""
+        session = self._display.session
+        inspected = self._display.view.inspected
+        if inspected is not None and (run := session.get(inspected[0])) is not None:
+            return run
+        runs = session.live or tuple(session)
+        return runs[-1] if runs else None
+
+    def _inspected_key(self) -> tuple[int, int] | None:
+        return self._display.view.inspected
+
+    def _frame_of(self, run: OpenRun) -> int:
+        shown = self._display.view.runs
+        return next((one.frame for one in shown if one.key == run.key), -1)
+
+    def _show_node(self) -> None:
+        mark = self._inspected_key()
+        run = self._display.session.get(mark[0]) if mark else None
+        frame = self._frame_of(run) if run is not None else -1
+        if mark is None or run is None or run.data is None or frame < 0:
+            if self._node is not None:
+                self._inspector.show_node("", None)
+            self._node = None
+            return
+        if self._node == (*mark, frame):
+            return
+        self._node = (*mark, frame)
+        try:
+            facts = run.data.node(frame, mark[1])
+        except (MarginscopeError, OSError):
+            LOG.exception("The numbers of a node cannot be read.")
+            return
+        self._inspector.show_node(f"Node {mark[1]} of {run.heading}", facts)
+
+    def _show_scalars(self, run: OpenRun | None) -> None:
+        frame = self._frame_of(run) if run is not None else -1
+        if run is None or run.data is None or frame < 0:
+            self._inspector.show_scalars({})
+            return
+        try:
+            self._inspector.show_scalars(run.data.scalars(frame))
+        except (MarginscopeError, OSError):
+            LOG.exception("The numbers of a frame cannot be read.")
+
+    def _show_run(self, run: OpenRun | None) -> None:
+        if run is None or run.data is None:
+            self._inspector.show_run({})
+            return
+        recorded, experiment = run.data.run, run.data.run.experiment
+        frame, data = self._frame_of(run), recorded.dataset
+        self._inspector.show_run(
+            {
+                "shown": run.heading,
+                "frame": f"{frame} of {max(run.data.frames - 1, 0)}",
+                "time": time_text(float(recorded.log10_time[frame])) if frame >= 0 else "",
+                "status": status_text(run),
+                "data": f"{experiment.data.kind}, n = {data.n}, d = {data.d}",
+                "network": f"{experiment.network.kind}, m = {run.data.m}",
+                "loss": experiment.loss.kind,
+                "dynamics": _dynamics_text(run),
+                "seed": str(experiment.run.seed),
+                "precision": recorded.precision,
+                "file": run.path.name,
+            }
+        )
+
+    def _show_status(self, run: OpenRun | None) -> None:
+        if run is None:
+            self._status.show(message=self._message or "Nothing is open.")
+            return
+        if run.control is None:
+            engine = run.data.run.engine if run.data is not None else ""
+            self._status.show(engine=engine, saved=run.path, message=self._message)
+            return
+        status = run.control.status
+        self._rate.look(run.key, status, run.until)
+        moving = status.state is RunState.RUNNING
+        words = self._message or f"{run.heading}: {status_text(run)}"
+        self._status.show(
+            step=status.step,
+            log10_time=status.log10_time,
+            rate=self._rate.steps if moving else None,
+            eta=self._rate.seconds if moving else None,
+            engine=status.engine,
+            saved=run.path,
+            message=words,
+        )
+
+
+def _dynamics_text(run: OpenRun) -> str:
+    assert run.data is not None
+    dynamics = run.data.run.experiment.dynamics
+    end = time_text(dynamics.until_log10_time)
+    if dynamics.kind == "gd":
+        step = "" if dynamics.step is None else f", step {number_text(dynamics.step)}"
+        return f"gradient descent{step}, to {end}"
+    return f"gradient flow to {end}"

@@ -1,0 +1,129 @@
+"""Errors as sentences: a thin bar in the window, and a log for whoever mends the program.
+
+A traceback never reaches the screen. `install` sends what nobody caught to the log and a sentence
+about it to the bar.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from types import TracebackType
+from typing import final
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
+
+from core.errors import MarginscopeError
+
+LOG = logging.getLogger("marginscope")
+LOG_FILE = "marginscope.log"
+LOG_BYTES = 1 << 20
+
+
+def open_log(folder: Path) -> logging.Handler | None:
+    """Write the log into a file of this folder; None, and no log, where that is impossible."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(
+            folder / LOG_FILE, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
+        )
+    except OSError:
+        return None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    LOG.addHandler(handler)
+    LOG.propagate = False
+    return handler
+
+
+def sentence_of(error: BaseException, log: Path) -> str:
+    """What to tell the person at the keyboard."""
+    if isinstance(error, MarginscopeError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this; close other runs or choose smaller ones."
+    return f"Something went wrong in the program ({type(error).__name__}); {log} has the details."
+
+
+@final
+class Reporter(QObject):
+    """Takes errors that nobody caught, from any thread; `told` arrives in the window's thread."""
+
+    told = Signal(str)
+
+    def __init__(self, log: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._log = log
+        self._hooks = (sys.excepthook, threading.excepthook)
+
+    def install(self) -> None:
+        """Take every error that is not caught from here on."""
+        sys.excepthook = self._uncaught
+        threading.excepthook = self._uncaught_in_thread
+
+    def uninstall(self) -> None:
+        """Leave them to those that had them before."""
+        sys.excepthook, threading.excepthook = self._hooks
+
+    def report(self, error: BaseException) -> None:
+        """Log an error with its traceback and tell a sentence."""
+        LOG.error("Not caught.", exc_info=(type(error), error, error.__traceback__))
+        self.told.emit(sentence_of(error, self._log))
+
+    def _uncaught(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            sys.__excepthook__(kind, error, trace)
+            return
+        self.report(error)
+
+    def _uncaught_in_thread(self, given: threading.ExceptHookArgs) -> None:
+        if given.exc_value is not None:
+            self.report(given.exc_value)
+
+
+@final
+class MessageBar(QWidget):
+    """A thin bar with one sentence and a button that hides it; hidden while there is none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("messageBar")
+        self.setAutoFillBackground(True)
+        self.setBackgroundRole(QPalette.ColorRole.AlternateBase)
+        self._words = QLabel(self)
+        self._words.setObjectName("messageBarText")
+        self._words.setWordWrap(True)
+        self._words.setTextFormat(Qt.TextFormat.PlainText)
+        self._words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        close = QToolButton(self)
+        close.setText("\u00d7")
+        close.setToolTip("Hide this message")
+        close.setAccessibleName("Hide this message")
+        close.setAutoRaise(True)
+        close.clicked.connect(self.clear)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 4, 8, 4)
+        layout.setSpacing(8)
+        layout.addWidget(self._words, 1)
+        layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """The sentence that is shown; empty while there is none."""
+        return self._words.text()
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence; an empty one hides the bar."""
+        self._words.setText(sentence)
+        self.setVisible(bool(sentence))
+
+    def clear(self) -> None:
+        """Hide the bar."""
+        self.say("")

@@ -1,0 +1,185 @@
+"""The window: where everything stands. It knows no rules; controllers do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QAction,
+    QActionGroup,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QPaintEvent,
+)
+from PySide6.QtWidgets import (
+    QGraphicsView,
+    QLabel,
+    QMainWindow,
+    QMenu,
+    QSizePolicy,
+    QSplitter,
+    QStackedWidget,
+    QToolBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.actions import SEPARATOR, TOOL_BAR, TOOL_BAR_RIGHT, WITH_TEXT, fill_menus
+from app.errors import MessageBar
+from app.panels.empty import EmptyState
+from app.panels.experiment_form import ExperimentForm
+from app.panels.inspector import Inspector
+from app.panels.status import StatusLine
+from app.panels.study_chooser import StudyChooser
+from app.panels.transport import Transport
+from app.state.intent import MARGIN_AXES
+from core.figures.palette import Palette
+
+LOADING = "Loading the numerical libraries ..."
+
+
+@final
+class MainWindow(QMainWindow):
+    """Tool bar, message bar, form | views | inspector, transport, status line.
+
+    painted: it can be seen for the first time. dropped(names, beside): files. closing: it was
+    closed, which `may_close` decides.
+    """
+
+    painted = Signal()
+    dropped = Signal(list, bool)
+    closing = Signal()
+
+    def __init__(self, palette: Palette) -> None:
+        super().__init__()
+        self.setWindowTitle("Marginscope")
+        self.setAcceptDrops(True)
+        self.resize(1280, 800)
+        self.may_close = True
+        self._was_painted = False
+        self._after_paint = QTimer(self)
+        self._after_paint.setSingleShot(True)
+        self._after_paint.timeout.connect(self.painted)
+        self.chooser = StudyChooser(self)
+        self.bar = MessageBar(self)
+        self.form = ExperimentForm(self)
+        self.inspector = Inspector(self)
+        self.transport = Transport(palette, self)
+        self.status_area = QWidget(self)  # the line shows itself with each new text
+        self.status = StatusLine(self.status_area)
+        self.empty = EmptyState(self)
+        self.loading = QLabel(LOADING, self)
+        self.loading.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.views = QSplitter(Qt.Orientation.Horizontal, self)
+        self.views.setChildrenCollapsible(False)
+        self.middle = QStackedWidget(self)
+        for page in (self.loading, self.empty, self.views):
+            self.middle.addWidget(page)
+        self.form_area: QWidget = self.form
+        self.recent = QMenu("Open &recent", self)
+        self.margin_axes = QMenu("&Margins against", self)
+        self.setCentralWidget(self._arranged())
+
+    def _arranged(self) -> QWidget:
+        self.columns = QSplitter(Qt.Orientation.Horizontal, self)
+        self.columns.setChildrenCollapsible(False)
+        for place, part in enumerate((self.form_area, self.middle, self.inspector)):
+            self.columns.addWidget(part)
+            self.columns.setStretchFactor(place, 1 if part is self.middle else 0)
+        self.columns.setSizes([264, 752, 264])
+        line = QVBoxLayout(self.status_area)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.addWidget(self.status)
+        whole = QWidget(self)
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for row in (self.bar, self.columns, self.transport, self.status_area):
+            column.addWidget(row, 1 if row is self.columns else 0)
+        return whole
+
+    def set_actions(self, actions: Mapping[str, QAction]) -> None:
+        """Menus, tool bar and transport from the table's actions."""
+        menus = fill_menus(self, actions)
+        menus["&File"].insertMenu(actions["save_study"], self.recent)
+        menus["&View"].insertMenu(actions["unpin"], self.margin_axes)
+        group = QActionGroup(self)
+        for name, title in MARGIN_AXES.items():
+            action = self.margin_axes.addAction(title)
+            action.setData(name)
+            action.setCheckable(True)
+            action.setChecked(name == "log10_time")
+            group.addAction(action)
+        bar = QToolBar("Tools", self)
+        bar.setObjectName("tools")
+        bar.setMovable(False)
+        bar.setIconSize(QSize(16, 16))
+        self.chooser.setMaximumWidth(400)
+        bar.addWidget(self.chooser)
+        self._fill(bar, actions, TOOL_BAR)
+        stretch = QWidget(bar)
+        stretch.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        bar.addWidget(stretch)
+        self._fill(bar, actions, TOOL_BAR_RIGHT)
+        self.addToolBar(bar)
+        self.tools = bar
+        self.transport.add_buttons(actions)
+
+    def _fill(self, bar: QToolBar, actions: Mapping[str, QAction], keys: Sequence[str]) -> None:
+        for key in keys:
+            if key == SEPARATOR:
+                bar.addSeparator()
+                continue
+            bar.addAction(actions[key])
+            button = bar.widgetForAction(actions[key])
+            if key in WITH_TEXT and isinstance(button, QToolButton):
+                button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+
+    def add_views(self, panels: Sequence[QWidget]) -> None:
+        """The run panels, which come after the window itself."""
+        for panel in panels:
+            self.views.addWidget(panel)
+            for view in panel.findChildren(QGraphicsView):
+                view.setAcceptDrops(False)  # a file dropped there is the window's
+
+    def set_recent(self, paths: Sequence[str]) -> None:
+        """The files of the menu of recent ones."""
+        self.recent.clear()
+        for path in paths:
+            action = self.recent.addAction(Path(path).name.replace("&", "&&"))
+            action.setData(path)
+            action.setToolTip(path)
+        self.recent.setEnabled(bool(paths))
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette for the parts that paint themselves."""
+        self.transport.set_colours(palette)
+
+    # ------------------------------------------------------------------------------- events
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._was_painted:
+            self._was_painted = True
+            self._after_paint.start(0)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        if names:
+            beside = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            event.acceptProposedAction()
+            self.dropped.emit(names, beside)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.may_close = True
+        self.closing.emit()
+        event.setAccepted(self.may_close)

@@ -1,0 +1,142 @@
+"""The form: every setting of a study, generated from the sections of an experiment."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import final
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from app.panels.inputs import problem_label
+from app.panels.section_form import SectionForm
+from app.panels.study_edits import Outcome, StudyEdits
+from core.experiment import KINDS
+from core.study import Study
+from core.validation import SECTIONS
+
+
+@final
+class ExperimentForm(QWidget):
+    """Edits a copy of a study. Wrong values are marked where they stand, and nothing is lost."""
+
+    changed = Signal()  # a valid or invalid edit was made
+    submitted = Signal()  # Return was pressed in a field, and all values are right
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._edits: StudyEdits | None = None
+        self._outcome = Outcome(None, {})
+        content = QWidget(self)
+        column = QVBoxLayout(content)
+        column.setContentsMargins(16, 8, 16, 16)
+        column.setSpacing(16)
+        self.problem = problem_label(content)
+        column.addWidget(self.problem)
+        self.sections = {name: SectionForm(name, content) for name in SECTIONS}
+        for section in self.sections.values():
+            column.addWidget(section)
+            section.edited.connect(self._on_edited)
+            section.restored.connect(self._on_restored)
+            section.kind_chosen.connect(self._on_kind)
+            section.fold_changed.connect(self._show_problems)
+            section.submitted.connect(self._on_submitted)
+        column.addStretch(1)
+        self._scroll = QScrollArea(self)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setWidget(content)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._scroll)
+        content.setEnabled(False)
+        self._content = content
+
+    def sizeHint(self) -> QSize:
+        return QSize(300, 640)
+
+    # --------------------------------------------------------------------------------- study
+
+    def set_study(self, study: Study) -> None:
+        """Show a study; edits of the one before are gone."""
+        self._edits = StudyEdits(study)
+        self._outcome = self._edits.outcome()
+        self._content.setEnabled(True)
+        for section in self.sections.values():
+            section.forget_axis()
+        self._show_all()
+
+    def study(self) -> Study | None:
+        """The study as edited; None while a value is wrong, and before there is one."""
+        return self._outcome.study
+
+    def problems(self) -> dict[str, str]:
+        """The sentences shown now, by the key that each is about ("" for the whole study)."""
+        return dict(self._outcome.problems)
+
+    # ------------------------------------------------------------------------------- showing
+
+    def _show_all(self) -> None:
+        assert self._edits is not None
+        for section in self.sections.values():
+            section.show_edits(self._edits)
+        self._show_problems()
+        controls = [item for section in self.sections.values() for item in section.controls()]
+        for before, after in pairwise(controls):
+            QWidget.setTabOrder(before, after)
+
+    def _show_problems(self) -> None:
+        if self._edits is None:
+            return
+        problems = dict(self._outcome.problems)
+        for section in self.sections.values():
+            section.show_problems(problems, self._edits)
+        self.problem.setText(problems.get("", ""))
+        self.problem.setVisible("" in problems)
+
+    def _show_first_problem(self) -> None:
+        for section in self.sections.values():
+            for row in section.rows:
+                if row.problem.text():
+                    row.control.setFocus()
+                    self._scroll.ensureWidgetVisible(row.problem)
+                    return
+
+    # ------------------------------------------------------------------------------- editing
+
+    def _on_edited(self, key: str, text: str) -> None:
+        assert self._edits is not None
+        self._edits.set_text(key, text)
+        self._after_edit(key)
+
+    def _on_restored(self, key: str) -> None:
+        assert self._edits is not None
+        self._edits.restore(key)
+        self._after_edit(key)
+
+    def _after_edit(self, key: str) -> None:
+        assert self._edits is not None
+        self._outcome = self._edits.outcome()
+        for row in self.sections[key.partition(".")[0]].rows:
+            if row.field.key == key:
+                row.show_text(self._edits.text(row.field), self._edits.edited(row.field))
+        self._show_problems()
+        self.changed.emit()
+
+    def _on_kind(self, section: str, kind: str) -> None:
+        assert self._edits is not None
+        if kind in KINDS[section]:
+            self._edits.set_kind(section, kind)
+        else:
+            self._edits.keep_kinds(section)
+        self._outcome = self._edits.outcome()
+        self._show_all()
+        self.changed.emit()
+
+    def _on_submitted(self) -> None:
+        if self._outcome.study is None:
+            self._show_first_problem()
+        else:
+            self.submitted.emit()

@@ -1,0 +1,262 @@
+"""What the windows share that ask what to export and where.
+
+They are opened without a loop of their own and end with `accepted`; `job()` is what was asked for.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QFileDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.panels.inputs import Choice, ValueEdit, heading_label, problem_label, quiet_label
+from app.workers.export_jobs import Job, data_paths
+from core.figures.palette import PALETTES
+
+MIDDLE = Qt.AlignmentFlag.AlignVCenter
+MOST_RUNS = 6
+PALETTE_TITLES = {"light": "light, for paper", "dark": "dark, for a screen"}
+
+
+class ExportDialog(QDialog):
+    """Runs, options in rows, and the path; the subclass says which options and which job.
+
+    With `one_file_each` several runs are saved into a folder, otherwise all into one file.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        formats: dict[str, str],
+        runs: Sequence[Path],
+        folder: Path,
+        parent: QWidget | None = None,
+        one_file_each: bool = False,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setMinimumWidth(560)
+        self._all = tuple(runs)
+        self._folder = folder
+        self._one_file_each = one_file_each
+        self._path_edited = False
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 16, 24, 24)
+        column.setSpacing(16)
+        column.addWidget(heading_label(title, self))
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(8)
+        self._grid.setColumnMinimumWidth(0, 104)
+        self._grid.setColumnStretch(1, 1)
+        column.addLayout(self._grid)
+        self.format = self._choice("format", list(formats.values()))
+        self._suffixes = list(formats)
+        self.run_boxes = self._add_runs()
+        self._add_options()
+        self._add_path()
+        self._add_buttons(column)
+        self.format.currentIndexChanged.connect(self._on_changed)
+        self._on_changed()
+        self.format.setFocus()
+
+    # ------------------------------------------------------------------------------ building
+
+    @abstractmethod
+    def _add_options(self) -> None:
+        """Put the rows of this kind of export into the grid."""
+
+    @abstractmethod
+    def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> Job:
+        """What the rows ask for."""
+
+    @abstractmethod
+    def _problem(self, runs: tuple[Path, ...]) -> str:
+        """What cannot be done, as a sentence; the empty text if all can."""
+
+    def _row(self, label: str, widget: QWidget) -> None:
+        row = self._grid.rowCount()
+        name = quiet_label(label, self)
+        name.setBuddy(widget)
+        several = widget.findChild(QCheckBox) is not None
+        self._grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop if several else MIDDLE)
+        name.setMinimumHeight(24)
+        self._grid.addWidget(widget, row, 1)
+
+    def _choice(self, label: str, items: Sequence[str]) -> Choice:
+        choice = Choice(self)
+        choice.addItems(list(items))
+        choice.setAccessibleName(label)
+        self._row(label, choice)
+        return choice
+
+    def _number(self, label: str, spin: Any, low: float, high: float, value: float) -> None:
+        spin.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
+        spin.setRange(low, high)
+        spin.setValue(value)
+        spin.setAccessibleName(label)
+        spin.valueChanged.connect(self._on_changed)
+        self._row(label, spin)
+
+    def _boxes(self, label: str, texts: Sequence[str], checked: int) -> list[QCheckBox]:
+        holder = QWidget(self)
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 4, 0, 0)
+        column.setSpacing(8)
+        boxes = []
+        for position, text in enumerate(texts):
+            box = QCheckBox(text, holder)
+            box.setChecked(position < checked)
+            box.toggled.connect(self._on_changed)
+            column.addWidget(box)
+            boxes.append(box)
+        self._row(label, holder)
+        return boxes
+
+    def _add_runs(self) -> list[QCheckBox]:
+        names = [path.stem.replace("&", "&&") for path in self._all]
+        boxes = self._boxes("runs", names, MOST_RUNS) if len(names) > 1 else []
+        for box, path in zip(boxes, self._all, strict=False):
+            box.setToolTip(str(path))
+        return boxes
+
+    def _add_palette(self) -> Choice:
+        return self._choice("colours", [PALETTE_TITLES.get(name, name) for name in PALETTES])
+
+    def _add_path(self) -> None:
+        holder = QWidget(self)
+        line = QHBoxLayout(holder)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(8)
+        self.path = ValueEdit(holder)
+        self.path.setAccessibleName("Where to save")
+        self.path.textEdited.connect(self._on_path_edited)
+        self.browse = QPushButton("Browse ...", holder)
+        self.browse.setAutoDefault(False)
+        self.browse.clicked.connect(self._on_browse)
+        line.addWidget(self.path, 1)
+        line.addWidget(self.browse)
+        self._row("save as", holder)
+        self.note = quiet_label("", self)
+        self.note.setWordWrap(True)
+        self.problem = problem_label(self)
+        row = self._grid.rowCount()
+        self._grid.addWidget(self.note, row, 1)
+        self._grid.addWidget(self.problem, row + 1, 1)
+
+    def _add_buttons(self, column: QVBoxLayout) -> None:
+        cancel = QPushButton("Cancel", self)
+        cancel.setAutoDefault(False)
+        cancel.clicked.connect(self.reject)
+        self.save = QPushButton("Save", self)
+        self.save.setProperty("primary", True)
+        self.save.setDefault(True)
+        self.save.clicked.connect(self.accept)
+        line = QHBoxLayout()
+        line.setSpacing(8)
+        line.addStretch(1)
+        line.addWidget(cancel)
+        line.addWidget(self.save)
+        column.addLayout(line)
+
+    # ------------------------------------------------------------------------------- reading
+
+    def suffix(self) -> str:
+        """The ending of the chosen format."""
+        return self._suffixes[self.format.currentIndex()]
+
+    def chosen_runs(self) -> tuple[Path, ...]:
+        """The runs that are ticked; the only one where there is nothing to tick."""
+        if not self.run_boxes:
+            return self._all
+        pairs = zip(self._all, self.run_boxes, strict=True)
+        return tuple(path for path, box in pairs if box.isChecked())
+
+    def job(self) -> Job:
+        """What was asked for."""
+        return self._job(self.chosen_runs(), self.targets())
+
+    def targets(self) -> tuple[Path, ...]:
+        """The files that will be written."""
+        place = Path(self.path.text().strip())
+        if self._into_folder():
+            return data_paths(self.chosen_runs(), place, self.suffix())
+        return (place,)
+
+    def _into_folder(self) -> bool:
+        return self._one_file_each and len(self.chosen_runs()) > 1
+
+    def default_path(self) -> Path:
+        """Where to save unless something else is typed: named like the run, or the runs' study."""
+        if self._into_folder():
+            return self._folder
+        runs = self.chosen_runs() or self._all
+        stem = runs[0].stem if len(runs) == 1 else runs[0].stem.partition("__")[0]
+        return self._folder / f"{stem}{self.suffix()}"
+
+    # ------------------------------------------------------------------------------- editing
+
+    def _on_path_edited(self, text: str) -> None:
+        self._path_edited = True
+        self._check()
+
+    def _on_changed(self) -> None:
+        if not self._path_edited:
+            self.path.setText(str(self.default_path()))
+            self.path.setCursorPosition(len(self.path.text()))
+        elif Path(self.path.text()).suffix.lower() in self._suffixes:
+            self.path.setText(str(Path(self.path.text()).with_suffix(self.suffix())))
+        self._check()
+
+    def _check(self) -> None:
+        runs = self.chosen_runs()
+        wrong = "" if runs else "Choose at least one run."
+        wrong = wrong or self._problem(runs) or self._path_problem()
+        self.problem.setText(wrong)
+        self.problem.setVisible(bool(wrong))
+        self.save.setEnabled(not wrong)
+        there = [] if wrong else [path for path in self.targets() if path.exists()]
+        names = ", ".join(path.name for path in there[:3])
+        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
+        self.note.setText(f"{names}{more} will be replaced." if there else "")
+        self.note.setVisible(bool(there))
+
+    def _path_problem(self) -> str:
+        path = Path(self.path.text().strip())
+        folder = path if self._into_folder() else path.parent
+        if folder == path.parent and path.suffix.lower() != self.suffix():
+            return f"The name must end in {self.suffix()}, as the format does."
+        if not path.is_absolute():
+            return "Give the whole path, or choose the place with Browse."
+        return "" if folder.is_dir() else f"There is no folder {folder}."
+
+    def _on_browse(self) -> None:
+        if self._into_folder():
+            path = QFileDialog.getExistingDirectory(self, self.windowTitle(), self.path.text())
+            if path:
+                self.path.setText(path)
+                self._on_path_edited(path)
+            return
+        path, _ = QFileDialog.getSaveFileName(
+            self, self.windowTitle(), self.path.text(), f"*{self.suffix()}",
+            options=QFileDialog.Option.DontConfirmOverwrite,
+        )  # fmt: skip
+        if path:
+            chosen = Path(path)
+            named = chosen.suffix.lower() == self.suffix()
+            whole = chosen if named else chosen.with_name(chosen.name + self.suffix())
+            self.path.setText(str(whole))
+            self._on_path_edited(path)

@@ -1,0 +1,89 @@
+"""A list of named values under a heading: names left, values right, no frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+
+from app.panels.elided import ElidedLabel
+from app.panels.inputs import heading_label, line_height, quiet_label
+
+ROW_HEIGHT = 24
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A line: `name` and `value` are shown, `explanation` is the tooltip of both."""
+
+    name: str
+    value: str
+    explanation: str = ""
+
+
+@final
+class FactList(QWidget):
+    """Facts under a heading. Rows are reused, so that changing values cost no layout."""
+
+    def __init__(self, heading: str, hint: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(4)
+        self._grid.setColumnStretch(1, 1)
+        self._heading = heading_label(heading, self)
+        self._heading.setFixedHeight(line_height(self))
+        self._hint = quiet_label(hint, self)
+        self._hint.setWordWrap(True)
+        self._grid.addWidget(self._heading, 0, 0, 1, 2)
+        self._grid.addWidget(self._hint, 1, 0, 1, 2)
+        self._rows: list[tuple[QLabel, ElidedLabel]] = []
+        self._facts: tuple[Fact, ...] = ()
+
+    def set_heading(self, text: str) -> None:
+        """What the list is about."""
+        self._heading.setText(text)
+
+    def heading(self) -> str:
+        """What the list says it is about."""
+        return self._heading.text()
+
+    def facts(self) -> tuple[Fact, ...]:
+        """What is shown."""
+        return self._facts
+
+    def value_labels(self) -> list[ElidedLabel]:
+        """The labels of the values shown, in order."""
+        return [value for _, value in self._rows[: len(self._facts)]]
+
+    def show_facts(self, facts: Sequence[Fact]) -> None:
+        """Show these lines; without any, the hint says how to get some."""
+        self._hint.setVisible(not facts)
+        while len(self._rows) < len(facts):
+            self._add_row()
+        for position, (name, value) in enumerate(self._rows):
+            there = position < len(facts)
+            name.setVisible(there)
+            value.setVisible(there)
+            if there:
+                fact = facts[position]
+                if name.text() != fact.name:
+                    name.setText(fact.name)
+                name.setToolTip(fact.explanation)
+                value.set_text(fact.value, fact.explanation)
+        self._facts = tuple(facts)
+
+    def _add_row(self) -> None:
+        name = quiet_label("", self)
+        value = ElidedLabel(self, Qt.TextElideMode.ElideRight)
+        value.set_alignment(Qt.AlignmentFlag.AlignRight)
+        value.setFixedHeight(line_height(self, ROW_HEIGHT) - 4)
+        row = 2 + len(self._rows)
+        self._grid.addWidget(name, row, 0)
+        self._grid.addWidget(value, row, 1)
+        self._rows.append((name, value))

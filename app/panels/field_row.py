@@ -1,0 +1,121 @@
+"""One row of the form: label, control, and under them the sentence about a wrong value."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QObject, QSignalBlocker, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.panels.fields import PATHS, Field
+from app.panels.inputs import Choice, ValueEdit, problem_label, quiet_label, set_property
+
+
+@final
+class FieldRow(QObject):
+    """The three widgets of a field; the section that owns them puts them into its grid."""
+
+    edited = Signal(str, str)  # key, text
+    restored = Signal(str)  # key
+    submitted = Signal()
+
+    def __init__(self, field: Field, editable: bool, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.field = field
+        self.is_shown = True
+        self.label = quiet_label(field.label, parent)
+        self.problem = problem_label(parent)
+        self.control: ValueEdit | Choice
+        if field.choices:
+            self.control = self._choice(parent)
+        else:
+            self.control = self._line(parent, editable)
+        self.control.setObjectName(field.key)
+        self.control.setAccessibleName(field.label)
+        self.control.setAccessibleDescription(field.meaning)
+        self.control.setEnabled(editable or field.read_only)
+        self.label.setBuddy(self.control)
+        for widget in (self.label, self.control):
+            widget.setToolTip(field.explanation)
+
+    def _choice(self, parent: QWidget) -> Choice:
+        control = Choice(parent)
+        control.addItems(list(self.field.choices))
+        control.textActivated.connect(self._on_edited)
+        return control
+
+    def _line(self, parent: QWidget, editable: bool) -> ValueEdit:
+        control = ValueEdit(parent)
+        control.setPlaceholderText(self.field.placeholder)
+        control.setReadOnly(not editable)
+        control.textEdited.connect(self._on_edited)
+        control.returnPressed.connect(self._on_return)
+        control.restore_requested.connect(self._on_restore)
+        if self.field.name in PATHS:
+            browse = QAction("Browse ...", control)
+            browse.triggered.connect(self._on_browse)
+            control.addAction(browse, ValueEdit.ActionPosition.TrailingPosition)
+        return control
+
+    # ------------------------------------------------------------------------------- showing
+
+    def text(self) -> str:
+        """What stands in the control."""
+        if isinstance(self.control, Choice):
+            return self.control.currentText()
+        return self.control.text()
+
+    def show_text(self, text: str, edited: bool) -> None:
+        """Put a text into the control without anybody having edited it."""
+        if self.text() != text:
+            with QSignalBlocker(self.control):
+                if isinstance(self.control, Choice):
+                    self._select(self.control, text)
+                else:
+                    self.control.setText(text)
+                    self.control.setCursorPosition(0)
+        if isinstance(self.control, ValueEdit):
+            self.control.setModified(edited)
+        set_property(self.label, "edited", edited)
+
+    def _select(self, control: Choice, text: str) -> None:
+        if control.findText(text) < 0:  # an axis over several of the choices
+            control.addItem(text)
+        control.setCurrentIndex(control.findText(text))
+
+    def show_problem(self, sentence: str) -> None:
+        """Mark the value as wrong, or with an empty sentence as right."""
+        self.problem.setText(sentence)
+        self.problem.setVisible(bool(sentence) and self.is_shown)
+        set_property(self.control, "wrong", bool(sentence))
+        self.control.setToolTip(sentence or self.field.explanation)
+
+    def set_shown(self, shown: bool) -> None:
+        """Show the row, or fold it away; a row with a wrong value is always shown."""
+        self.is_shown = shown or bool(self.problem.text())
+        self.label.setVisible(self.is_shown)
+        self.control.setVisible(self.is_shown)
+        self.problem.setVisible(self.is_shown and bool(self.problem.text()))
+
+    # ------------------------------------------------------------------------------- editing
+
+    def _on_edited(self, text: str) -> None:
+        self.edited.emit(self.field.key, text)
+
+    def _on_return(self) -> None:
+        if isinstance(self.control, ValueEdit):
+            self.control.selectAll()
+        self.submitted.emit()
+
+    def _on_restore(self) -> None:
+        self.restored.emit(self.field.key)
+
+    def _on_browse(self) -> None:
+        kinds = "Arrays and tables (*.npz *.csv)" if self.field.name == "path" else "Arrays (*.npz)"
+        path, _ = QFileDialog.getOpenFileName(
+            self.control.window(), f"Choose the {self.field.label}", "", kinds
+        )
+        if path:
+            self.show_text(path, True)
+            self._on_edited(path)

@@ -1,0 +1,190 @@
+"""The fields of a form, read from the sections of an experiment: names, texts and values.
+
+Without Qt. A text is what stands in a field; `value_of` makes of it what a study file would hold
+and leaves all judgement to the validator of the experiment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import UnionType
+from typing import Any, Literal, Union, final, get_args, get_origin
+
+from core.experiment import KINDS, PLAIN_SECTIONS
+from core.settings import Section
+
+HEADINGS = {
+    "data": "Data", "network": "Network", "loss": "Loss", "dynamics": "Dynamics",
+    "recording": "Recording", "run": "Run",
+}  # fmt: skip
+# Where the key is too long for a narrow panel, or says too little.
+LABELS = {
+    "until_log10_time": "until log10 t",
+    "log10_times": "marks log10 t",
+    "init_path": "start file",
+    "init": "start",
+    "content": "checksum",
+    "step": "step size",
+}
+# What an empty field means.
+EMPTY = {
+    "data.seed": "the run's seed",
+    "network.seed": "the run's seed",
+    "dynamics.step": "1/lambda_0",
+    "data.d": "as in the file",
+    "data.n": "as in the file",
+    "data.path": "choose a file",
+    "network.init_path": "choose a file",
+    "network.m": "as in the file",
+}
+# Fields that mean something only beside a value of another one.
+ONLY_WITH = {"network.init_path": ("network.init", "file")}
+PATHS = ("path", "init_path")
+SET_BY_PROGRAM = ("content",)
+SEPARATOR = re.compile(r"\s*[,;]\s*")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One key of a section. `choices` are those of a Literal; `many` marks a tuple of numbers."""
+
+    section: str
+    name: str
+    default: Any
+    meaning: str
+    unit: str = ""
+    source: str = ""
+    advanced: bool = False
+    choices: tuple[str, ...] = ()
+    many: bool = False
+    words: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.section}.{self.name}"
+
+    @property
+    def label(self) -> str:
+        return LABELS.get(self.name, self.name.replace("_", " "))
+
+    @property
+    def read_only(self) -> bool:
+        return self.name in SET_BY_PROGRAM
+
+    @property
+    def placeholder(self) -> str:
+        """What stands, greyed, in the empty field."""
+        if self.default is None or self.default == ():
+            return "none" if self.read_only else EMPTY.get(self.key, "none")
+        return text_of(self.default)
+
+    @property
+    def explanation(self) -> str:
+        """The key, its meaning, unit, default and source, for a tooltip."""
+        lines = [f"{self.key}: {self.meaning}."]
+        if self.unit:
+            lines.append(f"Unit: {self.unit}.")
+        if self.choices:
+            lines.append(f"One of {', '.join(self.choices)}.")
+        lines.append(f"Default: {self.placeholder}.")
+        if self.source:
+            lines.append(f"Source: {self.source}.")
+        if not (self.words or self.many or self.choices):
+            lines.append("Several values, such as 1, 2, make one run each.")
+        return "\n".join(lines)
+
+
+def section_of(section: str, kind: str) -> type[Section]:
+    """The class that describes a section of a kind; the kind does not matter for plain ones."""
+    return PLAIN_SECTIONS[section] if section in PLAIN_SECTIONS else KINDS[section][kind]
+
+
+def fields_of(section: str, kind: str) -> tuple[Field, ...]:
+    """The fields of a section of a kind, in the order in which its class names them."""
+    cls = section_of(section, kind)
+    found = []
+    for name, info in cls.model_fields.items():
+        if name == "kind":
+            continue
+        given = info.json_schema_extra
+        extra: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
+        options = _alternatives(info.annotation)
+        choices = [text for option in options for text in _choices(option)]
+        found.append(
+            Field(
+                section, name, info.get_default(), info.description or "",
+                extra.get("unit", ""), extra.get("source", "") or cls.source,
+                bool(extra.get("advanced", False)), tuple(choices),
+                many=any(get_origin(option) is tuple for option in options),
+                words=str in options,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    if get_origin(annotation) in (Union, UnionType):
+        return tuple(part for part in get_args(annotation) if part is not type(None))
+    return (annotation,)
+
+
+def _choices(annotation: Any) -> tuple[str, ...]:
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
+
+
+def text_of(value: Any) -> str:
+    """A value as it stands in a field.
+
+    >>> text_of(4.0), text_of((1, 2.5)), text_of(None), text_of("paper")
+    ('4', '1, 2.5', '', 'paper')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        return ", ".join(text_of(item) for item in value)
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def axis_text(values: Sequence[Any]) -> str:
+    """The values of an axis; a comma tells an axis of one value from a plain value.
+
+    >>> axis_text((16, 256)), axis_text((16,))
+    ('16, 256', '16,')
+    """
+    return text_of(tuple(values)) + ("," if len(values) == 1 else "")
+
+
+def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
+    """What a text stands for: None, a number, words, or a list. Never fails.
+
+    >>> m = Field("network", "m", None, "width")
+    >>> value_of(m, "16, 256"), value_of(m, " 64 "), value_of(m, ""), value_of(m, "wide")
+    ([16, 256], 64, None, 'wide')
+    """
+    text = text.strip()
+    if field.many:
+        return [_number(part) for part in _parts(text)]
+    if not text:
+        return field.default
+    if field.words or field.choices:
+        return _parts(text) if is_axis and "," in text else text
+    if SEPARATOR.search(text) or text.startswith("["):
+        return [_number(part) for part in _parts(text)]
+    return _number(text)
+
+
+def _parts(text: str) -> list[str]:
+    inner = text.strip().removeprefix("[").removesuffix("]").strip().rstrip(",;")
+    return SEPARATOR.split(inner.strip()) if inner.strip() else []
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

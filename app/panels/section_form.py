@@ -1,0 +1,156 @@
+"""One section of the form: its heading with the kind, and a row for each field."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QWidget
+
+from app.panels.field_row import FieldRow
+from app.panels.fields import HEADINGS, section_of
+from app.panels.inputs import Choice, heading_label, line_height, problem_label, quiet_label
+from app.panels.study_edits import StudyEdits
+from core.experiment import KINDS
+
+LABEL_WIDTH = 104
+GAP = 4
+
+
+@final
+class SectionForm(QWidget):
+    """The fields of one section; what is typed is asked for, and shown when the form says so."""
+
+    edited = Signal(str, str)
+    restored = Signal(str)
+    submitted = Signal()
+    kind_chosen = Signal(str, str)  # section, kind; the present axis of kinds as its text
+    fold_changed = Signal()
+
+    def __init__(self, section: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.section = section
+        self.rows: list[FieldRow] = []
+        self._built: tuple[object, ...] = ()
+        self._unfolded = False
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(GAP)
+        self._grid.setColumnMinimumWidth(0, LABEL_WIDTH)
+        self._grid.setColumnStretch(1, 1)
+        self._heading = heading_label(HEADINGS.get(section, section.capitalize()), self)
+        self._heading.setFixedHeight(line_height(self))
+        self.problem = problem_label(self)
+        self.kinds: Choice | None = None
+        self._kind_label: QLabel | None = None
+        self._add_kinds()
+        self._grid.addWidget(self._heading, 0, 0)
+        self._grid.addWidget(self.problem, 1, 0, 1, 2)
+        self.more = QPushButton(self)
+        self.more.setProperty("quiet", True)
+        self.more.setAccessibleName(f"More settings of {section}")
+        self.more.clicked.connect(self._on_more)
+
+    def _add_kinds(self) -> None:
+        kinds = list(KINDS.get(self.section, {}))
+        if len(kinds) > 1:
+            self.kinds = Choice(self)
+            self.kinds.setObjectName(f"{self.section}.kind")
+            self.kinds.setAccessibleName(f"{self._heading.text()}: kind")
+            self.kinds.addItems(kinds)
+            self.kinds.textActivated.connect(self._on_kind)
+            self._heading.setBuddy(self.kinds)
+            self._grid.addWidget(self.kinds, 0, 1)
+        elif kinds:
+            self._kind_label = quiet_label(kinds[0], self)
+            self._kind_label.setIndent(8)
+            self._grid.addWidget(self._kind_label, 0, 1)
+
+    # ------------------------------------------------------------------------------- showing
+
+    def show_edits(self, edits: StudyEdits) -> None:
+        """Show what the edits say; rows are made anew only for another kind."""
+        fields = edits.fields(self.section)
+        editable = [edits.can_be_edited(field) for field in fields]
+        wanted = (edits.kind(self.section), tuple(editable))
+        if wanted != self._built:
+            self._built = wanted
+            self._remove_rows()
+            for field, may in zip(fields, editable, strict=True):
+                self._add_row(FieldRow(field, may, self))
+            self._grid.addWidget(self.more, 2 + 2 * len(self.rows), 0, 1, 2)
+        self._show_kind(edits)
+        for row, field in zip(self.rows, fields, strict=True):
+            row.field = field
+            row.show_text(edits.text(field), edits.edited(field))
+        self.show_problems({}, edits)
+
+    def show_problems(self, problems: dict[str, str], edits: StudyEdits) -> None:
+        """Mark the wrong values, clear the others, and show the rows that count."""
+        sentence = problems.get(f"{self.section}.kind", "")
+        self.problem.setText(sentence)
+        self.problem.setVisible(bool(sentence))
+        for row in self.rows:
+            row.show_problem(problems.get(row.field.key, ""))
+            unfolded = self._unfolded or not row.field.advanced or edits.edited(row.field)
+            row.set_shown(edits.is_shown(row.field) and unfolded)
+        foldable = (row.field.advanced and edits.is_shown(row.field) for row in self.rows)
+        self.more.setVisible(any(foldable))
+        self.more.setText("Fewer settings" if self._unfolded else "More settings ...")
+
+    def _show_kind(self, edits: StudyEdits) -> None:
+        cls = section_of(self.section, edits.kind(self.section))
+        title = cls.title + (f"\nSource: {cls.source}." if cls.source else "")
+        self._heading.setToolTip(title)
+        if self._kind_label is not None:
+            self._kind_label.setToolTip(title)
+        if self.kinds is None:
+            return
+        with QSignalBlocker(self.kinds):
+            axis = ", ".join(edits.kind_axis(self.section))
+            if axis and self.kinds.findText(axis) < 0:
+                self.kinds.addItem(axis)
+            self.kinds.setCurrentIndex(self.kinds.findText(axis or edits.kind(self.section)))
+        self.kinds.setToolTip(title)
+
+    def forget_axis(self) -> None:
+        """Offer the plain kinds only, for another study."""
+        if self.kinds is not None:
+            with QSignalBlocker(self.kinds):
+                while self.kinds.count() > len(KINDS[self.section]):
+                    self.kinds.removeItem(self.kinds.count() - 1)
+
+    def _add_row(self, row: FieldRow) -> None:
+        place = 2 + 2 * len(self.rows)
+        self.rows.append(row)
+        self._grid.addWidget(row.label, place, 0)
+        self._grid.addWidget(row.control, place, 1)
+        self._grid.addWidget(row.problem, place + 1, 0, 1, 2)
+        row.edited.connect(self.edited)
+        row.restored.connect(self.restored)
+        row.submitted.connect(self.submitted)
+
+    def _remove_rows(self) -> None:
+        for row in self.rows:
+            for widget in (row.label, row.control, row.problem):
+                self._grid.removeWidget(widget)
+                widget.hide()
+                widget.deleteLater()
+            row.deleteLater()
+        self.rows = []
+        self._grid.removeWidget(self.more)
+
+    def controls(self) -> list[QWidget]:
+        """All that Tab goes through, in order."""
+        found: list[QWidget] = [] if self.kinds is None else [self.kinds]
+        return [*found, *(row.control for row in self.rows), self.more]
+
+    # ------------------------------------------------------------------------------- editing
+
+    def _on_kind(self, kind: str) -> None:
+        self.kind_chosen.emit(self.section, kind)
+
+    def _on_more(self) -> None:
+        self._unfolded = not self._unfolded
+        self.fold_changed.emit()

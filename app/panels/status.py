@@ -1,0 +1,112 @@
+"""The line at the bottom: how far the training is, how fast, and where it is saved."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+
+from app.panels.elided import ElidedLabel
+from app.panels.inputs import line_height
+from app.panels.screen_text import duration_text, rate_text, whole_text
+from app.style import tabular
+from core.figures.numbers import MINUS, clock_text
+
+# The longest texts that are usual: each place is this wide from the start, so nothing jumps.
+WIDEST = {
+    "step": "step 000\u202f000\u202f000",
+    "time": "t = 10^-0.00",
+    "rate": "000 k steps/s",
+    "left": "00 min left",
+}
+MEANINGS = {
+    "step": "Steps that the training has taken.",
+    "time": "The time t that the training has reached; the slider has a moment of its own.",
+    "rate": "Steps a second, over the last moments.",
+    "left": "How long the training will still take, about.",
+}
+
+
+@final
+class StatusLine(QWidget):
+    """One line that is always in place; what is not known is left blank."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 0, 16, 0)
+        layout.setSpacing(16)
+        self.setFixedHeight(line_height(self))
+        self._places: dict[str, QLabel] = {}
+        for name, widest in WIDEST.items():
+            label = QLabel(self)
+            label.setFont(tabular(label.font()))
+            label.setMinimumWidth(label.fontMetrics().horizontalAdvance(widest) + 4)
+            label.setToolTip(MEANINGS[name])
+            self._places[name] = label
+            layout.addWidget(label)
+        muted = QPalette.ColorRole.PlaceholderText
+        self.engine = ElidedLabel(self, Qt.TextElideMode.ElideRight, muted)
+        self.message = ElidedLabel(self, Qt.TextElideMode.ElideRight)
+        self.saved = ElidedLabel(self, Qt.TextElideMode.ElideMiddle, muted)
+        self.saved.set_alignment(Qt.AlignmentFlag.AlignRight)
+        layout.addWidget(self.engine, 2)
+        layout.addWidget(self.message, 3)
+        layout.addWidget(self.saved, 3)
+
+    def show(
+        self,
+        *,
+        step: int | None = None,
+        log10_time: float | None = None,
+        rate: float | None = None,
+        eta: float | None = None,
+        engine: str | None = None,
+        saved: Path | str | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Make the line visible with these texts; None and "" leave a place blank.
+
+        `rate` is in steps a second, `eta` in seconds, `saved` the path of the run file. Without
+        arguments it is the show() of every widget, and leaves the texts alone.
+        """
+        given = (step, log10_time, rate, eta, engine, saved, message)
+        if any(value is not None for value in given):
+            texts = {
+                "step": "" if step is None else f"step {whole_text(step)}",
+                "time": "" if log10_time is None else _clock(log10_time),
+                "rate": "" if rate is None or not math.isfinite(rate) else rate_text(rate),
+                "left": "" if eta is None or not math.isfinite(eta) else _left(eta),
+            }
+            for name, text in texts.items():
+                self._set(name, text)
+            self.engine.set_text(
+                engine or "", f"What computes the run: {engine}." if engine else ""
+            )
+            self.message.set_text(message or "")
+            path = "" if saved is None else str(saved)
+            where = f"Every frame is saved as it is computed, in\n{path}" if path else ""
+            self.saved.set_text(path, where)
+        super().show()
+
+    def text(self, name: str) -> str:
+        """What stands at one of the places step, time, rate and left."""
+        return self._places[name].text()
+
+    def _set(self, name: str, text: str) -> None:
+        label = self._places[name]
+        if label.text() != text:
+            label.setText(text)
+
+
+def _clock(log10_time: float) -> str:
+    # Not raised: whole powers would jump among those with decimals.
+    return clock_text(log10_time).replace("-", MINUS)
+
+
+def _left(seconds: float) -> str:
+    return f"{duration_text(seconds)} left"

@@ -1,0 +1,94 @@
+"""The study that is loaded, and the others that can be."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from app.panels.inputs import Choice, quiet_label
+from core.errors import InputError
+from core.study import Study, load_study, shipped_ids
+
+OPEN_TEXT = "Open a study file ..."
+OPEN = "open"
+Role = Qt.ItemDataRole
+
+
+@final
+class StudyChooser(QWidget):
+    """A list of the shipped studies by title, the present one among them wherever it is from."""
+
+    chosen = Signal(str)  # the id of a shipped study
+    open_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        self._label = quiet_label("Study", self)
+        self.box = Choice(self)
+        self.box.setAccessibleName("Study")
+        self.box.setMinimumWidth(240)
+        self._label.setBuddy(self.box)
+        layout.addWidget(self._label)
+        layout.addWidget(self.box, 1)
+        self._shipped = 0
+        self._present = 0
+        self._fill()
+        self.box.activated.connect(self._on_activated)
+
+    def _fill(self) -> None:
+        for identifier in shipped_ids():
+            try:
+                study = load_study(identifier)
+            except InputError:  # one that is damaged must not keep the window from opening
+                continue
+            self.box.addItem(study.title, identifier)
+            self.box.setItemData(self.box.count() - 1, explanation(study), Role.ToolTipRole)
+        self._shipped = self.box.count()
+        self.box.insertSeparator(self._shipped)
+        self.box.addItem(OPEN_TEXT, OPEN)
+        self._present = self.box.currentIndex()
+
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the studies that are offered."""
+        return tuple(self.box.itemData(position) for position in range(self._shipped))
+
+    def set_study(self, study: Study) -> None:
+        """Show which study is loaded; one that is not shipped is named at the end of the list."""
+        with QSignalBlocker(self.box):
+            while self.box.itemData(self.box.count() - 1) != OPEN:
+                self.box.removeItem(self.box.count() - 1)
+            if study.folder is None and study.id in self.ids():
+                position = self.ids().index(study.id)
+            else:
+                position = self.box.count()
+                self.box.addItem(study.title)
+                self.box.setItemData(position, explanation(study), Role.ToolTipRole)
+            self.box.setCurrentIndex(position)
+        self._present = position
+        self.box.setToolTip(explanation(study))
+
+    def _on_activated(self, position: int) -> None:
+        identifier = self.box.itemData(position)
+        if identifier == OPEN or identifier is None:
+            with QSignalBlocker(self.box):  # the present study stays until another one is open
+                self.box.setCurrentIndex(self._present)
+            if identifier == OPEN:
+                self.open_requested.emit()
+            return
+        self._present = position
+        self.chosen.emit(identifier)
+
+
+def explanation(study: Study) -> str:
+    """Title, source and note of a study, for a tooltip."""
+    lines = [study.title]
+    if study.source:
+        lines.append(f"Source: {study.source}.")
+    if study.note:
+        lines.append(" ".join(study.note.split()))
+    return "\n".join(lines)

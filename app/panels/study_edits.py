@@ -1,0 +1,227 @@
+"""A study being edited: what was typed, the study that follows from it, and what is wrong.
+
+Without Qt. Nothing typed is ever lost: the texts stay as they are while they are wrong, and those
+of one kind come back when the kind does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+from pydantic import ValidationError
+
+from app.panels.fields import ONLY_WITH, Field, axis_text, fields_of, section_of, text_of, value_of
+from core.errors import InputError
+from core.experiment import KINDS
+from core.study import Study
+from core.validation import DEFAULT_KINDS, SECTIONS, build_experiment, sentences
+
+FULL_CHECK = 64  # grids with more cells are checked along one axis at a time
+WHERE = re.compile(r"^--set: ")
+Tables = dict[str, dict[str, Any]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The study as edited, None while something is wrong; problems by key, or by "" for all."""
+
+    study: Study | None
+    problems: Mapping[str, str]
+
+
+@final
+class StudyEdits:
+    """The edits of one study."""
+
+    def __init__(self, study: Study) -> None:
+        self.base = study
+        self._kinds: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
+        self._latest: list[str] = []  # keys in the order of their last edit
+        self._switched = study
+
+    # ------------------------------------------------------------------------------- reading
+
+    def kind(self, section: str) -> str:
+        """The present kind of a section; a plain section has none."""
+        if section not in KINDS:
+            return ""
+        table = self._switched.tables.get(section, {})
+        return str(table.get("kind", DEFAULT_KINDS[section]))
+
+    def kind_axis(self, section: str) -> tuple[str, ...]:
+        """The kinds that the study varies over, as long as no other one was chosen."""
+        return self._switched.axes.get(f"{section}.kind", ())
+
+    def fields(self, section: str) -> tuple[Field, ...]:
+        """The fields that the section has now."""
+        return fields_of(section, self.kind(section))
+
+    def field(self, key: str) -> Field | None:
+        """The field of a dotted key, None where the present kind has no such key."""
+        section = key.partition(".")[0]
+        return next((field for field in self.fields(section) if field.key == key), None)
+
+    def text(self, field: Field) -> str:
+        """What stands in a field now."""
+        return self._texts.get(field.key, self.original(field))
+
+    def original(self, field: Field) -> str:
+        """What stood in a field before it was edited."""
+        axis = self._switched.axes.get(field.key)
+        if axis is not None:
+            return axis_text(axis)
+        table = self._switched.tables.get(field.section, {})
+        return text_of(table.get(field.name, field.default))
+
+    def edited(self, field: Field) -> bool:
+        """Whether a field says something else than before."""
+        return self.text(field).strip() != self.original(field)
+
+    def is_axis(self, field: Field) -> bool:
+        """Whether the study as loaded varies over a field."""
+        return field.key in self._switched.axes
+
+    def can_be_edited(self, field: Field) -> bool:
+        """Whether a text can say all that the study says: an axis of lists is for study files."""
+        axis = self._switched.axes.get(field.key, ())
+        return not field.read_only and not any(isinstance(value, list | tuple) for value in axis)
+
+    def is_shown(self, field: Field) -> bool:
+        """Whether a field means something beside the present value of the one it depends on.
+
+        What only the program sets is shown where there is something.
+        """
+        if field.read_only:
+            return bool(self.text(field))
+        if field.key not in ONLY_WITH:
+            return True
+        other_key, value = ONLY_WITH[field.key]
+        other = self.field(other_key)
+        return bool(self.text(field)) or (other is not None and value in self.text(other))
+
+    # ------------------------------------------------------------------------------- editing
+
+    def set_text(self, key: str, text: str) -> None:
+        """What was typed into a field."""
+        self._texts[key] = text
+        self._note(key)
+
+    def restore(self, key: str) -> None:
+        """Take back what was typed into a field."""
+        self._texts.pop(key, None)
+
+    def set_kind(self, section: str, kind: str) -> None:
+        """Another kind of a section; keys that both kinds have keep their values."""
+        self._kinds[section] = kind
+        self._note(f"{section}.kind")
+        self._switched = self.base
+        for part, chosen in self._kinds.items():
+            before = self.base.tables.get(part, {}).get("kind", DEFAULT_KINDS[part])
+            if chosen != before or f"{part}.kind" in self.base.axes:
+                self._switched = self._switched.with_value(f"{part}.kind", chosen)
+
+    def _note(self, key: str) -> None:
+        self._latest = [other for other in self._latest if other != key] + [key]
+
+    def keep_kinds(self, section: str) -> None:
+        """Vary over the kinds again that the study came with."""
+        self._kinds.pop(section, None)
+        for part, chosen in dict(self._kinds).items():
+            self.set_kind(part, chosen)
+        if not self._kinds:
+            self._switched = self.base
+
+    def outcome(self) -> Outcome:
+        """The study that follows from all edits, or what is wrong with them."""
+        study = self._switched
+        problems: dict[str, str] = {}
+        for key in self._texts:
+            field = self.field(key)
+            if field is None or not self.edited(field):
+                continue
+            value = value_of(field, self.text(field), self.is_axis(field))
+            try:
+                study = study.with_value(key, value)
+            except InputError as error:
+                problems[key] = _sentence(WHERE.sub("", str(error)))
+        problems = self._wrong(study) | problems
+        return Outcome(None if problems else study, problems)
+
+    def _wrong(self, study: Study) -> dict[str, str]:
+        problems: dict[str, str] = {}
+        for tables in cells_to_check(study):
+            try:
+                build_experiment(tables, study.id)
+            except InputError as error:
+                problems = self._located(error, tables, study.id) | problems
+        return problems
+
+    def _located(self, error: InputError, tables: Tables, identifier: str) -> dict[str, str]:
+        """Each of the validator's sentences at the key that it is about."""
+        cause = error.__cause__
+        if not isinstance(cause, ValidationError):
+            return {"": _sentence(str(error).removeprefix(f"{identifier}: "))}
+        found: dict[str, str] = {}
+        for item, clause in zip(cause.errors(), sentences(cause, tables), strict=True):
+            key = self._place(item["loc"], item["msg"])
+            found.setdefault(key, _sentence(clause))
+        return found
+
+    def _place(self, location: tuple[int | str, ...], message: str) -> str:
+        """The key that an error is about; for one about several the key edited last of them."""
+        if location:
+            section = str(location[0])
+            names = section_of(section, self.kind(section)).model_fields
+            for part in location[1:]:
+                # A union's member stands in between by its kind, which may be a key's name too.
+                if part in names and part != self.kind(section):
+                    return f"{section}.{part}"
+            named = [f"{section}.{name}" for name in names if re.search(rf"\b{name}\b", message)]
+        else:
+            known = {field.key for section in SECTIONS for field in self.fields(section)}
+            named = [key for key in re.findall(r"\b[a-z]+\.\w+", message) if key in known]
+            named += [key for key in sorted(known) if _is_size(key, message)]
+        latest = [key for key in self._latest if key in named]
+        return latest[-1] if latest else (named[0] if named else "")
+
+
+def _is_size(key: str, message: str) -> bool:
+    return key in ("data.d", "data.n", "network.m") and bool(
+        re.search(rf"\b{key[-1]} (?:\* \w )?=|\* {key[-1]} =", message)
+    )
+
+
+def _sentence(clause: str) -> str:
+    return clause if clause.endswith((".", "?")) else f"{clause}."
+
+
+def cells_to_check(study: Study) -> Iterator[Tables]:
+    """The tables of the grid's cells; of a large grid those along each axis from the first cell."""
+    axes = study.axes
+    count = 1
+    for values in axes.values():
+        count *= len(values)
+    if count <= FULL_CHECK:
+        for values in itertools.product(*axes.values()):
+            yield _tables(study, dict(zip(axes, values, strict=True)))
+        return
+    first = {key: values[0] for key, values in axes.items()}
+    for key, values in axes.items():
+        for value in values:
+            yield _tables(study, {**first, key: value})
+
+
+def _tables(study: Study, chosen: Mapping[str, Any]) -> Tables:
+    tables = {section: dict(table) for section, table in study.tables.items()}
+    for key, value in chosen.items():
+        section, name = key.split(".", 1)
+        tables.setdefault(section, {})[name] = value
+    for section, kind in DEFAULT_KINDS.items():
+        tables.setdefault(section, {}).setdefault("kind", kind)
+    return tables

@@ -1,0 +1,173 @@
+"""One slider for all views, in the coordinate of the schedule, with the time written under it.
+
+It shows what may be looked at already as a stronger line, as players of films do. It moves only
+when it is told to; a mouse on it asks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from app.panels.screen_text import raised
+from app.state.resolve import Span, log10_of, moment_of
+from core.figures.numbers import clock_text, power_text
+from core.figures.palette import Palette
+
+MARGIN = 16
+GROOVE = 4
+RADIUS = 7
+MOST_TICKS = 12
+
+
+def ticks(low: float, high: float, most: int = MOST_TICKS) -> tuple[tuple[float, str], ...]:
+    r"""Moments worth a label: whole powers of ten, thinned out until at most `most` are left.
+
+    >>> ticks(-2.2, 2.0)
+    ((-2.0, '10\u207b\xb2'), (-1.0, '.1'), (0.0, '1'), (1.0, '10'))
+    """
+    first, last = log10_of(low), log10_of(high)
+    if last > 20.0:
+        exponents = [float(x) for k in range(0, 210) if (x := 10.0**k) <= last * (1 + 1e-9)]
+        exponents = [0.0, *exponents] if first <= 0.0 else exponents
+    else:
+        step = max(1, math.ceil((last - first) / most))
+        exponents = [float(x) for x in range(math.ceil(first), math.floor(last + 1e-6) + 1)]
+        exponents = [x for x in exponents if x % step == 0]
+    exponents = exponents[:: max(1, math.ceil(len(exponents) / most))]
+    found = [(moment_of(x), raised(power_text(x, 0))) for x in exponents]
+    return tuple((place, text) for place, text in found if low <= place <= high + 1e-6)
+
+
+@final
+class TimeSlider(QWidget):
+    """Moments of a span; those after its edge are not there yet."""
+
+    asked = Signal(float)
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self._span = Span(0.0, 1.0, 0.0, False)
+        self._value = 0.0
+        self._empty = True
+        self._ticks: tuple[tuple[float, str], ...] = ()
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Time")
+        self.setToolTip("Drag to look at another moment; arrow keys go frame by frame.")
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, 24 + self.fontMetrics().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(160, self.sizeHint().height())
+
+    @property
+    def value(self) -> float:
+        """The moment where the handle stands."""
+        return self._value
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette."""
+        self._palette = palette
+        self.update()
+
+    def set_span(self, span: Span) -> None:
+        """The ends of the slider, and how far one may go."""
+        if (span.low, span.high) != (self._span.low, self._span.high):
+            self._ticks = ticks(span.low, span.high)
+        if span != self._span:
+            self._span = span
+            self.update()
+
+    def set_empty(self, empty: bool) -> None:
+        """Whether there is no run, and so no time to be written."""
+        if empty != self._empty:
+            self._empty = empty
+            self.update()
+
+    def set_value(self, value: float) -> None:
+        """Put the handle at a moment."""
+        if value != self._value:
+            self._value = value
+            self.update()
+
+    # ----------------------------------------------------------------------------- geometry
+
+    def position_of(self, moment: float) -> float:
+        """Where a moment lies, in pixels from the left."""
+        return MARGIN + self._span.share(moment) * max(self.width() - 2 * MARGIN, 1)
+
+    def moment_at(self, pixels: float) -> float:
+        """The moment at a place."""
+        return self._span.moment((pixels - MARGIN) / max(self.width() - 2 * MARGIN, 1))
+
+    # ------------------------------------------------------------------------------- events
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() is Qt.MouseButton.LeftButton:
+            self.asked.emit(self.moment_at(event.position().x()))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        moment = self.moment_at(event.position().x())
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self.asked.emit(moment)
+        elif not self._empty:
+            words = clock_text(log10_of(moment))
+            QToolTip.showText(event.globalPosition().toPoint(), words, self)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        event.ignore()  # the window's shortcuts move the cursor
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() is QEvent.Type.FontChange:
+            self.updateGeometry()
+        super().changeEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        middle = 12.0
+        painter.setPen(Qt.PenStyle.NoPen)
+        self._line(painter, middle, self._span.high, self._palette.grid)
+        self._line(painter, middle, self._span.edge, self._palette.muted)
+        if self._empty:
+            painter.end()
+            return
+        self._labels(painter, middle)
+        centre = QPointF(self.position_of(self._value), middle)
+        colour = QColor(self._palette.foreground if self.isEnabled() else self._palette.muted)
+        painter.setPen(QPen(QColor(self._palette.background), 2.0))
+        painter.setBrush(colour)
+        painter.drawEllipse(centre, RADIUS, RADIUS)
+        if self.hasFocus():
+            painter.setPen(QPen(colour, 1.0))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawEllipse(centre, RADIUS + 2.5, RADIUS + 2.5)
+        painter.end()
+
+    def _line(self, painter: QPainter, middle: float, until: float, colour: str) -> None:
+        painter.setBrush(QColor(colour))
+        left, right = self.position_of(self._span.low), self.position_of(until)
+        box = QRectF(left, middle - GROOVE / 2, max(right - left, 0.0), GROOVE)
+        painter.drawRoundedRect(box, GROOVE / 2, GROOVE / 2)
+
+    def _labels(self, painter: QPainter, middle: float) -> None:
+        metrics = self.fontMetrics()
+        painter.setPen(QColor(self._palette.muted))
+        taken = -math.inf
+        for place, text in self._ticks:
+            x = self.position_of(place)
+            width = metrics.horizontalAdvance(text)
+            left = min(max(x - width / 2, 0.0), self.width() - width)
+            if left < taken + 8:
+                continue
+            painter.drawLine(QPointF(x, middle + 5), QPointF(x, middle + 8))
+            painter.drawText(QPointF(left, middle + 9 + metrics.ascent()), text)
+            taken = left + width

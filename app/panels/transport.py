@@ -1,0 +1,128 @@
+"""The transport: buttons, pace, the time, one slider, and whether to follow the training."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QWidget
+
+from app.panels.time_slider import TimeSlider
+from app.state.intent import PACES
+from app.state.resolve import ResolvedView
+from core.figures.numbers import clock_text
+from core.figures.palette import Palette
+
+BUTTONS = ("start", "back", "play", "forward", "end", "loop")
+NUMBER = r"[+\-\u2212]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+POWER = re.compile(rf"^(?:t\s*=\s*)?10\s*\^\s*\(?({NUMBER})\)?$", re.IGNORECASE)
+LOGARITHM = re.compile(rf"^(?:log10\s*t\s*=\s*)({NUMBER})$", re.IGNORECASE)
+PLAIN = re.compile(rf"^(?:t\s*=\s*)?({NUMBER})$", re.IGNORECASE)
+
+
+def parse_time(text: str) -> float | None:
+    """log10 t of what was typed: "10^2.3", "t = 200", "log10 t = 3" or "0"; None for no time.
+
+    >>> parse_time("10^2.5"), parse_time("t = 100"), parse_time("log10 t = 3"), parse_time("0")
+    (2.5, 2.0, 3.0, -inf)
+    >>> parse_time("soon") is None
+    True
+    """
+    text = text.strip().replace("\u2212", "-")
+    for pattern in (POWER, LOGARITHM):
+        if found := pattern.match(text):
+            return float(found[1])
+    if (found := PLAIN.match(text)) and (time := float(found[1])) >= 0.0:
+        return math.log10(time) if 0.0 < time < math.inf else -math.inf if time == 0.0 else None
+    return None
+
+
+@final
+class Transport(QWidget):
+    """Shows where the display is, and asks for other moments.
+
+    moment_asked: a coordinate. time_typed: what was typed as a time. pace_asked: a factor.
+    """
+
+    moment_asked = Signal(float)
+    time_typed = Signal(str)
+    pace_asked = Signal(float)
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("transport")
+        self._layout = QHBoxLayout(self)
+        self._layout.setContentsMargins(16, 8, 16, 0)
+        self._layout.setSpacing(4)
+        self.pace = QComboBox(self)
+        self.pace.setAccessibleName("Pace")
+        self.pace.setToolTip("Pace: at 1\u00d7 a whole run plays in about ten seconds.")
+        for pace in PACES:
+            self.pace.addItem(f"{pace:g}\u00d7".lstrip("0"), pace)
+        self.pace.activated.connect(self._pace_chosen)
+        self.time = QLineEdit(self)
+        self.time.setObjectName("timeField")
+        self.time.setAccessibleName("Time at the cursor")
+        self.time.setToolTip("The time shown. Type another one, such as 10^2.5, 300 or 0.")
+        self.time.returnPressed.connect(self._time_typed)
+        self.time.editingFinished.connect(self._show_time)
+        self.slider = TimeSlider(palette, self)
+        self.slider.asked.connect(self.moment_asked)
+        self._shown_time = clock_text(float("-inf"))
+        self._show_time()
+
+    def add_buttons(self, actions: Mapping[str, QAction]) -> None:
+        """The buttons of the table's actions, then the other parts from left to right."""
+        for key in BUTTONS:
+            self._layout.addWidget(self._button(actions[key]))
+        self._layout.addWidget(self.pace)
+        self._layout.addWidget(self.time)
+        self._layout.addWidget(self.slider, 1)
+        follow = self._button(actions["follow"])
+        follow.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._layout.addWidget(follow)
+        self._fit()
+
+    def _button(self, action: QAction) -> QToolButton:
+        button = QToolButton(self)
+        button.setDefaultAction(action)
+        button.setAutoRaise(True)
+        button.setAccessibleName(action.text())
+        return button
+
+    def _fit(self) -> None:
+        self.time.setFixedWidth(self.time.fontMetrics().horizontalAdvance("log10 t = 10000") + 24)
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette; fonts may have changed with it."""
+        self.slider.set_colours(palette)
+        self._fit()
+
+    def show_view(self, view: ResolvedView, log10_time: float) -> None:
+        """Put everything where the view says; log10_time is that of the frame shown."""
+        self.slider.set_empty(not view.runs)
+        self.slider.set_span(view.span)
+        self.slider.set_value(view.cursor)
+        index = self.pace.findData(view.pace)
+        if index != self.pace.currentIndex():
+            self.pace.setCurrentIndex(index)
+        self._shown_time = clock_text(log10_time)
+        if not (self.time.hasFocus() and self.time.isModified()):
+            self._show_time()
+
+    def _show_time(self) -> None:
+        if self.time.text() != self._shown_time:
+            self.time.setText(self._shown_time)
+        self.time.setModified(False)
+
+    def _pace_chosen(self, index: int) -> None:
+        self.pace_asked.emit(float(self.pace.itemData(index)))
+
+    def _time_typed(self) -> None:
+        text = self.time.text()
+        self.time.setModified(False)
+        self.time_typed.emit(text)

@@ -1,0 +1,77 @@
+"""What the window remembers: its geometry, palette, recent files and display.
+
+A settings file that cannot be read or has been meddled with never stops the start: it is set aside
+beside itself and the defaults are used.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+from pathlib import Path
+from typing import Literal, final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core.errors import MarginscopeError
+from core.files import write_whole
+
+MOST_RECENT = 10
+MOST_BYTES = 1_000_000
+
+
+@final
+class Settings(BaseModel):
+    """The remembered values. `geometry` is Qt's, in base64; unknown keys are left out."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    geometry: str = Field("", max_length=10_000)
+    palette: Literal["light", "dark"] = "light"
+    pace: float = Field(1.0, ge=0.01, le=100.0)
+    loop: bool = False
+    form_shown: bool = True
+    inspector_shown: bool = True
+    recent: tuple[str, ...] = ()
+
+    def with_recent(self, path: Path) -> Settings:
+        """A file put first among the recent ones."""
+        text = str(path.absolute())
+        others = [one for one in self.recent if one != text]
+        return self.model_copy(update={"recent": (text, *others)[:MOST_RECENT]})
+
+    @property
+    def geometry_bytes(self) -> bytes:
+        """The window's geometry as Qt wants it; empty where there is none."""
+        try:
+            return base64.b64decode(self.geometry, validate=True)
+        except (binascii.Error, ValueError):
+            return b""
+
+
+def load_settings(path: Path) -> tuple[Settings, str]:
+    """The settings of a file, and a sentence if the file had to be set aside (else empty)."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError("too large")
+        return Settings.model_validate_json(path.read_bytes()), ""
+    except FileNotFoundError:
+        return Settings.model_validate({}), ""
+    except (OSError, ValidationError, ValueError):
+        return Settings.model_validate({}), _set_aside(path)
+
+
+def _set_aside(path: Path) -> str:
+    aside = path.with_name(f"{path.name}.broken")
+    try:
+        path.replace(aside)
+    except OSError:
+        return f"The settings in {path} could not be read; the defaults are used."
+    return f"The settings could not be read and lie in {aside} now; the defaults are used."
+
+
+def save_settings(path: Path, settings: Settings) -> None:
+    """Write the settings; a folder that cannot be written is no reason to stop."""
+    with contextlib.suppress(MarginscopeError, OSError):
+        write_whole(path, settings.model_dump_json(indent=2).encode())

@@ -1,0 +1,1 @@
+"""What is open, what the user asked for, and what follows for the screen: no widgets."""

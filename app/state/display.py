@@ -1,0 +1,306 @@
+"""What the screen needs of one run, as compact arrays that grow with its file.
+
+The numbers come from core.observables, so that the screen and the tables say the same. Nothing here
+loads the numerical packages before there is a run: core is imported where it is used.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.schedule import coordinate as schedule_coordinate
+
+if TYPE_CHECKING:
+    from core.runs import Run
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Indices = NDArray[np.int64]
+
+MARGINS = ("hard_margin", "smoothed_margin", "l1_margin")
+SCALARS = (
+    "risk", "log10_risk", *MARGINS, "norm_squared", "distance", "balance_drift", "train_error",
+)  # fmt: skip
+SORTED_KINDS = ("rotation", "relative_norm")
+MOST_SORTED = 160  # sorted frames kept: the moments of both views, and the latest ones looked at
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """One node at one frame. `angle` is that from its start in degrees, `position` the point
+    |a_j| v_j on the two chosen coordinates; weights are at the physical scale."""
+
+    index: int
+    outer_weight: float
+    inner_norm: float
+    angle: float
+    rotation: float
+    relative_norm: float
+    position: tuple[float, float]
+    sign_flips: int
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SortedNodes:
+    """Values in increasing order, NaN last; `place[j]` is where node j stands among them."""
+
+    values: Singles
+    order: Indices
+    place: Indices
+
+
+@final
+class DisplayData:
+    """A run for the screen; `frames` of it are read so far, `m` nodes each.
+
+    Positions are kept at the stored scale and multiplied by e^(L rho) when asked for, because late
+    frames of long runs leave the range of single precision.
+    """
+
+    def __init__(self, run: Run, coordinates: tuple[int, int] = (0, 1)) -> None:
+        self.run = run
+        self.frames = 0
+        self.m = int(run.network.directions(run.origin).shape[0])
+        self.coordinates = coordinates
+        room = max(run.planned, run.frames, 1)
+        self._flat: Singles = np.empty((room, self.m, 2), dtype=np.float32)
+        self._placed = np.zeros(room, dtype=bool)
+        self._reach = np.zeros(room)
+        self._node: dict[str, Singles] = {
+            kind: np.empty((room, self.m), np.float32) for kind in SORTED_KINDS
+        }
+        self._signs: NDArray[np.int8] = np.empty((room, self.m), dtype=np.int8)
+        self._margins = np.empty((room, len(MARGINS)))
+        self._log10_norm = np.empty(room)
+        self._sorted: OrderedDict[tuple[str, int], SortedNodes] = OrderedDict()
+        self._coordinate = np.empty(0)
+
+    # -------------------------------------------------------------------------------- reading
+
+    @property
+    def planned(self) -> int:
+        """Frames the run will have: those on its schedule, or those it ended with."""
+        if self.run.status == "finished":
+            return max(self.run.frames, 1)
+        return max(self.run.planned, self.run.frames, 1)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run has ended and every frame of it is read."""
+        return self.run.status == "finished" and self.frames == self.run.frames
+
+    def update(self, seconds: float = 0.008) -> int:
+        """Read frames that were committed since, for about so long; returns `frames`.
+
+        Raises RunFileError for a file that is no longer a run.
+        """
+        deadline = time.perf_counter() + seconds
+        available = self.run.frames
+        if self.frames == available:
+            available = self.run.refresh()
+        if self.frames == available:
+            return self.frames
+        self._make_room(available)
+        with self.run.batch():
+            while self.frames < available:
+                self._read(self.frames)
+                self.frames += 1
+                if time.perf_counter() >= deadline:
+                    break
+        return self.frames
+
+    def _make_room(self, frames: int) -> None:
+        missing = frames - self._signs.shape[0]
+        if missing <= 0:
+            return
+        for name in ("_flat", "_placed", "_reach", "_signs", "_margins", "_log10_norm"):
+            old = getattr(self, name)
+            setattr(
+                self, name, np.concatenate([old, np.zeros((missing, *old.shape[1:]), old.dtype)])
+            )
+        for kind, old in self._node.items():
+            self._node[kind] = np.concatenate([old, np.zeros((missing, self.m), np.float32)])
+
+    def _read(self, index: int) -> None:
+        from core.observables.nodes import outer_signs
+        from core.observables.registry import OBSERVABLES
+
+        run = self.run
+        for kind, values in self._node.items():
+            # Not through `at`, which would keep the same numbers a second time in the run.
+            values[index] = OBSERVABLES[kind].function(run, index)
+        self._signs[index] = outer_signs(run, index)
+        self._margins[index] = [OBSERVABLES[name].at(run, index) for name in MARGINS]
+        length = float(np.linalg.norm(run.parameters(index)))
+        unit = math.log10(length) if length > 0.0 else -math.inf
+        self._log10_norm[index] = 2.0 * (unit + float(run.rho[index]) / math.log(10.0))
+        self._place(index)
+
+    def _place(self, index: int) -> None:
+        alpha, U = self.run.network.effective(self.run.parameters(index))
+        points = np.zeros((self.m, 2))
+        for axis, column in enumerate(self.coordinates):
+            if column < U.shape[1]:
+                points[:, axis] = np.abs(alpha) * U[:, column]
+        self._flat[index] = points
+        self._reach[index] = np.abs(points).max(initial=0.0)
+        self._placed[index] = True
+
+    def set_coordinates(self, first: int, second: int) -> None:
+        """Show two other coordinates, from 0; frames are read again when they are asked for."""
+        if (first, second) != self.coordinates:
+            self.coordinates = (first, second)
+            self._placed[:] = False
+
+    # ---------------------------------------------------------------------------------- times
+
+    @property
+    def log10_time(self) -> Floats:
+        """log10 t of each frame, (T,); -inf at t = 0."""
+        return self.run.log10_time[: self.frames]
+
+    @property
+    def steps(self) -> Indices:
+        """Steps taken up to each frame, (T,)."""
+        return self.run.steps[: self.frames]
+
+    @property
+    def coordinate(self) -> Floats:
+        """Increasing and finite, (T,): core.schedule.coordinate of log10 t."""
+        if self._coordinate.size != self.frames:
+            self._coordinate = with_stand_in(schedule_coordinate(self.log10_time))
+        return self._coordinate
+
+    def frame_at(self, coordinate: float) -> int:
+        """The last frame not after this coordinate; the first one for all before it."""
+        found = int(np.searchsorted(self.coordinate, coordinate + 1e-9, side="right")) - 1
+        return max(found, 0)
+
+    # ---------------------------------------------------------------------------------- nodes
+
+    def log10_scale(self, frames: Any) -> Any:
+        """log10 of what stored positions are multiplied by to be physical."""
+        return self.run.network.degree * self.run.rho[frames] / math.log(10.0)
+
+    def positions(self, frames: Indices, power: int = 0) -> Singles:
+        """|a_j| v_j on the two coordinates in units of 10^power, (len(frames), m, 2)."""
+        missing = frames[~self._placed[frames]]
+        if missing.size:
+            with self.run.batch():
+                for index in missing.tolist():
+                    self._place(index)
+        exponent = np.clip(self.log10_scale(frames) - power, -37.0, 37.0)
+        factor = (10.0**exponent).astype(np.float32)
+        return np.asarray(self._flat[frames] * factor[:, None, None])
+
+    def log10_extent(self, frames: Indices) -> float:
+        """log10 of the largest coordinate at some frames; -inf where all nodes are 0."""
+        self.positions(frames[~self._placed[frames]])
+        with np.errstate(divide="ignore"):
+            reach = np.log10(self._reach[frames]) + self.log10_scale(frames)
+        return float(reach.max(initial=-math.inf))
+
+    def known_frames(self, frames: Indices) -> Indices:
+        """Some frames, and all others whose positions need not be read for it."""
+        return np.union1d(frames, np.flatnonzero(self._placed[: self.frames]))
+
+    def signs(self, frame: int) -> NDArray[np.int8]:
+        """The sign of each a_j, (m,)."""
+        return np.asarray(self._signs[frame])
+
+    def relative_norms(self, frame: int) -> Singles:
+        """|a_j v_j| / max_k |a_k v_k|, (m,); NaN where all are 0."""
+        return np.asarray(self._node["relative_norm"][frame])
+
+    def values(self, kind: str, frame: int) -> Singles:
+        """The rotation or relative_norm of each node, (m,)."""
+        return np.asarray(self._node[kind][frame])
+
+    def least(self, kind: str) -> float:
+        """The least value of all nodes and frames read so far; 0 where there is none."""
+        values = self._node[kind][: self.frames]
+        least = float(np.fmin.reduce(values, axis=None, initial=np.inf))
+        return least if math.isfinite(least) else 0.0
+
+    def sorted_nodes(self, kind: str, frame: int) -> SortedNodes:
+        """The rotations or relative norms of a frame in increasing order."""
+        key = (kind, frame)
+        found = self._sorted.get(key)
+        if found is None:
+            values = self._node[kind][frame]
+            order = np.argsort(values, kind="stable")
+            place = np.empty(self.m, dtype=np.int64)
+            place[order] = np.arange(self.m)
+            found = self._sorted[key] = SortedNodes(values[order], order, place)
+            if len(self._sorted) > MOST_SORTED:
+                self._sorted.popitem(last=False)
+        else:
+            self._sorted.move_to_end(key)
+        return found
+
+    def node(self, frame: int, j: int) -> NodeFacts:
+        """All numbers of a node at a frame."""
+        run = self.run
+        with np.errstate(over="ignore"):
+            flat = np.exp(run.rho[frame]) * run.parameters(frame)
+            alpha, U = run.network.effective(flat)
+            inner = float(np.linalg.norm(run.network.directions(flat)[j]))
+            point = [abs(alpha[j]) * U[j, c] if c < U.shape[1] else 0.0 for c in self.coordinates]
+        rotation = float(self._node["rotation"][frame, j])
+        signs = self._signs[: frame + 1, j]
+        signs = signs[signs != 0]
+        return NodeFacts(
+            index=j,
+            outer_weight=float(alpha[j]),
+            inner_norm=inner,
+            angle=math.degrees(math.acos(max(-1.0, min(1.0, rotation)))),
+            rotation=rotation,
+            relative_norm=float(self._node["relative_norm"][frame, j]),
+            position=(float(point[0]), float(point[1])),
+            sign_flips=int(np.count_nonzero(signs[1:] != signs[:-1])),
+        )
+
+    # -------------------------------------------------------------------------------- scalars
+
+    @property
+    def margins(self) -> Floats:
+        """Hard, smoothed and l1 margin of each frame, (T, 3)."""
+        return self._margins[: self.frames]
+
+    @property
+    def log10_norm_squared(self) -> Floats:
+        """log10 |W|^2 of each frame, (T,): finite also where |W|^2 itself is not."""
+        return self._log10_norm[: self.frames]
+
+    def scalars(self, frame: int) -> Mapping[str, float]:
+        """Scalar observables that are quick to compute, by their names in the tables."""
+        from core.observables.registry import OBSERVABLES
+
+        return {name: float(OBSERVABLES[name].at(self.run, frame)) for name in SCALARS}
+
+
+def with_stand_in(values: Floats) -> Floats:
+    """Values whose first may be -inf (t = 0, or step 0 on a logarithmic axis), then finite ones:
+    the first then stands one spacing before the second.
+
+    >>> with_stand_in(np.array([-np.inf, 1.0, 1.5])).tolist()
+    [0.5, 1.0, 1.5]
+    """
+    result = np.array(values, dtype=np.float64)
+    if result.size and not math.isfinite(result[0]):
+        if result.size == 1:
+            result[0] = 0.0
+        else:
+            spacing = result[2] - result[1] if result.size > 2 else 0.05
+            result[0] = result[1] - max(float(spacing), 1e-3)
+    return result

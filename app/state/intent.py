@@ -1,0 +1,34 @@
+"""What the user asked for, as one frozen value. It says nothing about which runs are open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+START = float("-inf")
+MARGIN_AXES = {"log10_time": "log10 t", "step": "step", "norm_squared": "|W|^2"}
+PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
+
+# The key of a run and the index of one of its nodes.
+Mark = tuple[int, int]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """The wishes that the screen follows.
+
+    `cursor` is a moment in the coordinate of core.schedule, START for t = 0. At pace 1 a whole run
+    plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
+    """
+
+    cursor: float = START
+    playing: bool = False
+    pace: float = 1.0
+    loop: bool = False
+    follow: bool = False
+    hovered: Mark | None = None
+    pinned: frozenset[Mark] = frozenset()
+    coordinates: tuple[int, int] = (0, 1)
+    margin_axis: str = "log10_time"
+    palette: str = "light"

@@ -1,0 +1,127 @@
+"""The runs that are open in the window, and a frozen picture of them for `resolve`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.control import Control, RunState
+
+if TYPE_CHECKING:  # loads core.runs, and with it scipy, which the start must not wait for
+    from app.state.display import DisplayData
+
+MOST_RUNS = 2
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RunSnapshot:
+    """One run at one moment: the coordinates of the frames read so far, (T,), increasing.
+
+    `until` is the coordinate where the run is planned to end; `live` while it may still grow.
+    """
+
+    key: int
+    coordinates: NDArray[Any]
+    until: float
+    live: bool
+    m: int
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """All open runs at one moment, from left to right."""
+
+    runs: tuple[RunSnapshot, ...] = ()
+
+
+@final
+@dataclass(slots=True)
+class OpenRun:
+    """A run on the screen: trained here (it has a Control) or opened from a file (it has none)."""
+
+    key: int
+    path: Path
+    heading: str
+    until: float
+    control: Control | None = None
+    data: DisplayData | None = None
+    failure: str = ""
+
+    @property
+    def live(self) -> bool:
+        """Whether this window is still recording it."""
+        if self.control is None or self.failure:
+            return False
+        return self.control.status.state is not RunState.FINISHED
+
+    @property
+    def behind(self) -> bool:
+        """Whether frames are committed that have not been read yet."""
+        if self.data is None:
+            return False
+        committed = self.control.status.committed + 1 if self.control is not None else 0
+        return self.data.frames < max(committed, self.data.run.frames)
+
+    def close(self) -> None:
+        """Let go of the file; a recording goes on or was stopped by whoever closes."""
+        if self.data is not None:
+            self.data.run.close()
+            self.data = None
+
+
+@final
+class Session:
+    """The open runs from left to right, at most MOST_RUNS; a key is never used twice."""
+
+    def __init__(self) -> None:
+        self._runs: list[OpenRun] = []
+        self._keys = 0
+
+    def __iter__(self) -> Iterator[OpenRun]:
+        return iter(tuple(self._runs))
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def new_key(self) -> int:
+        """A key for one more run."""
+        self._keys += 1
+        return self._keys
+
+    def get(self, key: int) -> OpenRun | None:
+        """The run with a key, if it is still open."""
+        return next((run for run in self._runs if run.key == key), None)
+
+    def add(self, run: OpenRun) -> None:
+        """Put a run at the right; where there is no room the rightmost one is closed for it."""
+        if len(self._runs) == MOST_RUNS:
+            self._runs.pop().close()
+        self._runs.append(run)
+
+    def clear(self) -> None:
+        """Close all runs."""
+        while self._runs:
+            self._runs.pop().close()
+
+    @property
+    def live(self) -> tuple[OpenRun, ...]:
+        """The runs that are being recorded."""
+        return tuple(run for run in self._runs if run.live)
+
+    def snapshot(self) -> Snapshot:
+        """What `resolve` needs to know."""
+        return Snapshot(tuple(_snapshot(run) for run in self._runs))
+
+
+def _snapshot(run: OpenRun) -> RunSnapshot:
+    if run.data is None:
+        return RunSnapshot(run.key, np.empty(0), run.until, run.live, 0)
+    growing = run.live or run.behind
+    return RunSnapshot(run.key, run.data.coordinate, run.until, growing, run.data.m)

@@ -1,0 +1,159 @@
+"""The look of the window: palette, style sheet, fonts and icons, all made from one Palette.
+
+Lengths are multiples of 8 pixels, or of 4 inside a control. Nothing has a frame of its own that
+stands in another frame: fields are tinted, groups are told apart by headings and space.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication, QStyleFactory, QToolTip
+
+from app.style_sheet import SHEET
+from core.figures.palette import LIGHT, Palette, rgb
+
+GRID = 8
+ICON_SIZES = (16, 24, 32, 48)
+# Pictures of the style sheet, which cannot tint them; the chevron's grey suits both palettes.
+PICTURES = ("chevron", "check-light", "check-dark")
+
+Role = QPalette.ColorRole
+
+
+def mix(colour: str, other: str, share: float) -> str:
+    """A colour with a share of another one in it, as "#rrggbb".
+
+    >>> mix("#000000", "#ffffff", 0.5)
+    '#808080'
+    """
+    values = rgb(colour) + share * (rgb(other) - rgb(colour))
+    return "#" + "".join(f"{round(float(value)):02x}" for value in values)
+
+
+def shades(palette: Palette) -> dict[str, str]:
+    """The colours of controls by what they are for, all of them mixed from the palette's own."""
+    back, fore = palette.background, palette.foreground
+    light = palette.name == LIGHT.name
+    # Text in the class colours needs more contrast than lines in them: 4.5 to 1 at least.
+    accent = palette.positive if light else palette.references[3]
+    danger = mix(palette.negative, palette.extreme, 0.18 if light else 0.30)
+    return {
+        "background": back,
+        "foreground": fore,
+        "muted": palette.muted,
+        "line": palette.grid,
+        "field": mix(back, fore, 0.05),
+        "hover": mix(back, fore, 0.09),
+        "pressed": mix(back, fore, 0.15),
+        "handle": mix(back, fore, 0.28),
+        "disabled": mix(back, palette.muted, 0.55),
+        "accent": accent,
+        "accent_hover": mix(accent, palette.extreme, 0.15),
+        "on_accent": back,
+        "danger": danger,
+        "danger_field": mix(back, palette.negative, 0.10),
+    }
+
+
+def qt_palette(palette: Palette) -> QPalette:
+    """The same colours for what Qt draws by itself."""
+    shade = shades(palette)
+    result = QPalette()
+    roles = {
+        Role.Window: "background", Role.WindowText: "foreground", Role.Base: "background",
+        Role.AlternateBase: "field", Role.Text: "foreground", Role.Button: "field",
+        Role.ButtonText: "foreground", Role.BrightText: "foreground", Role.Highlight: "accent",
+        Role.HighlightedText: "on_accent", Role.ToolTipBase: "background",
+        Role.ToolTipText: "foreground", Role.PlaceholderText: "muted", Role.Link: "accent",
+        Role.LinkVisited: "accent", Role.Light: "hover", Role.Midlight: "field",
+        Role.Mid: "line", Role.Dark: "handle", Role.Shadow: "pressed", Role.Accent: "accent",
+    }  # fmt: skip
+    for role, name in roles.items():
+        result.setColor(role, QColor(shade[name]))
+    for role in (Role.WindowText, Role.Text, Role.ButtonText, Role.PlaceholderText):
+        result.setColor(QPalette.ColorGroup.Disabled, role, QColor(shade["disabled"]))
+    return result
+
+
+def style_sheet(palette: Palette) -> str:
+    """The style sheet of the window in the colours of a palette."""
+    text = SHEET.replace("@check", f"@check-{palette.name}")
+    for name in PICTURES:
+        text = text.replace(f"@{name}", f'"{_icon_path(f"sheet/{name}").as_posix()}"')
+    # The longest names first, so that @accent does not eat the beginning of @accent_hover.
+    for name, colour in sorted(shades(palette).items(), key=_by_length, reverse=True):
+        text = text.replace(f"@{name}", colour)
+    return text
+
+
+def _by_length(pair: tuple[str, str]) -> int:
+    return len(pair[0])
+
+
+def tabular(font: QFont) -> QFont:
+    """The font with figures of equal width, so that changing numbers do not move."""
+    result = QFont(font)
+    result.setFeature(QFont.Tag("tnum"), 1)
+    return result
+
+
+def apply(application: QApplication, palette: Palette) -> None:
+    """Give the whole application this look; called again to change it."""
+    if application.style().name().lower() != "fusion":
+        application.setStyle(QStyleFactory.create("Fusion"))
+    colours = qt_palette(palette)
+    application.setPalette(colours)
+    QToolTip.setPalette(colours)
+    application.setFont(tabular(application.font()))
+    application.setStyleSheet(style_sheet(palette))
+
+
+# ------------------------------------------------------------------------------------- icons
+
+
+def _icon_path(name: str) -> Path:
+    return Path(str(resources.files("resources").joinpath("icons", f"{name}.svg")))
+
+
+def icon_names() -> tuple[str, ...]:
+    """The names that `icon` knows, sorted."""
+    return tuple(sorted(path.stem for path in _icon_path("run").parent.glob("*.svg")))
+
+
+@cache
+def _drawing(name: str) -> str:
+    if name not in icon_names():
+        raise KeyError(f"there is no icon {name}; there are {', '.join(icon_names())}")
+    return _icon_path(name).read_text(encoding="utf-8")
+
+
+def _pixmap(name: str, colour: str, size: int) -> QPixmap:
+    text = _drawing(name).replace("currentColor", colour)
+    pixmap = QPixmap(size, size)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    QSvgRenderer(QByteArray(text.encode())).render(painter, QRectF(0.0, 0.0, size, size))
+    painter.end()
+    return pixmap
+
+
+def icon(name: str, palette: Palette) -> QIcon:
+    """A line icon in the colours of a palette, paler where its button is disabled.
+
+    Raises KeyError for a name without a drawing.
+    """
+    shade = shades(palette)
+    result = QIcon()
+    for size in ICON_SIZES:
+        for mode, colour in (
+            (QIcon.Mode.Normal, shade["foreground"]),
+            (QIcon.Mode.Disabled, shade["disabled"]),
+        ):
+            result.addPixmap(_pixmap(name, colour, size), mode)
+    return result

@@ -1,0 +1,127 @@
+"""The style sheet's text; @names are colours, put in by app.style.
+
+Widgets take part by plain properties set from code: `heading`, `quiet`, `problem`, `wrong`,
+`edited` and `primary`.
+"""
+
+from __future__ import annotations
+
+SHEET = """
+* { outline: 0; }
+QToolTip { color: @foreground; background: @background; border: 1px solid @line; padding: 4px; }
+
+QLabel[quiet="true"] { color: @muted; }
+QLabel[quiet="true"]:disabled { color: @disabled; }
+QLabel[edited="true"] { color: @accent; }
+QLabel[problem="true"] { color: @danger; }
+QLabel[heading="true"] { color: @foreground; font-weight: 600; }
+
+QLineEdit, QAbstractSpinBox, QComboBox {
+    background: @field; color: @foreground; border: 2px solid transparent; border-radius: 4px;
+    padding: 0px 6px; min-height: 20px;
+    selection-background-color: @accent; selection-color: @on_accent;
+}
+QLineEdit:hover, QAbstractSpinBox:hover, QComboBox:hover { background: @hover; }
+QLineEdit:focus, QAbstractSpinBox:focus, QComboBox:focus { border-color: @accent; }
+QLineEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled {
+    color: @disabled; background: transparent;
+}
+QLineEdit[readOnly="true"] { background: transparent; color: @muted; }
+QLineEdit[wrong="true"], QComboBox[wrong="true"] {
+    border-color: @danger; background: @danger_field;
+}
+QLineEdit[wrong="true"]:focus, QComboBox[wrong="true"]:focus { border-color: @accent; }
+QAbstractSpinBox { min-height: 20px; max-height: 20px; }
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 0px; border: 0px; }
+QAbstractSpinBox QLineEdit, QAbstractSpinBox QLineEdit:hover {
+    background: transparent; border: 0px; padding: 0px; min-height: 0px;
+}
+QComboBox { padding-left: 8px; padding-right: 20px; }
+QComboBox::drop-down { border: 0px; width: 20px; }
+QComboBox::down-arrow { image: url(@chevron); width: 12px; height: 12px; }
+QComboBox QAbstractItemView {
+    background: @background; color: @foreground; border: 1px solid @line; padding: 4px;
+    selection-background-color: @accent; selection-color: @on_accent;
+}
+
+QPushButton {
+    background: @field; color: @foreground; border: 2px solid transparent; border-radius: 4px;
+    padding: 4px 14px; min-height: 20px;
+}
+QPushButton:hover { background: @hover; }
+QPushButton:pressed { background: @pressed; }
+QPushButton:focus { border-color: @accent; }
+QPushButton:disabled { color: @disabled; }
+QPushButton[primary="true"] { background: @accent; color: @on_accent; }
+QPushButton[primary="true"]:hover { background: @accent_hover; }
+QPushButton[primary="true"]:focus { border-color: @foreground; }
+QPushButton[primary="true"]:disabled { background: @field; color: @disabled; }
+QPushButton[quiet="true"] {
+    background: transparent; color: @muted; padding: 0px; margin-left: -2px; text-align: left;
+}
+QPushButton[quiet="true"]:hover { color: @foreground; }
+
+QToolButton {
+    background: transparent; color: @foreground; border: 2px solid transparent;
+    border-radius: 4px; padding: 4px;
+}
+QToolButton:hover { background: @hover; }
+QToolButton:pressed, QToolButton:checked { background: @pressed; }
+QToolButton:focus { border-color: @accent; }
+QToolButton:disabled { color: @disabled; }
+QToolButton::menu-indicator { image: none; }
+
+QCheckBox, QRadioButton { spacing: 8px; }
+QCheckBox:disabled, QRadioButton:disabled { color: @disabled; }
+QCheckBox:focus, QRadioButton:focus { color: @accent; }
+QCheckBox::indicator {
+    width: 14px; height: 14px; border: 1px solid @handle; border-radius: 4px; background: @field;
+}
+QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
+QCheckBox::indicator:hover, QCheckBox::indicator:focus { border-color: @accent; }
+QCheckBox::indicator:disabled { background: @field; border-color: @line; }
+
+QToolBar { background: @background; border: 0px; spacing: 4px; padding: 4px 8px; }
+QToolBar::separator { background: @line; width: 1px; margin: 4px 8px; }
+QMenuBar { background: @background; }
+QMenuBar::item { padding: 4px 8px; background: transparent; border-radius: 4px; }
+QMenuBar::item:selected { background: @hover; }
+QMenu { background: @background; border: 1px solid @line; padding: 4px; }
+QMenu::item { padding: 4px 24px 4px 8px; border-radius: 4px; }
+QMenu::item:selected { background: @accent; color: @on_accent; }
+QMenu::item:disabled { color: @disabled; background: transparent; }
+QMenu::separator { height: 1px; background: @line; margin: 4px 8px; }
+QMenu::icon { padding-left: 8px; }
+
+QSplitter::handle { background: @line; }
+QSplitter::handle:horizontal { width: 1px; }
+QSplitter::handle:vertical { height: 1px; }
+QSplitter::handle:hover { background: @accent; }
+QStatusBar { background: @background; border-top: 1px solid @line; }
+QStatusBar::item { border: 0px; }
+QScrollArea { border: 0px; background: transparent; }
+
+QScrollBar:vertical { background: transparent; width: 8px; margin: 0px; }
+QScrollBar:horizontal { background: transparent; height: 8px; margin: 0px; }
+QScrollBar::handle { background: @pressed; border-radius: 4px; }
+QScrollBar::handle:vertical { min-height: 32px; }
+QScrollBar::handle:horizontal { min-width: 32px; }
+QScrollBar::handle:hover { background: @handle; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0px; height: 0px; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+
+QSlider::groove:horizontal { background: @pressed; height: 4px; border-radius: 2px; }
+QSlider::sub-page:horizontal { background: @accent; height: 4px; border-radius: 2px; }
+QSlider::sub-page:horizontal:disabled { background: @pressed; }
+QSlider::handle:horizontal {
+    background: @accent; width: 16px; height: 16px; margin: -6px 0px; border-radius: 8px;
+}
+QSlider::handle:horizontal:hover { background: @accent_hover; }
+QSlider::handle:horizontal:focus { border: 2px solid @foreground; width: 12px; height: 12px; }
+QSlider::handle:horizontal:disabled { background: @disabled; }
+
+QProgressBar {
+    background: @pressed; border: 0px; border-radius: 4px; max-height: 8px; min-height: 8px;
+}
+QProgressBar::chunk { background: @accent; border-radius: 4px; }
+"""

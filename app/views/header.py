@@ -1,0 +1,181 @@
+"""The two lines above a plot: what it shows, and the key of its colours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QLinearGradient,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from core.figures.palette import Palette
+
+Sign = Literal["none", "line", "dashed", "dotted", "plus", "cross"]
+SIGN_WIDTHS: dict[Sign, float] = {
+    "none": 0,
+    "line": 13,
+    "dashed": 13,
+    "dotted": 13,
+    "plus": 9,
+    "cross": 9,
+}
+DASHES: dict[Sign, list[float]] = {"line": [], "dashed": [4.0, 2.5], "dotted": [1.0, 2.0]}
+GRADIENT = 64.0
+BETWEEN = 6.0
+EDGE = 8
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A sign in a colour and its text; either may be missing."""
+
+    text: str
+    colour: str = ""
+    sign: Sign = "none"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TimeKey:
+    """The colours (k, 4) of moments from the earliest to the latest, and the texts at both ends."""
+
+    first: str
+    last: str
+    colours: NDArray[np.uint8]
+
+
+@final
+class Header(QWidget):
+    """A title and, below it, a key; what does not fit is cut off with an ellipsis."""
+
+    def __init__(self, palette: Palette, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._palette, self._title = palette, title
+        self._entries: tuple[Entry, ...] = ()
+        self._time: TimeKey | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    @property
+    def text(self) -> str:
+        """Everything that stands in it, for tests and for readers of the screen."""
+        words = [self._title, *(entry.text for entry in self._entries)]
+        if self._time is not None:
+            words += [self._time.first, self._time.last]
+        return "  ".join(words)
+
+    def set_key(self, *entries: Entry, time: TimeKey | None = None) -> None:
+        """Another key."""
+        self._entries, self._time = entries, time
+        self.setAccessibleName(self.text)
+        self.setToolTip(self.text)
+        self.update()
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette."""
+        self._palette = palette
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Two lines."""
+        return QSize(120, round(2.0 * QFontMetricsF(self._small()).height() + 8.0))
+
+    def minimumSizeHint(self) -> QSize:
+        """Two lines."""
+        return self.sizeHint()
+
+    def _small(self) -> QFont:
+        font = self.font()
+        if font.pointSizeF() > 0:
+            font.setPointSizeF(0.9 * font.pointSizeF())
+        return font
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Qt's request."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), QColor(self._palette.background))
+        font = self._small()
+        painter.setFont(font)
+        metrics = QFontMetricsF(font)
+        line = metrics.height()
+        space = QRectF(EDGE, 4.0, self.width() - 2.0 * EDGE, line)
+        painter.setPen(QColor(self._palette.foreground))
+        self._write(painter, space, self._title)
+        space.translate(0.0, line + 1.0)
+        if self._time is not None:
+            self._paint_time(painter, space, metrics, self._time)
+        else:
+            self._paint_entries(painter, space, metrics)
+        painter.end()
+
+    def _write(self, painter: QPainter, space: QRectF, text: str) -> None:
+        metrics = QFontMetricsF(painter.font())
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(space.width(), 0.0) + 1.0)
+        painter.drawText(space, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+
+    def _paint_entries(self, painter: QPainter, space: QRectF, metrics: QFontMetricsF) -> None:
+        x = space.left()
+        for entry in self._entries:
+            if x >= space.right() - 12.0:
+                break
+            width = SIGN_WIDTHS[entry.sign]
+            self._paint_sign(painter, entry, QRectF(x, space.top(), width, space.height()))
+            x += width + (4.0 if width and entry.text else 0.0)
+            painter.setPen(QColor(self._palette.muted))
+            self._write(
+                painter, QRectF(x, space.top(), space.right() - x, space.height()), entry.text
+            )
+            x += metrics.horizontalAdvance(entry.text) + (BETWEEN if entry.text else 4.0)
+
+    def _paint_sign(self, painter: QPainter, entry: Entry, space: QRectF) -> None:
+        if entry.sign == "none":
+            return
+        pen = QPen(QColor(entry.colour), 1.5)
+        middle = space.center()
+        if entry.sign in DASHES:
+            if DASHES[entry.sign]:
+                pen.setDashPattern(DASHES[entry.sign])
+                pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+            painter.setPen(pen)
+            painter.drawLine(QPointF(space.left(), middle.y()), QPointF(space.right(), middle.y()))
+            return
+        painter.setPen(pen)
+        reach = 3.5
+        if entry.sign == "plus":
+            painter.drawLine(middle - QPointF(reach, 0.0), middle + QPointF(reach, 0.0))
+            painter.drawLine(middle - QPointF(0.0, reach), middle + QPointF(0.0, reach))
+        else:
+            reach = 2.8
+            painter.drawLine(middle - QPointF(reach, reach), middle + QPointF(reach, reach))
+            painter.drawLine(middle - QPointF(reach, -reach), middle + QPointF(reach, -reach))
+
+    def _paint_time(
+        self, painter: QPainter, space: QRectF, metrics: QFontMetricsF, key: TimeKey
+    ) -> None:
+        first = metrics.horizontalAdvance(key.first)
+        last = metrics.horizontalAdvance(key.last)
+        painter.setPen(QColor(self._palette.muted))
+        self._write(painter, space, key.first)
+        left = space.left() + first + 5.0
+        width = min(GRADIENT, space.right() - left - last - 5.0)
+        if width < 12.0:
+            return
+        gradient = QLinearGradient(left, 0.0, left + width, 0.0)
+        count = max(len(key.colours) - 1, 1)
+        for position, colour in enumerate(key.colours.tolist()):
+            gradient.setColorAt(position / count, QColor(*colour))
+        painter.fillRect(QRectF(left, space.center().y() - 3.0, width, 6.0), gradient)
+        rest = QRectF(left + width + 5.0, space.top(), last + 2.0, space.height())
+        self._write(painter, rest, key.last)

@@ -1,0 +1,228 @@
+"""What is drawn inside a plot: stacks of curves, and markers by the thousand.
+
+pyqtgraph's own items take 50 us for each curve and 7 us for each marker whose colour changes, which
+is too much for 4096 nodes at every frame; these take the colours as a few styles instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, final
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtWidgets import QWidget
+
+FAR = 2.0**30  # pixels; beyond them Qt's own arithmetic fails
+
+
+def colour_of(colour: Any) -> QColor:
+    """ "#rrggbb" or an RGBA row of 0 to 255."""
+    return QColor(colour) if isinstance(colour, str) else QColor(*(int(part) for part in colour))
+
+
+def pen_of(colour: Any, width: float = 1.0, dashes: Sequence[float] = ()) -> QPen:
+    """A pen whose width is in pixels; `colour` is "#rrggbb" or an RGBA row of 0 to 255."""
+    pen: QPen = pg.mkPen(colour_of(colour), width=width)
+    if dashes:
+        pen.setDashPattern(list(dashes))
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+    return pen
+
+
+def path_of(x: NDArray[Any], y: NDArray[Any], connect: Any = "finite") -> QPainterPath:
+    """A curve through points; `connect` says for each point whether a line leads to the next."""
+    path: QPainterPath = pg.arrayToQPath(
+        np.asarray(x, float), np.asarray(y, float), connect, finiteCheck=isinstance(connect, str)
+    )
+    return path
+
+
+@final
+class CurveStack(pg.GraphicsObject):
+    """Curves with a pen each, in one item; the first of them may be shown alone."""
+
+    def __init__(self, antialias: bool = True) -> None:
+        super().__init__()
+        self._curves: list[tuple[QPainterPath, QPen]] = []
+        self._shown = 0
+        self.antialias = antialias
+
+    @property
+    def shown(self) -> int:
+        """How many curves are drawn."""
+        return self._shown
+
+    @property
+    def curves(self) -> list[tuple[QPainterPath, QPen]]:
+        """All of them, in the order in which they are drawn."""
+        return self._curves
+
+    def set_curves(
+        self, curves: Sequence[tuple[QPainterPath, QPen]], shown: int | None = None
+    ) -> None:
+        """Draw the first `shown` of some curves, by default all."""
+        self._curves = list(curves)
+        self._shown = len(self._curves) if shown is None else shown
+        self.update()
+
+    def show_first(self, shown: int) -> None:
+        """Draw another number of them."""
+        if shown != self._shown:
+            self._shown = shown
+            self.update()
+
+    def boundingRect(self) -> QRectF:
+        """The whole view: the curves are clipped to it anyway."""
+        view = self.getViewBox()
+        return QRectF() if view is None else QRectF(view.viewRect())
+
+    def viewTransformChanged(self) -> None:
+        """pyqtgraph's news that the range is another one."""
+        self.prepareGeometryChange()
+
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        """Qt's request."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, self.antialias)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for path, pen in self._curves[: self._shown]:
+            painter.setPen(pen)
+            painter.drawPath(path)
+
+
+@final
+class Symbol(Enum):
+    """The shapes of markers."""
+
+    DISC = "disc"
+    RING = "ring"
+    PLUS = "plus"
+    CROSS = "cross"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Style:
+    """A marker: its colour, its size in pixels, and the colour of a disc's edge ("" for none)."""
+
+    colour: Any
+    size: float
+    symbol: Symbol = Symbol.DISC
+    edge: str = ""
+
+    def draw(self, painter: QPainter, centre: QPointF) -> None:
+        """Draw one marker."""
+        half, colour = 0.5 * self.size, colour_of(self.colour)
+        if self.symbol is Symbol.DISC:
+            painter.setPen(QPen(QColor(self.edge), 1.0) if self.edge else Qt.PenStyle.NoPen)
+            painter.setBrush(colour)
+            painter.drawEllipse(centre, half, half)
+            return
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(
+            QPen(colour, 1.5 if self.symbol is Symbol.RING else max(0.18 * self.size, 2))
+        )
+        if self.symbol is Symbol.RING:
+            painter.drawEllipse(centre, half, half)
+            return
+        arms = [(half, 0.0), (0.0, half)]
+        if self.symbol is Symbol.CROSS:
+            arms = [(0.8 * half, 0.8 * half), (0.8 * half, -0.8 * half)]
+        for arm in (QPointF(*arm) for arm in arms):
+            painter.drawLine(centre - arm, centre + arm)
+
+
+@final
+class Markers(pg.GraphicsObject):
+    """Markers of a few styles: each style is drawn once, and copied to its points."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._styles: Sequence[Style] = ()
+        self._sheet: QPixmap | None = None
+        self._cells: NDArray[np.float64] = np.empty((0, 4))
+        self._points: NDArray[np.float64] = np.empty((0, 2))
+        self._which: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._copies = pg.Qt.internals.PrimitiveArray(QPainter.PixmapFragment, 10)
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """Where the markers stand, (k, 2)."""
+        return self._points
+
+    @property
+    def which(self) -> NDArray[np.int64]:
+        """The style of each marker, (k,)."""
+        return self._which
+
+    def set_styles(self, *styles: Style) -> None:
+        """The looks to choose from."""
+        self._styles, self._sheet = styles, None
+        self.update()
+
+    def show_at(self, points: NDArray[Any], which: Any = 0) -> None:
+        """Markers at points (k, 2), each in one of the styles (k,); those not finite left out."""
+        points = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+        which = np.broadcast_to(np.asarray(which, dtype=np.int64), points.shape[:1])
+        finite = np.isfinite(points).all(axis=1)
+        self._points, self._which = points[finite], which[finite]
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """The whole view: markers are clipped to it anyway."""
+        view = self.getViewBox()
+        return QRectF() if view is None else QRectF(view.viewRect())
+
+    def viewTransformChanged(self) -> None:
+        """pyqtgraph's news that the range is another one."""
+        self.prepareGeometryChange()
+
+    def _make_sheet(self, ratio: float) -> QPixmap:
+        """One cell a style, side by side, in pixels of the screen."""
+        sides = [math.ceil((style.size + 4.0) * ratio) for style in self._styles]
+        sheet = QPixmap(sum(sides), max(sides))
+        sheet.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(sheet)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        cells, left = [], 0
+        for style, side in zip(self._styles, sides, strict=True):
+            painter.resetTransform()
+            painter.translate(left + 0.5 * side, 0.5 * side)
+            painter.scale(ratio, ratio)
+            style.draw(painter, QPointF(0.0, 0.0))
+            cells.append((left, 0.0, side, side))
+            left += side
+        painter.end()
+        self._cells = np.array(cells, dtype=np.float64)
+        return sheet
+
+    def paint(self, painter: QPainter, option: Any, widget: QWidget | None = None) -> None:
+        """Qt's request."""
+        if self._points.shape[0] == 0 or not self._styles:
+            return
+        device = painter.device()
+        ratio = float(device.devicePixelRatioF())
+        if self._sheet is None or self._ratio != ratio:
+            self._sheet, self._ratio = self._make_sheet(ratio), ratio
+        way = painter.transform()
+        x = way.m11() * self._points[:, 0] + way.dx()
+        y = way.m22() * self._points[:, 1] + way.dy()
+        near = (np.abs(x) < FAR) & (np.abs(y) < FAR)
+        self._copies.resize(int(np.count_nonzero(near)))
+        copies = self._copies.ndarray()
+        copies[:, 0], copies[:, 1] = x[near], y[near]
+        copies[:, 2:6] = self._cells[self._which[near]]
+        copies[:, 6:10] = (1.0 / ratio, 1.0 / ratio, 0.0, 1.0)
+        painter.save()
+        painter.resetTransform()
+        first, count = self._copies.drawargs()
+        painter.drawPixmapFragments(first, count, self._sheet)
+        painter.restore()
+
+    _ratio = 1.0

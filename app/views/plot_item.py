@@ -1,0 +1,372 @@
+"""The plot that all views are made of: the only file that touches pyqtgraph's options.
+
+Two linear axes with tick texts of our own, 1-pixel pens, ranges that change only when told, and
+the mouse: hover, click, a box or a pull with the left button, wheel to zoom, double click to reset.
+A point in pixels is one of the plot's viewport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeVar, final
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFontMetricsF,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
+
+from app.views.items import pen_of
+from app.views.overlay import Overlay, paint_overlay
+from app.views.ticks import TickMaker, plain
+from core.figures.palette import Palette
+
+# useOpenGL is slower where Qt renders in software, and its pens cannot be told apart from ours.
+pg.setConfigOptions(antialias=False, useOpenGL=False, useNumba=False, enableExperimental=False)
+
+CLICK_PIXELS = 4
+ZOOM_STEP = 1.0015  # a notch of the wheel is 120 of these
+TICK_PIXELS = 4
+
+Floats = NDArray[np.float64]
+T = TypeVar("T", bound=QGraphicsItem)
+
+
+@final
+class Drag(Enum):
+    """What a pull with the left button does."""
+
+    PAN = "move the range"
+    BOX = "draw a box"
+    SCRUB = "ask for every point on the way"
+
+
+@final
+class Axis(pg.AxisItem):
+    """An axis at the left or the bottom, of a width that does not depend on its ticks."""
+
+    def __init__(self, orientation: str, ticks: TickMaker, label: str) -> None:
+        super().__init__(orientation, maxTickLength=TICK_PIXELS)
+        self.enableAutoSIPrefix(False)
+        self.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, tickTextOffset=3)
+        self.setStyle(textFillLimits=[(0, 1.0)], hideOverlappingLabels=False)
+        self._maker = ticks
+        self._texts: dict[float, str] = {}
+        self.set_label(label)
+
+    def set_ticks(self, ticks: TickMaker) -> None:
+        """Another kind of ticks."""
+        self._maker = ticks
+        self.picture = None
+        self.update()
+
+    def set_label(self, label: str) -> None:
+        """The name of what the axis shows; "" for none."""
+        self.setLabel(label)
+        self.showLabel(bool(label))
+
+    def set_look(self, palette: Palette, metrics: QFontMetricsF, font: Any) -> None:
+        """Colours and size."""
+        self.setPen(pg.mkPen(palette.muted, width=1))
+        self.setTextPen(pg.mkPen(palette.muted))
+        self.setStyle(tickFont=font)
+        self.label.setFont(font)
+        self.label.setDefaultTextColor(QColor(palette.muted))
+        label = metrics.height() + 2.0 if self.labelText else 0.0
+        if self.orientation == "left":
+            self.setWidth(metrics.horizontalAdvance("-0.00") + TICK_PIXELS + 6.0 + label)
+        else:
+            self.setHeight(metrics.height() + TICK_PIXELS + 4.0 + label)
+
+    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
+        """pyqtgraph's question for the places of ticks."""
+        metrics = QFontMetricsF(self.style["tickFont"] or self.label.font())
+        room = metrics.horizontalAdvance("0") * 7 if self.orientation == "bottom" else (
+            metrics.height() * 2.2
+        )  # fmt: skip
+        most = int(np.clip(size // room, 3, 8))
+        self._texts = dict(self._maker(low, high, most)) if high > low else {}
+        return [(high - low, [place for place in self._texts if low <= place <= high])]
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """pyqtgraph's question for the texts of ticks."""
+        return [self._texts.get(value, "") for value in values]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The range a plot returns to: left, right, bottom, top."""
+
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+
+@final
+class Plot(pg.GraphicsView):
+    """Two axes and what is drawn between them."""
+
+    hovered = Signal(float, float)  # pixels
+    left = Signal()
+    clicked = Signal(float, float)  # pixels
+    pulled = Signal(float, float)  # pixels, with Drag.SCRUB
+    boxed = Signal(QRectF)  # in the axes' units, with Drag.BOX
+
+    def __init__(
+        self, palette: Palette, *, horizontal: str = "", vertical: str = "",
+        horizontal_ticks: TickMaker = plain, vertical_ticks: TickMaker = plain,
+        equal: bool = False, drag: Drag = Drag.PAN, parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        self._ready = False
+        super().__init__(parent, useOpenGL=False, background=palette.background)
+        self._equal, self._drag = equal, drag
+        self._home = Home(0.0, 1.0, 0.0, 1.0)
+        self._zoomed: QRectF | None = None
+        self._pressed: QPointF | None = None
+        self._button = Qt.MouseButton.NoButton
+        self._moved = False
+        self._grip = QRectF()
+        self._zero_lines: list[pg.InfiniteLine] = []
+        self.overlay = Overlay()
+        self.palette_of_plot = palette
+        self.view = pg.ViewBox(enableMenu=False, enableMouse=False)
+        self.view.disableAutoRange()
+        self.bottom = Axis("bottom", horizontal_ticks, horizontal)
+        self.side = Axis("left", vertical_ticks, vertical)
+        self._lay_out()
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setMinimumSize(120, 96)
+        self._ready = True
+        self.set_colours(palette)
+
+    def _lay_out(self) -> None:
+        layout: QGraphicsGridLayout = self.centralLayout
+        layout.setContentsMargins(4.0, 4.0, 8.0, 0.0)
+        layout.setSpacing(0.0)
+        layout.addItem(self.side, 0, 0)
+        layout.addItem(self.view, 0, 1)
+        layout.addItem(self.bottom, 1, 1)
+        layout.setRowStretchFactor(0, 1)
+        layout.setColumnStretchFactor(1, 1)
+        self.side.linkToView(self.view)
+        self.bottom.linkToView(self.view)
+        self.side.setZValue(0.5)
+        self.bottom.setZValue(0.5)
+
+    # --------------------------------------------------------------------------------- content
+
+    def add(self, item: T, z: float = 0.0) -> T:
+        """Put an item into the plot; returns it."""
+        item.setZValue(z)
+        self.view.addItem(item, ignoreBounds=True)
+        return item
+
+    def add_zero_line(self, vertical: bool = False) -> None:
+        """A faint line through 0."""
+        line = pg.InfiniteLine(0.0, angle=90 if vertical else 0, movable=False)
+        self._zero_lines = [*self._zero_lines, line]
+        line.setPen(pen_of(self.palette_of_plot.grid))
+        self.add(line, -10.0)
+
+    def set_overlay(self, overlay: Overlay) -> None:
+        """Marks and lines on top of everything."""
+        if overlay != self.overlay:
+            self.overlay = overlay
+            self.viewport().update()
+
+    def set_colours(self, palette: Palette) -> None:
+        """Take colours and the font's size from a palette and the widget."""
+        self.palette_of_plot = palette
+        self.setBackground(palette.background)
+        for line in self._zero_lines:
+            line.setPen(pen_of(palette.grid))
+        font = self.font()
+        if font.pointSizeF() > 0:
+            font.setPointSizeF(0.9 * font.pointSizeF())
+        metrics = QFontMetricsF(font)
+        for axis in (self.side, self.bottom):
+            axis.set_look(palette, metrics, font)
+
+    # ----------------------------------------------------------------------------------- range
+
+    def set_home(self, home: Home) -> None:
+        """The range shown unless somebody has zoomed."""
+        if home != self._home:
+            self._home = home
+            self._apply()
+
+    @property
+    def zoomed(self) -> bool:
+        """Whether the range is not the one to return to."""
+        return self._zoomed is not None
+
+    def reset_range(self) -> None:
+        """Back from a zoom."""
+        self._zoomed = None
+        self._apply()
+
+    def shown(self) -> QRectF:
+        """The range in the axes' units; its top is the least value."""
+        return QRectF(self.view.viewRect())
+
+    def _apply(self) -> None:
+        home = self._home
+        wanted = self._zoomed
+        if wanted is None:
+            wanted = QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
+        if self._equal:
+            wanted = self._squared(wanted)
+        self.view.setRange(wanted, padding=0.0, disableAutoRange=False)
+
+    def _squared(self, wanted: QRectF) -> QRectF:
+        """Enlarged so that a unit is as long on both axes."""
+        box = self.view.rect()
+        width, height = max(box.width(), 1.0), max(box.height(), 1.0)
+        unit = max(wanted.width() / width, wanted.height() / height)
+        result = QRectF(0.0, 0.0, unit * width, unit * height)
+        result.moveCenter(wanted.center())
+        return result
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        """Qt's news."""
+        super().resizeEvent(event)
+        if self._ready:
+            self.centralLayout.activate()
+            self._apply()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Qt's news: take a new font's size."""
+        super().changeEvent(event)
+        if self._ready and event.type() == QEvent.Type.FontChange:
+            self.set_colours(self.palette_of_plot)
+
+    # ---------------------------------------------------------------------------------- places
+
+    def inside(self) -> QRectF:
+        """The space between the axes, in pixels."""
+        return QRectF(self.view.mapRectToScene(self.view.rect()))
+
+    def pixels(self, points: NDArray[Any]) -> Floats:
+        """Where points (k, 2) of the axes' units lie, in pixels, (k, 2)."""
+        shown, box = self.shown(), self.inside()
+        points = np.asarray(points, dtype=np.float64)
+        x = box.left() + (points[:, 0] - shown.left()) / shown.width() * box.width()
+        y = box.bottom() - (points[:, 1] - shown.top()) / shown.height() * box.height()
+        return np.stack([x, y], axis=1)
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """What lies at a pixel, in the axes' units."""
+        shown, box = self.shown(), self.inside()
+        return (
+            shown.left() + (x - box.left()) / max(box.width(), 1.0) * shown.width(),
+            shown.top() + (box.bottom() - y) / max(box.height(), 1.0) * shown.height(),
+        )
+
+    def nearest(self, points: NDArray[Any], x: float, y: float, most: float = 12.0) -> int:
+        """The point nearest to a pixel and at most so many pixels away; -1 for none."""
+        if points.shape[0] == 0 or not self.inside().contains(x, y):
+            return -1
+        distance = np.square(self.pixels(points) - (x, y)).sum(axis=1)
+        distance = np.where(np.isfinite(distance), distance, np.inf)
+        best = int(np.argmin(distance))
+        return best if distance[best] <= most * most else -1
+
+    # ----------------------------------------------------------------------------------- mouse
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """The scene is left out: it knows nothing of what is drawn here, and is slow."""
+        event.accept()
+        if self._pressed is None:
+            self._pressed, self._button, self._moved = event.position(), event.button(), False
+            self._grip = self.shown()
+            if self._drag is Drag.SCRUB and self._button == Qt.MouseButton.LeftButton:
+                self._moved = True
+                self.pulled.emit(event.position().x(), event.position().y())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Hover, or what the pressed button does."""
+        event.accept()
+        here = event.position()
+        if self._pressed is None:
+            self.hovered.emit(here.x(), here.y())
+            return
+        way = here - self._pressed
+        self._moved = self._moved or way.manhattanLength() > CLICK_PIXELS
+        if not self._moved:
+            return
+        if self._button != Qt.MouseButton.LeftButton or self._drag is Drag.PAN:
+            self._pan(way)
+        elif self._drag is Drag.BOX:
+            self.set_overlay(self.overlay.with_box(QRectF(self._pressed, here).normalized()))
+        else:
+            self.pulled.emit(here.x(), here.y())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """The end of a click or a pull."""
+        event.accept()
+        if self._pressed is None or event.button() != self._button:
+            return
+        pressed, self._pressed = self._pressed, None
+        if self._button != Qt.MouseButton.LeftButton:
+            return
+        here = event.position()
+        if not self._moved:
+            self.clicked.emit(here.x(), here.y())
+        elif self._drag is Drag.BOX:
+            self.set_overlay(self.overlay.with_box(None))
+            corners = [QPointF(*self.place(point.x(), point.y())) for point in (pressed, here)]
+            self.boxed.emit(QRectF(*corners).normalized())
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Back to the whole range."""
+        event.accept()
+        self.reset_range()
+
+    def _pan(self, way: QPointF) -> None:
+        box, grip = self.inside(), self._grip
+        x = way.x() / max(box.width(), 1.0) * grip.width()
+        y = way.y() / max(box.height(), 1.0) * grip.height()
+        self._zoomed = grip.translated(-x, y)
+        self._apply()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom about the pointer."""
+        event.accept()
+        here, shown = event.position(), self.shown()
+        factor = ZOOM_STEP ** -event.angleDelta().y()
+        x, y = self.place(here.x(), here.y())
+        self._zoomed = QRectF(
+            x - factor * (x - shown.left()), y - factor * (y - shown.top()),
+            factor * shown.width(), factor * shown.height(),
+        )  # fmt: skip
+        self._apply()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """The pointer is elsewhere."""
+        self.left.emit()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """No menu: every action stands in the window's own table."""
+        event.ignore()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keys belong to the window."""
+        event.ignore()
+
+    def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
+        """Marks, lines and the box, in pixels."""
+        paint_overlay(painter, self.overlay, self.inside(), self.palette_of_plot, self.font(), self)

@@ -1,0 +1,67 @@
+"""Ticks of linear axes that show linear, logarithmic or twice logarithmic quantities."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from core.figures.numbers import MINUS, linear_ticks, nice_step, number_text, power_text
+from core.schedule import coordinate, inverse_coordinate
+
+Ticks = tuple[tuple[float, str], ...]
+TickMaker = Callable[[float, float, int], Ticks]
+
+SUPERSCRIPTS = str.maketrans(
+    "0123456789-" + MINUS,
+    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u207b",
+)
+LOG10 = "log\u2081\u2080"
+NORM_SQUARED = "|W|\u00b2"
+
+
+def screen_text(text: str) -> str:
+    """A text of core.figures.numbers with raised exponents, where they are whole numbers.
+
+    >>> screen_text("10^-2") == "10\\u207b\\u00b2", screen_text("10^2.31")
+    (True, '10^2.31')
+    """
+    text = re.sub(
+        r"10\^(-?\d+)(?![\d.])", lambda found: "10" + found[1].translate(SUPERSCRIPTS), text
+    )
+    return re.sub(r"(?<=\d) (?=10[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b])", " \u00d7 ", text)
+
+
+def plain(low: float, high: float, most: int) -> Ticks:
+    """Ticks at round numbers."""
+    return tuple((place, screen_text(text)) for place, text in linear_ticks(low, high, most))
+
+
+def powers(low: float, high: float, most: int) -> Ticks:
+    """Ticks of an axis that shows log10 of a quantity, in terms of the quantity."""
+    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+    if last - first >= 1:
+        step = max(1, round(nice_step(max(last - first, 1), most)))
+        return tuple((float(k), _power(k)) for k in range(first, last + 1) if k % step == 0)
+    return tuple((x, screen_text(power_text(x, 3))) for x, _ in linear_ticks(low, high, most))
+
+
+def _power(exponent: int) -> str:
+    return screen_text(power_text(float(exponent)))
+
+
+def far_times(low: float, high: float, most: int) -> Ticks:
+    """Ticks of an axis in the schedule's coordinate, in terms of log10 t."""
+    least, largest = (float(x) for x in inverse_coordinate(np.array([low, high])))
+    decades = math.log10(max(largest, 1.0) / max(least, 1.0))
+    if largest <= 1.0 or decades < 1.0:
+        wanted = [x for x, _ in linear_ticks(least, largest, most)]
+    else:
+        count = math.floor(math.log10(largest)) + 1
+        step = max(1, round(nice_step(max(count, 1), most)))
+        wanted = [10.0**k for k in range(0, count + 1, step)]
+        wanted = [x for x in (-4.0, -2.0, 0.0) if step < 3] + wanted
+    places = [(float(coordinate(np.array(x))), x) for x in wanted if least <= x <= largest]
+    return tuple((place, screen_text(number_text(x))) for place, x in places)

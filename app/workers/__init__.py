@@ -1,0 +1,1 @@
+"""Work that goes on behind the window, in threads of its own."""

@@ -1,0 +1,215 @@
+"""What is exported and how, without Qt: each job opens its own runs, in the thread it works in.
+
+Importing this module loads nothing of the figures and runs; working does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, final
+
+from core.errors import MarginscopeError
+from core.figures.names import PANELS
+from core.figures.palette import LIGHT, PALETTES
+
+if TYPE_CHECKING:
+    from core.runs import Run
+
+Progress = Callable[[int, int], None]
+Cancelled = Callable[[], bool]
+
+COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
+COPY_DPI = 300.0
+# Core's sentences name options of the command line, which nobody in front of a window knows.
+OPTIONS = (
+    (re.compile(r" with --out\b"), ""),
+    (re.compile(r"lower --dpi\b"), "lower the resolution"),
+    (re.compile(r"write an \.npz for --parameters"), "choose NPZ for the parameters"),
+    (re.compile(r"; --force records over it, --out names another folder"), ""),
+)
+
+
+def window_sentence(error: MarginscopeError) -> str:
+    """An error's sentence without options of the command line."""
+    text = str(error)
+    for pattern, replacement in OPTIONS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+class Job(Protocol):
+    """One export: `title` is for the progress window."""
+
+    @property
+    def title(self) -> str: ...
+
+    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+        """Do it and say what was done; the empty text when it was cancelled."""
+
+
+@final
+class _CancelledError(Exception):
+    """The user stopped a table."""
+
+
+@contextmanager
+def opened(paths: Sequence[Path]) -> Iterator[list[Run]]:
+    """The runs in some files, closed at the end."""
+    from core.runs import open_run
+
+    with ExitStack() as stack:
+        yield [stack.enter_context(open_run(path)) for path in paths]
+
+
+def _done(paths: Sequence[Path]) -> str:
+    if len(paths) == 1:
+        return f"Saved {paths[0]}."
+    return f"Saved {len(paths)} files in {paths[0].parent}."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FigureJob:
+    """The panels of some runs as one PDF, SVG or PNG."""
+
+    runs: tuple[Path, ...]
+    path: Path
+    panels: tuple[str, ...] = PANELS
+    dpi: float = 300.0
+    palette: str = LIGHT.name
+    coordinates: tuple[int, int] = (0, 1)
+
+    @property
+    def title(self) -> str:
+        return f"Drawing {self.path.name}"
+
+    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+        from core.figures.export import check_figure_path, save_figure
+        from core.figures.scene import build_scene
+
+        check_figure_path(self.path)
+        with opened(self.runs) as runs:
+            scene = build_scene(
+                runs, self.panels, palette=PALETTES[self.palette], coordinates=self.coordinates
+            )
+        if cancelled():
+            return ""
+        save_figure(scene, self.path, self.dpi)
+        return _done([self.path])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CopyJob:
+    """The panels of some runs for the clipboard: `contents` holds the picture by media type."""
+
+    runs: tuple[Path, ...]
+    panels: tuple[str, ...] = PANELS
+    palette: str = LIGHT.name
+    coordinates: tuple[int, int] = (0, 1)
+    contents: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return "Copying the figure"
+
+    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+        from core.figures.export import figure_bytes
+        from core.figures.scene import build_scene
+
+        with opened(self.runs) as runs:
+            scene = build_scene(
+                runs, self.panels, palette=PALETTES[self.palette], coordinates=self.coordinates
+            )
+        for position, (suffix, media) in enumerate(COPY_FORMATS.items()):
+            if cancelled():
+                return ""
+            self.contents[media] = figure_bytes(scene, suffix, COPY_DPI)
+            progress(position + 1, len(COPY_FORMATS))
+        return "The figure is on the clipboard."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FilmJob:
+    """A film of one panel, or of "all", as GIF or WebP."""
+
+    runs: tuple[Path, ...]
+    path: Path
+    panel: str = "neurons"
+    seconds: float = 8.0
+    frames_per_second: float = 20.0
+    palette: str = LIGHT.name
+    coordinates: tuple[int, int] = (0, 1)
+
+    @property
+    def title(self) -> str:
+        return f"Drawing {self.path.name}"
+
+    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+        from core.figures.film import save_film
+
+        with opened(self.runs) as runs:
+            finished = save_film(
+                runs, self.path, self.panel, self.seconds, self.frames_per_second,
+                palette=PALETTES[self.palette], progress=progress, cancelled=cancelled,
+                coordinates=self.coordinates,
+            )  # fmt: skip
+        return _done([self.path]) if finished else ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DataJob:
+    """The observables of each run as NPZ, with its data and parameters on request, or as CSV."""
+
+    runs: tuple[Path, ...]
+    paths: tuple[Path, ...]
+    parameters: bool = False
+
+    @property
+    def title(self) -> str:
+        return "Writing data"
+
+    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+        from core.observables.table import write_table
+
+        with opened(self.runs) as runs:
+            counter = _Counter(sum(run.frames for run in runs), progress, cancelled)
+            try:
+                for run, path in zip(runs, self.paths, strict=True):
+                    write_table(run, path, self.parameters, counter.add)
+            except _CancelledError:
+                return ""
+        return _done(self.paths)
+
+
+@final
+class _Counter:
+    """Adds up the frames of several tables, and stops them when asked to."""
+
+    def __init__(self, total: int, progress: Progress, cancelled: Cancelled) -> None:
+        self._total, self._progress, self._cancelled = total, progress, cancelled
+        self._done = 0
+
+    def add(self, frames: int) -> None:
+        """So many frames more are done."""
+        if self._cancelled():
+            raise _CancelledError
+        self._done += frames
+        self._progress(self._done, self._total)
+
+
+def data_paths(runs: Sequence[Path], folder: Path, suffix: str) -> tuple[Path, ...]:
+    """A file for each run, named like it; runs of one name get numbers."""
+    names: list[str] = []
+    for run in runs:
+        name, number = run.stem, 2
+        while name in names:
+            name, number = f"{run.stem}-{number}", number + 1
+        names.append(name)
+    return tuple(folder / f"{name}{suffix}" for name in names)

@@ -1,0 +1,68 @@
+"""How the problem of a run is made: small frozen values, carried out in the training thread."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from core.experiment import Experiment
+
+if TYPE_CHECKING:  # loads scipy
+    from core.problem import Problem
+
+
+class Recipe(ABC):
+    """Something that a problem can be made from."""
+
+    @abstractmethod
+    def problem(self) -> Problem:
+        """The problem; raises InputError with a sentence when it cannot be made."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FromExperiment(Recipe):
+    """Data and initial parameters drawn or read as the experiment says."""
+
+    experiment: Experiment
+    folder: Path | None = None
+    title: str = ""
+    source: str = ""
+
+    def problem(self) -> Problem:
+        from core.problem import resolve
+
+        return resolve(self.experiment, self.folder, self.title, self.source)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FromRun(Recipe):
+    """Data and initial parameters of a recorded run, with another loss, dynamics or recording."""
+
+    path: Path
+    experiment: Experiment
+
+    def problem(self) -> Problem:
+        from core.continuation import restarted
+        from core.runs import open_run
+
+        with open_run(self.path) as run:
+            return restarted(run.problem, self.experiment)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Further(Recipe):
+    """Onwards from the last frame of a run."""
+
+    path: Path
+
+    def problem(self) -> Problem:
+        from core.continuation import continued
+        from core.runs import open_run
+
+        with open_run(self.path) as run:
+            return continued(run, None, ())[0]

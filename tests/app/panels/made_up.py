@@ -1,0 +1,22 @@
+"""Run files with made-up frames, written without any training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.frame import Frame
+from core.runs import Recorder
+from tests.figures.helpers import TIMES, growing, problem_of
+
+
+def run_file(path: Path, *settings: str) -> Path:
+    """A finished run of twelve frames in a file."""
+    problem = problem_of(*settings)
+    recorder = Recorder(path, problem, engine="tests", planned=len(TIMES), temperature_cap=None)
+    frames = []
+    for position, time in enumerate(TIMES):
+        flat, rho = growing(problem, position)
+        frames.append(Frame(position, time, rho, flat))
+    recorder.append(frames)
+    recorder.finish("completed")
+    return path

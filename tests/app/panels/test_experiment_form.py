@@ -1,0 +1,430 @@
+"""The form, driven with keys and the mouse."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog
+
+from app.panels.experiment_form import ExperimentForm
+from app.panels.inputs import Choice, ValueEdit
+from core.errors import InputError
+from core.experiment import KINDS, PLAIN_SECTIONS
+from core.study import Study, load_study, parse_study, shipped_ids
+from tests.problems import FIGURE_1
+
+Key = Qt.Key
+
+EVERYTHING = """
+title = "Everything"
+[data]
+kind = "file"
+path = "data/x, y.npz"
+n = 10
+[network]
+init = "file"
+init_path = "start.npz"
+[loss]
+kind = "logistic"
+[dynamics]
+kind = "gd"
+step = 0.125
+[run]
+seed = 9007199254740993
+precision = "float32"
+[axes]
+"dynamics.until_log10_time" = [1.5, 2]
+"run.seed" = [9223372036854775807]
+"""
+AXES_OF_WORDS = """
+[axes]
+"dynamics.kind" = ["gd", "flow"]
+"network.m" = [4]
+"recording.log10_times" = [[1.0], [1.0, 2.0]]
+"data.kind" = ["parity"]
+"""
+
+
+@pytest.fixture
+def form(qtbot) -> ExperimentForm:
+    form = ExperimentForm()
+    qtbot.addWidget(form)
+    form.resize(300, 900)
+    form.set_study(load_study(FIGURE_1))
+    form.show()
+    qtbot.waitExposed(form)
+    return form
+
+
+def control(form: ExperimentForm, key: str) -> ValueEdit | Choice:
+    """The control of a key."""
+    found = form.findChild(ValueEdit, key) or form.findChild(Choice, key)
+    assert found is not None, key
+    return found
+
+
+def row(form: ExperimentForm, key: str):
+    """The row of a key."""
+    rows = form.sections[key.partition(".")[0]].rows
+    return next(item for item in rows if item.field.key == key)
+
+
+def enter(form: ExperimentForm, key: str, text: str) -> None:
+    """Type a text over what stands in a field."""
+    edit = control(form, key)
+    QTest.mouseClick(edit, Qt.MouseButton.LeftButton)
+    QTest.keyClick(edit, Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(edit, Key.Key_Delete)
+    QTest.keyClicks(edit, text)
+
+
+def choose(form: ExperimentForm, key: str, text: str) -> None:
+    """Choose an entry of a combo box with the arrow keys."""
+    box = control(form, key)
+    box.setFocus()
+    steps = box.findText(text) - box.currentIndex()
+    for _ in range(abs(steps)):
+        QTest.keyClick(box, Key.Key_Down if steps > 0 else Key.Key_Up)
+    assert box.currentText() == text
+
+
+def study_of(form: ExperimentForm) -> Study:
+    """The study as edited, of which nothing is wrong."""
+    study = form.study()
+    assert study is not None, form.problems()
+    return study
+
+
+# ------------------------------------------------------------------------------------- whole
+
+
+@pytest.mark.parametrize("name", shipped_ids())
+def test_shipped_studies_come_back_as_they_were(qtbot, name: str) -> None:
+    form = ExperimentForm()
+    qtbot.addWidget(form)
+    form.set_study(load_study(name))
+    assert form.study() == load_study(name)
+    assert form.problems() == {}
+
+
+@pytest.mark.parametrize("text", [EVERYTHING, AXES_OF_WORDS], ids=["everything", "axes"])
+def test_any_study_comes_back_also_after_each_field_was_typed_again(qtbot, text: str) -> None:
+    form = ExperimentForm()
+    qtbot.addWidget(form)
+    study = parse_study(text, "mine")
+    form.set_study(study)
+    assert form.study() == study, form.problems()
+    form.show()
+    for section in form.sections.values():
+        for item in section.rows:
+            edit = item.control
+            if isinstance(edit, ValueEdit) and edit.isEnabled() and not edit.isReadOnly():
+                enter(form, item.field.key, f"{edit.text()} ")
+                assert form.study() == study, item.field.key
+
+
+def test_every_field_of_every_kind_is_there_and_explained(form: ExperimentForm) -> None:
+    for section, kinds in KINDS.items():
+        for kind, cls in kinds.items():
+            if len(kinds) > 1:
+                choose(form, f"{section}.kind", kind)
+            check_fields(form, section, cls)
+    for section, cls in PLAIN_SECTIONS.items():
+        check_fields(form, section, cls)
+
+
+def check_fields(form: ExperimentForm, section: str, cls) -> None:
+    names = [item.field.name for item in form.sections[section].rows]
+    assert names == [name for name in cls.model_fields if name != "kind"]
+    for item in form.sections[section].rows:
+        info = cls.model_fields[item.field.name]
+        tip = item.control.toolTip()
+        assert info.description in tip and item.field.key in tip
+        assert item.label.text() and item.label.toolTip() == tip
+        for extra in ("unit", "source"):
+            assert info.json_schema_extra[extra] in tip
+
+
+def test_before_a_study_is_set_there_is_none(qtbot) -> None:
+    form = ExperimentForm()
+    qtbot.addWidget(form)
+    assert form.study() is None
+    assert not control(form, "data.kind").isEnabled()
+
+
+# ------------------------------------------------------------------------------------ values
+
+
+def test_values_typed_are_in_the_study(form: ExperimentForm, qtbot) -> None:
+    with qtbot.waitSignal(form.changed):
+        enter(form, "data.n", "128")
+    enter(form, "dynamics.until_log10_time", "1e2")
+    enter(form, "data.seed", "7")
+    enter(form, "recording.log10_times", "0.5, 1,2")
+    choose(form, "dynamics.accuracy", "numbers")
+    cell = study_of(form).cells()[1].experiment
+    assert (cell.data.n, cell.data.seed, cell.network.m) == (128, 7, 256)
+    assert cell.dynamics.until_log10_time == 100.0
+    assert cell.recording.log10_times == (0.5, 1.0, 2.0)
+    assert cell.dynamics.accuracy == "numbers"
+    assert study_of(form).cells() == parse_study(study_of(form).to_toml(), "again").cells()
+
+
+def test_an_emptied_field_has_its_default(form: ExperimentForm) -> None:
+    enter(form, "data.n", "")
+    enter(form, "recording.log10_times", "")
+    cell = study_of(form).cells()[0].experiment
+    assert cell.data.n == 64 and cell.recording.log10_times == ()
+    assert control(form, "data.n").placeholderText() == "64"
+
+
+def test_an_axis_is_a_list_and_can_be_one_value(form: ExperimentForm) -> None:
+    assert control(form, "network.m").text() == "16, 256"
+    enter(form, "network.m", "8,16, 32")
+    assert study_of(form).axes == {"network.m": (8, 16, 32)}
+    enter(form, "network.m", "[64]")
+    assert study_of(form).axes == {"network.m": (64,)}
+    enter(form, "network.m", "64")
+    assert [cell.experiment.network.m for cell in study_of(form).cells()] == [64]
+    enter(form, "data.k", "1, 2")
+    assert set(study_of(form).axes) == {"data.k"}
+
+
+def test_escape_takes_back_what_was_typed(form: ExperimentForm) -> None:
+    before = study_of(form)
+    enter(form, "network.m", "none")
+    assert form.study() is None
+    assert row(form, "network.m").label.property("edited")
+    QTest.keyClick(control(form, "network.m"), Key.Key_Escape)
+    assert control(form, "network.m").text() == "16, 256"
+    assert form.study() == before
+    assert not row(form, "network.m").label.property("edited")
+
+
+def test_a_file_can_be_browsed_for(form: ExperimentForm, monkeypatch, tmp_path) -> None:
+    choose(form, "data.kind", "file")
+    chosen = (str(tmp_path / "a, b.npz"), "")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *given: chosen)
+    control(form, "data.path").actions()[0].trigger()
+    assert study_of(form).tables["data"]["path"] == chosen[0]
+    assert control(form, "data.path").text() == chosen[0]
+
+
+# ----------------------------------------------------------------------------- wrong values
+
+WRONG = [
+    ("data.d", "0"),
+    ("data.d", "twenty"),
+    ("data.n", "1.5"),
+    ("data.n", "-3"),
+    ("data.k", "21"),
+    ("data.seed", "-1"),
+    ("network.m", "0"),
+    ("network.m", "16, 0"),
+    ("network.m", "16, 16"),
+    ("network.m", ""),
+    ("network.m", "100000000"),
+    ("network.seed", "99999999999999999999"),
+    ("dynamics.until_log10_time", "nan"),
+    ("dynamics.until_log10_time", "1e999"),
+    ("dynamics.until_log10_time", "-9"),
+    ("recording.frames", "1"),
+    ("recording.frames", "3"),
+    ("recording.frames", "4000"),
+    ("recording.log10_times", "1, two"),
+    ("run.seed", "1e400"),
+    ("run.seed", "\u00b2"),
+]
+
+
+def sentence_of(key: str, text: str) -> str:
+    """What the command line says about such a value."""
+    study = load_study(FIGURE_1)
+    values: list[object] = []
+    for part in text.split(","):
+        try:
+            values.append(int(part))
+        except ValueError:
+            try:
+                values.append(float(part))
+            except ValueError:
+                values.append(part.strip() or None)
+    listed = len(values) > 1 or key == "recording.log10_times"
+    with pytest.raises(InputError) as raised:
+        study.with_value(key, values if listed else values[0]).cells()
+    return str(raised.value).removeprefix(f"{FIGURE_1}: ").removeprefix("--set: ")
+
+
+@pytest.mark.parametrize(("key", "text"), WRONG, ids=[f"{key}={text}" for key, text in WRONG])
+def test_a_wrong_value_is_marked_in_place_and_cleared(
+    form: ExperimentForm, key: str, text: str
+) -> None:
+    before = study_of(form)
+    original = control(form, key).text()
+    enter(form, key, text)
+    assert form.study() is None
+    assert form.problems() == {key: sentence_of(key, text)}
+    label = row(form, key).problem
+    assert label.isVisible() and label.text() == form.problems()[key]
+    assert control(form, key).property("wrong")
+    assert control(form, key).text() == text
+    enter(form, key, original)
+    assert form.study() == before
+    assert not label.isVisible() and not control(form, key).property("wrong")
+
+
+def test_several_wrong_values_are_all_marked_and_nothing_is_lost(form: ExperimentForm) -> None:
+    enter(form, "data.n", "x")
+    enter(form, "network.m", "16, 0")
+    enter(form, "run.seed", "-1")
+    enter(form, "data.d", "30")
+    assert set(form.problems()) == {"data.n", "network.m", "run.seed"}
+    for key, text in {"data.n": "32", "network.m": "16", "run.seed": "1"}.items():
+        enter(form, key, text)
+    cell = study_of(form).cells()[0].experiment
+    assert (cell.data.d, cell.data.n, cell.network.m, cell.run.seed) == (30, 32, 16, 1)
+
+
+def test_two_values_that_do_not_go_together_are_marked_at_the_later_edit(
+    form: ExperimentForm,
+) -> None:
+    enter(form, "data.k", "10")
+    enter(form, "data.d", "5")
+    assert set(form.problems()) == {"data.d"}
+    enter(form, "data.k", "11")
+    assert set(form.problems()) == {"data.k"}
+    choose(form, "run.precision", "float32")
+    enter(form, "data.k", "2")
+    assert set(form.problems()) == {"run.precision"}
+    choose(form, "dynamics.kind", "gd")
+    assert form.problems() == {}
+
+
+def test_a_wrong_size_of_an_array_is_marked(form: ExperimentForm) -> None:
+    enter(form, "data.d", "1000000")
+    enter(form, "data.n", "100000")
+    assert set(form.problems()) == {"data.n"}
+    assert "n * d = 1e+11" in row(form, "data.n").problem.text()
+
+
+def test_a_grid_too_large_to_check_whole_is_checked_along_its_axes(form: ExperimentForm) -> None:
+    enter(form, "network.m", ", ".join(str(4 + k) for k in range(20)))
+    enter(form, "run.seed", ", ".join(str(k) for k in range(19)) + ", -1")
+    assert set(form.problems()) == {"run.seed"}
+
+
+# ------------------------------------------------------------------------------------- kinds
+
+
+def test_another_kind_switches_the_fields_and_back_nothing_is_lost(form: ExperimentForm) -> None:
+    enter(form, "data.n", "100")
+    enter(form, "data.k", "3")
+    enter(form, "dynamics.until_log10_time", "2")
+    choose(form, "data.kind", "file")
+    assert form.findChild(ValueEdit, "data.k") is None or not control(form, "data.k").isVisible()
+    assert [item.field.name for item in form.sections["data"].rows][:2] == ["path", "d"]
+    assert control(form, "data.n").text() == "100"
+    choose(form, "dynamics.kind", "gd")
+    assert study_of(form).tables["dynamics"]["kind"] == "gd"
+    assert study_of(form).tables["data"] == {"kind": "file", "d": 20, "n": 100}
+    choose(form, "data.kind", "parity")
+    choose(form, "dynamics.kind", "flow")
+    assert control(form, "data.k").text() == "3"
+    cell = study_of(form).cells()[0].experiment
+    assert (cell.data.n, cell.data.k, cell.dynamics.until_log10_time) == (100, 3, 2.0)
+
+
+def test_an_axis_of_kinds_is_one_entry_and_can_be_left(qtbot) -> None:
+    form = ExperimentForm()
+    qtbot.addWidget(form)
+    study = parse_study('[axes]\n"dynamics.kind" = ["gd", "flow"]\n"network.m" = [4]', "mine")
+    form.set_study(study)
+    form.show()
+    assert control(form, "dynamics.kind").currentText() == "gd, flow"
+    choose(form, "dynamics.kind", "flow")
+    assert "dynamics.kind" not in study_of(form).axes
+    QTest.keyClick(control(form, "dynamics.kind"), Key.Key_End)
+    assert form.study() == study
+    form.set_study(load_study(FIGURE_1))
+    assert control(form, "dynamics.kind").count() == len(KINDS["dynamics"])
+
+
+def test_a_field_that_depends_on_another_appears_with_it(form: ExperimentForm) -> None:
+    assert not control(form, "network.init_path").isVisible()
+    choose(form, "network.init", "file")
+    assert control(form, "network.init_path").isVisible()
+
+
+def test_advanced_fields_are_folded_until_asked_for_or_edited(form: ExperimentForm, qtbot) -> None:
+    section = form.sections["dynamics"]
+    assert not control(form, "dynamics.scheme").isVisible()
+    qtbot.mouseClick(section.more, Qt.MouseButton.LeftButton)
+    assert control(form, "dynamics.scheme").isVisible()
+    choose(form, "dynamics.scheme", "euler")
+    qtbot.mouseClick(section.more, Qt.MouseButton.LeftButton)
+    assert control(form, "dynamics.scheme").isVisible()
+    assert not form.sections["data"].more.isVisible()
+
+
+# ---------------------------------------------------------------------------------- keyboard
+
+
+def test_tab_goes_through_the_fields_in_order(form: ExperimentForm) -> None:
+    choose(form, "data.kind", "file")
+    control(form, "data.kind").setFocus()
+    seen = []
+    for _ in range(8):
+        focused = QApplication.focusWidget()
+        seen.append(focused.objectName())
+        QTest.keyClick(focused, Key.Key_Tab)
+    assert seen[:5] == ["data.kind", "data.path", "data.d", "data.n", "data.seed"]
+    assert seen[5:8] == ["network.m", "network.init", "network.seed"]
+
+
+def test_return_applies_and_goes_to_what_is_wrong(form: ExperimentForm, qtbot) -> None:
+    enter(form, "data.n", "32")
+    with qtbot.waitSignal(form.submitted):
+        QTest.keyClick(control(form, "data.n"), Key.Key_Return)
+    enter(form, "data.n", "x")
+    enter(form, "run.seed", "3")
+    with qtbot.assertNotEmitted(form.submitted):
+        QTest.keyClick(control(form, "run.seed"), Key.Key_Return)
+    assert QApplication.focusWidget() is control(form, "data.n")
+
+
+def test_the_wheel_over_a_choice_without_focus_scrolls_only(form: ExperimentForm) -> None:
+    box = control(form, "loss.kind")
+    control(form, "data.d").setFocus()
+    middle = box.rect().center()
+    event = QWheelEvent(
+        middle, box.mapToGlobal(middle), QPoint(0, -120), QPoint(0, -120),
+        Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )  # fmt: skip
+    QApplication.sendEvent(box, event)
+    assert box.currentText() == "exponential"
+
+
+def test_nothing_is_wider_than_the_panel(form: ExperimentForm) -> None:
+    enter(form, "run.seed", "x")
+    QApplication.processEvents()
+    for section in form.sections.values():
+        for item in section.rows:
+            for widget in (item.label, item.control, item.problem):
+                if widget.isVisible():
+                    right = widget.mapTo(form, widget.rect().topRight()).x()
+                    assert right <= 300 - 8, item.field.key
+                    needed = item.label.sizeHint().width()
+                    assert item.label.width() >= needed, item.field.key
+
+
+def test_switching_kinds_leaves_nothing_behind(form: ExperimentForm) -> None:
+    def turn() -> int:
+        choose(form, "data.kind", "file")
+        choose(form, "data.kind", "parity")
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+        return len(form.findChildren(QObject))
+
+    assert len({turn() for _ in range(10)}) == 1

@@ -1,0 +1,332 @@
+"""Figures, films and data: asked for in windows, made in one thread, cancelled without a trace."""
+
+from __future__ import annotations
+
+import csv
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+
+from app.controllers.export import BUSY, CANCELLED, NO_RUNS, ExportController
+from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog
+from app.workers.export_jobs import DataJob, FigureJob, FilmJob, data_paths
+from core.figures.names import PANELS
+from core.figures.palette import DARK, LIGHT
+from core.runs import open_run
+from tests.app.panels.made_up import run_file
+
+WAIT = 20_000
+Left = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> list[Path]:
+    """Two recorded runs of one study."""
+    folder = tmp_path_factory.mktemp("runs")
+    return [run_file(folder / f"study__m={m}.msrun", f"network.m={m}") for m in (6, 9)]
+
+
+@pytest.fixture
+def window(qtbot) -> QWidget:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    return window
+
+
+@pytest.fixture
+def controller(window, tmp_path):
+    controller = ExportController(window, window)
+    controller.set_folder(tmp_path)
+    yield controller
+    controller.close()
+
+
+def finished(qtbot, controller: ExportController, request) -> str:
+    """The sentence with which a request ends well."""
+    with (
+        qtbot.assertNotEmitted(controller.failed),
+        qtbot.waitSignal(controller.finished, timeout=WAIT) as signal,
+    ):
+        request()
+    assert not controller.busy
+    return signal.args[0]
+
+
+def set_path(dialog, path: Path) -> None:
+    """Type a path over the one that is offered."""
+    dialog.path.setFocus()
+    dialog.path.selectAll()
+    QTest.keyClicks(dialog.path, str(path))
+
+
+# ------------------------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
+def test_a_figure_is_saved_by_its_window(
+    qtbot, controller: ExportController, runs, tmp_path, suffix: str
+) -> None:
+    def ask() -> None:
+        controller.figure(runs)
+        dialog = controller.dialog
+        assert isinstance(dialog, FigureDialog) and dialog.isVisible()
+        assert dialog.path.text() == str(tmp_path / "study.pdf")
+        dialog.format.setFocus()
+        QTest.keyClick(dialog.format, Qt.Key.Key_Home)
+        for _ in range([".pdf", ".svg", ".png"].index(suffix)):
+            QTest.keyClick(dialog.format, Qt.Key.Key_Down)
+        assert dialog.dpi.isEnabled() == (suffix == ".png")
+        for box in dialog.panels[1:]:
+            box.setFocus()
+            QTest.keyClick(box, Qt.Key.Key_Space)
+        dialog.dpi.setValue(50)
+        QTest.mouseClick(dialog.save, Left)
+
+    target = tmp_path / f"study{suffix}"
+    assert finished(qtbot, controller, ask) == f"Saved {target}."
+    head = target.read_bytes()[:300]
+    assert {".pdf": b"%PDF", ".svg": b"<svg", ".png": b"\x89PNG"}[suffix] in head
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_the_figure_window_asks_for(qtbot, runs, tmp_path) -> None:
+    dialog = FigureDialog(runs, tmp_path, (2, 3))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.mouseClick(dialog.run_boxes[0], Left, pos=dialog.run_boxes[0].rect().center() * 0.1)
+    assert not dialog.run_boxes[0].isChecked()
+    dialog.palette_choice.setCurrentIndex(1)
+    path = tmp_path / "study__m=9.pdf"
+    assert dialog.path.text() == str(path)
+    expected = FigureJob((runs[1],), path, PANELS, 300, "dark", (2, 3))
+    assert dialog.job() == expected
+    dialog.run_boxes[1].setChecked(False)
+    assert "at least one run" in dialog.problem.text() and not dialog.save.isEnabled()
+    dialog.run_boxes[1].setChecked(True)
+    for box in dialog.panels:
+        box.setChecked(False)
+    assert "at least one panel" in dialog.problem.text()
+
+
+def test_a_place_that_cannot_be_or_is_taken_is_said_before_saving(qtbot, runs, tmp_path) -> None:
+    dialog = FigureDialog(runs[:1], tmp_path, (0, 1))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert not dialog.problem.isVisible() and not dialog.note.isVisible()
+    for text, said in {
+        str(tmp_path / "missing" / "a.pdf"): "There is no folder",
+        str(tmp_path / "a.txt"): "must end in .pdf",
+        "a.pdf": "Give the whole path",
+    }.items():
+        set_path(dialog, Path(text))
+        assert said in dialog.problem.text() and not dialog.save.isEnabled()
+    (tmp_path / "old.pdf").touch()
+    set_path(dialog, tmp_path / "old.pdf")
+    assert dialog.note.text() == "old.pdf will be replaced." and dialog.save.isEnabled()
+    dialog.format.setCurrentIndex(1)
+    assert dialog.path.text() == str(tmp_path / "old.svg") and not dialog.note.isVisible()
+
+
+def test_browsing_adds_the_ending(qtbot, runs, tmp_path, monkeypatch) -> None:
+    dialog = FigureDialog(runs[:1], tmp_path, (0, 1))
+    qtbot.addWidget(dialog)
+    answer = (str(tmp_path / "chosen"), "")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given, **named: answer)
+    qtbot.mouseClick(dialog.browse, Left)
+    assert dialog.path.text() == str(tmp_path / "chosen.pdf") and dialog.save.isEnabled()
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".webp"])
+def test_a_film_is_saved(qtbot, controller: ExportController, runs, tmp_path, suffix: str) -> None:
+    controller.set_colours(DARK)
+    target = tmp_path / f"study__m=6{suffix}"
+
+    def ask() -> None:
+        controller.film(runs[:1])
+        dialog = controller.dialog
+        assert isinstance(dialog, FilmDialog)
+        dialog.format.setCurrentIndex([".gif", ".webp"].index(suffix))
+        dialog.seconds.setValue(0.4)
+        dialog.rate.setValue(10)
+        assert dialog.job() == FilmJob((runs[0],), target, "neurons", 0.4, 10, "dark")
+        QTest.keyClick(dialog, Qt.Key.Key_Return)
+
+    assert finished(qtbot, controller, ask) == f"Saved {target}."
+    with Image.open(target) as film:
+        assert getattr(film, "n_frames", 1) >= 2
+
+
+def test_films_that_cannot_be_made_are_refused_in_the_window(qtbot, runs, tmp_path) -> None:
+    dialog = FilmDialog(runs, tmp_path, (0, 1), LIGHT)
+    qtbot.addWidget(dialog)
+    dialog.rate.setValue(55)
+    assert "at most 50 frames a second" in dialog.problem.text()
+    dialog.format.setCurrentIndex(1)
+    assert dialog.problem.text() == ""
+    dialog.seconds.setValue(500.0)
+    assert "too many" in dialog.problem.text()
+
+
+def test_data_of_several_runs_are_one_file_each(
+    qtbot, controller: ExportController, runs, tmp_path
+) -> None:
+    def ask() -> None:
+        controller.data(runs)
+        dialog = controller.dialog
+        assert isinstance(dialog, DataDialog)
+        assert dialog.path.text() == str(tmp_path)
+        QTest.mouseClick(dialog.parameters, Left, pos=dialog.parameters.rect().center() * 0.1)
+        assert dialog.parameters.isChecked()
+        QTest.mouseClick(dialog.save, Left)
+
+    assert finished(qtbot, controller, ask) == f"Saved 2 files in {tmp_path}."
+    for run, m in zip(runs, (6, 9), strict=True):
+        with np.load(tmp_path / f"{run.stem}.npz") as table:
+            assert table["V"].shape == (12, m, 4) and "hard_margin" in table
+
+
+def test_data_as_csv_are_the_scalars(qtbot, controller: ExportController, runs, tmp_path) -> None:
+    def ask() -> None:
+        controller.data(runs[:1])
+        controller.dialog.parameters.setChecked(True)
+        controller.dialog.format.setCurrentIndex(1)
+        assert not controller.dialog.parameters.isEnabled()
+        QTest.mouseClick(controller.dialog.save, Left)
+
+    finished(qtbot, controller, ask)
+    with (tmp_path / "study__m=6.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    with open_run(runs[0]) as run:
+        assert len(rows) == run.frames
+        assert [float(row["log10_time"]) for row in rows] == run.log10_time.tolist()
+
+
+def test_requests_with_a_path_ask_nothing(qtbot, controller, runs, tmp_path) -> None:
+    for request, name in ((controller.figure, "a.svg"), (controller.data, "a.csv")):
+        finished(qtbot, controller, lambda: request(runs[:1], tmp_path / name))  # noqa: B023
+        assert (tmp_path / name).stat().st_size > 0
+    assert controller.dialog is None
+
+
+def test_runs_of_one_name_do_not_overwrite_each_other(tmp_path) -> None:
+    same = [tmp_path / "a" / "x.msrun", tmp_path / "b" / "x.msrun", tmp_path / "x-2.msrun"]
+    assert len(set(data_paths(same, tmp_path, ".npz"))) == 3
+
+
+def test_a_figure_is_copied_as_pixels_and_as_vectors(qtbot, controller, runs, monkeypatch) -> None:
+    monkeypatch.setattr("app.workers.export_jobs.COPY_DPI", 150.0)
+    controller.set_coordinates(1, 2)
+    said = finished(qtbot, controller, lambda: controller.copy_figure(runs[:1]))
+    assert "clipboard" in said
+    data = QGuiApplication.clipboard().mimeData()
+    assert data.hasImage() and data.imageData().width() > 1000
+    assert b"<svg" in data.data("image/svg+xml").data()
+    assert data.data("application/pdf").data().startswith(b"%PDF")
+    QGuiApplication.clipboard().clear()
+
+
+# ------------------------------------------------------------------------- stopping, failing
+
+
+def long_film(controller: ExportController, runs, path: Path) -> None:
+    """A film that takes far longer than a test."""
+    controller._start(FilmJob(tuple(runs), path, "all", 300.0, 20.0))
+
+
+def test_a_cancelled_film_leaves_no_file(qtbot, controller, runs, tmp_path) -> None:
+    with qtbot.waitSignal(controller.worker.progressed, timeout=WAIT):
+        long_film(controller, runs, tmp_path / "long.gif")
+    qtbot.waitUntil(lambda: controller.progress.isVisible())
+    assert controller.progress.bar.maximum() == 6000
+    with qtbot.waitSignal(controller.finished, timeout=WAIT) as signal:
+        qtbot.mouseClick(controller.progress.cancel, Left)
+    assert signal.args == [CANCELLED]
+    assert list(tmp_path.iterdir()) == []
+    assert controller.progress is None and not controller.busy
+
+
+def test_escape_and_closing_the_progress_window_cancel(qtbot, controller, runs, tmp_path) -> None:
+    for stop in ("escape", "close"):
+        with qtbot.waitSignal(controller.worker.progressed, timeout=WAIT):
+            long_film(controller, runs, tmp_path / "long.webp")
+        qtbot.waitUntil(lambda: controller.progress.isVisible())
+        with qtbot.waitSignal(controller.finished, timeout=WAIT):
+            if stop == "escape":
+                qtbot.keyClick(controller.progress, Qt.Key.Key_Escape)
+            else:
+                controller.progress.close()
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_cancelled_data_leave_no_file(qtbot, controller, runs, tmp_path) -> None:
+    job = DataJob((runs[0],), (tmp_path / "a.npz",))
+    assert job.work(lambda done, total: None, lambda: True) == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_closing_cancels_and_joins(qtbot, controller, runs, tmp_path) -> None:
+    with qtbot.waitSignal(controller.worker.progressed, timeout=WAIT):
+        long_film(controller, runs, tmp_path / "long.gif")
+    with qtbot.assertNotEmitted(controller.finished, wait=50):
+        controller.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "export"]
+    assert list(tmp_path.iterdir()) == [] and not controller.busy
+
+
+def test_one_export_at_a_time_and_none_without_runs(qtbot, controller, runs, tmp_path) -> None:
+    with qtbot.waitSignal(controller.failed) as signal:
+        controller.figure([])
+    assert signal.args == [NO_RUNS]
+    long_film(controller, runs, tmp_path / "long.gif")
+    with qtbot.waitSignal(controller.failed) as signal:
+        controller.copy_figure(runs)
+    assert signal.args == [BUSY]
+
+
+def test_a_window_that_is_left_writes_nothing(qtbot, controller, runs, tmp_path) -> None:
+    controller.figure(runs)
+    dialog = controller.dialog
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert dialog.result() == QDialog.DialogCode.Rejected and controller.dialog is None
+    assert not controller.busy and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [
+        (lambda run, folder: FigureJob((folder / "none.msrun",), folder / "a.pdf"), "none.msrun"),
+        (lambda run, folder: FigureJob((run,), folder / "a.pdf", dpi=1.0), "A resolution of 1"),
+        (lambda run, folder: FigureJob((run,), run / "a.pdf"), "choose another place."),
+        (lambda run, folder: FigureJob((run,) * 7, folder / "a.pdf"), "at most 6 runs"),
+        (lambda run, folder: DataJob((run,), (folder / "a.csv",), True), "NPZ for the parameters"),
+    ],
+)
+def test_failures_are_sentences_of_a_window(
+    qtbot, controller, runs, tmp_path, job, said: str
+) -> None:
+    with qtbot.waitSignal(controller.failed, timeout=WAIT) as signal:
+        controller._start(job(runs[0], tmp_path))
+    sentence = signal.args[0]
+    assert said in sentence and "--" not in sentence and sentence.endswith(".")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_the_program_is_a_sentence_too(
+    qtbot, controller, runs, tmp_path, monkeypatch, caplog
+) -> None:
+    def broken(*given, **named) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("core.figures.scene.build_scene", broken)
+    with qtbot.waitSignal(controller.failed, timeout=WAIT) as signal:
+        controller.copy_figure(runs)
+    assert "error in the program" in signal.args[0]
+    assert "ZeroDivisionError" in caplog.text

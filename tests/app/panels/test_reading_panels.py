@@ -1,0 +1,250 @@
+"""The panels that only show: inspector, status line, empty state and the list of studies."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.panels.empty import EmptyState
+from app.panels.inspector import NODE_HINT, Inspector
+from app.panels.status import StatusLine
+from app.panels.study_chooser import OPEN_TEXT, StudyChooser
+from app.state.display import NodeFacts
+from core.observables.registry import OBSERVABLES
+from core.study import load_study, parse_study, shipped_ids
+from tests.problems import FIGURE_1
+
+ROOT = Path(__file__).resolve().parents[3]
+MINUS = "\u2212"
+FACTS = NodeFacts(
+    index=37, outer_weight=-0.0345117, inner_norm=1.7312, angle=93.31, rotation=-0.05752,
+    relative_norm=0.4123, position=(-0.01234, 1.25), sign_flips=3,
+)  # fmt: skip
+
+
+@pytest.fixture
+def inspector(qtbot) -> Inspector:
+    inspector = Inspector()
+    qtbot.addWidget(inspector)
+    inspector.resize(264, 800)
+    inspector.show()
+    return inspector
+
+
+def values(inspector: Inspector, part: str) -> dict[str, str]:
+    """What the inspector shows in one of its parts."""
+    return {fact.name: fact.value for fact in getattr(inspector, part).facts()}
+
+
+def test_a_nodes_numbers_have_the_digits_they_deserve(inspector: Inspector) -> None:
+    inspector.show_node("Node 37, m = 256", FACTS)
+    assert inspector.node.heading() == "Node 37, m = 256"
+    assert values(inspector, "node") == {
+        "a": f"{MINUS}.03451", "|v|": "1.731", "angle": "93.3\u00b0",
+        "rotation": f"{MINUS}.0575", "relative norm": ".412",
+        "|a| v": f"({MINUS}.0123, 1.25)", "sign flips": "3",
+    }  # fmt: skip
+    for label, fact in zip(inspector.node.value_labels(), inspector.node.facts(), strict=True):
+        assert label.isVisible() and label.toolTip() == fact.explanation != ""
+    inspector.show_node("", None)
+    assert values(inspector, "node") == {}
+    assert inspector.node.heading() == "Node"
+    assert NODE_HINT in [label.text() for label in inspector.node.findChildren(type(_quiet()))]
+
+
+def _quiet():
+    from app.panels.inputs import quiet_label
+
+    return quiet_label("")
+
+
+def test_scalars_are_named_and_defined_by_their_observables(inspector: Inspector) -> None:
+    numbers = {name: 0.0123456 for name in OBSERVABLES if name != "log10_risk"}
+    inspector.show_scalars(numbers)
+    facts = inspector.scalars.facts()
+    assert [fact.name for fact in facts] == [OBSERVABLES[name].title for name in numbers]
+    for fact, name in zip(facts, numbers, strict=True):
+        assert OBSERVABLES[name].source in fact.explanation
+        assert fact.value.startswith(".012")
+    assert "|W|\u00b2" in facts[list(numbers).index("norm_squared")].explanation
+
+
+def test_extreme_scalars_stay_readable(inspector: Inspector) -> None:
+    inspector.show_scalars(
+        {
+            "risk": 0.0,
+            "log10_risk": -2034.2,
+            "hard_margin": 0.081268,
+            "smoothed_margin": math.nan,
+            "norm_squared": 6.12e7,
+            "balance_drift": 1.234e-7,
+            "distance": math.inf,
+            "something_else": 2.0,
+        }
+    )
+    assert values(inspector, "scalars") == {
+        "risk": "10\u207b\u00b2\u2070\u00b3\u2074", "hard margin": ".08127",
+        "smoothed margin": "\u2013", "squared norm": "6.12 \u00d7 10\u2077",
+        "balance drift": "1.2 \u00d7 10\u207b\u2077", "distance from the start": "infinite",
+        "something else": "2",
+    }  # fmt: skip
+    inspector.show_scalars({"log10_risk": -3.25})
+    assert values(inspector, "scalars") == {"log10 of the risk": f"{MINUS}3.25"}
+    inspector.show_scalars({})
+    assert values(inspector, "scalars") == {}
+
+
+def test_a_run_is_told_line_by_line_and_long_lines_are_whole_in_the_tooltip(
+    inspector: Inspector,
+) -> None:
+    text = "parity, d = 20, n = 64, k = 2, and a long remark that finds no room"
+    inspector.show_run({"data": text, "status": "recording"})
+    data, status = inspector.run.value_labels()
+    assert data.shown_text() != text and text in data.toolTip()
+    assert status.shown_text() == "recording"
+    inspector.show_run({"status": "finished"})
+    assert values(inspector, "run") == {"status": "finished"}
+    assert not status.isVisible()
+
+
+def test_rows_are_kept_while_their_values_change(inspector: Inspector) -> None:
+    inspector.show_scalars({"risk": 1.0, "hard_margin": 0.1})
+    labels = inspector.scalars.value_labels()
+    inspector.show_scalars({"risk": 0.5, "hard_margin": 0.2})
+    assert inspector.scalars.value_labels() == labels
+
+
+# ------------------------------------------------------------------------------- status line
+
+
+@pytest.fixture
+def status(qtbot) -> StatusLine:
+    status = StatusLine()
+    qtbot.addWidget(status)
+    status.resize(1280, 24)
+    return status
+
+
+def test_the_status_line_tells_all_and_nothing_jumps(status: StatusLine, qtbot) -> None:
+    path = Path("/somewhere") / ("a-long-folder/" * 12) / "run.msrun"
+    places = []
+    for step, time, rate, eta in ((1, -0.5, 3210.0, 0.2), (1_234_567, 2.31, 212_400.0, 754.0)):
+        status.show(
+            step=step, log10_time=time, rate=rate, eta=eta, engine="compiled engine, float64",
+            saved=path, message="Saved figure.pdf.",
+        )  # fmt: skip
+        qtbot.waitExposed(status)
+        places.append([label.geometry() for label in status._places.values()])
+    assert places[0] == places[1]
+    told = [status.text(name) for name in ("step", "time", "rate", "left")]
+    assert told == [
+        "step 1\u202f234\u202f567", "t = 10^2.31", "212 k steps/s", "13 min left",
+    ]  # fmt: skip
+    assert status.engine.text() == "compiled engine, float64"
+    assert status.message.shown_text() == "Saved figure.pdf."
+    shown = status.saved.shown_text()
+    assert "\u2026" in shown and shown.endswith("run.msrun")
+    assert str(path) in status.saved.toolTip()
+
+
+def test_what_is_not_known_is_blank(status: StatusLine) -> None:
+    status.show(step=10, log10_time=-math.inf, rate=math.nan, eta=math.inf, message="Ready.")
+    told = [status.text(name) for name in ("step", "time", "rate", "left")]
+    assert told == ["step 10", "t = 0", "", ""]
+    assert status.saved.text() == "" == status.saved.toolTip()
+    status.show()
+    assert status.isVisible() and status.message.text() == "Ready."
+    status.show(message="")
+    assert status.text("step") == "" and status.message.text() == ""
+
+
+# ------------------------------------------------------------------------------- empty state
+
+
+def test_the_empty_state_says_what_to_do(qtbot) -> None:
+    empty = EmptyState()
+    qtbot.addWidget(empty)
+    empty.set_study("Telgarsky 2022, Figure 1")
+    empty.resize(716, 600)
+    empty.show()
+    assert "Telgarsky 2022, Figure 1" in empty._explanation.text()
+    needed = empty._explanation.heightForWidth(empty._explanation.width())
+    assert empty._explanation.height() >= needed
+    with qtbot.waitSignal(empty.run_requested):
+        qtbot.mouseClick(empty.run_button, Qt.MouseButton.LeftButton)
+    with qtbot.waitSignal(empty.open_requested):
+        qtbot.mouseClick(empty.open_button, Qt.MouseButton.LeftButton)
+    empty.set_runnable(False)
+    with qtbot.assertNotEmitted(empty.run_requested):
+        qtbot.mouseClick(empty.run_button, Qt.MouseButton.LeftButton)
+
+
+# ------------------------------------------------------------------------------- the studies
+
+
+@pytest.fixture
+def chooser(qtbot) -> StudyChooser:
+    chooser = StudyChooser()
+    qtbot.addWidget(chooser)
+    chooser.show()
+    return chooser
+
+
+def test_the_shipped_studies_are_listed_by_title(chooser: StudyChooser, qtbot) -> None:
+    assert chooser.ids() == shipped_ids()
+    title = load_study(FIGURE_1).title
+    chooser.set_study(parse_study("title = 'Mine'\n[network]\nm = 4", "mine"))
+    assert chooser.box.currentText() == "Mine"
+    chooser.box.setFocus()
+    with qtbot.waitSignal(chooser.chosen) as signal:
+        QTest.keyClicks(chooser.box, title[:4])
+    assert signal.args == [FIGURE_1]
+    chooser.set_study(load_study(FIGURE_1))
+    assert chooser.box.currentText() == title
+    assert chooser.box.findText("Mine") < 0
+    assert "source" in chooser.box.toolTip().lower()
+
+
+def test_opening_a_study_file_leaves_the_present_one_chosen(chooser: StudyChooser, qtbot) -> None:
+    chooser.set_study(load_study(FIGURE_1))
+    chooser.box.setFocus()
+    with qtbot.waitSignal(chooser.open_requested):
+        QTest.keyClicks(chooser.box, OPEN_TEXT[:6])
+    assert chooser.box.currentText() == load_study(FIGURE_1).title
+
+
+# ----------------------------------------------------------------------------------- startup
+
+
+def test_panels_load_no_numerical_package() -> None:
+    code = (
+        "from PySide6.QtWidgets import QApplication\n"
+        "application = QApplication([])\n"
+        "from app.panels.inspector import Inspector\n"
+        "from app.panels.experiment_form import ExperimentForm\n"
+        "from app.panels.study_chooser import StudyChooser\n"
+        "from app.panels.status import StatusLine\n"
+        "from app.panels.empty import EmptyState\n"
+        "from app.controllers.export import ExportController\n"
+        "from app.style import apply\n"
+        "from core.figures.palette import DARK\n"
+        "from core.study import load_study\n"
+        "apply(application, DARK)\n"
+        "form = ExperimentForm()\n"
+        f"form.set_study(load_study('{FIGURE_1}'))\n"
+        "kept = [Inspector(), StudyChooser(), StatusLine(), EmptyState(), ExportController()]\n"
+        "import sys\n"
+        "heavy = ('torch', 'scipy', 'matplotlib', 'numba', 'sklearn')\n"
+        "print(*[name for name in heavy if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == ""

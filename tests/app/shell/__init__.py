@@ -1,0 +1,1 @@
+"""Tests of the window as a whole: state, training thread, transport, files, sessions."""

@@ -1,0 +1,413 @@
+"""A researcher's session, by mouse and keys: everything through the window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QDialog,
+    QMessageBox,
+    QSpinBox,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.controllers.closing import KEEP, STOP
+from app.state.resolve import resolve
+from core.runs import open_run
+from tests.app.shell.conftest import Opener, trained
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def frames(program: Marginscope) -> list[int]:
+    return [run.frame for run in program.display.view.runs]
+
+
+def playing(program: Marginscope) -> bool:
+    return program.display.intent.playing
+
+
+def inspected(program: Marginscope) -> tuple[int, int] | None:
+    return program.display.view.inspected
+
+
+def click_on(qtbot: QtBot, program: Marginscope, key: str) -> None:
+    """Press the tool bar's button of an action."""
+    button = program.window.tools.widgetForAction(program.actions[key])
+    qtbot.mouseClick(button, LEFT)
+
+
+def scrub(qtbot: QtBot, program: Marginscope, share: float) -> None:
+    """Press the slider at a share of its length."""
+    slider = program.window.transport.slider
+    place = slider.position_of(slider._span.moment(share))
+    qtbot.mouseClick(slider, LEFT, pos=QPoint(round(place), 12))
+
+
+def test_it_plays_by_itself_and_is_held_by_space(program: Marginscope, qtbot: QtBot) -> None:
+    assert len(program.session) == 2
+    assert [run.heading for run in program.session] == ["m = 8", "m = 12"]
+    assert playing(program)
+    before = program.display.view.cursor
+    qtbot.waitUntil(lambda: program.display.view.cursor > before, timeout=2000)
+    qtbot.keyClick(program.window, Qt.Key.Key_Space)
+    assert not playing(program)
+    held = program.display.view.cursor
+    qtbot.wait(120)
+    assert program.display.view.cursor == held
+    assert not program.display.ticking
+    qtbot.keyClick(program.window, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: program.display.view.cursor > held, timeout=2000)
+
+
+def test_keys_go_from_frame_to_frame(program: Marginscope, qtbot: QtBot) -> None:
+    window = program.window
+    qtbot.keyClick(window, Qt.Key.Key_End)
+    assert frames(program) == [run.data.frames - 1 for run in program.session]
+    qtbot.keyClick(window, Qt.Key.Key_Home)
+    assert frames(program) == [0, 0]
+    qtbot.keyClick(window, Qt.Key.Key_Right)
+    assert max(frames(program)) == 1
+    assert not playing(program)
+    qtbot.keyClick(window, Qt.Key.Key_Left)
+    assert frames(program) == [0, 0]
+    assert window.transport.time.text() == "t = 0"
+
+
+def test_the_slider_is_scrubbed_for_both_runs(program: Marginscope, qtbot: QtBot) -> None:
+    qtbot.keyClick(program.window, Qt.Key.Key_Space)
+    scrub(qtbot, program, 0.5)
+    for run, shown in zip(program.session, program.display.view.runs, strict=True):
+        assert run.data is not None
+        assert shown.frame == run.data.frame_at(program.display.view.cursor)
+        assert 10 < shown.frame < run.data.frames - 10
+
+
+def test_a_time_is_typed(program: Marginscope, qtbot: QtBot) -> None:
+    qtbot.keyClick(program.window, Qt.Key.Key_Space)
+    qtbot.keyClick(program.window, Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
+    field = program.window.transport.time
+    assert field.selectedText() == field.text()
+    qtbot.keyClicks(field, "10^1.5")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    times = [
+        run.data.log10_time[f] for run, f in zip(program.session, frames(program), strict=True)
+    ]
+    assert times == pytest.approx([1.5, 1.5], abs=0.1)
+    qtbot.keyClicks(field, "x")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert "is no time" in program.window.bar.text
+    assert program.window.bar.isVisible()
+
+
+def test_a_hovered_node_is_inspected_and_a_clicked_one_stays(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    qtbot.keyClick(program.window, Qt.Key.Key_End)
+    slot = program.display.slots[1]
+    plot, data = slot.panel.neurons.plot, slot.run.data
+    frame = data.frames - 1
+    node = int(np.nanargmax(data.relative_norms(frame)))
+    point = data.positions(np.array([frame]))[0, node]
+    place = QPointF(*plot.pixels(point[None].astype(float))[0]).toPoint()
+    qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
+    qtbot.mouseMove(plot.viewport(), place)
+    assert inspected(program) == (slot.run.key, node)
+    assert program.window.inspector.node.heading() == f"Node {node} of m = 12"
+    qtbot.mouseClick(plot.viewport(), LEFT, pos=place)
+    qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
+    assert inspected(program) == (slot.run.key, node)
+    qtbot.keyClick(program.window, Qt.Key.Key_Escape)
+    assert inspected(program) is None
+
+
+def test_nodes_that_were_boxed_are_pinned_in_their_own_run(program: Marginscope) -> None:
+    slots = program.display.slots
+    slots[0].panel.nodes_selected.emit(frozenset({0}))
+    slots[1].panel.nodes_selected.emit(frozenset({1, 2}))
+    assert [run.pinned for run in program.display.view.runs] == [{0}, {1, 2}]
+    slots[1].panel.node_clicked.emit(1)
+    slots[0].panel.node_clicked.emit(-1)
+    assert [run.pinned for run in program.display.view.runs] == [frozenset(), {2}]
+
+
+def test_a_new_seed_trains_again_and_plays_from_the_start(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    qtbot.keyClick(program.window, Qt.Key.Key_End)
+    old = [run.path for run in program.session]
+    click_on(qtbot, program, "seed")
+    assert playing(program)
+    qtbot.waitUntil(lambda: trained(program), timeout=5000)
+    runs = [run.data.run for run in program.session]
+    assert [run.experiment.run.seed for run in runs] == [1, 1]
+    assert all(path.exists() for path in old)
+    assert len(set(program.places.runs.iterdir())) == 4
+
+
+def test_new_weights_keep_the_data(program: Marginscope, qtbot: QtBot) -> None:
+    x = [np.array(run.data.run.dataset.x) for run in program.session]
+    start = [np.array(run.data.run.origin) for run in program.session]
+    click_on(qtbot, program, "weights")
+    qtbot.waitUntil(lambda: trained(program), timeout=5000)
+    for run, x_before, before in zip(program.session, x, start, strict=True):
+        assert (run.data.run.dataset.x == x_before).all()
+        assert (run.data.run.origin != before).any()
+
+
+def test_runs_are_continued(program: Marginscope, qtbot: QtBot) -> None:
+    ends = [float(run.data.log10_time[-1]) for run in program.session]
+    click_on(qtbot, program, "further")
+    qtbot.waitUntil(lambda: trained(program), timeout=5000)
+    for run, end in zip(program.session, ends, strict=True):
+        assert run.data.run.continues is not None
+        assert run.data.run.start_log10_time == end
+        assert run.data.log10_time[-1] == pytest.approx(3.0, abs=0.01)
+
+
+def test_what_was_edited_is_trained(program: Marginscope, qtbot: QtBot) -> None:
+    study = program.window.form.study()
+    program.window.form.set_study(study.with_value("network.m", 5))
+    qtbot.keyClick(program.window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: trained(program), timeout=5000)
+    assert [run.data.m for run in program.session] == [5]
+    assert not program.display.slots[1].panel.isVisible()
+
+
+def test_training_is_held_and_stopped(open_program: Opener, slow_study: Path, qtbot: QtBot) -> None:
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: frames(program) != [] and frames(program)[0] >= 0, timeout=10000)
+    (run,) = program.session
+    assert run.live
+    click_on(qtbot, program, "pause")
+    qtbot.waitUntil(lambda: run.control.status.state.value == "paused", timeout=2000)
+    step = run.control.status.step
+    qtbot.wait(100)
+    assert run.control.status.step == step
+    click_on(qtbot, program, "pause")
+    qtbot.waitUntil(lambda: run.control.status.step > step, timeout=2000)
+    click_on(qtbot, program, "stop")
+    qtbot.waitUntil(lambda: trained(program), timeout=2000)
+    assert run.data.run.reason == "cancelled"
+    assert not program.actions["stop"].isEnabled()
+
+
+def test_the_slider_stays_while_frames_arrive_unless_it_follows(
+    open_program: Opener, slow_study: Path, qtbot: QtBot
+) -> None:
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: program.display.view.span.edge > program.display.view.span.low)
+    qtbot.keyClick(program.window, Qt.Key.Key_Home)
+    qtbot.keyClick(program.window, Qt.Key.Key_Space)
+    assert not playing(program)
+    (run,) = program.session
+    slider, before = program.window.transport.slider, run.data.frames
+    place = slider.position_of(slider.value)
+    qtbot.waitUntil(lambda: run.data.frames > before, timeout=5000)
+    assert slider.position_of(slider.value) == place
+    assert frames(program) == [0]
+    qtbot.keyClick(program.window, Qt.Key.Key_F)
+    assert program.actions["follow"].isChecked()
+    assert frames(program) == [run.data.frames - 1]
+    before = run.data.frames
+    qtbot.waitUntil(lambda: run.data.frames > before, timeout=5000)
+    assert frames(program) == [run.data.frames - 1]
+    scrub(qtbot, program, 0.0)
+    assert not program.actions["follow"].isChecked()
+
+
+def test_a_run_that_diverges_says_what_to_do(
+    open_program: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "wild.toml"
+    path.write_text('[network]\nm = 8\n[dynamics]\nkind = "gd"\nstep = 100.0\n')
+    program = open_program(path)
+    qtbot.waitUntil(lambda: bool(program.window.bar.text), timeout=10000)
+    assert "diverged" in program.window.bar.text
+    assert "try dynamics.step = " in program.window.bar.text
+
+
+def drop(window: QWidget, paths: list[Path], keys: Qt.KeyboardModifier) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    copy = Qt.DropAction.CopyAction
+    entered = QDragEnterEvent(QPoint(500, 300), copy, data, LEFT, keys)
+    QApplication.sendEvent(window, entered)
+    assert entered.isAccepted()
+    QApplication.sendEvent(window, QDropEvent(QPointF(500, 300), copy, data, LEFT, keys))
+
+
+def test_files_are_dropped_opened_beside_and_remembered(
+    program: Marginscope, study: Path, qtbot: QtBot
+) -> None:
+    first, second = (run.path for run in program.session)
+    drop(program.window, [second], Qt.KeyboardModifier.NoModifier)
+    assert [run.path for run in program.session] == [second]
+    assert [run.heading for run in program.session] == ["m = 12"]
+    drop(program.window, [first], Qt.KeyboardModifier.ShiftModifier)
+    assert [run.path for run in program.session] == [second, first]
+    qtbot.waitUntil(lambda: trained(program), timeout=2000)
+    recent = [Path(name).name for name in program.settings.recent]
+    assert recent == [first.name, second.name, "small.toml"]
+    program.window.recent.actions()[1].trigger()
+    assert [run.path for run in program.session] == [second]
+    drop(program.window, [first, second], Qt.KeyboardModifier.NoModifier)
+    assert [run.path for run in program.session] == [first, second]
+    drop(program.window, [study], Qt.KeyboardModifier.NoModifier)
+    assert program.session.live
+    qtbot.waitUntil(lambda: trained(program), timeout=5000)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("notes.txt", b"hello", "neither a recorded run"),
+        ("fake.msrun", b"hello", "fake.msrun"),
+        ("gone.msrun", None, "gone.msrun"),
+        ("wrong.toml", b"[data]\nd = -1\n", "data.d"),
+    ],
+)
+def test_a_wrong_file_is_a_sentence_and_nothing_is_lost(
+    program: Marginscope, tmp_path: Path, name: str, content: bytes | None, words: str
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    before = [run.path for run in program.session]
+    program.files.open_files([str(path)])
+    assert words in program.window.bar.text
+    assert "Traceback" not in program.window.bar.text
+    assert [run.path for run in program.session] == before
+
+
+def press(words: str) -> None:
+    """Press a button of the box that is open."""
+    for box in QApplication.topLevelWidgets():
+        if isinstance(box, QMessageBox) and box.isVisible():
+            button = next(b for b in box.buttons() if words in b.text())
+            assert isinstance(button, QAbstractButton)
+            button.click()
+
+
+def test_closing_in_mid_run_asks_stops_and_loses_nothing(
+    open_program: Opener, slow_study: Path, qtbot: QtBot
+) -> None:
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: program.display.view.span.edge > program.display.view.span.low)
+    (run,) = program.session
+    QTimer.singleShot(50, lambda: press(KEEP))
+    assert not program.window.close()
+    assert program.window.isVisible()
+    assert run.live
+    committed = run.control.status.committed
+    QTimer.singleShot(50, lambda: press(STOP))
+    assert program.window.close()
+    assert not program.worker._thread.is_alive()
+    assert not list(program.places.runs.glob("*-wal"))
+    with open_run(run.path) as kept:
+        assert kept.status == "finished"
+        assert kept.reason == "cancelled"
+        assert kept.frames > committed
+        kept.parameters(kept.frames - 1)
+
+
+def test_closing_ended_runs_asks_nothing(program: Marginscope) -> None:
+    program.actions["dark"].trigger()
+    assert program.window.close()
+    assert program.places.settings.exists()
+    assert '"palette": "dark"' in program.places.settings.read_text()
+
+
+def test_the_view_is_what_resolve_says(program: Marginscope) -> None:
+    assert program.display.view == resolve(program.display.intent, program.session.snapshot())
+
+
+def test_a_lecture_shows_the_views_alone_and_comes_back(program: Marginscope) -> None:
+    window, size = program.window, QApplication.font().pointSizeF()
+    program.actions["lecture"].trigger()
+    assert not window.form.isVisible()
+    assert not window.inspector.isVisible()
+    assert not window.status.isVisible()
+    assert QApplication.font().pointSizeF() > size
+    program.actions["lecture"].trigger()
+    assert window.form.isVisible()
+    assert window.inspector.isVisible()
+    assert QApplication.font().pointSizeF() == size
+
+
+def test_closing_the_runs_leaves_an_invitation(program: Marginscope, qtbot: QtBot) -> None:
+    qtbot.keyClick(program.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+    assert len(program.session) == 0
+    assert program.window.middle.currentWidget() is program.window.empty
+    qtbot.mouseClick(program.window.empty.run_button, LEFT)
+    assert len(program.session) == 2
+    qtbot.waitUntil(lambda: trained(program), timeout=5000)
+
+
+def test_a_run_stopped_before_it_began_leaves_no_file(
+    open_program: Opener, slow_study: Path, qtbot: QtBot
+) -> None:
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: trained(program) or len(program.session) == 1, timeout=10000)
+    program.experiment.restart()
+    program.experiment.stop()
+    (run,) = program.session
+    qtbot.waitUntil(lambda: not run.live, timeout=5000)
+    qtbot.waitUntil(lambda: bool(run.failure) or run.data is not None, timeout=2000)
+    if run.data is None:
+        assert "before it began" in program.display.slots[0].panel.message.text()
+        assert not run.path.exists()
+
+
+def test_the_pause_button_is_let_go_by_a_restart(
+    open_program: Opener, slow_study: Path, qtbot: QtBot
+) -> None:
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: frames(program) != [] and frames(program)[0] >= 0, timeout=10000)
+    click_on(qtbot, program, "pause")
+    assert program.actions["pause"].isChecked()
+    click_on(qtbot, program, "restart")
+    assert not program.actions["pause"].isChecked()
+    qtbot.waitUntil(lambda: frames(program)[0] >= 0, timeout=5000)
+
+
+def test_coordinates_and_margin_axis_are_chosen(program: Marginscope, qtbot: QtBot) -> None:
+    for action in program.window.margin_axes.actions():
+        action.trigger()
+        assert program.display.view.margin_axis == action.data()
+
+    def answer() -> None:
+        dialog = next(w for w in QApplication.topLevelWidgets() if isinstance(w, QDialog))
+        for box, value in zip(dialog.findChildren(QSpinBox), (3, 5), strict=True):
+            box.setValue(value)
+        dialog.accept()
+
+    QTimer.singleShot(50, answer)
+    program.actions["coordinates"].trigger()
+    assert program.display.view.coordinates == (2, 4)
+    assert program.session.snapshot().runs[0].m == 8
+    assert all(run.data.coordinates == (2, 4) for run in program.session)
+
+
+def test_pace_and_loop(program: Marginscope, qtbot: QtBot) -> None:
+    qtbot.keyClick(program.window, Qt.Key.Key_BracketRight)
+    assert program.display.intent.pace == 2.0
+    assert program.window.transport.pace.currentText() == "2\u00d7"
+    qtbot.keyClick(program.window, Qt.Key.Key_BracketLeft)
+    qtbot.keyClick(program.window, Qt.Key.Key_BracketLeft)
+    assert program.window.transport.pace.currentText() == ".5\u00d7"
+    program.playback.set_pace(100.0)
+    qtbot.keyClick(program.window, Qt.Key.Key_L)
+    qtbot.wait(250)
+    assert playing(program)
+    qtbot.keyClick(program.window, Qt.Key.Key_L)
+    qtbot.waitUntil(lambda: not playing(program), timeout=2000)
+    assert not program.display.ticking

@@ -1,0 +1,167 @@
+"""The training thread: many runs in one, failures that stay with their run, kernels elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.workers import kernels
+from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
+from app.workers.run_worker import Job, RunWorker
+from core.compiled import jit
+from core.control import Control, FinishReason, RunState
+from core.problem import Problem
+from core.runs import open_run
+from core.study import load_study
+
+
+@pytest.fixture
+def worker(qtbot: QtBot) -> Iterator[RunWorker]:
+    made = RunWorker()
+    with qtbot.waitSignal(made.ready, timeout=10000):
+        made.start()
+    yield made
+    assert made.close()
+
+
+def job(key: int, folder: Path, recipe: Recipe) -> Job:
+    return Job(key, folder / f"{key}.msrun", Control(), recipe)
+
+
+@dataclass(frozen=True)
+class Broken(Recipe):
+    def problem(self) -> Problem:
+        raise ZeroDivisionError("a mistake")
+
+
+def test_runs_take_turns_and_each_ends(
+    worker: RunWorker, study: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    cells = load_study(str(study)).cells()
+    jobs = [job(key, tmp_path, FromExperiment(c.experiment)) for key, c in enumerate(cells)]
+    events: list[tuple[str, int]] = []
+    worker.begun.connect(lambda key: events.append(("begun", key)))
+    worker.grew.connect(lambda key, index: events.append(("grew", key)))
+    worker.ended.connect(lambda key: events.append(("ended", key)))
+    worker.submit(*jobs)
+    qtbot.waitUntil(lambda: sum(name == "ended" for name, _ in events) == 2, timeout=5000)
+    for one in jobs:
+        mine = [name for name, key in events if key == one.key]
+        assert mine[:2] == ["begun", "grew"]
+        assert mine[-1] == "ended"
+        with open_run(one.path) as run:
+            assert run.reason == "completed"
+
+
+def test_a_failure_is_a_sentence_and_the_other_run_goes_on(
+    worker: RunWorker, study: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    good = job(1, tmp_path, FromExperiment(load_study(str(study)).cells()[0].experiment))
+    missing = job(2, tmp_path, Further(tmp_path / "gone.msrun"))
+    broken = job(3, tmp_path, Broken())
+    told: dict[int, str] = {}
+    worker.failed.connect(told.__setitem__)
+    with qtbot.waitSignal(worker.ended, timeout=5000):
+        worker.submit(missing, broken, good)
+    qtbot.waitUntil(lambda: len(told) == 2)
+    assert "gone.msrun" in told[2]
+    assert "error in the program" in told[3]
+    assert "ZeroDivision" not in told[3]
+    assert broken.control.status.state is RunState.FINISHED
+    assert broken.control.status.reason is FinishReason.FAILED
+
+
+def test_a_run_is_made_from_another_one(
+    worker: RunWorker, study: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    experiment = load_study(str(study)).cells()[0].experiment
+    first = job(1, tmp_path, FromExperiment(experiment))
+    with qtbot.waitSignal(worker.ended, timeout=5000):
+        worker.submit(first)
+    second = job(2, tmp_path, FromRun(first.path, experiment))
+    third = job(3, tmp_path, Further(first.path))
+    with qtbot.waitSignals([worker.ended, worker.ended], timeout=5000):
+        worker.submit(second, third)
+    with open_run(first.path) as one, open_run(second.path) as two, open_run(third.path) as three:
+        assert (one.origin == two.origin).all()
+        assert (one.parameters(one.frames - 1) == two.parameters(two.frames - 1)).all()
+        assert three.start_log10_time == one.log10_time[-1]
+
+
+def test_closing_finishes_the_file_of_a_paused_run(
+    worker: RunWorker, slow_study: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    one = job(1, tmp_path, FromExperiment(load_study(str(slow_study)).cells()[0].experiment))
+    with qtbot.waitSignal(worker.grew, timeout=5000):
+        worker.submit(one)
+    one.control.pause()
+    qtbot.waitUntil(lambda: one.control.status.state is RunState.PAUSED, timeout=2000)
+    committed = one.control.status.committed
+    before = time.process_time()
+    qtbot.wait(300)
+    assert time.process_time() - before < 0.1  # a paused thread sleeps
+    assert worker.close()
+    with open_run(one.path) as run:
+        assert run.reason == "cancelled"
+        assert run.frames == committed + 1
+
+
+# ------------------------------------------------------------------------------------ kernels
+
+
+def test_kernels_are_cached_only_if_all_are_and_are_young(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path)
+    assert not kernels.are_cached()
+    folder, tag = tmp_path / "compiled_0", f"py{sys.version_info.major}{sys.version_info.minor}"
+    folder.mkdir()
+    for path in Path(jit.__file__).parent.glob("*.py"):
+        (folder / f"{path.stem}.some_kernel-1.{tag}.nbi").touch()
+    assert kernels.are_cached()
+    os.utime(folder / f"flow.some_kernel-1.{tag}.nbi", (0, 0))
+    assert not kernels.are_cached()
+
+
+@pytest.mark.parametrize(("code", "fine"), [("pass", True), ("raise SystemExit(3)", False)])
+def test_kernels_are_compiled_in_a_process_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, code: str, fine: bool
+) -> None:
+    monkeypatch.setattr(kernels, "warm_command", lambda: [sys.executable, "-S", "-c", code])
+    assert kernels.compile_in_subprocess(threading.Event()) is fine
+
+
+def test_compiling_ends_when_the_window_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sleep = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
+    monkeypatch.setattr(kernels, "warm_command", lambda: sleep)
+    given_up = threading.Event()
+    threading.Timer(0.2, given_up.set).start()
+    before = time.monotonic()
+    assert not kernels.compile_in_subprocess(given_up)
+    assert time.monotonic() - before < 5
+
+
+def test_without_a_cache_the_window_says_what_it_waits_for(
+    monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    monkeypatch.setattr(kernels, "are_cached", lambda: False)
+    monkeypatch.setattr(kernels, "compile_in_subprocess", lambda given_up: True)
+    worker, said = RunWorker(), []
+    worker.said.connect(said.append)
+    worker.start()
+    qtbot.waitUntil(lambda: len(said) == 2, timeout=10000)
+    assert "Compiling the kernels" in said[0]
+    assert said[1] == ""
+    assert worker.close()
+
+
+def test_the_command_compiles_everything() -> None:
+    assert kernels.warm_command()[1:] == ["-m", "core", "warm"]

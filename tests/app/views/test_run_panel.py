@@ -1,0 +1,307 @@
+"""The four views through real mouse events: what they show, and what they ask for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.state.display import DisplayData
+from app.views.plot_item import Plot
+from app.views.run_panel import RunPanel
+from app.views.sorted_nodes import MOST_MOMENTS
+from core.figures.palette import DARK, LIGHT, node_colours, rgba
+from core.runs import open_run
+from tests.recording import recorded
+
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+
+
+def pixel(plot: Plot, x: float, y: float) -> QPoint:
+    """Where a point of the axes lies in a plot's viewport."""
+    return QPointF(*plot.pixels(np.array([[x, y]]))[0]).toPoint()
+
+
+def move(qtbot: QtBot, plot: Plot, x: float, y: float) -> None:
+    """Move the pointer, as Qt tells a widget."""
+    qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
+    qtbot.mouseMove(plot.viewport(), pixel(plot, x, y))
+
+
+def pull(plot: Plot, start: QPoint, end: QPoint, button: Qt.MouseButton = LEFT) -> None:
+    """Press, move in steps, release."""
+    kinds = [(QEvent.Type.MouseButtonPress, start, button, button)]
+    for share in (0.3, 0.7, 1.0):
+        here = start + (end - start) * share
+        kinds.append((QEvent.Type.MouseMove, here, Qt.MouseButton.NoButton, button))
+    kinds.append((QEvent.Type.MouseButtonRelease, end, button, Qt.MouseButton.NoButton))
+    viewport = plot.viewport()
+    for kind, here, cause, held in kinds:
+        there = QPointF(viewport.mapToGlobal(here))
+        QApplication.sendEvent(viewport, QMouseEvent(kind, QPointF(here), there, cause, held, NONE))
+
+
+def wheel(plot: Plot, here: QPoint, notches: int) -> None:
+    """Turn the wheel."""
+    there = QPointF(plot.viewport().mapToGlobal(here))
+    turn = QPoint(0, 120 * notches)
+    nothing = Qt.MouseButton.NoButton, NONE, Qt.ScrollPhase.NoScrollPhase, False
+    event = QWheelEvent(QPointF(here), there, QPoint(), turn, *nothing)
+    QApplication.sendEvent(plot.viewport(), event)
+
+
+def lonely(data: DisplayData, frame: int) -> int:
+    """A node with no other one close by."""
+    points = data.positions(np.array([frame]))[0]
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+    np.fill_diagonal(distances, np.inf)
+    return int(distances.min(axis=1).argmax())
+
+
+# ------------------------------------------------------------------------------------- neurons
+
+
+def test_a_node_is_found_under_the_pointer(qtbot, panel: RunPanel, data: DisplayData) -> None:
+    frame = data.frames - 10
+    j = lonely(data, frame)
+    x, y = data.positions(np.array([frame]))[0, j]
+    with qtbot.waitSignal(panel.node_hovered, check_params_cb=lambda found: found == j):
+        move(qtbot, panel.neurons.plot, x, y)
+    with qtbot.waitSignal(panel.node_clicked, check_params_cb=lambda found: found == j):
+        qtbot.mouseClick(panel.neurons.plot.viewport(), LEFT, pos=pixel(panel.neurons.plot, x, y))
+    half = panel.neurons.plot.shown().right()
+    with qtbot.waitSignal(panel.node_clicked, check_params_cb=lambda found: found == -1):
+        corner = pixel(panel.neurons.plot, 0.97 * half, 0.0)
+        qtbot.mouseClick(panel.neurons.plot.viewport(), LEFT, pos=corner)
+
+
+def test_leaving_the_view_ends_hovering(qtbot, panel: RunPanel) -> None:
+    with qtbot.waitSignal(panel.node_hovered, check_params_cb=lambda found: found == -1):
+        QApplication.sendEvent(panel.neurons.plot, QEvent(QEvent.Type.Leave))
+
+
+def test_a_box_selects_the_nodes_inside(qtbot, panel: RunPanel, data: DisplayData) -> None:
+    plot = panel.neurons.plot
+    shown, points = plot.shown(), data.positions(np.array([data.frames - 10]))[0]
+    start = pixel(plot, 0.98 * shown.right(), 0.98 * shown.bottom())
+    with qtbot.waitSignal(panel.nodes_selected) as caught:
+        pull(plot, start, pixel(plot, 0.0, 0.0))
+    wanted = frozenset(np.flatnonzero((points > 0.05).all(axis=1)).tolist())
+    assert wanted
+    assert caught.args[0] >= wanted
+    assert all((points[j] > -0.5).all() for j in caught.args[0])
+    assert plot.overlay.box is None
+
+
+def test_trails_and_nodes_have_the_colours_of_the_present(panel: RunPanel, data) -> None:
+    frame = data.frames - 10
+    view = panel.neurons
+    assert view._nodes.points.shape == (data.m, 2)
+    strength = data.relative_norms(frame)
+    strongest = int(np.argmax(strength))
+    last = view._nodes._styles[view._nodes.which[-1]].colour  # drawn last, on top
+    wanted = node_colours(data.signs(frame)[[strongest]], [1.0], LIGHT)[0]
+    np.testing.assert_array_equal(last, wanted)
+    used = {pen.color().name() for _, pen in view._trails.curves}
+    assert len(view._trails.curves) <= 12
+    kinds = {tuple(row) for row in node_colours(data.signs(frame), strength, LIGHT)}
+    assert 1 < len(used) <= len(kinds) + 4
+    corners = sum(path.elementCount() for path, _ in view._trails.curves)
+    assert corners <= 128 * data.m
+
+
+def test_the_data_are_scaled_and_it_is_said(panel: RunPanel, data: DisplayData) -> None:
+    text = panel.neurons.header.text
+    assert "data \u00d7" in text
+    factor = float(text.split("\u00d7")[1])
+    reach = float(np.abs(data.run.dataset.x[:, :2]).max())
+    assert np.abs(panel.neurons._examples.points).max() == pytest.approx(factor * reach, rel=1e-6)
+
+
+def test_a_unit_is_as_long_on_both_axes_and_the_range_stays(qtbot, panel: RunPanel, data) -> None:
+    plot = panel.neurons.plot
+    before = plot.shown()
+    box = plot.inside()
+    units = before.width() / box.width(), before.height() / box.height()
+    assert units[0] == pytest.approx(units[1], rel=1e-6)
+    for frame in (0, 20, data.frames - 1):
+        panel.show_frame(frame)
+        assert plot.shown() == before
+    points = data.positions(np.arange(data.frames)).reshape(-1, 2)
+    assert all(before.contains(QPointF(*point)) for point in points.tolist())
+    panel.resize(700, 820)
+    qtbot.wait(10)
+    box, shown = plot.inside(), plot.shown()
+    assert shown.width() / box.width() == pytest.approx(shown.height() / box.height(), rel=1e-6)
+
+
+def test_other_coordinates(panel: RunPanel, data: DisplayData) -> None:
+    before = panel.neurons._nodes.points.copy()
+    panel.set_coordinates(5, 6)
+    assert not np.array_equal(before, panel.neurons._nodes.points)
+    assert panel.neurons.plot.bottom.labelText == "coordinate 6"
+
+
+# ------------------------------------------------------------------------------ zoom and reset
+
+
+@pytest.mark.parametrize("name", ["neurons", "rotations", "norms", "margins"])
+def test_the_wheel_zooms_and_a_double_click_resets(qtbot, panel: RunPanel, name: str) -> None:
+    plot = getattr(panel, name).plot
+    before, here = plot.shown(), plot.inside().center().toPoint()
+    place = plot.place(here.x(), here.y())
+    wheel(plot, here, 3)
+    assert plot.shown().width() < 0.8 * before.width()
+    assert plot.place(here.x(), here.y()) == pytest.approx(place, abs=1e-6)
+    panel.data_grew()
+    assert plot.shown().width() < 0.8 * before.width()
+    pull(plot, here, here + QPoint(30, 10), Qt.MouseButton.RightButton)
+    assert plot.place(here.x() + 30, here.y() + 10) == pytest.approx(place, abs=1e-3)
+    qtbot.mouseDClick(plot.viewport(), LEFT, pos=here)
+    assert plot.shown() == before
+
+
+# -------------------------------------------------------------------------------- sorted views
+
+
+@pytest.mark.parametrize(("name", "kind"), [("rotations", "rotation"), ("norms", "relative_norm")])
+def test_sorted_curves(qtbot, panel: RunPanel, data: DisplayData, name: str, kind: str) -> None:
+    view, frame = getattr(panel, name), data.frames - 10
+    nodes = data.sorted_nodes(kind, frame)
+    assert 1 < view._past.shown <= MOST_MOMENTS
+    path, pen = view._current.curves[0]
+    drawn = [path.elementAt(k).y for k in range(path.elementCount())]
+    np.testing.assert_allclose(drawn, nodes.values, rtol=1e-5)
+    assert pen.width() > 1
+    place = 0 if name == "rotations" else data.m - 1
+    x, y = (place + 1) / data.m, float(nodes.values[place])
+    j = int(nodes.order[place])
+    with qtbot.waitSignal(panel.node_hovered, check_params_cb=lambda found: found == j):
+        move(qtbot, view.plot, x, y)
+    panel.show_frame(0)
+    assert view._past.shown == 0
+
+
+def test_marked_nodes_are_marked_in_every_view(panel: RunPanel, data: DisplayData) -> None:
+    panel.set_marked(5, frozenset({2, 9}))
+    for view in (panel.neurons, panel.rotations, panel.norms):
+        marks = view.plot.overlay.marks
+        assert {mark.label for mark in marks} == {"node 2", "node 5", "node 9"}
+        assert [mark.label for mark in marks if mark.hovered] == ["node 5"]
+        assert all(mark.numbers for mark in marks)
+    assert panel.margins.plot.overlay.corner[0].startswith("node 5: a ")
+    x, y = data.positions(np.array([data.frames - 10]))[0, 5]
+    mark = panel.neurons.plot.overlay.marks[-1]
+    assert (mark.x, mark.y) == pytest.approx((x, y))
+    panel.set_marked(-1, frozenset(range(10)))
+    assert panel.neurons.plot.overlay.marks == ()
+    assert panel.neurons._rings.points.shape == panel.norms._rings.points.shape == (10, 2)
+    panel.set_marked(-1, frozenset())
+    assert panel.neurons._rings.points.size == 0
+    assert panel.neurons._marked.curves == []
+
+
+# ------------------------------------------------------------------------------------- margins
+
+
+@pytest.mark.parametrize("axis", ["log10_time", "step", "norm_squared"])
+def test_a_click_asks_for_a_moment(qtbot, panel: RunPanel, data: DisplayData, axis: str) -> None:
+    panel.set_margin_axis(axis)
+    plot, asked = panel.margins.plot, []
+    panel.moment_clicked.connect(asked.append)
+    for frame in (3, 40):
+        place = float(panel.margins._places[frame])
+        qtbot.mouseClick(plot.viewport(), LEFT, pos=pixel(plot, place, 0.0))
+        shown, most = plot.shown().width(), np.diff(panel.margins._places).max()
+        found = panel.margins._places[data.frame_at(asked[-1])]
+        assert abs(found - place) <= 1.5 * shown / plot.inside().width() + most
+    pull(plot, pixel(plot, place, 0.0), plot.inside().topLeft().toPoint())
+    # |W|^2 falls at first, so that its least value is not the first frame's.
+    assert data.frame_at(asked[-1]) == int(np.argmin(panel.margins._places))
+
+
+def test_the_cursor_stands_at_the_frame(panel: RunPanel, data: DisplayData) -> None:
+    panel.show_frame(30)
+    assert panel.margins.plot.overlay.cursor == pytest.approx(data.log10_time[30])
+    path = panel.margins._strong.curves[0][0]
+    assert path.elementCount() == 30  # t = 0 has no place on the axis
+    assert path.elementAt(29).y == pytest.approx(data.margins[30, 0])
+    shown = panel.margins.plot.shown()
+    assert shown.top() > data.margins[:, 1].min()  # where the smoothed margin starts
+    assert shown.bottom() > data.margins[:, 0].max()
+
+
+# --------------------------------------------------------------------------------------- panel
+
+
+def test_colours_change_everywhere(qtbot, panel: RunPanel) -> None:
+    panel.set_colours(DARK)
+    image = panel.grab().toImage()
+    ground = tuple(rgba(DARK.background)[:3].tolist())
+    colours = [image.pixelColor(x, y) for x in (2, 450) for y in (2, 60, 795)]
+    assert all((c.red(), c.green(), c.blue()) == ground for c in colours)
+    panel.set_colours(LIGHT)
+    assert panel.grab().toImage().pixelColor(2, 2).name() == LIGHT.background
+
+
+def test_without_a_run_there_is_a_message(qtbot, panel: RunPanel, data: DisplayData) -> None:
+    panel.set_data(None, "")
+    panel.set_message("Choose a study.")
+    assert panel.message.isVisible()
+    assert not panel.neurons.isVisible()
+    panel.show_frame(3)
+    panel.set_marked(1, frozenset({1}))
+    panel.data_grew()
+    panel.set_data(data, "m = 16")
+    panel.show_frame(10_000)
+    assert not panel.message.isVisible()
+    assert panel.heading.text() == "m = 16"
+    assert panel.neurons._nodes.points.shape == (data.m, 2)
+    assert panel.norms.plot.overlay.marks[0].label == "node 1"
+
+
+def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
+    with open_run(run_file) as run:
+        data = DisplayData(run)
+        panel = RunPanel(LIGHT)
+        qtbot.addWidget(panel)
+        panel.resize(800, 700)
+        panel.set_data(data, "")
+        panel.show()
+        assert panel.neurons._nodes.points.size == 0
+        reach = 0.0
+        while not data.complete:
+            data.update(0.0)
+            panel.data_grew()
+            panel.show_frame(data.frames - 1)
+            shown = panel.neurons.plot.shown().right()
+            assert shown >= reach or data.frames <= 2 or data.complete
+            reach = shown
+        panel.grab()
+
+
+def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
+    path = tmp_path / "far.msrun"
+    recorded(path, "recording.frames=30", "dynamics.until_log10_time=10000")
+    with open_run(path) as run:
+        data = DisplayData(run)
+        panel = RunPanel(LIGHT)
+        qtbot.addWidget(panel)
+        panel.set_data(data, "")
+        while data.update(0.0) < 5:
+            pass
+        panel.data_grew()
+        panel.show_frame(4)
+        early = panel.neurons._nodes.points.copy()
+        while not data.complete:
+            data.update()
+        panel.data_grew()
+        assert panel.neurons._power >= 4
+        late = panel.neurons._nodes.points * 10.0**panel.neurons._power
+        np.testing.assert_allclose(late, early, rtol=1e-5)
+        assert panel.margins.plot.bottom.labelText.endswith(" t")
+        panel.show_frame(29)
+        assert panel.grab().width() > 0

@@ -1,0 +1,41 @@
+"""Tick texts of linear, logarithmic and far axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.views.ticks import far_times, plain, powers, screen_text
+from core.schedule import coordinate
+
+
+def test_whole_exponents_are_raised() -> None:
+    assert screen_text("10^-2") == "10\u207b\u00b2"
+    assert screen_text("6.6 10^5") == "6.6 \u00d7 10\u2075"
+    assert screen_text("t = 10^2.31") == "t = 10^2.31"
+
+
+def test_ticks_of_powers_stand_at_whole_numbers() -> None:
+    assert powers(-1.2, 4.1, 8) == (
+        (-1.0, ".1"), (0.0, "1"), (1.0, "10"), (2.0, "10\u00b2"), (3.0, "10\u00b3"),
+        (4.0, "10\u2074"),
+    )  # fmt: skip
+    assert [place for place, _ in powers(0.0, 20.0, 4)] == [0.0, 5.0, 10.0, 15.0, 20.0]
+
+
+def test_far_ticks_stand_where_their_times_are() -> None:
+    low, high = (float(x) for x in coordinate(np.array([-1.0, 1e4])))
+    ticks = {text: place for place, text in far_times(low, high, 6)}
+    assert ticks["10\u2074"] == pytest.approx(high)
+    assert ticks["100"] == pytest.approx(float(coordinate(np.array(100.0))))
+    assert ticks["0"] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("maker", [plain, powers, far_times])
+@pytest.mark.parametrize(("low", "high"), [(-0.1, 0.1), (0.5, 0.52), (-3.0, 9.0), (2.0, 400.0)])
+def test_every_axis_has_ticks(maker, low: float, high: float) -> None:
+    ticks = maker(low, high, 6)
+    assert 1 <= len(ticks) <= 12
+    assert all(text for _, text in ticks)
+    places = [place for place, _ in ticks]
+    assert places == sorted(places)

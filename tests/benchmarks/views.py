@@ -1,0 +1,115 @@
+"""The views against the clock: scrubbing through recorded runs, offscreen, every view painted."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication, QWidget
+from threadpoolctl import threadpool_limits
+
+from app.state.display import DisplayData
+from app.views.run_panel import RunPanel
+from core.figures.palette import LIGHT
+from core.observables.registry import OBSERVABLES
+from core.runs import open_run
+from tests.benchmarks.measure import row
+from tests.recording import recorded
+
+PANEL = (620, 680)  # what one of two runs has in a window of 1280 x 800, without side panels
+FRAMES = 400
+REDRAWS = 120
+
+
+def _panels(folder: Path, widths: tuple[int, ...]) -> list[tuple[Any, Any]]:
+    panels = []
+    for m in widths:
+        path = folder / f"{m}.msrun"
+        if not path.exists():
+            recorded(path, f"network.m={m}", f"recording.frames={FRAMES}")
+        data = DisplayData(open_run(path))
+        begun, slices = time.perf_counter(), []
+        while not data.complete:
+            turn = time.perf_counter()
+            data.update()
+            slices.append(time.perf_counter() - turn)
+        taken = time.perf_counter() - begun
+        row(
+            f"reading {data.frames} frames, m = {m}", f"{taken * 1e3:.0f} ms",
+            f"{statistics.median(slices) * 1e3:.1f} ms", f"{max(slices) * 1e3:.1f} ms",
+            "whole, median slice, longest slice",
+        )  # fmt: skip
+        panel = RunPanel(LIGHT)
+        panel.resize(*PANEL)
+        panel.set_data(data, f"m = {m}")
+        panel.show()
+        panels.append((panel, data))
+    return panels
+
+
+def _scrub(panels: list[tuple[Any, Any]], application: Any) -> list[float]:
+    """Seconds of single redraws at random frames: told, computed and painted, each view once."""
+    views = [view for panel, _ in panels for view in panel.findChildren(QWidget)]
+    plots = [view.plot for view in views if hasattr(view, "plot")]
+    counter = Paints()
+    for plot in plots:
+        plot.viewport().installEventFilter(counter)
+    order = np.random.default_rng(0).integers(0, FRAMES - 1, REDRAWS + 10)
+    seconds = []
+    for frame in order.tolist():
+        begun = time.perf_counter()
+        for panel, _ in panels:
+            panel.show_frame(frame)
+        application.processEvents()
+        seconds.append(time.perf_counter() - begun)
+    if counter.count < len(plots) * len(seconds):
+        raise SystemExit(f"{counter.count} paints for {len(seconds)} redraws of {len(plots)} views")
+    return seconds[10:]
+
+
+@final
+class Paints(QObject):
+    """Counts what is really painted."""
+
+    count = 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Qt's question whether to hold an event back."""
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def main() -> None:
+    """Print the medians beside what is asked."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    application = QApplication.instance() or QApplication([])
+    cases = (
+        ("four views, m = 256", (256,), 16), ("eight views, m = 16 and 256", (16, 256), 33),
+        ("four views, m = 4096", (4096,), 50),
+    )  # fmt: skip
+    assert OBSERVABLES  # loaded, as the window does behind its start
+    row("redraw while scrubbing", "median", "90 %", "most", "")
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
+        for name, widths, asked in cases:
+            panels = _panels(Path(folder), widths)
+            application.processEvents()
+            seconds = 1e3 * np.array(_scrub(panels, application))
+            row(
+                name, f"{np.median(seconds):.1f} ms", f"{np.quantile(seconds, 0.9):.1f} ms",
+                f"{seconds.max():.1f} ms", f"asked: {asked} ms",
+            )  # fmt: skip
+            for panel, data in panels:
+                panel.close()
+                panel.deleteLater()
+                data.run.close()
+            application.processEvents()
+
+
+if __name__ == "__main__":
+    main()
