@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from core.figures.numbers import count_text, number_text
+from core.figures.numbers import MINUS, count_text, number_text
 
 RAISED = str.maketrans(
     "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
@@ -23,7 +23,7 @@ def raised(text: str) -> str:
     (True, 't = 10^2.31')
     """
     crossed = re.sub(r"(?<=\d) (?=10\^)", " \u00d7 ", text)
-    return SQUARE.sub("\u00b2", WHOLE_POWER.sub(_raise, crossed))
+    return SQUARE.sub("\u00b2", WHOLE_POWER.sub(_raise, crossed)).replace("^-", "^" + MINUS)
 
 
 def _raise(match: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.panels.screen_text import raised
 from app.state.resolve import Span, log10_of, moment_of
-from core.figures.numbers import clock_text, power_text
+from core.figures.numbers import MINUS, clock_text, power_text
 from core.figures.palette import Palette
 
 MARGIN = 16
@@ -119,7 +119,7 @@ class TimeSlider(QWidget):
         if event.buttons() & Qt.MouseButton.LeftButton:
             self.asked.emit(moment)
         elif not self._empty:
-            words = clock_text(log10_of(moment))
+            words = clock_text(log10_of(moment)).replace("-", MINUS)
             QToolTip.showText(event.globalPosition().toPoint(), words, self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

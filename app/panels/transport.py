@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QW
 from app.panels.time_slider import TimeSlider
 from app.state.intent import PACES
 from app.state.resolve import ResolvedView
-from core.figures.numbers import clock_text
+from core.figures.numbers import MINUS, clock_text
 from core.figures.palette import Palette
 
 BUTTONS = ("start", "back", "play", "forward", "end", "loop")
@@ -110,7 +110,7 @@ class Transport(QWidget):
         index = self.pace.findData(view.pace)
         if index != self.pace.currentIndex():
             self.pace.setCurrentIndex(index)
-        self._shown_time = clock_text(log10_time)
+        self._shown_time = clock_text(log10_time).replace("-", MINUS)
         if not (self.time.hasFocus() and self.time.isModified()):
             self._show_time()
 

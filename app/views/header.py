@@ -24,15 +24,15 @@ from core.figures.palette import Palette
 Sign = Literal["none", "line", "dashed", "dotted", "plus", "cross"]
 SIGN_WIDTHS: dict[Sign, float] = {
     "none": 0,
-    "line": 13,
-    "dashed": 13,
-    "dotted": 13,
+    "line": 11,
+    "dashed": 11,
+    "dotted": 11,
     "plus": 9,
     "cross": 9,
 }
 DASHES: dict[Sign, list[float]] = {"line": [], "dashed": [4.0, 2.5], "dotted": [1.0, 2.0]}
 GRADIENT = 64.0
-BETWEEN = 6.0
+BETWEEN = 5.0
 EDGE = 8
 
 

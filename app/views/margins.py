@@ -26,7 +26,7 @@ AXES = ("log10_time", "step", "norm_squared")
 CURVES: tuple[tuple[str, int, float, Sign, tuple[float, ...]], ...] = (
     ("hard", 0, 1.0, "line", ()),
     ("smoothed", 1, 1.0, "dashed", (5.0, 3.0)),
-    ("\u2113\u2081 / 2", 2, 0.5, "dotted", (1.5, 2.5)),
+    ("\u2113\u2081/2", 2, 0.5, "dotted", (1.5, 2.5)),
 )
 BOUNDED = (0, 2)  # hard and l1 stay within limits of the data; the smoothed margin starts far below
 FAINT = 0.3  # opacity

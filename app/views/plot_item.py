@@ -86,7 +86,7 @@ class Axis(pg.AxisItem):
         self.label.setDefaultTextColor(QColor(palette.muted))
         label = metrics.height() + 2.0 if self.labelText else 0.0
         if self.orientation == "left":
-            self.setWidth(metrics.horizontalAdvance("-0.00") + TICK_PIXELS + 6.0 + label)
+            self.setWidth(metrics.horizontalAdvance("\u2212.0000") + TICK_PIXELS + 4.0 + label)
         else:
             self.setHeight(metrics.height() + TICK_PIXELS + 4.0 + label)
 

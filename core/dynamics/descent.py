@@ -61,7 +61,7 @@ class Descent(Integrator):
         start = np.exp(problem.start.rho) * problem.start.parameters
         self._flat = start.astype(self.dtype)
         m = problem.network.effective(self._flat)[0].size
-        self._XT = np.ascontiguousarray(problem.dataset.x.T, dtype=self.dtype)
+        self._XT = np.array(problem.dataset.x.T, dtype=self.dtype, order="C")  # never read-only
         self._y = problem.dataset.y.astype(self.dtype)
         self._matrices = (np.zeros((m, n), self.dtype), np.zeros((m, n), self.dtype))
         self._points = (np.zeros(n, self.dtype), np.zeros(n, self.dtype))

@@ -81,8 +81,9 @@ class Flow(Integrator):
         floats[kernel.H], floats[kernel.SAFETY] = 1e-3, 2.0
         floats[kernel.FEWEST_ATOMS] = np.inf
         self._floats, self._counts = floats, counts
-        self._XT = np.ascontiguousarray(problem.dataset.x.T)
-        self._y = np.ascontiguousarray(problem.dataset.y)
+        # Copies, since a run file's arrays are read-only: another type to numba, compiled anew.
+        self._XT = np.array(problem.dataset.x.T, order="C")
+        self._y = np.array(problem.dataset.y)
         self._work = tuple(np.zeros(size) for _ in range(5))
         self._matrices = tuple(np.zeros((m, n)) for _ in range(3))
         # The last vector starts the power iteration: no symmetry of the data may hide from it.

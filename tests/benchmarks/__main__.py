@@ -7,10 +7,10 @@ import argparse
 import torch
 from threadpoolctl import threadpool_limits
 
-from tests.benchmarks import engines
+from tests.benchmarks import engines, views, window
 from tests.benchmarks.measure import row
 
-PARTS = ("descent", "flow", "far")
+PARTS = ("descent", "flow", "far", "views", "window")
 
 
 def main() -> None:
@@ -29,6 +29,11 @@ def main() -> None:
             engines.flow_speed(arguments.rounds)
         if "far" in parts:
             engines.far_flow()
+    if "views" in parts:
+        print()
+        views.main()
+    if "window" in parts:
+        window.main(arguments.rounds)
 
 
 if __name__ == "__main__":

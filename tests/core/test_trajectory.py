@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.compiled import flow as kernel
 from core.continuation import continued
 from core.control import Control, FinishReason, RunState
 from core.errors import DiskError, InputError
@@ -181,8 +182,12 @@ def test_flow_continued_agrees_with_flow_in_one_go(tmp_path: Path) -> None:
     with open_run(first) as begun:
         onward, _ = continued(begun, None, ["dynamics.until_log10_time=3"])
         assert np.array_equal(onward.start.origin, begun.origin)
+        assert not begun.dataset.y.flags.writeable
+    known = len(kernel.advance.signatures)  # type: ignore[attr-defined]
     frames = list(trajectory(onward))
     whole = list(trajectory(problem("dynamics.until_log10_time=3")))[-1]
+    # No other types of arguments: compiling holds the interpreter for ten seconds.
+    assert len(kernel.advance.signatures) == known  # type: ignore[attr-defined]
     assert frames[0].log10_time == 2.0
     assert frames[-1].log10_time == 3.0
     assert frames[-1].rho == pytest.approx(whole.rho, abs=1e-4)

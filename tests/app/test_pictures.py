@@ -1,0 +1,105 @@
+"""The window as it was approved by eye, compared coarsely: fonts differ, the layout must not.
+
+`python -m tests.app.test_pictures` takes the pictures anew, to be looked at before they are kept.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.places import Places
+
+KEPT = Path(__file__).parent / "pictures"
+SIZE = (1280, 800)
+COARSE = (80, 50)  # each cell is 16 x 16 pixels: text becomes its grey, curves stay where they are
+NAMES = ("light", "dark")
+FOOTER = 48  # the status line names a file that is new each time
+
+
+def wait(milliseconds: int) -> None:
+    """Let the window live."""
+    loop = QEventLoop()
+    QTimer.singleShot(milliseconds, loop.quit)
+    loop.exec()
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Let the window live until something holds."""
+    for _ in range(round(seconds / 0.05)):
+        if true():
+            return
+        wait(50)
+    raise TimeoutError("the window did not get there")
+
+
+def trained(program: Marginscope) -> bool:
+    """Whether both runs are there, ended and read."""
+    runs = list(program.session)
+    return len(runs) == 2 and all(
+        run.data is not None and not run.live and not run.behind for run in runs
+    )
+
+
+def picture(program: Marginscope, name: str) -> Image.Image:
+    """Figure 1 at its end, in one palette."""
+    program.window.resize(*SIZE)
+    program.start()
+    wait_until(lambda: trained(program))
+    if name == "dark":
+        program.actions["dark"].trigger()
+    program.playback.to_end()
+    program.display.ask(playing=False)
+    wait(400)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "window.png"
+        assert program.window.grab().save(str(path))
+        with Image.open(path) as image:
+            return image.convert("RGB")
+
+
+def coarse(image: Image.Image) -> np.ndarray:
+    """The mean colour of each cell of the picture above the status line."""
+    top = image.crop((0, 0, SIZE[0], SIZE[1] - FOOTER))
+    return np.asarray(top.resize(COARSE, Image.Resampling.BOX), dtype=np.float64)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_the_window_looks_as_approved(qtbot: QtBot, tmp_path: Path, name: str) -> None:
+    program = Marginscope(Places.under(tmp_path), ())
+    qtbot.addWidget(program.window)
+    found = coarse(picture(program, name))
+    program.window.close()
+    assert program.worker.close()
+    with Image.open(KEPT / f"{name}.png") as image:
+        kept = coarse(image.convert("RGB"))
+    apart = np.abs(found - kept).max(axis=2)
+    assert apart.mean() < 4.0
+    assert np.mean(apart > 60.0) < 0.02
+
+
+def take_anew() -> None:
+    """Write the pictures that the test compares with."""
+    application = QApplication([])
+    for name in NAMES:
+        with tempfile.TemporaryDirectory() as folder:
+            program = Marginscope(Places.under(Path(folder)), ())
+            image = picture(program, name).crop((0, 0, SIZE[0], SIZE[1] - FOOTER))
+            image.save(KEPT / f"{name}.png", optimize=True)
+            program.window.close()
+            program.worker.close()
+    application.quit()
+
+
+if __name__ == "__main__":
+    take_anew()
