@@ -152,6 +152,7 @@ class Marginscope(QObject):
         for panel in panels:
             panel.moment_clicked.connect(self.playback.to_moment)
         if self._names:
+            self.experiment.offer(FIRST_STUDY)  # so that Run means something if none can be opened
             self.files.open_files(self._names)
         else:
             self.experiment.choose(FIRST_STUDY)

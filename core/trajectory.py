@@ -65,6 +65,9 @@ def record(problem: Problem, open_sink: SinkFactory, control: Control) -> Iterat
     Closing the generator before its end finishes the recording as cancelled. DiskError from the
     sink ends the run with reason DISK_FULL and is raised; what was committed stays readable.
     """
+    if control.stop_requested:  # before anything: there is nothing to keep, and no file
+        yield control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
+        return
     problem = prepared(problem)
     dynamics = integrator(problem)
     sink = open_sink(
@@ -96,8 +99,12 @@ def record(problem: Problem, open_sink: SinkFactory, control: Control) -> Iterat
 
 
 def _attended(dynamics: Integrator, sink: Sink, control: Control) -> Iterator[Chunk | None]:
-    """Chunks while nobody stops the run; None while it is paused."""
+    """Chunks while nobody stops the run; None while it is paused.
+
+    The first is done whatever is asked, so that every file that was made holds frame 0.
+    """
     work = chunks(dynamics)
+    yield next(work)
     while not control.stop_requested:
         if control.pause_requested:
             yield None

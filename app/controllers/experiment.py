@@ -71,6 +71,10 @@ class ExperimentController(QObject):
             return
         self.train(study)
 
+    def offer(self, name: str) -> None:
+        """Put a shipped study into the form, to be trained when somebody presses Run."""
+        self._show(load_study(name))
+
     def train(self, study: Study) -> None:
         """Put a study into the form and train it."""
         self._show(study)

@@ -94,7 +94,8 @@ class FileController(QObject):
         wrong = [name for name in names if not name.endswith(RUN)]
         if wrong:
             self.told.emit(
-                f"{Path(wrong[0]).name} is neither a recorded run ({RUN}) nor a study ({STUDY})."
+                f"{Path(wrong[0]).name} is neither a recorded run ({RUN}) nor a study ({STUDY} or "
+                f"the id of a shipped one: {', '.join(shipped_ids())})."
             )
             return
         self._open_runs([Path(name) for name in names], beside)

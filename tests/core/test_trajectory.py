@@ -121,6 +121,24 @@ def test_a_paused_run_can_be_stopped() -> None:
     timer.join()
 
 
+def test_a_run_stopped_before_it_began_makes_no_sink() -> None:
+    keeper, control = Keeper(), Control()
+    control.stop()
+    assert run(problem(), keeper, control).reason is FinishReason.CANCELLED
+    assert not hasattr(keeper, "sink")
+
+
+def test_a_run_stopped_while_its_file_is_made_holds_frame_0() -> None:
+    class Stopping(Keeper):
+        def __call__(self, at: Problem, **facts: Any) -> Memory:
+            control.stop()
+            return super().__call__(at, **facts)
+
+    keeper, control = Stopping(), Control()
+    assert run(problem(), keeper, control).reason is FinishReason.CANCELLED
+    assert len(keeper.sink.frames) == 1
+
+
 def test_closing_the_loop_keeps_what_is_there() -> None:
     keeper, control = Keeper(), Control()
     recording = record(problem(), keeper, control)

@@ -411,3 +411,11 @@ def test_pace_and_loop(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_L)
     qtbot.waitUntil(lambda: not playing(program), timeout=2000)
     assert not program.display.ticking
+
+
+def test_a_name_that_is_nothing_leaves_a_study_to_run(open_program: Opener, qtbot: QtBot) -> None:
+    program = open_program("nonsense")
+    qtbot.waitUntil(lambda: "neither a recorded run" in program.window.bar.text, timeout=10000)
+    study = program.window.form.study()
+    assert study is not None
+    assert study.id == "telgarsky22-figure-1"
