@@ -18,6 +18,7 @@ from app.application import Marginscope
 from app.places import Places
 from core.runs import Recorder
 from core.trajectory import run
+from tests.app.shell.test_start import started
 from tests.benchmarks.measure import row
 from tests.problems import problem
 
@@ -82,6 +83,16 @@ def put_away(program: Marginscope, application: QApplication) -> None:
     program.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     application.processEvents()
+
+
+def first_paint(rounds: int) -> None:
+    """From the start of the process to the first paint, with nothing heavy loaded by then."""
+    seconds = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as name:
+            begun, seen = started(Path(name), QT_QPA_PLATFORM="offscreen")
+            seconds.append(seen[0]["time"] - begun)
+    row("process start to the window", f"{statistics.median(seconds):.2f} s", asked="asked: 1.5 s")
 
 
 def watched_training(application: QApplication, rounds: int) -> None:
@@ -158,6 +169,7 @@ def main(rounds: int = 3, count: int = 2000) -> None:
     application = QApplication.instance() or QApplication([])
     assert isinstance(application, QApplication)
     print()
+    first_paint(rounds)
     watched_training(application, rounds)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
