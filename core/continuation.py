@@ -10,9 +10,10 @@ import numpy as np
 
 from core.dynamics.registry import prepared
 from core.errors import InputError
-from core.experiment import Experiment, GradientDescent
+from core.experiment import Experiment
 from core.problem import Problem, Start
 from core.runs import Run
+from core.sections.dynamics import GradientDescent
 from core.study import Study, split_key
 
 CHANGEABLE = ("loss", "dynamics", "recording")

@@ -18,11 +18,13 @@ from core.data.dataset import Array, Dataset, Distribution, TestSet
 from core.data.files import FileSource, read_npz
 from core.data.parity import Parity
 from core.errors import InputError
-from core.experiment import MAX_ELEMENTS, Experiment, FileData, ParityData, StandardNetwork
+from core.experiment import Experiment
 from core.losses import LOSSES, LossFunction
 from core.network.parametrisation import Parametrisation
 from core.network.registry import parametrisation
-from core.settings import Section
+from core.sections.data import FileData, ParityData
+from core.sections.network import StandardNetwork
+from core.settings import MAX_ELEMENTS, Section
 
 
 @dataclass(frozen=True, slots=True, eq=False)

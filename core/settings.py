@@ -6,6 +6,10 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+MAX_FRAMES = 2_000
+MAX_ELEMENTS = 50_000_000  # of n d and of m d: the most a run file holds
+SEED_MEANING = "seed of a generator of its own for this part; without it run.seed draws it"
+
 
 class Section(BaseModel):
     """One section of a study file as a frozen value; unknown keys are errors."""

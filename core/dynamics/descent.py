@@ -12,11 +12,11 @@ import numpy as np
 from core.compiled import descent as kernel
 from core.dynamics.integrator import Chunk, Integrator, Outcome, Pace, first_units
 from core.dynamics.step_size import default_step, lambda_0, rounded_down
-from core.experiment import GradientDescent
 from core.frame import Frame
 from core.losses import Logistic
 from core.problem import Problem
 from core.schedule import descent_schedule, first_log10_time, log10_schedule
+from core.sections.dynamics import GradientDescent
 
 BUFFER_BYTES = 8_000_000
 BLOW_UP = 1e6  # a risk this much above its start does not come back

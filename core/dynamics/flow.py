@@ -10,10 +10,10 @@ from core.compiled import flow as kernel
 from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
 from core.dynamics.step_size import lambda_0
 from core.errors import InputError
-from core.experiment import GradientFlow
 from core.frame import Frame
 from core.problem import Problem
 from core.schedule import first_log10_time, log10_schedule
+from core.sections.dynamics import GradientFlow
 
 BUFFER_BYTES = 8_000_000
 LATE_LOG10_TIME = 30.0

@@ -6,8 +6,8 @@ from core.dynamics.descent import Descent
 from core.dynamics.flow import Flow
 from core.dynamics.integrator import Integrator
 from core.dynamics.step_size import default_step
-from core.experiment import GradientDescent
 from core.problem import Problem, with_dynamics
+from core.sections.dynamics import GradientDescent
 
 INTEGRATORS: dict[str, type[Descent] | type[Flow]] = {"gd": Descent, "flow": Flow}
 

@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 import core
-from core.experiment import MAX_ELEMENTS, MAX_FRAMES
 from core.problem import Problem
+from core.settings import MAX_ELEMENTS, MAX_FRAMES
 
 Status = Literal["recording", "finished"]
 Reason = Literal["completed", "cancelled", "diverged", "failed", "disk_full"]

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError
-from core.experiment import MAX_ELEMENTS
 from core.problem import Problem
 from core.runs.connection import beside
 from core.runs.meta import dump_json
 from core.runs.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES
+from core.settings import MAX_ELEMENTS
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

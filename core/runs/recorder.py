@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import DiskError
-from core.experiment import MAX_FRAMES
 from core.frame import Frame
 from core.problem import Problem
 from core.runs.meta import dump_json, meta_of
@@ -29,6 +28,7 @@ from core.runs.schema import (
     frame_crc,
     time_of,
 )
+from core.settings import MAX_FRAMES
 
 FRAMES_PER_COMMIT = 16
 FRAMES_PER_BATCH = 64  # frames that come at once are lost at once: more commits save none of them

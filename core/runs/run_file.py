@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from core.data.dataset import Array, Dataset
 from core.errors import InputError
-from core.experiment import MAX_ELEMENTS, MAX_FRAMES, Experiment, FileData
+from core.experiment import Experiment
 from core.network.parametrisation import Parametrisation
 from core.network.registry import PARAMETRISATIONS, parametrisation
 from core.runs.connection import Connection
@@ -34,6 +34,8 @@ from core.runs.schema import (
     MAX_TEXT_BYTES,
     frame_crc,
 )
+from core.sections.data import FileData
+from core.settings import MAX_ELEMENTS, MAX_FRAMES
 from core.validation import SECTIONS, build_experiment
 
 LENGTHS = "typeof(parameters), length(parameters), typeof(dual), length(dual)"

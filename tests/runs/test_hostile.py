@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import RunFileError
-from core.experiment import MAX_FRAMES
 from core.runs import connection as connection_module
 from core.runs import open_run
 from core.runs.schema import APPLICATION_ID, TABLES, expected_schema
+from core.settings import MAX_FRAMES
 from tests.runs.helpers import content, crash, read_all, record, refused, small_problem, tamper
 
 

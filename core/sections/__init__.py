@@ -1,0 +1,1 @@
+"""The sections of an experiment: one frozen, validated value for each kind."""
