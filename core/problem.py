@@ -14,15 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from core.data.dataset import Array, Dataset, Distribution, TestSet
-from core.data.files import FileSource, read_npz
-from core.data.parity import Parity
+from core.data.dataset import Array, Dataset, TestSet
+from core.data.files import read_npz
+from core.data.registry import distribution
 from core.errors import InputError
 from core.experiment import Experiment
 from core.losses import LOSSES, LossFunction
 from core.network.parametrisation import Parametrisation
 from core.network.registry import parametrisation
-from core.sections.data import FileData, ParityData
 from core.sections.network import StandardNetwork
 from core.settings import MAX_ELEMENTS, Section
 
@@ -72,17 +71,6 @@ def with_dynamics(problem: Problem, dynamics: Section) -> Problem:
     return replace(problem, experiment=experiment)
 
 
-def distribution(experiment: Experiment, folder: Path | None) -> Distribution:
-    """The distribution that an experiment's data section names."""
-    data = experiment.data
-    if isinstance(data, ParityData):
-        return Parity(data.d, data.n, data.k)
-    if data.path is None:
-        raise InputError('data.path is missing; with data.kind = "file" name an NPZ or CSV file.')
-    path = Path(data.path)
-    return FileSource(path if folder is None else folder / path, data.d, data.n)
-
-
 def resolve(
     experiment: Experiment, folder: Path | None = None, title: str = "", source: str = ""
 ) -> Problem:
@@ -93,7 +81,7 @@ def resolve(
     shared = np.random.default_rng(experiment.run.seed)
     data_seed, network_seed = experiment.data.seed, experiment.network.seed
     data_generator = shared if data_seed is None else np.random.default_rng(data_seed)
-    dataset = distribution(experiment, folder).sample(data_generator)
+    dataset = distribution(experiment.data, folder).sample(data_generator)
     network_generator = shared if network_seed is None else np.random.default_rng(network_seed)
     flat, width = _parameters(experiment, folder, dataset.d, network_generator)
     experiment = _concrete(experiment, dataset, flat, width)
@@ -106,7 +94,7 @@ def _concrete(experiment: Experiment, dataset: Dataset, flat: Array, width: int)
         if size > MAX_ELEMENTS:
             raise InputError(f"{name} = {size:.3g} is larger than {MAX_ELEMENTS:.0e}, the most.")
     data = experiment.data
-    if isinstance(data, FileData):
+    if data.embedded:
         changes = {"path": None, "d": dataset.d, "n": dataset.n, "content": dataset.digest()}
         data = data.model_copy(update=changes)
     network = experiment.network
@@ -160,7 +148,10 @@ def points_for_test(problem: Problem) -> TestSet | None:
     if data.x_test is not None and data.y_test is not None:
         return TestSet(data.x_test, data.y_test, exact=False)
     section = problem.experiment.data
-    if isinstance(section, FileData):
+    if section.embedded:
         return None
     seed = problem.experiment.run.seed if section.seed is None else section.seed
-    return distribution(problem.experiment, None).test_set(np.random.default_rng([seed, 1]))
+    source = distribution(section, None)
+    if not data.directions:  # a data set read from a run file does not know its teacher
+        data = source.sample(np.random.default_rng(seed))
+    return source.test_set(np.random.default_rng([seed, 1]), data)

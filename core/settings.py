@@ -17,6 +17,7 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
     title: ClassVar[str] = ""
     source: ClassVar[str] = ""
+    embedded: ClassVar[bool] = False  # made from a file: a run holds the content, never the path
 
 
 def setting(

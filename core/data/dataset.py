@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +28,20 @@ class TestSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """n labelled examples: x (n, d), y (n,) in {-1, +1}; a test set when a file brought one."""
+    """n labelled examples: x (n, d), y (n,); a test set when a file brought one.
+
+    Labels are -1 and +1 for two classes, and the class numbers 0, 1, ..., classes - 1 for more.
+    `directions` are what the distribution knows of itself (mu, a teacher's weights, the axes of
+    cones), each (k, d): drawn over the data, and needed for its test points. Run files do not hold
+    them: they are drawn anew.
+    """
 
     x: Array
     y: Array
     x_test: Array | None = None
     y_test: Array | None = None
+    classes: int = 2
+    directions: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -60,5 +69,8 @@ class Distribution(ABC):
         """Draw the training examples."""
 
     @abstractmethod
-    def test_set(self, generator: np.random.Generator) -> TestSet | None:
-        """Points for the test error, or None where the distribution is not known."""
+    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
+        """Points for the test error, or None where the distribution is not known.
+
+        `training` is what `sample` drew, with its directions.
+        """

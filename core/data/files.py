@@ -179,5 +179,5 @@ class FileSource(Distribution):
                 raise InputError(f"data.path: {self.path} has no array {name}; {hint}")
         return arrays
 
-    def test_set(self, generator: np.random.Generator) -> TestSet | None:
+    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
         return None

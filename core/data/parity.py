@@ -43,7 +43,7 @@ class Parity(Distribution):
         x, y = self._draw(generator, self.n)
         return Dataset(x, y)
 
-    def test_set(self, generator: np.random.Generator) -> TestSet:
+    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet:
         if self.d > EXACT_TEST_DIMENSION:
             x, y = self._draw(generator, TEST_POINTS)
             return TestSet(x, y, exact=False)

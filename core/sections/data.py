@@ -29,6 +29,7 @@ class ParityData(Section):
 class FileData(Section):
     title: ClassVar[str] = "data from a file: NPZ (x, y, optional x_test, y_test) or CSV (label y)"
     source: ClassVar[str] = "the user's own"
+    embedded: ClassVar[bool] = True
 
     kind: Literal["file"] = "file"
     path: str | None = setting(None, meaning="NPZ or CSV file, relative to the study file")

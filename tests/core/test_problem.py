@@ -43,7 +43,7 @@ def test_seeds_of_their_own() -> None:
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_parity_labels_and_exact_test_set(k: int) -> None:
     parity = Parity(d=6, n=10, k=k)
-    points = parity.test_set(np.random.default_rng(0))
+    points = parity.test_set(np.random.default_rng(0), parity.sample(np.random.default_rng(0)))
     assert points.exact
     assert np.unique(points.x, axis=0).shape == (64, 6)
     wanted = 6 ** (k / 2) * np.prod(points.x[:, :k], axis=1)
