@@ -40,7 +40,7 @@ def continued(run: Run, frame: int | None, settings: Sequence[str]) -> tuple[Pro
         log10_time=time,
         continues={"file": run.path.name, "frame": index},
     )
-    problem = Problem(experiment, run.dataset, run.network, start, run.title, run.source)
+    problem = replace(run.problem, experiment=experiment, start=start)
     return prepared(problem), index
 
 

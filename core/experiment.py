@@ -13,20 +13,52 @@ from pydantic import Field, model_validator
 
 from core.sections.data import FileData, ParityData
 from core.sections.dynamics import GradientDescent, GradientFlow
-from core.sections.loss import ExponentialLoss, LogisticLoss
-from core.sections.network import StandardNetwork
+from core.sections.loss import CrossEntropyLoss, ExponentialLoss, LogisticLoss, SquaredLoss
+from core.sections.network import (
+    BatchNormNetwork,
+    BiasNetwork,
+    FixedOuterNetwork,
+    MulticlassNetwork,
+    NormalisedNetwork,
+    ScalarNetwork,
+    StandardNetwork,
+)
 from core.sections.plain import Recording, RunSettings
 from core.settings import MAX_ELEMENTS, Section, setting
 
 Data = Annotated[ParityData | FileData, Field(discriminator="kind")]
-Network = StandardNetwork
-Loss = Annotated[ExponentialLoss | LogisticLoss, Field(discriminator="kind")]
+Network = Annotated[
+    StandardNetwork
+    | ScalarNetwork
+    | NormalisedNetwork
+    | FixedOuterNetwork
+    | BatchNormNetwork
+    | BiasNetwork
+    | MulticlassNetwork,
+    Field(discriminator="kind"),
+]
+Loss = Annotated[
+    ExponentialLoss | LogisticLoss | SquaredLoss | CrossEntropyLoss, Field(discriminator="kind")
+]
 Dynamics = Annotated[GradientDescent | GradientFlow, Field(discriminator="kind")]
 
 KINDS: dict[str, dict[str, type[Section]]] = {
     "data": {"parity": ParityData, "file": FileData},
-    "network": {"standard": StandardNetwork},
-    "loss": {"exponential": ExponentialLoss, "logistic": LogisticLoss},
+    "network": {
+        "standard": StandardNetwork,
+        "scalar": ScalarNetwork,
+        "normalised": NormalisedNetwork,
+        "fixed_outer": FixedOuterNetwork,
+        "batch_norm": BatchNormNetwork,
+        "bias": BiasNetwork,
+        "multiclass": MulticlassNetwork,
+    },
+    "loss": {
+        "exponential": ExponentialLoss,
+        "logistic": LogisticLoss,
+        "squared": SquaredLoss,
+        "cross_entropy": CrossEntropyLoss,
+    },
     "dynamics": {"flow": GradientFlow, "gd": GradientDescent},
 }
 PLAIN_SECTIONS: dict[str, type[Section]] = {"recording": Recording, "run": RunSettings}
@@ -54,6 +86,7 @@ class Experiment(Section):
                 f"loss.l2 = {self.loss.l2:g} cannot be followed in log time, where the penalised "
                 'flow comes to rest; use dynamics.kind = "gd", or l2 = 0'
             )
+        self._check_combinations()
         d, n, m = self.data.d, self.data.n, self.network.m
         for name, size, other, value in (("n", n, "d", d), ("m", m, "d", d)):
             if size is not None and value is not None and size * value > MAX_ELEMENTS:
@@ -62,3 +95,22 @@ class Experiment(Section):
                     f"the most a run file holds; choose a smaller {name} or {other}"
                 )
         return self
+
+    def _check_combinations(self) -> None:
+        """Raise ValueError for parts that do not fit together."""
+        many, network, loss = "cross_entropy", self.network, self.loss
+        if (network.kind == "multiclass") != (loss.kind == many) and network.kind != "custom":
+            raise ValueError(
+                f'network.kind = "{network.kind}" does not go with loss.kind = "{loss.kind}": '
+                '"multiclass" needs "cross_entropy", and the other networks one of the other losses'
+            )
+        if self.dynamics.kind == "flow" and loss.kind == "squared":
+            raise ValueError(
+                'loss.kind = "squared" has no log time, which needs a loss that goes to zero; use '
+                'dynamics.kind = "gd", or the exponential or logistic loss'
+            )
+        if self.dynamics.kind == "flow" and getattr(network, "smooth", False):
+            raise ValueError(
+                "network.smooth = true: the smoothed leaky ReLU is not homogeneous, so its flow "
+                'cannot be followed in log time; use dynamics.kind = "gd", or smooth = false'
+            )

@@ -1,5 +1,8 @@
 """The losses in the log domain: value, dual weights, smoothed margin, for margins of any size.
 
+A loss sees an example's scores: its margin p_i = y_i f(x_i), or for k > 2 classes the k - 1 margins
+P_ic = f_y(x_i) - f_c(x_i) of its own logit over each other one, in the order of c.
+
 With p_i = y_i f(x_i) and S = sum_i l(p_i) the unnormalised smoothed margin is l^-1(S), the SUM and
 not the mean (telgarsky22, section 1.2; homogeneity, section 3). The dual weights are
 q_i = l'(p_i) / l'(l^-1(S)): a probability vector for the exponential loss, of sum >= 1 for the
@@ -13,42 +16,47 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit, logsumexp, softmax
 
 Array = NDArray[np.float64]
 LARGE_MARGIN = 30.0  # ln(1 + e^-p) = e^-p to one part in 1e13 beyond this
 
 
 class LossFunction(ABC):
-    """A loss l of one margin z, decreasing and convex, with l(z) -> 0 as z -> infinity."""
+    """A convex loss l of an example's scores; l(z) -> 0 as z -> infinity where it is `monotone`."""
 
     kind: str
     code: int  # how compiled kernels tell the losses apart
     at_zero: float  # l(0): below R = l(0)/n every example is classified correctly
+    monotone: bool = True
 
     @abstractmethod
     def log_value(self, z: Array) -> Array:
-        """ln l(z), elementwise."""
+        """ln l of each example, (n,)."""
 
     @abstractmethod
     def value(self, z: Array) -> Array:
-        """l(z), elementwise (may overflow to infinity where l itself does)."""
+        """l of each example, (n,) (may overflow to infinity where l itself does)."""
 
     @abstractmethod
-    def slope(self, z: Array) -> Array:
-        """l'(z) < 0, elementwise."""
+    def scores(self, f: Array, y: Array) -> Array:
+        """The scores (n,) or (n, k - 1) of outputs f."""
 
     @abstractmethod
-    def curvature(self, z: Array) -> Array:
-        """l''(z), elementwise."""
+    def output_gradient(self, f: Array, y: Array) -> Array:
+        """dl/df, of the shape of f."""
+
+    @abstractmethod
+    def output_curvature(self, f: Array, y: Array, df: Array) -> Array:
+        """The Hessian of l in the outputs applied to df, of the shape of f."""
 
     @abstractmethod
     def inverse_of_log(self, log_s: float) -> float:
-        """l^-1(exp(log_s))."""
+        """l^-1(exp(log_s)) for one score; NaN where l is not monotone."""
 
     @abstractmethod
     def dual(self, p: Array) -> Array:
-        """q_i = l'(p_i) / l'(l^-1(sum_k l(p_k))), shape (n,)."""
+        """q_i = l'(p_i) / l'(l^-1(sum_k l(p_k))), of the shape of the scores."""
 
     def log_sum(self, p: Array) -> float:
         """ln sum_i l(p_i)."""
@@ -56,15 +64,36 @@ class LossFunction(ABC):
 
     def log_risk(self, p: Array) -> float:
         """ln R, R = (1/n) sum_i l(p_i)."""
-        return self.log_sum(p) - float(np.log(p.size))
+        return self.log_sum(p) - float(np.log(p.shape[0]))
 
     def smoothed(self, p: Array) -> float:
         """l^-1(sum_i l(p_i)): the smoothed margin before it is divided by |W|^L."""
         return self.inverse_of_log(self.log_sum(p))
 
 
+class MarginLoss(LossFunction):
+    """A loss of the margin p = y f for y = +-1."""
+
+    @abstractmethod
+    def slope(self, z: Array) -> Array:
+        """l'(z), elementwise."""
+
+    @abstractmethod
+    def curvature(self, z: Array) -> Array:
+        """l''(z), elementwise."""
+
+    def scores(self, f: Array, y: Array) -> Array:
+        return np.asarray(y * f)
+
+    def output_gradient(self, f: Array, y: Array) -> Array:
+        return np.asarray(y * self.slope(y * f))
+
+    def output_curvature(self, f: Array, y: Array, df: Array) -> Array:
+        return np.asarray(self.curvature(y * f) * df)
+
+
 @final
-class Exponential(LossFunction):
+class Exponential(MarginLoss):
     """l(z) = exp(-z).
 
     >>> round(Exponential().smoothed(np.array([1000.0, 1000.0])), 9)
@@ -110,7 +139,7 @@ def softplus(z: Array) -> Array:
 
 
 @final
-class Logistic(LossFunction):
+class Logistic(MarginLoss):
     """l(z) = ln(1 + exp(-z)), with l^-1(S) = -ln(e^S - 1).
 
     >>> loss = Logistic()
@@ -153,4 +182,93 @@ class Logistic(LossFunction):
             return np.asarray(np.exp(at_smoothed - softplus(p)))
 
 
-LOSSES: dict[str, LossFunction] = {loss.kind: loss for loss in (Exponential(), Logistic())}
+@final
+class Squared(MarginLoss):
+    """l(p) = (1 - p)^2 = (y - f)^2 for y = +-1 (wei19, sections B.3 and F.3).
+
+    It is not monotone: there is no smoothed margin and there are no dual weights.
+
+    >>> Squared().value(np.array([3.0])).tolist()
+    [4.0]
+    """
+
+    kind = "squared"
+    code = 2
+    at_zero = 1.0
+    monotone = False
+
+    def log_value(self, z: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(2.0 * np.log(np.abs(1.0 - z)))
+
+    def value(self, z: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return np.asarray((1.0 - z) ** 2)
+
+    def slope(self, z: Array) -> Array:
+        return 2.0 * (z - 1.0)
+
+    def curvature(self, z: Array) -> Array:
+        return np.full(z.shape, 2.0)
+
+    def inverse_of_log(self, log_s: float) -> float:
+        return float("nan")
+
+    def dual(self, p: Array) -> Array:
+        return np.full(p.shape, np.nan)
+
+
+@final
+class CrossEntropy(LossFunction):
+    """l = ln(1 + sum_(c != y) exp(f_c - f_y)) of k logits (frei23, F.2; wei19, Theorem C.1).
+
+    It is the logistic loss of m = -ln sum_c exp(-P_c), so that l^-1 and the dual weights are those
+    of the logistic loss, shared among the classes by exp(-P_c).
+
+    >>> round(float(CrossEntropy().value(np.array([[0.0, 0.0]]))[0]), 12) == round(np.log(3.0), 12)
+    True
+    """
+
+    kind = "cross_entropy"
+    code = 3
+    at_zero = float(np.log(2.0))
+
+    @staticmethod
+    def _against_all(P: Array) -> Array:
+        return np.asarray(-logsumexp(-P, axis=-1))
+
+    def log_value(self, z: Array) -> Array:
+        return LOGISTIC.log_value(self._against_all(z))
+
+    def value(self, z: Array) -> Array:
+        return LOGISTIC.value(self._against_all(z))
+
+    def scores(self, f: Array, y: Array) -> Array:
+        own = y.astype(np.int64)
+        n, k = f.shape
+        others = np.arange(k)[None, :] != own[:, None]
+        gaps = f[np.arange(n), own][:, None] - f
+        return np.asarray(gaps[others].reshape(n, k - 1))
+
+    def output_gradient(self, f: Array, y: Array) -> Array:
+        gradient = softmax(f, axis=1)
+        gradient[np.arange(f.shape[0]), y.astype(np.int64)] -= 1.0
+        return np.asarray(gradient)
+
+    def output_curvature(self, f: Array, y: Array, df: Array) -> Array:
+        p = softmax(f, axis=1)
+        return np.asarray(p * (df - (p * df).sum(axis=1, keepdims=True)))
+
+    def inverse_of_log(self, log_s: float) -> float:
+        return LOGISTIC.inverse_of_log(log_s)
+
+    def dual(self, p: Array) -> Array:
+        weights = LOGISTIC.dual(self._against_all(p))
+        with np.errstate(under="ignore"):
+            return np.asarray(weights[:, None] * softmax(-p, axis=1))
+
+
+LOGISTIC = Logistic()
+LOSSES: dict[str, LossFunction] = {
+    loss.kind: loss for loss in (Exponential(), LOGISTIC, Squared(), CrossEntropy())
+}

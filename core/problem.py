@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from core.data.dataset import Array, Dataset, TestSet
-from core.data.files import read_npz
 from core.data.registry import distribution
 from core.errors import InputError
 from core.experiment import Experiment
+from core.initial import read_arrays
 from core.losses import LOSSES, LossFunction
-from core.network.parametrisation import Parametrisation
-from core.network.registry import parametrisation
-from core.sections.network import StandardNetwork
+from core.network.parametrisation import Network, Shape
+from core.network.registry import build_network, initial_arrays
+from core.reduction import Reduction
 from core.settings import MAX_ELEMENTS, Section
 
 
@@ -30,8 +31,8 @@ from core.settings import MAX_ELEMENTS, Section
 class Start:
     """Where a run begins: at t = 0, or at the last frame of the run that it continues.
 
-    The physical parameters are e^rho * `parameters`. `origin` are the parameters at t = 0, from
-    which rotation and distance are measured.
+    The physical parameters are `network.physical(parameters, rho)`. `origin` are the parameters at
+    t = 0, from which rotation and distance are measured.
     """
 
     parameters: Array
@@ -44,25 +45,44 @@ class Start:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """Everything a dynamics needs: experiment, data, network and start."""
+    """Everything a dynamics needs: experiment, data, network and start.
+
+    `inputs` x~ (n, D) are what the network sees of the training data. With a `reduction` (row-space
+    form) network, start and inputs are in its coordinates, and the data set is as it was.
+    """
 
     experiment: Experiment
     dataset: Dataset
-    network: Parametrisation
+    network: Network
     start: Start
     title: str = ""
     source: str = ""
+    reduction: Reduction | None = None
+    inputs: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        x = self.dataset.x if self.reduction is None else self.reduction.training(self.dataset.x)
+        object.__setattr__(self, "inputs", self.network.inputs(x))
 
     @property
     def loss(self) -> LossFunction:
         return LOSSES[self.experiment.loss.kind]
 
-    def margins(self, flat: Array) -> Array:
-        """p_i = y_i f(x_i) at flat parameters, shape (n,)."""
-        from core.network.kernel import margins
+    def physical_start(self) -> Array:
+        """The parameters themselves at the start, flat."""
+        return self.network.physical(self.start.parameters, self.start.rho)
 
-        alpha, U = self.network.effective(flat)
-        return margins(alpha, U, self.dataset.x, self.dataset.y)
+    def outputs(self, flat: Array) -> Array:
+        """f(x_i) on the training data at flat parameters, (n,) or (n, k)."""
+        return np.asarray(self.network.outputs(flat, self.inputs))
+
+    def margins(self, flat: Array) -> Array:
+        """p_i at flat parameters, shape (n,)."""
+        return self.network.margins(flat, self.inputs, self.dataset.y)
+
+    def scores(self, flat: Array) -> Array:
+        """What the loss sees at flat parameters: p (n,), or for k classes P (n, k - 1)."""
+        return self.loss.scores(self.outputs(flat), self.dataset.y)
 
 
 def with_dynamics(problem: Problem, dynamics: Section) -> Problem:
@@ -82,64 +102,58 @@ def resolve(
     data_seed, network_seed = experiment.data.seed, experiment.network.seed
     data_generator = shared if data_seed is None else np.random.default_rng(data_seed)
     dataset = distribution(experiment.data, folder).sample(data_generator)
+    _check_classes(experiment, dataset)
     network_generator = shared if network_seed is None else np.random.default_rng(network_seed)
-    flat, width = _parameters(experiment, folder, dataset.d, network_generator)
-    experiment = _concrete(experiment, dataset, flat, width)
-    network = parametrisation(experiment.network.kind, width, dataset.d)
+    section = experiment.network
+    if section.init == "file":
+        arrays, width = read_arrays(section, folder, dataset.x, _outputs(dataset))
+    else:
+        assert section.m is not None  # the section's validator sees to it
+        width = section.m
+        shape = Shape(width, dataset.x, _outputs(dataset))
+        arrays = initial_arrays(section, shape, network_generator)
+    network = build_network(section, Shape(width, dataset.x, _outputs(dataset)), arrays)
+    flat = network.pack(arrays)
+    experiment = _concrete(experiment, dataset, network, flat, width)
     return Problem(experiment, dataset, network, Start(flat, flat), title, source)
 
 
-def _concrete(experiment: Experiment, dataset: Dataset, flat: Array, width: int) -> Experiment:
+def _outputs(dataset: Dataset) -> int:
+    return 1 if dataset.classes == 2 else dataset.classes
+
+
+def _check_classes(experiment: Experiment, dataset: Dataset) -> None:
+    many, kind = dataset.classes > 2, experiment.network.kind
+    if many and kind not in ("multiclass", "custom"):
+        raise InputError(
+            f'The data have {dataset.classes} classes, and network.kind = "{kind}" has one output; '
+            'use network.kind = "multiclass" with loss.kind = "cross_entropy", or two classes.'
+        )
+    if not many and kind == "multiclass":
+        raise InputError(
+            'network.kind = "multiclass" needs data of three or more classes, and these have two; '
+            'use network.kind = "standard" or "bias" with loss.kind = "logistic".'
+        )
+
+
+def _concrete(
+    experiment: Experiment, dataset: Dataset, network: Network, flat: Array, width: int
+) -> Experiment:
     for name, size in (("n * d", dataset.n * dataset.d), ("m * d", width * dataset.d)):
         if size > MAX_ELEMENTS:
             raise InputError(f"{name} = {size:.3g} is larger than {MAX_ELEMENTS:.0e}, the most.")
     data = experiment.data
     if data.embedded:
-        changes = {"path": None, "d": dataset.d, "n": dataset.n, "content": dataset.digest()}
-        data = data.model_copy(update=changes)
-    network = experiment.network
-    if network.init == "file":
-        content = hashlib.sha256(flat.astype("<f8").tobytes()).hexdigest()
-        changes = {"init_path": None, "m": width, "content": content}
-        network = network.model_copy(update=changes)
-    return experiment.model_copy(update={"data": data, "network": network})
-
-
-def _parameters(
-    experiment: Experiment, folder: Path | None, d: int, generator: np.random.Generator
-) -> tuple[Array, int]:
-    settings = experiment.network
-    if settings.init == "paper":
-        assert settings.m is not None  # the section's validator sees to it
-        return parametrisation(settings.kind, settings.m, d).initialise(generator), settings.m
-    return _parameters_from_file(settings, folder, d)
-
-
-def _parameters_from_file(
-    settings: StandardNetwork, folder: Path | None, d: int
-) -> tuple[Array, int]:
-    if settings.init_path is None:
-        raise InputError('network.init_path is missing; with network.init = "file" name an NPZ.')
-    path = Path(settings.init_path) if folder is None else folder / settings.init_path
-    arrays = read_npz(path, "network.init_path")
-    widths = {array.shape[0] for array in arrays.values() if array.ndim}
-    width = settings.m if settings.m is not None else min(widths, default=1)
-    network = parametrisation(settings.kind, width, d)
-    for block in network.layout:
-        if block.name not in arrays:
-            found = ", ".join(sorted(arrays)) or "nothing"
-            raise InputError(f"network.init_path: {path} has no array {block.name}; found {found}.")
-        array = arrays[block.name]
-        if array.shape != block.shape:
-            raise InputError(
-                f"network.init_path: {block.name} in {path} has shape {array.shape}; with "
-                f"m = {width} and d = {d} it must be {block.shape}."
-            )
-        if not np.isfinite(array).all():
-            raise InputError(
-                f"network.init_path: {block.name} in {path} has a value that is not finite."
-            )
-    return network.pack(arrays), width
+        changes: dict[str, Any] = {"path": None, "d": dataset.d, "n": dataset.n}
+        data = data.model_copy(update=changes | {"content": dataset.digest()})
+    section = experiment.network
+    if section.init == "file":
+        digest = hashlib.sha256(flat.astype("<f8").tobytes())
+        for name in sorted(network.fixed):
+            digest.update(network.fixed[name].astype("<f8").tobytes())
+        changes = {"init_path": None, "m": width, "content": digest.hexdigest()}
+        section = section.model_copy(update=changes)
+    return experiment.model_copy(update={"data": data, "network": section})
 
 
 def points_for_test(problem: Problem) -> TestSet | None:

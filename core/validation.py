@@ -66,7 +66,8 @@ def check_keys(table: Mapping[str, Any], cls: type[Section], section: str, where
             raise InputError(
                 f"{where}: {section}.{key} does not exist; {_hint(key, cls.model_fields)}"
             )
-        if isinstance(value, bool):  # pydantic would take true as the number 1
+        wants_bool = cls.model_fields[key].annotation is bool
+        if isinstance(value, bool) and not wants_bool:  # pydantic would take true as the number 1
             raise InputError(
                 f"{where}: {section}.{key} = {str(value).lower()}: a number or text is needed."
             )

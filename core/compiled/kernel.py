@@ -1,12 +1,14 @@
 """Forward and backward passes of the two-layer network for effective (alpha, U), compiled.
 
-Shapes: alpha (m,), U (m, d), XT (d, n) the transposed data, Z and C (m, n). Loops are blocked by
-four nodes and four (two) coordinates so that every value loaded serves several multiply-adds; the
-inner loop runs over examples, which are contiguous. Tested against core.network.kernel.
+Shapes: alpha (m, k), U (m, d), XT (d, n) the transposed data, Z and C (m, n), F and G (k, n) the
+outputs and their weights. Loops are blocked by four nodes and four (two) coordinates so that every
+value loaded serves several multiply-adds; the inner loop runs over examples, which are contiguous.
+Tested against core.network.kernel.
 """
 
 from __future__ import annotations
 
+from math import exp, log1p
 from typing import Any
 
 from numpy.typing import NDArray
@@ -15,6 +17,9 @@ from core.compiled.jit import compiled
 
 Matrix = NDArray[Any]
 Vector = NDArray[Any]
+
+RELU, LEAKY = 0, 1  # as in core.network.activation; anything else is the smoothed leaky ReLU
+LN_2 = 0.6931471805599453
 
 
 @compiled
@@ -63,30 +68,111 @@ def preactivations(U: Matrix, XT: Matrix, Z: Matrix) -> None:
 
 
 @compiled
-def outputs(alpha: Vector, Z: Matrix, f: Vector) -> None:
-    """f_i = sum_j alpha_j relu(Z_ji)."""
-    m, n = Z.shape
-    zero = Z.dtype.type(0)
-    for i in range(n):
-        f[i] = zero
-    for j in range(m):
-        z, a = Z[j], alpha[j]
-        for i in range(n):
-            f[i] += a * max(z[i], zero)
+def activate(phi: int, slope: float, z: Vector, h: Vector) -> None:
+    """h = phi(z)."""
+    zero = z.dtype.type(0)
+    if phi == RELU:
+        for i in range(z.size):
+            h[i] = max(z[i], zero)
+    elif phi == LEAKY:
+        for i in range(z.size):
+            h[i] = max(z[i], slope * z[i])
+    else:
+        for i in range(z.size):
+            softplus = max(z[i], zero) + log1p(exp(-abs(z[i])))
+            h[i] = slope * z[i] + (1 - slope) * (softplus - LN_2)
 
 
 @compiled
-def backward(alpha: Vector, Z: Matrix, g: Vector, C: Matrix, d_alpha: Vector) -> None:
-    """d_alpha_j = sum_i g_i relu(Z_ji) and C_ji = alpha_j g_i 1[Z_ji > 0]."""
+def times_slopes(phi: int, slope: float, z: Vector, c: Vector) -> None:
+    """c *= phi'(z)."""
+    zero = z.dtype.type(0)
+    if phi == RELU:
+        for i in range(z.size):
+            c[i] = c[i] if z[i] > zero else zero
+    elif phi == LEAKY:
+        for i in range(z.size):
+            c[i] = c[i] if z[i] > zero else slope * c[i]
+    else:
+        for i in range(z.size):
+            e = exp(-abs(z[i]))
+            right = 1 / (1 + e) if z[i] > zero else e / (1 + e)
+            c[i] *= slope + (1 - slope) * right
+
+
+@compiled
+def outputs(phi: int, slope: float, alpha: Matrix, Z: Matrix, F: Matrix, h: Vector) -> None:
+    """F_ci = sum_j alpha_jc phi(Z_ji); h is one row of work."""
     m, n = Z.shape
+    k = F.shape[0]
     zero = Z.dtype.type(0)
+    F[:] = zero
+    if phi == RELU and k == 1:  # in one pass
+        f = F[0]
+        for j in range(m):
+            z, a = Z[j], alpha[j, 0]
+            for i in range(n):
+                f[i] += a * max(z[i], zero)
+        return
     for j in range(m):
-        z, c, a = Z[j], C[j], alpha[j]
-        total = zero
+        activate(phi, slope, Z[j], h)
+        for c in range(k):
+            f, a = F[c], alpha[j, c]
+            for i in range(n):
+                f[i] += a * h[i]
+
+
+@compiled
+def backward(
+    phi: int, slope: float, alpha: Matrix, Z: Matrix, G: Matrix, C: Matrix, d_alpha: Matrix,
+    h: Vector,
+) -> None:  # fmt: skip
+    """d_alpha_jc = sum_i G_ci phi(Z_ji) and C_ji = phi'(Z_ji) sum_c alpha_jc G_ci."""
+    m, n = Z.shape
+    k = G.shape[0]
+    zero = Z.dtype.type(0)
+    if phi == RELU and k == 1:  # in one pass
+        g = G[0]
+        for j in range(m):
+            z, c, a = Z[j], C[j], alpha[j, 0]
+            total = zero
+            for i in range(n):
+                total += g[i] * max(z[i], zero)
+                c[i] = a * g[i] if z[i] > zero else zero
+            d_alpha[j, 0] = total
+        return
+    for j in range(m):
+        activate(phi, slope, Z[j], h)
+        c = C[j]
         for i in range(n):
-            total += g[i] * max(z[i], zero)
-            c[i] = a * g[i] if z[i] > zero else zero
-        d_alpha[j] = total
+            c[i] = zero
+        for o in range(k):
+            g, a = G[o], alpha[j, o]
+            total = zero
+            for i in range(n):
+                total += g[i] * h[i]
+                c[i] += a * g[i]
+            d_alpha[j, o] = total
+        times_slopes(phi, slope, Z[j], c)
+
+
+@compiled
+def along(
+    phi: int, slope: float, alpha: Matrix, Z: Matrix, d_alpha: Matrix, dZ: Matrix, F: Matrix,
+    h: Vector,
+) -> None:  # fmt: skip
+    """F_ci = sum_j (d_alpha_jc phi(Z_ji) + alpha_jc phi'(Z_ji) dZ_ji); dZ is used up."""
+    m, n = Z.shape
+    k = F.shape[0]
+    F[:] = Z.dtype.type(0)
+    for j in range(m):
+        activate(phi, slope, Z[j], h)
+        dz = dZ[j]
+        times_slopes(phi, slope, Z[j], dz)
+        for c in range(k):
+            f, b, a = F[c], d_alpha[j, c], alpha[j, c]
+            for i in range(n):
+                f[i] += b * h[i] + a * dz[i]
 
 
 @compiled

@@ -12,8 +12,9 @@ import numpy as np
 from core.compiled import descent as kernel
 from core.dynamics.integrator import Chunk, Integrator, Outcome, Pace, first_units
 from core.dynamics.step_size import default_step, lambda_0, rounded_down
+from core.dynamics.twin import twin
 from core.frame import Frame
-from core.losses import Logistic
+from core.network.parametrisation import TwoLayer
 from core.problem import Problem
 from core.schedule import descent_schedule, first_log10_time, log10_schedule
 from core.sections.dynamics import GradientDescent
@@ -57,14 +58,16 @@ class Descent(Integrator):
 
     def _allocate(self) -> None:
         problem = self.problem
-        n, d = problem.dataset.n, problem.dataset.d
-        start = np.exp(problem.start.rho) * problem.start.parameters
+        network, (n, d) = problem.network, problem.inputs.shape
+        assert isinstance(network, TwoLayer)
+        start = problem.physical_start()
         self._flat = start.astype(self.dtype)
-        m = problem.network.effective(self._flat)[0].size
-        self._XT = np.array(problem.dataset.x.T, dtype=self.dtype, order="C")  # never read-only
+        m, k = network.m, network.k
+        self._net = twin(network, n, d, self.dtype)
+        self._XT = np.array(problem.inputs.T, dtype=self.dtype, order="C")  # never read-only
         self._y = problem.dataset.y.astype(self.dtype)
         self._matrices = (np.zeros((m, n), self.dtype), np.zeros((m, n), self.dtype))
-        self._points = (np.zeros(n, self.dtype), np.zeros(n, self.dtype))
+        self._points = (np.zeros((k, n), self.dtype), np.zeros((k, n), self.dtype))
         self._gradient = np.zeros_like(self._flat)
         rows = max(1, min(64, self._schedule.size, BUFFER_BYTES // self._flat.nbytes))
         self._buffer = np.zeros((rows, self._flat.size), self.dtype)
@@ -75,22 +78,29 @@ class Descent(Integrator):
         # In the run's own precision, so that float32 kernels do not compute in float64.
         shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
         self._shrink: Any = self.dtype.type(shrink)
-        p = problem.margins(start)
-        self._initial = self._measure(p)
+        self._initial = self._measure(start)
         self._limit = BLOW_UP * problem.dataset.n * max(1.0, self._initial / problem.dataset.n)
 
-    def _measure(self, p: np.ndarray) -> float:
-        """What the kernel watches: sum exp(-p), or sum max(-p, 0) for the logistic loss."""
-        if isinstance(self.problem.loss, Logistic):
-            return float(np.maximum(-p, 0.0).sum())
-        return float(self.problem.loss.value(p).sum())
+    def _measure(self, flat: np.ndarray) -> float:
+        """What the kernel watches at flat parameters, see core.compiled.descent.slopes."""
+        loss = self.problem.loss
+        if loss.code in (kernel.LOGISTIC, kernel.CROSS_ENTROPY):
+            return float(np.maximum(-self.problem.margins(flat), 0.0).sum())
+        return float(loss.value(self.problem.scores(flat)).sum())
 
     def _frame(self, flat: np.ndarray, step: int) -> Frame:
         parameters = flat.copy()
         dual = None
         if self.dtype == np.float32:
-            dual = self.problem.loss.dual(self.problem.margins(parameters.astype(np.float64)))
+            dual = self._dual(parameters.astype(np.float64))
         return Frame(step, self._log10_time(step), 0.0, parameters, dual)
+
+    def _dual(self, flat: np.ndarray) -> np.ndarray | None:
+        """q (n,), for k classes summed over the others; None where the loss has none."""
+        if not self.problem.loss.monotone:
+            return None
+        q = self.problem.loss.dual(self.problem.scores(flat))
+        return q if q.ndim == 1 else np.asarray(q.sum(axis=1))
 
     def _log10_time(self, step: int) -> float:
         if step == self.problem.start.step:
@@ -109,7 +119,8 @@ class Descent(Integrator):
             return self._chunk((first,), Outcome.COMPLETED if done else Outcome.GOING)
         before = int(self._counts[kernel.MARK])
         code = kernel.descend(
-            self._flat, self._XT, self._y, self._loss, self.step_size, self._shrink, self._limit,
+            self._net, self._flat, self._XT, self._y, self._loss,
+            self.step_size, self._shrink, self._limit,
             *self._matrices, *self._points, self._gradient, self._floats, self._counts,
             self._schedule, self._buffer, self._pace.start(),
         )  # fmt: skip

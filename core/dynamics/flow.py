@@ -52,7 +52,7 @@ class Flow(Integrator):
             raise InputError('dynamics.kind = "flow" needs a 2-homogeneous network; use "gd".')
         self.problem = problem
         start, recording = problem.start, problem.experiment.recording
-        m = problem.network.effective(start.parameters)[0].size
+        m = problem.network.m
         self._settings = settings_of(dynamics, m)
         cap = float(self._settings[kernel.CAP])
         self.temperature_cap = cap if np.isfinite(cap) else None

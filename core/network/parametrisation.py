@@ -1,4 +1,9 @@
-"""The map from trained parameters to the effective weights (alpha, U) of core.network.kernel."""
+"""Networks, and the map from trained parameters to the effective weights of the one network.
+
+Every binary model of the papers but the abstract head is f(x) = sum_j alpha_j phi(<u_j, x~>) seen
+through a parametrisation. `Network` is what dynamics, run files, observables and views know;
+`TwoLayer` is a network with effective weights, to which a parametrisation adds three linear maps.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +11,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.network import kernel
+from core.network.activation import Activation
+
 Array = NDArray[np.float64]
+Arrays = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One trained array: its name in the paper and its shape."""
+    """One array of parameters: its name in the paper and its shape."""
 
     name: str
     shape: tuple[int, ...]
@@ -26,15 +35,42 @@ class Block:
         return prod(self.shape)
 
 
-class Parametrisation(ABC):
-    """Trained parameters, kept flat in the order of `layout`, and what they mean.
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """What a network is made for: m nodes, inputs x (n, d) it is trained on, k outputs.
 
-    `degree` is L, the homogeneity of f in the trained parameters: f(c W) = c^L f(W) for c > 0.
+    `x` is needed by networks with statistics of the data; k = 1 for two classes.
     """
 
-    kind: str
-    degree: int
+    m: int
+    x: Array
+    k: int = 1
+
+    @property
+    def d(self) -> int:
+        return int(self.x.shape[1])
+
+
+class Network(ABC):
+    """Trained parameters, kept flat in the order of `layout`, and what they mean.
+
+    The first `scaled` entries of a flat vector are the homogeneous parameters W_h, in which f has
+    degree L = `degree`: f(c W_h) = c^L f(W_h) for c > 0. Where a frame has a factor e^rho it
+    multiplies these only. `homogeneous` is false where f is homogeneous in no parameters; `degree`
+    then still says by which power of the norm margins are divided. `fixed` are the parameters that
+    are not trained, by name. k is the number of outputs, 1 for two classes.
+    """
+
+    kind: ClassVar[str]
+    degree: int = 2
+    homogeneous: bool = True
+    m: int
+    k: int = 1
     layout: tuple[Block, ...]
+    fixed: Mapping[str, Array]
+    scaled: int
+    # The blocks of which margins are divided by the product of the norms, instead of |W_h|^L.
+    product: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -42,28 +78,70 @@ class Parametrisation(ABC):
         return sum(block.size for block in self.layout)
 
     @abstractmethod
-    def initialise(self, generator: np.random.Generator) -> Array:
-        """The paper's random start, flat."""
+    def inputs(self, x: Array) -> Array:
+        """x~ (n, D), what the nodes see of x (n, d): centred, or with a 1 appended."""
 
     @abstractmethod
-    def effective(self, flat: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """(alpha (m,), U (m, d)) of the two-layer network that `flat` stands for."""
+    def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
+        """f (n,), or (n, k) for k > 1, at x~ = `inputs`.
+
+        `offset` (m, n) is added to the preactivations: what row-space runs do not see of points
+        outside the span of the training data, see core.reduction.
+        """
 
     @abstractmethod
-    def pullback(self, flat: Array, d_alpha: Array, d_U: Array) -> Array:
-        """The gradient in the trained parameters, flat, from that in (alpha, U)."""
+    def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
+        """sum_i g_i grad f(x_i) (sum_ic g_ic grad f_c(x_i)) in the trained parameters, flat."""
+
+    @abstractmethod
+    def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
+        """The derivative of the outputs along a flat direction: J direction, (n,) or (n, k)."""
 
     @abstractmethod
     def imbalance(self, flat: Array) -> Array:
-        """Per node, the difference of squared layer norms that gradient flow conserves, (m,)."""
+        """Per node, the difference of squared norms that gradient flow conserves; empty if none."""
+
+    @abstractmethod
+    def nodes(self, flat: Array) -> tuple[Array, Array]:
+        """(s (m,), U (m, D)): signed sizes of the outer weights, and the effective inner weights.
+
+        For k > 1 outputs s_j = |A_j|. NaN where a network has no inner weights (a deep head).
+        """
 
     @abstractmethod
     def directions(self, flat: Array) -> Array:
-        """The inner weight vector of each node, whose rotation is watched, (m, d)."""
+        """The inner weight vector of each node, whose rotation is watched, (m, d); NaN if none."""
 
-    def unpack(self, flat: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    def fixed_shapes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
+        """The shapes that the untrained arrays must have, by name."""
+        sizes = {"V": (shape.m, shape.d), "a": (shape.m,)}
+        return {name: sizes[name] for name in self.fixed}
+
+    def physical(self, flat: NDArray[Any], rho: float) -> NDArray[Any]:
+        """The parameters themselves: the homogeneous ones times e^rho."""
+        if rho == 0.0:
+            return flat
+        with np.errstate(over="ignore"):
+            return np.concatenate([np.exp(rho) * flat[: self.scaled], flat[self.scaled :]])
+
+    def norm(self, flat: Array) -> float:
+        """|W_h|, the norm of the homogeneous parameters."""
+        return float(np.linalg.norm(flat[: self.scaled]))
+
+    def norm_power(self, flat: Array) -> float:
+        """What margins are divided by: |W_h|^L, or the product of the norms of some blocks."""
+        if self.product:
+            parts = self.unpack(flat)
+            return float(prod(np.linalg.norm(parts[name]) for name in self.product))
+        return self.norm(flat) ** self.degree
+
+    def margins(self, flat: Array, inputs: Array, y: Array) -> Array:
+        """p_i = y_i f(x_i), or the own logit minus the largest other for k > 1, shape (n,)."""
+        return margins_of(self.outputs(flat, inputs), y)
+
+    def unpack(self, flat: Any) -> dict[str, Any]:
         """Views of `flat` (..., size) by name, each (..., *shape)."""
-        views: dict[str, NDArray[Any]] = {}
+        views: dict[str, Any] = {}
         start = 0
         for block in self.layout:
             part = flat[..., start : start + block.size]
@@ -71,7 +149,80 @@ class Parametrisation(ABC):
             start += block.size
         return views
 
-    def pack(self, arrays: Mapping[str, Array]) -> Array:
+    def pack(self, arrays: Arrays) -> Array:
         """The flat float64 vector of named arrays; shapes must be those of `layout`."""
         parts = [np.asarray(arrays[block.name], dtype=np.float64) for block in self.layout]
         return np.concatenate([part.reshape(-1) for part in parts])
+
+
+def margins_of(f: Array, y: Array) -> Array:
+    """Margins (n,) of outputs f (n,) with y = +-1, or of logits (n, k) with class numbers y.
+
+    >>> margins_of(np.array([[1.0, 3.0, 2.0]]), np.array([1.0])).tolist()
+    [1.0]
+    """
+    if f.ndim == 1:
+        return np.asarray(y * f)
+    rows, own = np.arange(f.shape[0]), y.astype(np.int64)
+    others = f.copy()
+    others[rows, own] = -np.inf
+    return np.asarray(f[rows, own] - others.max(axis=1))
+
+
+class TwoLayer(Network):
+    """f(x) = sum_j alpha_j phi(<u_j, x~>) for weights that depend on the trained parameters.
+
+    A parametrisation gives `effective`, its linearisation `push` and the transpose `pull`. They
+    take NumPy arrays and torch tensors, of any floating type. `code` names the compiled twin in
+    core.compiled.network.
+    """
+
+    code: ClassVar[int]
+    activation: Activation = Activation()
+
+    @abstractmethod
+    def effective(self, flat: Any) -> tuple[Any, Any]:
+        """(alpha (m,) or (m, k), U (m, D)) of the two-layer network that `flat` stands for."""
+
+    @abstractmethod
+    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
+        """(d alpha, d U), the derivative of `effective` along a flat direction."""
+
+    @abstractmethod
+    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
+        """The gradient in the trained parameters, flat, from that in (alpha, U)."""
+
+    def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
+        alpha, U = self.effective(flat)
+        return kernel.outputs(alpha, U, inputs, self.activation, offset)
+
+    def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
+        alpha, U = self.effective(flat)
+        return self.pull(flat, *kernel.gradient(alpha, U, inputs, g, self.activation))
+
+    def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
+        alpha, U = self.effective(flat)
+        return kernel.derivative(alpha, U, inputs, *self.push(flat, direction), self.activation)
+
+    def nodes(self, flat: Array) -> tuple[Array, Array]:
+        alpha, U = self.effective(flat)
+        return (alpha if alpha.ndim == 1 else np.linalg.norm(alpha, axis=1)), U
+
+    def compiled_constants(self) -> tuple[Array, float]:
+        """What the compiled twin needs beside flat: an array (p, q), and a number."""
+        return np.zeros((1, 1)), 0.0
+
+
+def joined(parts: list[Any]) -> Any:
+    """One flat vector of NumPy arrays or torch tensors."""
+    flats = [part.reshape(-1) for part in parts]
+    if isinstance(flats[0], np.ndarray):
+        return np.concatenate(flats)
+    import torch
+
+    return torch.cat(flats)
+
+
+def squared_norms(V: Array) -> Array:
+    """|v_j|^2 of the rows, (m,)."""
+    return np.asarray(np.einsum("jk,jk->j", V, V))

@@ -1,13 +1,35 @@
-"""Parametrisations by the kind named in study files."""
+"""Networks by the kind named in study files."""
 
 from __future__ import annotations
 
-from core.network.parametrisation import Parametrisation
+from typing import Any
+
+import numpy as np
+
+from core.network.batch_norm import BatchNorm
+from core.network.bias import Bias
+from core.network.fixed_outer import FixedOuter
+from core.network.multiclass import Multiclass
+from core.network.normalised import Normalised
+from core.network.parametrisation import Array, Arrays, Network, Shape
+from core.network.scalar import Scalar
 from core.network.standard import Standard
+from core.sections.network import NetworkSection
 
-PARAMETRISATIONS: dict[str, type[Standard]] = {"standard": Standard}
+NETWORKS: dict[str, Any] = {
+    cls.kind: cls for cls in (Standard, Scalar, Normalised, FixedOuter, BatchNorm, Bias, Multiclass)
+}
 
 
-def parametrisation(kind: str, m: int, d: int) -> Parametrisation:
-    """The parametrisation of a kind for m nodes on inputs of dimension d."""
-    return PARAMETRISATIONS[kind](m, d)
+def build_network(section: NetworkSection, shape: Shape, fixed: Arrays) -> Network:
+    """The network of a section; `fixed` holds at least its untrained arrays by name."""
+    network: Network = NETWORKS[section.kind](section, shape, fixed)
+    return network
+
+
+def initial_arrays(
+    section: NetworkSection, shape: Shape, generator: np.random.Generator
+) -> dict[str, Array]:
+    """All arrays of the paper's start by name, trained and untrained."""
+    arrays: dict[str, Array] = NETWORKS[section.kind].initial(section, shape, generator)
+    return arrays

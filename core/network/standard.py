@@ -9,42 +9,66 @@ from __future__ import annotations
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.network.parametrisation import Array, Block, Parametrisation
+from core.network.parametrisation import (
+    Array,
+    Arrays,
+    Block,
+    Shape,
+    TwoLayer,
+    joined,
+    squared_norms,
+)
+from core.sections.network import StandardNetwork
+
+INIT_SCALES = {"normal": 1.0, "small": 0.01}  # wei19, sections F.1 and F.2
 
 
 @final
-class Standard(Parametrisation):
+class Standard(TwoLayer):
     """alpha_j = a_j, u_j = v_j.
 
-    >>> net = Standard(m=2, d=3)
+    >>> net = Standard(StandardNetwork(m=2), Shape(2, np.zeros((5, 3))), {})
     >>> [(block.name, block.shape) for block in net.layout], net.size
     ([('a', (2,)), ('V', (2, 3))], 8)
     """
 
     kind = "standard"
-    degree = 2
+    code = 0
 
-    def __init__(self, m: int, d: int) -> None:
-        self.m, self.d = m, d
-        self.layout = (Block("a", (m,)), Block("V", (m, d)))
+    def __init__(self, section: StandardNetwork, shape: Shape, fixed: Arrays) -> None:
+        self.m, self.d = shape.m, shape.d
+        self.layout = (Block("a", (self.m,)), Block("V", (self.m, self.d)))
+        self.fixed = {}
+        self.scaled = self.size
 
-    def initialise(self, generator: np.random.Generator) -> Array:
+    @staticmethod
+    def initial(
+        section: StandardNetwork, shape: Shape, generator: np.random.Generator
+    ) -> dict[str, Array]:
         """a ~ N(0, 1/m), V ~ N(0, I/d), drawn in this order (telgarsky22, section 1.2)."""
-        a = generator.standard_normal(self.m) / np.sqrt(self.m)
-        V = generator.standard_normal((self.m, self.d)) / np.sqrt(self.d)
-        return self.pack({"a": a, "V": V})
+        a = generator.standard_normal(shape.m)
+        V = generator.standard_normal((shape.m, shape.d))
+        if section.init in INIT_SCALES:
+            scale = INIT_SCALES[section.init]
+            return {"a": scale * a, "V": scale * V}
+        return {"a": a / np.sqrt(shape.m), "V": V / np.sqrt(shape.d)}
 
-    def effective(self, flat: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def inputs(self, x: Array) -> Array:
+        return x
+
+    def effective(self, flat: Any) -> tuple[Any, Any]:
         return flat[: self.m], flat[self.m :].reshape(self.m, self.d)
 
-    def pullback(self, flat: Array, d_alpha: Array, d_U: Array) -> Array:
-        return np.concatenate([d_alpha, d_U.reshape(-1)])
+    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
+        return self.effective(direction)
+
+    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
+        return joined([d_alpha, d_U])
 
     def imbalance(self, flat: Array) -> Array:
         a, V = self.effective(flat)
-        return np.asarray(a**2 - np.einsum("jk,jk->j", V, V))
+        return np.asarray(a**2 - squared_norms(V))
 
     def directions(self, flat: Array) -> Array:
-        return self.effective(flat)[1]
+        return np.asarray(self.effective(flat)[1])

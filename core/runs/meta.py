@@ -26,11 +26,12 @@ class Value(BaseModel):
 
 @final
 class Sizes(Value):
-    """n examples of dimension d, m nodes; n d and m d are at most 5e7."""
+    """n examples of dimension d, m nodes, k outputs; n d and m d are at most 5e7."""
 
     n: int = Field(ge=1, le=MAX_ELEMENTS)
     d: int = Field(ge=1, le=MAX_ELEMENTS)
     m: int = Field(ge=1, le=MAX_ELEMENTS)
+    k: int = Field(1, ge=1, le=1_000)
 
 
 @final
@@ -128,7 +129,7 @@ def meta_of(
         "dtype": problem.experiment.run.precision,
         "layout": [[block.name, list(block.shape)] for block in network.layout],
         "network": network.kind,
-        "sizes": {"n": data.n, "d": data.d, "m": problem.experiment.network.m},
+        "sizes": {"n": data.n, "d": data.d, "m": network.m, "k": network.k},
         "experiment": problem.experiment.model_dump(mode="json"),
         "title": problem.title,
         "source": problem.source,

@@ -18,7 +18,7 @@ from core.errors import DiskError, InputError
 from core.problem import Problem
 from core.runs.connection import beside
 from core.runs.meta import dump_json
-from core.runs.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES
+from core.runs.schema import APPLICATION_ID, FIXED, PAGE_SIZE, SCHEMA_VERSION, TABLES
 from core.settings import MAX_ELEMENTS
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
@@ -36,6 +36,10 @@ def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
         arrays |= {"x_test": data.x_test, "y_test": data.y_test}
     if start.parameters is not start.origin:
         arrays["start"] = start.parameters
+    if problem.reduction is not None:
+        arrays["basis"] = problem.reduction.basis
+        arrays["perpendicular"] = problem.reduction.perpendicular
+    arrays |= {f"{FIXED}{name}": array for name, array in problem.network.fixed.items()}
     for name, array in arrays.items():
         if array.size > 2 * MAX_ELEMENTS:
             raise InputError(

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, final
@@ -17,8 +18,9 @@ from core.data.dataset import Array, Dataset
 from core.errors import RunFileError
 from core.experiment import Experiment
 from core.losses import LOSSES, LossFunction
-from core.network.parametrisation import Parametrisation
+from core.network.parametrisation import Network
 from core.problem import Problem, Start
+from core.reduction import Reduction
 from core.runs.connection import Connection, beside, connect, identity
 from core.runs.meta import Reason, Status, printable
 from core.runs.run_file import (
@@ -108,12 +110,28 @@ class Run:
         return self._header.dataset
 
     @property
-    def network(self) -> Parametrisation:
+    def network(self) -> Network:
         return self._header.network
 
     @property
     def loss(self) -> LossFunction:
         return LOSSES[self.experiment.loss.kind]
+
+    @property
+    def reduction(self) -> Reduction | None:
+        """The coordinates of a run in row-space form; None where frames hold whole vectors."""
+        return self._header.reduction
+
+    @property
+    def inputs(self) -> Array:
+        """x~ (n, D), what the network sees of the training data, in the run's coordinates."""
+        return self.problem.inputs
+
+    def seen(self, x: Array) -> tuple[Array, Array | None]:
+        """(inputs, offset) of any points x (N, d), as `network.outputs` takes them."""
+        if self.reduction is None:
+            return self.network.inputs(x), None
+        return self.network.inputs(self.reduction.training(x)), self.reduction.outside(x)
 
     @property
     def title(self) -> str:
@@ -184,14 +202,17 @@ class Run:
         """What a continued run says about the one before it; None for a run from t = 0."""
         return self._header.meta.start.continues
 
-    @property
+    @cached_property
     def problem(self) -> Problem:
         """The problem that was run, rebuilt from the file alone."""
         start = Start(
             self.start_parameters, self.origin, self.start_rho, self.start_step,
             self.start_log10_time, self.continues,
         )  # fmt: skip
-        return Problem(self.experiment, self.dataset, self.network, start, self.title, self.source)
+        return Problem(
+            self.experiment, self.dataset, self.network, start, self.title, self.source,
+            self.reduction,
+        )  # fmt: skip
 
     # ----------------------------------------------------------------------- how far it came
 

@@ -19,13 +19,15 @@ from pydantic import ValidationError
 from core.data.dataset import Array, Dataset
 from core.errors import InputError
 from core.experiment import Experiment
-from core.network.parametrisation import Parametrisation
-from core.network.registry import PARAMETRISATIONS, parametrisation
+from core.network.parametrisation import Network, Shape
+from core.network.registry import build_network
+from core.reduction import Reduction, mean_of
 from core.runs.connection import Connection
 from core.runs.meta import Ending, Meta, Reason, Status, parse_json, printable
 from core.runs.schema import (
     ARRAYS,
     DTYPES,
+    FIXED,
     MAX_BLOB_BYTES,
     MAX_EVENTS,
     MAX_META_ROWS,
@@ -34,7 +36,6 @@ from core.runs.schema import (
     MAX_TEXT_BYTES,
     frame_crc,
 )
-from core.sections.data import FileData
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
 from core.validation import SECTIONS, build_experiment
 
@@ -47,8 +48,9 @@ class Header:
 
     meta: Meta
     experiment: Experiment
-    network: Parametrisation
+    network: Network
     dataset: Dataset
+    reduction: Reduction | None
     origin: Array
     start: Array
     frame_bytes: int
@@ -94,13 +96,14 @@ def read_header(connection: Connection) -> Header:
         place = printable(".".join(map(str, first["loc"])))[:100]
         raise connection.damaged(f"meta: {place}: {first['msg'].lower()}") from error
     experiment = _experiment(connection, meta)
-    network = _network(connection, meta)
-    arrays = _arrays(connection, meta, network)
-    dataset = Dataset(arrays["x"], arrays["y"], arrays.get("x_test"), arrays.get("y_test"))
-    origin = arrays["origin"]
+    found = _found_arrays(connection, meta)
+    dataset = _dataset(connection, meta, found)
+    reduction = _reduction(connection, meta, experiment, dataset, found)
+    network = _network(connection, meta, experiment, dataset, reduction, found)
+    origin = _shaped(connection, found, "origin", (network.size,))
+    start = _shaped(connection, found, "start", (network.size,)) if "start" in found else origin
     frame_bytes = network.size * np.dtype(DTYPES[meta.dtype]).itemsize
-    start = arrays.get("start", origin)
-    return Header(meta, experiment, network, dataset, origin, start, frame_bytes)
+    return Header(meta, experiment, network, dataset, reduction, origin, start, frame_bytes)
 
 
 def read_status(connection: Connection) -> tuple[Status, Reason | None]:
@@ -142,45 +145,83 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
         raise connection.damaged("its experiment and its sizes contradict each other")
     if experiment.run.precision != meta.dtype:
         raise connection.damaged("its experiment and its dtype contradict each other")
-    if network.init_path is not None or (isinstance(data, FileData) and data.path is not None):
-        raise connection.damaged("its experiment names a file; a run holds the content instead")
+    for section in (data, network):
+        named = section.embedded and getattr(section, "path", None) is not None
+        if named or getattr(section, "init_path", None) is not None:
+            raise connection.damaged("its experiment names a file; a run holds the content instead")
+    for name, size in (("n * d", sizes.n * sizes.d), ("m * d", sizes.m * sizes.d)):
+        if size > MAX_ELEMENTS:
+            raise connection.damaged(f"{name} = {size:.3g}, and at most {MAX_ELEMENTS:.0e} is read")
     return experiment
 
 
-def _network(connection: Connection, meta: Meta) -> Parametrisation:
-    n, d, m = meta.sizes.n, meta.sizes.d, meta.sizes.m
-    for name, size in (("n * d", n * d), ("m * d", m * d)):
-        if size > MAX_ELEMENTS:
-            raise connection.damaged(f"{name} = {size:.3g}, and at most {MAX_ELEMENTS:.0e} is read")
-    if meta.network not in PARAMETRISATIONS:
-        raise connection.damaged("its network is of an unknown kind")
-    network = parametrisation(meta.network, m, d)
-    if meta.layout != [[block.name, list(block.shape)] for block in network.layout]:
-        raise connection.damaged("its layout is not that of its network")
-    return network
-
-
-def _arrays(connection: Connection, meta: Meta, network: Parametrisation) -> dict[str, Array]:
-    names = [
-        row[0] for row in connection.query(f"SELECT {typed('name', 'text')} FROM array LIMIT 8")
-    ]
-    if not set(names) <= set(ARRAYS) or len(set(names)) != len(names):
+def _found_arrays(connection: Connection, meta: Meta) -> dict[str, Array]:
+    sql = f"SELECT {typed('name', 'text')} FROM array LIMIT 16"
+    names = [row[0] for row in connection.query(sql)]
+    if len(set(names)) != len(names) or None in names:
         raise connection.damaged("it holds an array of an unknown name")
-    found = {name: _read_array(connection, name) for name in names}
-    n, d = meta.sizes.n, meta.sizes.d
-    shapes = {"x": (n, d), "y": (n,), "origin": (network.size,)}
-    if "start" in found:
-        shapes["start"] = (network.size,)
+    if any(name not in ARRAYS and not name.startswith(FIXED) for name in names):
+        raise connection.damaged("it holds an array of an unknown name")
+    return {name: _read_array(connection, name) for name in names}
+
+
+def _shaped(
+    connection: Connection, found: Mapping[str, Array], name: str, shape: tuple[int, ...]
+) -> Array:
+    if name not in found or found[name].shape != shape:
+        raise connection.damaged(f"its array {name} is missing or does not have shape {shape}")
+    return found[name]
+
+
+def _dataset(connection: Connection, meta: Meta, found: Mapping[str, Array]) -> Dataset:
+    n, d, k = meta.sizes.n, meta.sizes.d, meta.sizes.k
+    x, y = _shaped(connection, found, "x", (n, d)), _shaped(connection, found, "y", (n,))
+    x_test = y_test = None
     if "x_test" in found or "y_test" in found:
         tests = found["x_test"].shape[0] if "x_test" in found else 0
-        shapes |= {"x_test": (tests, d), "y_test": (tests,)}
-    for name, shape in shapes.items():
-        if name not in found or found[name].shape != shape:
-            raise connection.damaged(f"its array {name} is missing or does not have shape {shape}")
-    for name in ("y", "y_test"):
-        if name in found and not np.isin(found[name], (-1.0, 1.0)).all():
-            raise connection.damaged(f"its array {name} has labels other than -1 and +1")
-    return found
+        x_test = _shaped(connection, found, "x_test", (tests, d))
+        y_test = _shaped(connection, found, "y_test", (tests,))
+    allowed = (-1.0, 1.0) if k == 1 else np.arange(float(k))
+    for name, labels in (("y", y), ("y_test", y_test)):
+        if labels is not None and not np.isin(labels, allowed).all():
+            words = "-1 and +1" if k == 1 else f"0 to {k - 1}"
+            raise connection.damaged(f"its array {name} has labels other than {words}")
+    return Dataset(x, y, x_test, y_test, classes=2 if k == 1 else k)
+
+
+def _reduction(
+    connection: Connection, meta: Meta, experiment: Experiment, dataset: Dataset,
+    found: Mapping[str, Array],
+) -> Reduction | None:  # fmt: skip
+    if "basis" not in found:
+        return None
+    rank = found["basis"].shape[0]
+    if rank > min(meta.sizes.n, meta.sizes.d):
+        raise connection.damaged("its array basis has more rows than there are examples")
+    basis = _shaped(connection, found, "basis", (rank, meta.sizes.d))
+    outside = _shaped(connection, found, "perpendicular", (meta.sizes.m, meta.sizes.d))
+    centred = experiment.network.kind == "batch_norm"
+    return Reduction(basis, outside, mean_of(dataset.x, centred))
+
+
+def _network(
+    connection: Connection, meta: Meta, experiment: Experiment, dataset: Dataset,
+    reduction: Reduction | None, found: Mapping[str, Array],
+) -> Network:  # fmt: skip
+    x = dataset.x if reduction is None else reduction.training(dataset.x)
+    fixed = {name.removeprefix(FIXED): found[name] for name in found if name.startswith(FIXED)}
+    shape = Shape(meta.sizes.m, x, meta.sizes.k)
+    try:
+        network = build_network(experiment.network, shape, fixed)
+    except (InputError, KeyError, ValueError) as error:
+        raise connection.damaged(f"its network cannot be made ({short(error)})") from error
+    if meta.layout != [[block.name, list(block.shape)] for block in network.layout]:
+        raise connection.damaged("its layout is not that of its network")
+    for name, wanted in network.fixed_shapes(shape).items():
+        _shaped(connection, found, f"{FIXED}{name}", wanted)
+    if set(fixed) != set(network.fixed):
+        raise connection.damaged("it holds an array of an unknown name")
+    return network
 
 
 def _read_array(connection: Connection, name: str) -> Array:

@@ -38,7 +38,9 @@ TABLES = (
 
 # What the arrays of a run may be stored as: name in the file -> NumPy's little-endian type.
 DTYPES = {"float64": "<f8", "float32": "<f4"}
-ARRAYS = ("x", "y", "x_test", "y_test", "origin", "start")
+# `basis` and `perpendicular` are those of core.reduction; untrained parameters are `fixed_NAME`.
+ARRAYS = ("x", "y", "x_test", "y_test", "origin", "start", "basis", "perpendicular")
+FIXED = "fixed_"
 STATUSES = ("recording", "finished")
 REASONS = ("completed", "cancelled", "diverged", "failed", "disk_full")
 

@@ -1,0 +1,66 @@
+"""The activations phi of the papers, for NumPy arrays and torch tensors alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from typing import Any, final
+
+RELU, LEAKY, SMOOTH = 0, 1, 2  # how compiled kernels tell them apart
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """phi and phi'; phi'(0) is the slope on the left.
+
+    code RELU: max(z, 0). LEAKY: max(g z, z), g = `slope`. SMOOTH (frei23, section F.1):
+    g z + (1 - g) (ln(1 + e^z) - ln 2), whose derivative is g + (1 - g)/(1 + e^-z).
+
+    >>> import numpy as np
+    >>> Activation(LEAKY, 0.1)(np.array([-2.0, 3.0])).tolist()
+    [-0.2, 3.0]
+    >>> Activation(SMOOTH, 0.1)(np.array([0.0])).tolist()
+    [0.0]
+    """
+
+    code: int = RELU
+    slope: float = 0.0
+
+    def __call__(self, z: Any) -> Any:
+        if self.code == SMOOTH:
+            softplus = z.clip(0.0) + _log1p_exp(-abs(z))
+            return self.slope * z + (1.0 - self.slope) * (softplus - log(2.0))
+        positive = z.clip(0.0)
+        return positive if self.code == RELU else positive + self.slope * (z - positive)
+
+    def slopes(self, z: Any) -> Any:
+        """phi'(z), elementwise, in the type of z."""
+        if self.code == SMOOTH:
+            e = _exp(-abs(z))
+            right = (z > 0) * 1.0
+            return self.slope + (1.0 - self.slope) * (right + (1.0 - 2.0 * right) * e / (1.0 + e))
+        active = (z > 0) * _one(z)
+        return active if self.code == RELU else active + self.slope * (1.0 - active)
+
+
+def _one(z: Any) -> Any:
+    return z.dtype.type(1) if hasattr(z.dtype, "type") else 1.0
+
+
+def _exp(z: Any) -> Any:
+    if hasattr(z, "exp"):  # torch
+        return z.exp()
+    import numpy as np
+
+    with np.errstate(under="ignore"):
+        return np.exp(z)
+
+
+def _log1p_exp(z: Any) -> Any:
+    if hasattr(z, "exp"):
+        return z.exp().log1p()
+    import numpy as np
+
+    with np.errstate(under="ignore"):
+        return np.log1p(np.exp(z))

@@ -1,0 +1,105 @@
+"""Batch norm with the statistics of the whole training set, all of a, c and V trained.
+
+f(x) = sum_j a_j relu(c_j <v_j, x - mu>/N(v_j)), N(v) = sqrt(v' Sigma v + eps), with the mean mu and
+the biased covariance Sigma of the training inputs. Source: batchnorm, section 1.3. 2-homogeneous in
+(a, c); a_j^2 - c_j^2 is constant along gradient flow, and so is |v_j| for eps = 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from core.errors import InputError
+from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
+from core.sections.network import BatchNormNetwork
+
+
+@final
+class BatchNorm(TwoLayer):
+    """alpha_j = a_j, u_j = c_j v_j/N(v_j); with `normalise` false N = 1, for comparison.
+
+    Raises InputError where all inputs are equal and eps = 0: N is then zero for every v.
+    """
+
+    kind = "batch_norm"
+    code = 4
+    product = ("a", "c")
+
+    def __init__(self, section: BatchNormNetwork, shape: Shape, fixed: Arrays) -> None:
+        m, d = self.m, self.d = shape.m, shape.d
+        self.layout = (Block("a", (m,)), Block("c", (m,)), Block("V", (m, d)))
+        self.fixed = {}
+        self.scaled = 2 * m
+        self.mean = shape.x.mean(axis=0)
+        self.eps, self.normalise = section.eps, section.normalise
+        centred = shape.x - self.mean
+        if self.normalise and self.eps == 0.0 and not centred.any():
+            raise InputError(
+                "All training inputs are equal, so batch norm divides by zero; "
+                "use other data, or network.eps > 0."
+            )
+        # (Sigma v) = Xc' (Xc v)/n: two thin products where d is large, one square one where not.
+        self.root = centred / np.sqrt(shape.x.shape[0])
+        self.sigma = self.root.T @ self.root if d <= 2 * shape.x.shape[0] else None
+
+    @staticmethod
+    def initial(
+        section: BatchNormNetwork, shape: Shape, generator: np.random.Generator
+    ) -> dict[str, Array]:
+        """a ~ N(0, 1/m), c = 1, V ~ N(0, I/d), drawn in this order."""
+        a = generator.standard_normal(shape.m) / np.sqrt(shape.m)
+        V = generator.standard_normal((shape.m, shape.d)) / np.sqrt(shape.d)
+        return {"a": a, "c": np.ones(shape.m), "V": V}
+
+    def inputs(self, x: Array) -> Array:
+        return np.asarray(x - self.mean)
+
+    def _parts(self, flat: Any) -> tuple[Any, Any, Any]:
+        m = self.m
+        return flat[:m], flat[m : 2 * m], flat[2 * m :].reshape(m, self.d)
+
+    def _like(self, array: Array, like: Any) -> Any:
+        if isinstance(like, np.ndarray):
+            return array.astype(like.dtype, copy=False)
+        return like.new_tensor(array)
+
+    def statistics(self, V: Any) -> tuple[Any, Any]:
+        """(N (m, 1), V Sigma (m, d)); N = 1 and zeros where nothing is normalised."""
+        if not self.normalise:
+            return 1.0 + 0.0 * V[:, :1], 0.0 * V
+        if self.sigma is not None:
+            VS = V @ self._like(self.sigma, V)
+        else:
+            root = self._like(self.root, V)
+            VS = (V @ root.T) @ root
+        return ((VS * V).sum(axis=1) + self.eps)[:, None] ** 0.5, VS
+
+    def effective(self, flat: Any) -> tuple[Any, Any]:
+        a, c, V = self._parts(flat)
+        return a, c[:, None] * V / self.statistics(V)[0]
+
+    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
+        (_, c, V), (da, dc, dV) = self._parts(flat), self._parts(direction)
+        N, VS = self.statistics(V)
+        along = (VS * dV).sum(axis=1)[:, None]
+        return da, dc[:, None] * V / N + c[:, None] * (dV / N - V * along / N**3)
+
+    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
+        _, c, V = self._parts(flat)
+        N, VS = self.statistics(V)
+        along = (V * d_U).sum(axis=1)[:, None]
+        return joined([d_alpha, along / N, c[:, None] / N * (d_U - VS * along / N**2)])
+
+    def imbalance(self, flat: Array) -> Array:
+        a, c, _ = self._parts(flat)
+        return np.asarray(a**2 - c**2)
+
+    def directions(self, flat: Array) -> Array:
+        return np.asarray(self._parts(flat)[2])
+
+    def compiled_constants(self) -> tuple[Array, float]:
+        if not self.normalise:
+            return np.zeros((1, 1)), 1.0  # N(v)^2 = v' 0 v + 1
+        return (self.root.T @ self.root if self.sigma is None else self.sigma), self.eps

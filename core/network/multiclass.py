@@ -1,0 +1,78 @@
+"""k outputs f_c(x) = sum_j A_jc relu(<v_j, x> + b_j), one for each class; biases on request.
+
+Source: frei23, section F.2; wei19, Theorem C.1. The margin of an example is its own logit minus the
+largest other. 2-homogeneous; |A_j|^2 - |v_j|^2 - b_j^2 is constant along gradient flow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from core.network.bias import with_biases, with_ones
+from core.network.parametrisation import (
+    Array,
+    Arrays,
+    Block,
+    Shape,
+    TwoLayer,
+    joined,
+    squared_norms,
+)
+from core.network.standard import INIT_SCALES
+from core.network.starts import glorot_uniform
+from core.sections.network import MulticlassNetwork
+
+
+@final
+class Multiclass(TwoLayer):
+    """alpha = A (m, k), u_j = v_j, or (v_j, b_j) on (x, 1)."""
+
+    kind = "multiclass"
+    code = 6
+
+    def __init__(self, section: MulticlassNetwork, shape: Shape, fixed: Arrays) -> None:
+        m, d, k = self.m, self.d, self.k = shape.m, shape.d, max(shape.k, 2)
+        self.biases = section.biases
+        self.layout = (Block("A", (m, k)), Block("V", (m, d)))
+        if self.biases:
+            self.layout = (*self.layout, Block("b", (m,)))
+        self.fixed = {}
+        self.scaled = self.size
+
+    @staticmethod
+    def initial(
+        section: MulticlassNetwork, shape: Shape, generator: np.random.Generator
+    ) -> dict[str, Array]:
+        """A and V Glorot uniform (V times init_multiple), drawn in this order; b = 0."""
+        m, d, k = shape.m, shape.d, max(shape.k, 2)
+        if section.init in INIT_SCALES:
+            scale = INIT_SCALES[section.init]
+            A, V = generator.standard_normal((m, k)), generator.standard_normal((m, d))
+            return {"A": scale * A, "V": scale * V, "b": np.zeros(m)}
+        A = glorot_uniform(generator, (m, k), np.sqrt(2.0 / (m + k)))
+        w = section.init_multiple * np.sqrt(2.0 / (m + d))
+        return {"A": A, "V": glorot_uniform(generator, (m, d), w), "b": np.zeros(m)}
+
+    def inputs(self, x: Array) -> Array:
+        return with_ones(x) if self.biases else x
+
+    def effective(self, flat: Any) -> tuple[Any, Any]:
+        parts = self.unpack(flat)
+        return parts["A"], with_biases(parts["V"], parts["b"]) if self.biases else parts["V"]
+
+    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
+        return self.effective(direction)
+
+    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
+        if not self.biases:
+            return joined([d_alpha, d_U])
+        return joined([d_alpha, d_U[:, :-1], d_U[:, -1]])
+
+    def imbalance(self, flat: Array) -> Array:
+        A, U = self.effective(flat)
+        return np.asarray(squared_norms(A) - squared_norms(U))
+
+    def directions(self, flat: Array) -> Array:
+        return np.asarray(self.unpack(flat)["V"])
