@@ -67,9 +67,9 @@ def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
     sum exp(-p), sum max(-p, 0), sum (1 - p)^2, or the sum of the gaps to the largest logit.
     """
     if loss == LOGISTIC:
-        return logistic_slopes(F[0], y, scale, G[0])  # type: ignore[no-any-return]
+        return logistic_slopes(F[0], y, scale, G[0])
     if loss == CROSS_ENTROPY:
-        return softmax_slopes(F, y, scale, G)  # type: ignore[no-any-return]
+        return softmax_slopes(F, y, scale, G)
     f, g = F[0], G[0]
     total = 0.0
     if loss == SQUARED:

@@ -1,7 +1,8 @@
-"""Dual weights and smoothed margins at p = E p(theta), compiled, for both losses.
+"""Dual weights and smoothed margins at scores E p(theta), compiled, for all log-time losses.
 
-`startup` = 1 means the logistic loss while some margin is still below 20; otherwise l = e^-p, which
-is the logistic loss to one part in 1e9 there. Formulas: core.losses, the reference for the tests.
+`startup` = 1 means the logistic loss, 2 cross-entropy, while some score is still below 20; 0 means
+l = e^-p, which both are to one part in 1e9 there. `others` is the number of scores of an example:
+1, or k - 1 for k classes, one example after another. Formulas: core.losses, which the tests use.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def smallest(p: Array) -> float:
     least = p[0]
     for i in range(1, p.size):
         least = min(least, p[i])
-    return least  # type: ignore[no-any-return]
+    return least
 
 
 @compiled
@@ -38,25 +39,37 @@ def log_logistic(z: float) -> float:
 
 
 @compiled
-def log_sum_of_losses(startup: int, p: Array, e: float) -> float:
+def log_sum_of_losses(startup: int, others: int, p: Array, e: float) -> float:
     """ln sum_i l(e p_i)."""
+    least, total = smallest(p), 0.0
     if startup == 0:
         # The difference first: at e p = 1e20 the rounding of e p alone would overflow exp.
-        least, total = smallest(p), 0.0
         for i in range(p.size):
             total += exp(e * (least - p[i]))
         return log(total) - e * least
-    top = log_logistic(e * smallest(p))
-    total = 0.0
-    for i in range(p.size):
-        total += exp(log_logistic(e * p[i]) - top)
+    top = log_logistic(e * least)
+    if startup == 1:
+        for i in range(p.size):
+            total += exp(log_logistic(e * p[i]) - top)
+        return top + log(total)
+    for i in range(0, p.size, others):
+        total += exp(log_logistic(against_all(p[i : i + others], e)) - top)
     return top + log(total)
 
 
 @compiled
-def smoothed_margin(startup: int, p: Array, e: float) -> float:
+def against_all(p: Array, e: float) -> float:
+    """-ln sum_c exp(-e p_c): cross-entropy is the logistic loss of this."""
+    least, total = smallest(p), 0.0
+    for c in range(p.size):
+        total += exp(e * (least - p[c]))
+    return e * least - log(total)
+
+
+@compiled
+def smoothed_margin(startup: int, others: int, p: Array, e: float) -> float:
     """l^-1(sum_i l(e p_i))."""
-    log_s = log_sum_of_losses(startup, p, e)
+    log_s = log_sum_of_losses(startup, others, p, e)
     if startup == 0:
         return -log_s
     if log_s < -15.0:
@@ -68,14 +81,14 @@ def smoothed_margin(startup: int, p: Array, e: float) -> float:
 
 
 @compiled
-def log_n_over_q(startup: int, p: Array, e: float) -> float:
+def log_n_over_q(startup: int, others: int, p: Array, e: float) -> float:
     """ln(n/Q), Q = |l'(l^-1(sum_i l(e p_i)))|: dt = (n/Q) ds."""
-    gt = smoothed_margin(startup, p, e)
-    return log(p.size) + (softplus(gt) if startup == 1 else gt)
+    gt = smoothed_margin(startup, others, p, e)
+    return log(p.size // others) + (softplus(gt) if startup > 0 else gt)
 
 
 @compiled
-def dual_weights(startup: int, p: Array, e: float, q: Array) -> None:
+def dual_weights(startup: int, others: int, p: Array, e: float, q: Array) -> None:
     """q_i = l'(e p_i) / l'(l^-1(sum_k l(e p_k)))."""
     if startup == 0:
         least, total = smallest(p), 0.0
@@ -85,6 +98,13 @@ def dual_weights(startup: int, p: Array, e: float, q: Array) -> None:
         for i in range(p.size):
             q[i] /= total
         return
-    at_smoothed = softplus(smoothed_margin(1, p, e))
-    for i in range(p.size):
-        q[i] = exp(at_smoothed - softplus(e * p[i]))
+    at_smoothed = softplus(smoothed_margin(startup, others, p, e))
+    if startup == 1:
+        for i in range(p.size):
+            q[i] = exp(at_smoothed - softplus(e * p[i]))
+        return
+    for i in range(0, p.size, others):
+        z = against_all(p[i : i + others], e)
+        weight = at_smoothed - softplus(z)
+        for c in range(i, i + others):
+            q[c] = exp(weight + z - e * p[c])

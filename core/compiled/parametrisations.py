@@ -124,9 +124,9 @@ def batch_norm_weights(
 def batch_norm_pull(
     c: Array, V: Array, scratch: Array, d_alpha: Array, d_U: Array, ga: Array, gc: Array, gV: Array
 ) -> None:
-    """ga = d alpha, gc_j = s_j/N_j, gV_j = (c_j/N_j)(d u_j - Sigma v_j s_j/N_j^2), s_j = <v_j, d u_j>.
+    """ga = d alpha, gc_j = s_j/N_j, gV_j = (c_j/N_j)(d u_j - Sigma v_j s_j/N_j^2).
 
-    Source: batchnorm, section 1.3, with d u_j = a_j T_j.
+    s_j = <v_j, d u_j>. Source: batchnorm, section 1.3, with d u_j = a_j T_j.
     """
     m, d = V.shape
     for j in range(m):

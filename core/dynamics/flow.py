@@ -6,11 +6,14 @@ from typing import final
 
 import numpy as np
 
-from core.compiled import flow as kernel
+from core.compiled import flow
+from core.compiled import log_time as state
 from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
 from core.dynamics.step_size import lambda_0
+from core.dynamics.twin import twin
 from core.errors import InputError
 from core.frame import Frame
+from core.network.parametrisation import Network, TwoLayer
 from core.problem import Problem
 from core.schedule import first_log10_time, log10_schedule
 from core.sections.dynamics import GradientFlow
@@ -21,21 +24,25 @@ WIDE = 1024  # from this width on the early steps may be longer, and need not be
 DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall")
 
 
-def settings_of(dynamics: GradientFlow, m: int) -> np.ndarray:
+def settings_of(dynamics: GradientFlow, network: Network) -> np.ndarray:
     """tau and h_max before and after log10 t = 30, the temperature cap, and the scheme."""
+    m = network.m
     tau, longest = (0.0005, 0.02) if m < WIDE else (0.002, 0.1)
     late_tau, late_longest, cap = (0.002, 0.5, 1e5)
     if dynamics.accuracy == "numbers":
         late_tau, late_longest, cap = (0.001, 0.1, 1e6)
+    if network.scaled < network.size:
+        cap = min(cap, 1e4)  # stiffness grows with e^(4 rho) where V moves beside (a, b)
     euler = dynamics.scheme == "euler"
-    settings = np.zeros(9)
-    settings[kernel.TAU_EARLY], settings[kernel.H_EARLY] = tau, longest
-    settings[kernel.TAU_LATE], settings[kernel.H_LATE] = max(tau, late_tau), late_longest
-    settings[kernel.LATE_LN_T] = LATE_LOG10_TIME * np.log(10.0)
-    settings[kernel.CAP] = np.inf if euler else cap
-    settings[kernel.EULER] = 1.0 if euler else 0.0
-    settings[kernel.EULER_C] = 1.0
-    settings[kernel.EULER_H] = 0.01 if m < WIDE else 0.1
+    settings = np.zeros(10)
+    settings[state.TAU_EARLY], settings[state.H_EARLY] = tau, longest
+    settings[state.TAU_LATE], settings[state.H_LATE] = max(tau, late_tau), late_longest
+    settings[state.LATE_LN_T] = LATE_LOG10_TIME * np.log(10.0)
+    settings[state.CAP] = np.inf if euler else cap
+    settings[state.EULER] = 1.0 if euler else 0.0
+    settings[state.V_SPEED] = 30.0
+    settings[state.EULER_C] = 1.0
+    settings[state.EULER_H] = 0.01 if m < WIDE else 0.1
     return settings
 
 
@@ -48,13 +55,12 @@ class Flow(Integrator):
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
         assert isinstance(dynamics, GradientFlow)
-        if problem.network.degree != 2:
-            raise InputError('dynamics.kind = "flow" needs a 2-homogeneous network; use "gd".')
+        if not problem.network.homogeneous:
+            raise InputError('dynamics.kind = "flow" needs a homogeneous network; use "gd".')
         self.problem = problem
         start, recording = problem.start, problem.experiment.recording
-        m = problem.network.m
-        self._settings = settings_of(dynamics, m)
-        cap = float(self._settings[kernel.CAP])
+        self._settings = settings_of(dynamics, problem.network)
+        cap = float(self._settings[state.CAP])
         self.temperature_cap = cap if np.isfinite(cap) else None
         first = first_log10_time(lambda_0(problem))
         if np.isfinite(start.log10_time):
@@ -64,38 +70,42 @@ class Flow(Integrator):
         )
         self._marks = np.ascontiguousarray(times[times > start.log10_time])
         self.planned = 1 + self._marks.size
-        self._allocate(m)
+        self._allocate()
         self._started = False
 
-    def _allocate(self, m: int) -> None:
-        problem, start = self.problem, self.problem.start
-        n, d = problem.dataset.n, problem.dataset.d
-        norm = float(np.linalg.norm(start.parameters))
+    def _allocate(self) -> None:
+        problem, start, network = self.problem, self.problem.start, self.problem.network
+        assert isinstance(network, TwoLayer)
+        n, D = problem.inputs.shape
+        norm = network.norm(start.parameters)
         if norm == 0.0:
             raise InputError("All initial parameters are zero, where gradient flow stays for ever.")
-        self._theta = start.parameters / norm
+        self._theta = start.parameters.copy()
+        self._theta[: network.scaled] /= norm
         size = self._theta.size
-        floats, counts = np.zeros(kernel.FLOATS), np.zeros(kernel.COUNTS, np.int64)
-        floats[kernel.RHO] = start.rho + np.log(norm)
-        floats[kernel.LN_T] = floats[kernel.PREVIOUS_LN_T] = start.log10_time * np.log(10.0)
-        floats[kernel.H], floats[kernel.SAFETY] = 1e-3, 2.0
-        floats[kernel.FEWEST_ATOMS] = np.inf
+        floats, counts = np.zeros(state.FLOATS), np.zeros(state.COUNTS, np.int64)
+        floats[state.RHO] = start.rho + np.log(norm)
+        floats[state.LN_T] = floats[state.PREVIOUS_LN_T] = start.log10_time * np.log(10.0)
+        floats[state.H], floats[state.SAFETY] = 1e-3, 2.0
+        floats[state.FEWEST_ATOMS] = np.inf
         self._floats, self._counts = floats, counts
+        self._net = twin(network, n, D)
         # Copies, since a run file's arrays are read-only: another type to numba, compiled anew.
-        self._XT = np.array(problem.dataset.x.T, order="C")
-        self._y = np.array(problem.dataset.y)
+        outputs = np.zeros((network.k, n))
+        self._data = (np.array(problem.inputs.T, order="C"), np.array(problem.dataset.y), outputs)
         self._work = tuple(np.zeros(size) for _ in range(5))
-        self._matrices = tuple(np.zeros((m, n)) for _ in range(3))
+        self._matrices = tuple(np.zeros((network.m, n)) for _ in range(3))
         # The last vector starts the power iteration: no symmetry of the data may hide from it.
-        wave = 1.0 + 0.3 * np.cos(1.0 + np.arange(n) ** 2)
-        self._points = (*(np.zeros(n) for _ in range(4)), wave / np.linalg.norm(wave))
+        count = n * max(network.k - 1, 1)
+        wave = 1.0 + 0.3 * np.cos(1.0 + np.arange(count) ** 2)
+        self._points = (*(np.zeros(count) for _ in range(4)), wave / np.linalg.norm(wave))
         rows = max(1, min(64, self._marks.size, BUFFER_BYTES // self._theta.nbytes))
         self._buffer, self._rows = np.zeros((rows, size)), np.zeros((rows, 6))
-        self._pace = Pace(first_units(m, n, d))
+        self._pace = Pace(first_units(network.m, n, D))
 
     def _first_frame(self) -> Frame:
         start = self.problem.start
-        rho = float(self._floats[kernel.RHO])
+        rho = float(self._floats[state.RHO])
         return Frame(start.step, start.log10_time, rho, self._theta.copy())
 
     def advance(self) -> Chunk:
@@ -104,27 +114,27 @@ class Flow(Integrator):
             done = self.planned == 1
             first = (self._first_frame(),)
             return self._chunk(first, Outcome.COMPLETED if done else Outcome.GOING)
-        before = int(self._counts[kernel.MARK])
-        code = kernel.advance(
-            self.problem.loss.code, self._theta, self._XT, self._y, self._settings, self._floats,
-            self._counts, self._marks, self._buffer, self._rows, self._pace.start(),
+        before = int(self._counts[state.MARK])
+        code = flow.advance(
+            self._net, self.problem.loss.code, self._theta, self._data, self._settings,
+            self._floats, self._counts, self._marks, self._buffer, self._rows, self._pace.start(),
             self._work, self._matrices, self._points,
         )  # fmt: skip
-        if code == kernel.GOING:
+        if code == state.GOING:
             self._pace.stop()
         frames = self._frames(before)
-        if code == kernel.STATIONARY:
+        if code == state.STATIONARY:
             return self._stationary(frames)
-        if code == kernel.STALLED:
+        if code == state.STALLED:
             payload = {"step": self._step(), "log10_time": self._log10_time()}
             return self._chunk(frames, Outcome.STALLED, ("stalled", payload))
-        return self._chunk(frames, Outcome.COMPLETED if code == kernel.DONE else Outcome.GOING)
+        return self._chunk(frames, Outcome.COMPLETED if code == state.DONE else Outcome.GOING)
 
     def _step(self) -> int:
-        return self.problem.start.step + int(self._counts[kernel.STEP])
+        return self.problem.start.step + int(self._counts[state.STEP])
 
     def _log10_time(self) -> float:
-        return float(self._floats[kernel.LN_T] / np.log(10.0))
+        return float(self._floats[state.LN_T] / np.log(10.0))
 
     def _chunk(
         self, frames: tuple[Frame, ...], outcome: Outcome, event: Event | None = None
@@ -132,8 +142,8 @@ class Flow(Integrator):
         return Chunk(frames, outcome, self._step(), self._log10_time(), event)
 
     def _frames(self, before: int) -> tuple[Frame, ...]:
-        count = int(self._counts[kernel.BUFFERED])
-        self._counts[kernel.BUFFERED] = 0
+        count = int(self._counts[state.BUFFERED])
+        self._counts[state.BUFFERED] = 0
         theta, rows = self._buffer[:count].copy(), self._rows[:count].tolist()
         begun = self.problem.start.step
         times = self._marks[before : before + count].tolist()
@@ -145,9 +155,9 @@ class Flow(Integrator):
 
     def _stationary(self, frames: tuple[Frame, ...]) -> Chunk:
         """The field is zero: every later frame is this one."""
-        step, rho = self._step(), float(self._floats[kernel.RHO])
+        step, rho = self._step(), float(self._floats[state.RHO])
         theta = self._theta.copy()
-        rest = self._marks[int(self._counts[kernel.MARK]) :].tolist()
+        rest = self._marks[int(self._counts[state.MARK]) :].tolist()
         still = tuple(Frame(step, mark, rho, theta) for mark in rest)
         event = ("stationary", {"step": step, "log10_time": self._log10_time()})
         return self._chunk(frames + still, Outcome.COMPLETED, event)

@@ -38,14 +38,16 @@ class Activation:
         """phi'(z), elementwise, in the type of z."""
         if self.code == SMOOTH:
             e = _exp(-abs(z))
-            right = (z > 0) * 1.0
+            right = _indicator(z)
             return self.slope + (1.0 - self.slope) * (right + (1.0 - 2.0 * right) * e / (1.0 + e))
-        active = (z > 0) * _one(z)
+        active = _indicator(z)
         return active if self.code == RELU else active + self.slope * (1.0 - active)
 
 
-def _one(z: Any) -> Any:
-    return z.dtype.type(1) if hasattr(z.dtype, "type") else 1.0
+def _indicator(z: Any) -> Any:
+    """1[z > 0] in the type of z."""
+    active = z > 0
+    return active.to(z.dtype) if hasattr(z, "exp") else active.astype(z.dtype)
 
 
 def _exp(z: Any) -> Any:

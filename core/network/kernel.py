@@ -28,7 +28,7 @@ def outputs(alpha: Any, U: Any, x: Any, phi: Activation = RELU, offset: Any = No
     z = U @ x.T
     if offset is not None:
         z += offset
-    return (alpha.T @ phi(z)).T
+    return alpha @ phi(z) if alpha.ndim == 1 else (alpha.T @ phi(z)).T
 
 
 def gradient(alpha: Any, U: Any, x: Any, g: Any, phi: Activation = RELU) -> tuple[Any, Any]:

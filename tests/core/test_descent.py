@@ -8,8 +8,14 @@ import pytest
 from core.dynamics.descent import Descent
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import prepared
-from core.dynamics.step_size import _by_lanczos, default_step, lambda_0, rounded_down
-from core.network.kernel import gradient, jacobian
+from core.dynamics.step_size import (
+    _by_lanczos,
+    default_step,
+    gram,
+    jacobian,
+    lambda_0,
+    rounded_down,
+)
 from core.problem import Problem, Start
 from core.trajectory import chunks, trajectory
 from tests.problems import margin_of, problem
@@ -20,11 +26,10 @@ GD = "dynamics.kind=gd"
 def plain_descent(at: Problem, step: float, steps: int) -> np.ndarray:
     """The textbook loop, in NumPy and float64."""
     flat = at.start.parameters.copy()
-    x, y = at.dataset.x, at.dataset.y
+    y = at.dataset.y
     for _ in range(steps):
-        alpha, U = at.network.effective(flat)
-        g = at.loss.slope(at.margins(flat)) * y / y.size
-        slope = at.network.pullback(flat, *gradient(alpha, U, x, g))
+        g = at.loss.output_gradient(at.outputs(flat), y) / y.size
+        slope = at.network.gradient(flat, at.inputs, g)
         flat = flat - step * (slope + 2 * at.experiment.loss.l2 * flat)
     return flat
 
@@ -67,13 +72,12 @@ def test_float32_follows_float64() -> None:
 def test_lambda_0_is_the_largest_curvature() -> None:
     at = problem(m=5)
     flat = at.start.parameters
-    d_alpha, d_U = jacobian(*at.network.effective(flat), at.dataset.x, at.dataset.y)
-    J = np.concatenate([d_alpha, d_U.reshape(64, -1)], axis=1)
+    J = jacobian(at.network, flat, at.inputs)
     weights = at.loss.curvature(at.margins(flat))
     gauss_newton = J.T @ (weights[:, None] * J) / 64
     assert lambda_0(at) == pytest.approx(np.linalg.eigvalsh(gauss_newton)[-1], rel=1e-10)
-    alpha, U = at.network.effective(flat)
-    lanczos = _by_lanczos(alpha, U, at.dataset.x, at.dataset.y * np.sqrt(weights)) / 64
+    assert np.allclose(gram(at.network, flat, at.inputs), J @ J.T, rtol=1e-11, atol=1e-12)
+    lanczos = _by_lanczos(at, flat, at.outputs(flat)) / 64
     assert lanczos == pytest.approx(lambda_0(at), rel=1e-7)
 
 

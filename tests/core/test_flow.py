@@ -10,16 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from core.compiled import flow as kernel
+from core.compiled import log_time as kernel
 from core.data.dataset import Dataset
 from core.dynamics.flow import Flow
 from core.dynamics.integrator import Outcome
 from core.errors import InputError
 from core.frame import Frame
-from core.network.kernel import gradient, outputs
+from core.losses import LOSSES
+from core.network.kernel import outputs
+from core.network.parametrisation import Shape
 from core.network.standard import Standard
 from core.problem import Problem, Start, points_for_test
+from core.sections.network import StandardNetwork
 from core.trajectory import chunks, trajectory
+from tests.networks import HOMOGENEOUS, Case, small_problem
 from tests.problems import margin_of, physical, problem
 
 LATE = (10.0, 30.0, 100.0, 300.0, 1000.0, 10000.0)
@@ -115,8 +119,9 @@ def test_invariants_on_random_problems(m: int, d: int, n: int, seed: int, loss: 
     base = problem(f"loss.kind={loss}", "dynamics.until_log10_time=1.5", "recording.frames=12")
     rng = np.random.default_rng(seed)
     dataset = Dataset(rng.standard_normal((n, d)), rng.choice([-1.0, 1.0], n))
-    network = Standard(m, d)
-    flat = network.initialise(rng)
+    section, shape = StandardNetwork(m=m), Shape(m, dataset.x)
+    network = Standard(section, shape, {})
+    flat = network.pack(Standard.initial(section, shape, rng))
     at = Problem(base.experiment, dataset, network, Start(flat, flat))
     frames = list(trajectory(at))
     assert len(frames) == Flow(at).planned
@@ -138,7 +143,8 @@ def one_neuron(a: float, v: float, until: float, marks: tuple[float, ...] = ()) 
     base = problem(f"dynamics.until_log10_time={until}", f"recording.log10_times={list(marks)}")
     dataset = Dataset(np.ones((1, 1)), np.ones(1))
     flat = np.array([a, v])
-    return Problem(base.experiment, dataset, Standard(1, 1), Start(flat, flat))
+    network = Standard(StandardNetwork(m=1), Shape(1, dataset.x), {})
+    return Problem(base.experiment, dataset, network, Start(flat, flat))
 
 
 def test_closed_form_of_one_neuron() -> None:
@@ -173,19 +179,20 @@ def test_closed_form_of_one_neuron() -> None:
 def dense_euler(at: Problem, until: float, h: float) -> np.ndarray:
     """dW/ds = sum_i q_i grad p_i by small explicit Euler steps, plainly in NumPy."""
     W, time = at.start.parameters.copy(), 0.0
-    x, y = at.dataset.x, at.dataset.y
+    y, n = at.dataset.y, at.dataset.n
     while True:
-        p = at.margins(W)
-        alpha, U = at.network.effective(W)
-        slope = -at.loss.slope(np.array([at.loss.smoothed(p)]))[0]
-        passed = h * y.size / slope
+        f = at.outputs(W)
+        # ds = |l'(gt)| dt/n, and sum_i q_i grad p_i = -sum_i l'(p_i) grad p_i / |l'(gt)|
+        smoothed = np.array([at.loss.smoothed(at.loss.scores(f, y))])
+        one_score = LOSSES["exponential" if at.loss.kind == "exponential" else "logistic"]
+        slope = -one_score.slope(smoothed)[0]
+        passed = h * n / slope
         if time + passed >= 10**until:
-            h *= (10**until - time) / passed
-            passed = 10**until
-        g = at.loss.dual(p) * y
-        W = W + h * np.concatenate([part.reshape(-1) for part in gradient(alpha, U, x, g)])
+            passed = 10**until - time
+        field = at.network.gradient(W, at.inputs, at.loss.output_gradient(f, y))
+        W = W - passed / n * field
         time += passed
-        if passed == 10**until:
+        if time >= 10**until * (1 - 1e-12):
             return W
 
 
@@ -198,6 +205,17 @@ def test_equals_a_dense_oracle(loss: str, until: float) -> None:
     assert np.allclose(W, wanted, atol=3e-3 * np.linalg.norm(wanted))
     hard = at.margins(wanted).min() / (wanted @ wanted)
     assert at.margins(W).min() / (W @ W) == pytest.approx(hard, abs=2e-4)
+
+
+@pytest.mark.parametrize("case", HOMOGENEOUS, ids=str)
+def test_every_homogeneous_network_equals_a_dense_oracle(case: Case) -> None:
+    at = small_problem(case, {"kind": "flow", "until_log10_time": 1.0}, d=4, n=10, m=6)
+    frame = list(trajectory(at))[-1]
+    W = at.network.physical(frame.parameters, frame.rho)
+    wanted = dense_euler(at, 1.0, h=1e-3)
+    assert np.allclose(W, wanted, atol=4e-3 * np.linalg.norm(wanted))
+    f, g = at.outputs(W), at.outputs(wanted)
+    assert np.allclose(f, g, atol=4e-3 * np.abs(g).max())
 
 
 @pytest.mark.parametrize("m", [16, 64])

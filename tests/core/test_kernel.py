@@ -1,18 +1,18 @@
-"""Network and gradient: against finite differences, autograd, and the compiled kernels."""
+"""Outputs and gradient for effective weights, and the dual weights, against other routes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from core.compiled import kernel as compiled
 from core.compiled.dual import dual_weights, log_n_over_q, smoothed_margin
 from core.losses import LOSSES
 from core.network import kernel
 
+STARTUPS = (("exponential", 0, 1), ("logistic", 1, 1), ("cross_entropy", 2, 3))
 sizes = st.tuples(st.integers(1, 11), st.integers(1, 11), st.integers(1, 21))
 
 
@@ -53,60 +53,29 @@ def test_gradient_equals_finite_differences() -> None:
             assert d_U[j, k] == pytest.approx(slope, abs=1e-4)
 
 
-@given(sizes)
-def test_gram_equals_the_jacobian_squared(size: tuple[int, int, int]) -> None:
-    alpha, U, x, y = draw(*size)
-    d_alpha, d_U = kernel.jacobian(alpha, U, x, y)
-    J = np.concatenate([d_alpha, d_U.reshape(y.size, -1)], axis=1)
-    assert np.allclose(kernel.gram(alpha, U, x, y), J @ J.T, rtol=1e-11, atol=1e-11)
-
-
-@given(sizes)
-def test_euler_identity_for_degree_two(size: tuple[int, int, int]) -> None:
-    alpha, U, x, y = draw(*size)
-    d_alpha, d_U = kernel.jacobian(alpha, U, x, y)
-    radial = d_alpha @ alpha + d_U.reshape(y.size, -1) @ U.reshape(-1)
-    assert np.allclose(radial, 2 * kernel.margins(alpha, U, x, y), rtol=1e-11, atol=1e-11)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@settings(max_examples=40)
-@given(size=sizes)
-def test_compiled_passes_equal_numpy(dtype: type, size: tuple[int, int, int]) -> None:
-    alpha, U, x, y = (value.astype(dtype) for value in draw(*size))
-    m, n = alpha.size, y.size
-    XT = np.ascontiguousarray(x.T)
-    Z, C = np.zeros((m, n), dtype), np.zeros((m, n), dtype)
-    f, d_alpha, d_U = np.zeros(n, dtype), np.zeros(m, dtype), np.zeros_like(U)
-    compiled.preactivations(U, XT, Z)
-    compiled.outputs(alpha, Z, f)
-    compiled.backward(alpha, Z, y, C, d_alpha)
-    compiled.inner_gradient(C, XT, d_U)
-    near = 1e-12 if dtype == np.float64 else 2e-4
-    wanted = kernel.gradient(alpha, U, x, y)
-    assert np.allclose(f, kernel.outputs(alpha, U, x), rtol=near, atol=near)
-    assert np.allclose(d_alpha, wanted[0], rtol=near, atol=near)
-    assert np.allclose(d_U, wanted[1], rtol=near, atol=near)
-
-
-@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize(("kind", "startup", "others"), STARTUPS)
 @given(p=st.lists(st.floats(-400, 19), min_size=1, max_size=9), e=st.floats(0.1, 2.0))
-def test_compiled_dual_weights_equal_the_losses(kind: str, p: list[float], e: float) -> None:
-    loss, at = LOSSES[kind], np.array(p)
+def test_compiled_dual_weights_equal_the_losses(
+    kind: str, startup: int, others: int, p: list[float], e: float
+) -> None:
+    loss, at = LOSSES[kind], np.repeat(p, others) + np.tile(np.arange(others), len(p))
+    scores = at if others == 1 else at.reshape(-1, others)
     q = np.zeros(at.size)
-    dual_weights(loss.code, at, e, q)
-    assert np.allclose(q, loss.dual(e * at), rtol=1e-9, atol=1e-12)
-    smoothed = loss.smoothed(e * at)
-    assert smoothed_margin(loss.code, at, e) == pytest.approx(smoothed, rel=1e-10, abs=1e-10)
-    slope = -loss.slope(np.array([smoothed]))[0]
+    dual_weights(startup, others, at, e, q)
+    assert np.allclose(q, loss.dual(e * scores).reshape(-1), rtol=1e-9, atol=1e-12)
+    smoothed = loss.smoothed(e * scores)
+    found = smoothed_margin(startup, others, at, e)
+    assert found == pytest.approx(smoothed, rel=1e-10, abs=1e-10)
+    one_score = LOSSES["exponential" if startup == 0 else "logistic"]
+    slope = -one_score.slope(np.array([smoothed]))[0]
     if 0 < slope < np.inf:
-        wanted = np.log(at.size / slope)
-        assert log_n_over_q(loss.code, at, e) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+        wanted = np.log(len(p) / slope)
+        assert log_n_over_q(startup, others, at, e) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
 def test_exponential_stands_for_logistic_once_margins_pass_20() -> None:
     p = np.array([20.5, 21.0, 25.0])
     exponential, logistic = np.zeros(3), np.zeros(3)
-    dual_weights(0, p, 1.0, exponential)
-    dual_weights(1, p, 1.0, logistic)
+    dual_weights(0, 1, p, 1.0, exponential)
+    dual_weights(1, 1, p, 1.0, logistic)
     assert np.allclose(exponential, logistic, rtol=1e-8)

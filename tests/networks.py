@@ -1,0 +1,84 @@
+"""Small problems for every kind of network, data of several classes included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from core.data.dataset import Dataset
+from core.network.parametrisation import Shape
+from core.network.registry import build_network, initial_arrays
+from core.problem import Problem, Start, resolve
+from core.validation import build_experiment
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind of network with settings, a loss that fits, and a number of classes."""
+
+    kind: str
+    loss: str = "logistic"
+    classes: int = 2
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "-".join([self.kind, self.loss, *(f"{k}={v}" for k, v in self.settings.items())])
+
+
+TWO_LAYER = (
+    Case("standard", "exponential"),
+    Case("standard", "logistic"),
+    Case("standard", "squared"),
+    Case("scalar"),
+    Case("normalised", "exponential"),
+    Case("fixed_outer", "exponential"),
+    Case("fixed_outer", "logistic", settings={"smooth": True}),
+    Case("batch_norm"),
+    Case("batch_norm", "squared", settings={"eps": 0.1}),
+    Case("batch_norm", settings={"normalise": False}),
+    Case("bias", "squared"),
+    Case("multiclass", "cross_entropy", 3),
+    Case("multiclass", "cross_entropy", 4, {"biases": True}),
+)
+HOMOGENEOUS = tuple(
+    case for case in TWO_LAYER if not case.settings.get("smooth") and case.loss != "squared"
+)
+
+
+def small_problem(
+    case: Case, dynamics: dict[str, Any] | None = None, d: int = 7, n: int = 12, m: int = 9,
+    seed: int = 0, **tables: dict[str, Any],
+) -> Problem:  # fmt: skip
+    """Gaussian-like data of the case's classes, and the paper's start."""
+    network = {"kind": case.kind, "m": m, **case.settings}
+    experiment = build_experiment(
+        {
+            "data": {"d": d, "n": n},
+            "network": network,
+            "loss": {"kind": case.loss, **tables.get("loss", {})},
+            "dynamics": dynamics or {"kind": "gd", "step": 0.1, "until_log10_time": 1.0},
+            "recording": tables.get("recording", {"frames": 6}),
+            "run": {"seed": seed, **tables.get("run", {})},
+        },
+        "test",
+    )
+    if case.classes == 2:
+        return resolve(experiment)
+    generator = np.random.default_rng(seed)
+    x = generator.standard_normal((n, d)) / np.sqrt(d)
+    y = (np.arange(n) % case.classes).astype(np.float64)
+    dataset, shape = Dataset(x, y, classes=case.classes), Shape(m, x, case.classes)
+    arrays = initial_arrays(experiment.network, shape, generator)
+    net = build_network(experiment.network, shape, arrays)
+    flat = net.pack(arrays)
+    return Problem(experiment, dataset, net, Start(flat, flat))
+
+
+def at_a_random_point(problem: Problem, seed: int = 5) -> tuple[Problem, np.ndarray]:
+    """The problem, and parameters near its start that share none of its symmetries."""
+    generator = np.random.default_rng(seed)
+    start = problem.start.parameters
+    flat = start + 0.3 * np.abs(start).mean() * generator.standard_normal(start.size)
+    return replace(problem, start=Start(flat, flat)), flat
