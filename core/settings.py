@@ -18,6 +18,7 @@ class Section(BaseModel):
     title: ClassVar[str] = ""
     source: ClassVar[str] = ""
     embedded: ClassVar[bool] = False  # made from a file: a run holds the content, never the path
+    own: ClassVar[tuple[str, ...]] = ()  # keys whose values another kind's cannot be taken over for
 
 
 def setting(

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import tomli_w
 
 from core.errors import InputError, did_you_mean
 from core.experiment import KINDS, Experiment
+from core.settings import Section
 from core.validation import SECTIONS, build_experiment, check_keys, section_class
 
 TOP_KEYS = ("title", "source", "note", *SECTIONS, "axes", "sizes")
@@ -79,10 +80,13 @@ class Study:
         table = tables.setdefault(section, {})
         axes = dict(self.axes)
         if name == "kind" and section in KINDS:
-            _change_kind(table, section, value)
-            axes = {k: v for k, v in axes.items() if not _dropped(k, section, table)}
+            lost = _change_kind(table, section, value)
+            kept = section_class(section, table).model_fields.keys() - lost
+            axes = {k: v for k, v in axes.items() if not _dropped(k, section, kept)}
         check_keys({name: value}, section_class(section, table), section, "--set")
-        if isinstance(value, list) and key != "recording.log10_times":
+        if isinstance(value, list) and not _is_one_value(
+            value, section_class(section, table), name
+        ):
             axes[key] = _axis(key, value, "--set")
             table.pop(name, None)
         else:
@@ -115,29 +119,43 @@ class Study:
         return tomli_w.dumps(document)
 
 
+def _is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
+    """Whether a list is one value of a key that takes lists; a list of lists is an axis of it."""
+    annotation = cls.model_fields[name].annotation
+    takes_lists = any(get_origin(part) is tuple for part in (annotation, *get_args(annotation)))
+    return takes_lists and not (value and all(isinstance(item, list) for item in value))
+
+
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _change_kind(table: dict[str, Any], section: str, kind: Any) -> None:
-    """Set a kind; keys that the new kind does not have belonged to the old one and go."""
-    table["kind"] = kind
-    allowed = section_class(section, table).model_fields
-    for key in [key for key in table if key not in allowed]:
+def _change_kind(table: dict[str, Any], section: str, kind: Any) -> set[str]:
+    """Set a kind; keys that the new kind does not have, or has to itself, were the old one's.
+
+    Returns those that the new kind has to itself.
+    """
+    before, table["kind"] = table.get("kind"), kind
+    cls = section_class(section, table)
+    lost = set() if before == kind else set(cls.own)
+    for key in [key for key in table if key not in cls.model_fields or key in lost]:
         del table[key]
+    return lost
 
 
-def _dropped(axis: str, section: str, table: Mapping[str, Any]) -> bool:
+def _dropped(axis: str, section: str, kept: Set[str]) -> bool:
     part, name = axis.split(".", 1)
-    return part == section and name not in section_class(section, table).model_fields
+    return part == section and name not in kept
 
 
 def value_text(value: Any) -> str:
     """A value as it stands in file names: no separators of paths or cells.
 
-    >>> value_text(16), value_text(0.25), value_text("a/b")
-    ('16', '0.25', 'a-b')
+    >>> value_text(16), value_text(0.25), value_text("a/b"), value_text([3, 8])
+    ('16', '0.25', 'a-b', '3+8')
     """
+    if isinstance(value, list | tuple):
+        return "+".join(map(value_text, value))
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return "".join(char if char.isalnum() or char in ".+-_" else "-" for char in text)
 

@@ -13,6 +13,17 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 EXACT_TEST_DIMENSION = 12  # up to here the test error is summed over all 2^d corners
 TEST_POINTS = 2**14
+TEST_VALUES = 2**24  # fewer points where they are long: at d = 10^4 1677 of them
+FEWEST_TEST_POINTS = 64
+
+
+def points_at(d: int) -> int:
+    """How many points a sampled test set has in d dimensions.
+
+    >>> points_at(20), points_at(10_000)
+    (16384, 1677)
+    """
+    return int(np.clip(TEST_VALUES // d, FEWEST_TEST_POINTS, TEST_POINTS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,3 +85,46 @@ class Distribution(ABC):
 
         `training` is what `sample` drew, with its directions.
         """
+
+    def fresh(
+        self, generator: np.random.Generator, count: int, training: Dataset
+    ) -> tuple[Array, Array] | None:
+        """`count` further examples of the same law: x (count, d), y (count,).
+
+        `training` is what `sample` drew, with its directions. None where none can be drawn.
+        """
+        return None
+
+
+class Law(Distribution):
+    """A law of single examples, all drawn alike: training, test and fresh ones.
+
+    Subclasses have the fields `d` and `n`, and say how to draw; `directions` are drawn first.
+    """
+
+    d: int
+    n: int
+
+    def directions(self, generator: np.random.Generator) -> dict[str, Array]:
+        """What is drawn once, before the examples; nothing unless a law says so."""
+        return {}
+
+    @abstractmethod
+    def draw(
+        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
+    ) -> tuple[Array, Array]:
+        """`count` independent examples: x (count, d), y (count,); `known` are the directions."""
+
+    def sample(self, generator: np.random.Generator) -> Dataset:
+        known = self.directions(generator)
+        x, y = self.draw(generator, self.n, known)
+        return Dataset(x, y, directions=known)
+
+    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet:
+        x, y = self.draw(generator, points_at(self.d), training.directions)
+        return TestSet(x, y, exact=False)
+
+    def fresh(
+        self, generator: np.random.Generator, count: int, training: Dataset
+    ) -> tuple[Array, Array]:
+        return self.draw(generator, count, training.directions)

@@ -12,9 +12,11 @@ from typing import final
 import numpy as np
 
 from core.data.dataset import Array, Dataset, Distribution, TestSet
+from core.data.sizes import check_sizes
 from core.errors import InputError, did_you_mean
 
 MAX_FILE_VALUES = 200_000_000
+MAX_CLASSES = 10_000
 
 
 def read_npz(path: Path, what: str) -> dict[str, Array]:
@@ -101,7 +103,10 @@ def binary_labels(y: Array, where: str, both: bool = True) -> Array:
     values = set(np.unique(y).tolist())
     if not values <= {-1.0, 1.0} and not values <= {0.0, 1.0}:
         odd = sorted(values - {-1.0, 0.0, 1.0}) or [0.0]
-        raise InputError(f"{where} has the label {odd[0]:g}; labels must be -1 and +1, or 0 and 1.")
+        raise InputError(
+            f"{where} has the label {odd[0]:g}; labels must be -1 and +1, or 0 and 1, or the class "
+            "numbers 0, 1, ..., k - 1."
+        )
     if both and len(values) < 2:
         raise InputError(
             f"{where} has only the label {next(iter(values)):g}; both classes are needed."
@@ -109,8 +114,47 @@ def binary_labels(y: Array, where: str, both: bool = True) -> Array:
     return np.where(y > 0, 1.0, -1.0)
 
 
-def checked(x: Array, y: Array, path: Path, names: tuple[str, str]) -> tuple[Array, Array]:
-    """x (n, d) and y (n,) with finite values and matching lengths, or an InputError."""
+def class_count(y: Array, where: str) -> int:
+    """How many classes labels stand for: k >= 3 where they are class numbers up to k - 1, else 2.
+
+    >>> class_count(np.array([2.0, 0.0, 1.0]), "y"), class_count(np.array([1.0, 0.0]), "y")
+    (3, 2)
+
+    Raises InputError for class numbers with a gap, and for more than 10,000 classes.
+    """
+    values = np.unique(y)
+    if values[0] != 0.0 or values[-1] < 2.0 or np.any(values != np.round(values)):
+        return 2
+    if values[-1] >= MAX_CLASSES:
+        raise InputError(
+            f"{where} has the class number {values[-1]:g}; at most {MAX_CLASSES} classes are read."
+        )
+    missing = sorted(set(range(int(values[-1]))) - set(values.tolist()))
+    if missing:
+        raise InputError(
+            f"{where} has the class number {values[-1]:g} and none of {missing[0]}; class numbers "
+            "must be 0, 1, ..., k - 1 without a gap."
+        )
+    return values.size
+
+
+def class_numbers(y: Array, classes: int, where: str) -> Array:
+    """Labels of three or more classes. Raises InputError for one that is not 0, ..., k - 1."""
+    odd = y[(y < 0) | (y >= classes) | (y != np.round(y))]
+    if odd.size:
+        raise InputError(
+            f"{where} has the label {odd[0]:g}; the classes of y are numbered 0 to {classes - 1}."
+        )
+    return y
+
+
+def checked(
+    x: Array, y: Array, path: Path, names: tuple[str, str], classes: int | None = None
+) -> tuple[Array, Array, int]:
+    """x (n, d), y (n,) with finite values and matching lengths, and the number of classes.
+
+    `classes` are those of the training labels where these are test labels. Raises InputError.
+    """
     if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] < 1:
         raise InputError(
             f"data.path: {names[0]} in {path} has shape {x.shape}; a table (n, d) is needed."
@@ -128,7 +172,11 @@ def checked(x: Array, y: Array, path: Path, names: tuple[str, str]) -> tuple[Arr
                 f"data.path: {name} in {path} has the value {array[tuple(bad[0])]} at index "
                 f"({place}), counted from 0; every value must be finite."
             )
-    return x, binary_labels(y, f"data.path: {names[1]} in {path}", both=names[1] == "y")
+    where = f"data.path: {names[1]} in {path}"
+    count = class_count(y, where) if classes is None else classes
+    if count > 2:
+        return x, class_numbers(y, count, where), count
+    return x, binary_labels(y, where, both=classes is None), 2
 
 
 @final
@@ -142,25 +190,21 @@ class FileSource(Distribution):
 
     def sample(self, generator: np.random.Generator) -> Dataset:
         arrays = self._arrays()
-        x, y = checked(arrays["x"], arrays["y"], self.path, ("x", "y"))
+        x, y, classes = checked(arrays["x"], arrays["y"], self.path, ("x", "y"))
         x_test = y_test = None
         if ("x_test" in arrays) != ("y_test" in arrays):
             raise InputError(f"data.path: {self.path} needs both x_test and y_test, or neither.")
         if "x_test" in arrays:
-            names = ("x_test", "y_test")
-            x_test, y_test = checked(arrays["x_test"], arrays["y_test"], self.path, names)
+            test, names = (arrays["x_test"], arrays["y_test"]), ("x_test", "y_test")
+            x_test, y_test, _ = checked(*test, self.path, names, classes)
             if x_test.shape[1] != x.shape[1]:
                 raise InputError(
                     f"data.path: x_test in {self.path} has {x_test.shape[1]} columns, "
                     f"x has {x.shape[1]}; they must agree."
                 )
-        for name, wanted, found in (("d", self.d, x.shape[1]), ("n", self.n, x.shape[0])):
-            if wanted is not None and wanted != found:
-                raise InputError(
-                    f"data.{name} = {wanted} conflicts with {self.path}, which has "
-                    f"{name} = {found}; leave data.{name} out or correct it."
-                )
-        return Dataset(x, y, x_test, y_test)
+        dataset = Dataset(x, y, x_test, y_test, classes)
+        check_sizes(dataset, self.path, self.d, self.n)
+        return dataset
 
     def _arrays(self) -> dict[str, Array]:
         suffix = self.path.suffix.lower()

@@ -1,0 +1,125 @@
+"""CIFAR-10 from the user's disk: binary batches, or Python batches read without running them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.dataset import Dataset, Distribution, TestSet
+from core.data.images import Choice, Images
+from core.data.pickled import PickleError, read_pickle
+from core.data.sizes import check_sizes
+from core.errors import InputError
+
+PIXELS = 3072  # 32 x 32 in red, green and blue, one colour after the other
+RECORD = 1 + PIXELS
+MOST_BYTES = 200_000_000
+TRAINING, TEST = "data_batch_*", "test_batch"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cifar(Distribution):
+    """Images of batches; d, when given, must be 3072."""
+
+    path: Path
+    choice: Choice
+    d: int | None = None
+
+    def sample(self, generator: np.random.Generator) -> Dataset:
+        train, test = self._batches()
+        held_out = read_batches([test]) if test is not None else None
+        dataset = self.choice.dataset(generator, read_batches(train), held_out, str(self.path))
+        check_sizes(dataset, self.path, self.d, None)
+        return dataset
+
+    def _batches(self) -> tuple[list[Path], Path | None]:
+        if self.path.is_file():
+            return [self.path], None
+        if not self.path.is_dir():
+            raise InputError(f"data.path: there is no folder or file {self.path}; check the path.")
+        for suffix in (".bin", ""):
+            found = sorted(
+                path for path in self.path.glob(TRAINING + suffix) if path.suffix == suffix
+            )
+            test = self.path / (TEST + suffix)
+            if found:
+                return found, test if test.is_file() else None
+        raise InputError(
+            f"data.path: {self.path} has neither data_batch_1.bin nor data_batch_1; name the "
+            "folder that holds the batches of CIFAR-10."
+        )
+
+    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
+        return None
+
+
+def read_batches(paths: Sequence[Path]) -> Images:
+    """The images of some batches, one after the other.
+
+    Raises InputError for a file that is no batch.
+    """
+    parts = [_binary(path) if path.suffix == ".bin" else _python(path) for path in paths]
+    pixels = np.concatenate([part[0] for part in parts])
+    return Images(pixels, np.concatenate([part[1] for part in parts]), 255.0)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise InputError(
+                f"data.path: {path} is larger than 2e8 bytes; it is no CIFAR-10 batch."
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"data.path: {path} cannot be read ({error}).") from error
+
+
+def _labelled(
+    pixels: NDArray[np.uint8], labels: NDArray[np.int64], path: Path
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    odd = labels[(labels < 0) | (labels > 9)]
+    if odd.size:
+        raise InputError(
+            f"data.path: {path} has the label {odd[0]}; CIFAR-10 has the labels 0 to 9."
+        )
+    return pixels, labels
+
+
+def _binary(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    content = _content(path)
+    if not content or len(content) % RECORD:
+        raise InputError(
+            f"data.path: {path} has {len(content)} bytes, which is no multiple of {RECORD} (a "
+            "label and 3 x 32 x 32 pixels); it is cut off, or no binary batch of CIFAR-10."
+        )
+    table = np.frombuffer(content, dtype=np.uint8).reshape(-1, RECORD)
+    return _labelled(table[:, 1:], table[:, 0].astype(np.int64), path)
+
+
+def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    try:
+        batch = read_pickle(_content(path))
+    except PickleError as error:
+        raise InputError(f"data.path: {path} is refused as a Python batch: {error}.") from error
+    table = batch if isinstance(batch, dict) else {}
+    pixels = table.get("data", table.get(b"data"))
+    labels = table.get("labels", table.get(b"labels"))
+    if not (isinstance(pixels, np.ndarray) and pixels.ndim == 2 and pixels.shape[1] == PIXELS):
+        raise InputError(f"data.path: {path} has no array data with rows of {PIXELS} pixels.")
+    numbers = labels if isinstance(labels, list) else []
+    whole = all(type(label) is int for label in numbers)
+    if pixels.dtype != np.uint8 or not whole or len(numbers) != pixels.shape[0]:
+        raise InputError(
+            f"data.path: {path} needs pixels as unsigned bytes and a list labels with one whole "
+            "number for each image."
+        )
+    if any(not 0 <= label <= 9 for label in numbers):
+        raise InputError(f"data.path: {path} has a label outside 0 to 9.")
+    return _labelled(pixels, np.array(numbers, dtype=np.int64), path)

@@ -1,0 +1,113 @@
+"""From labelled images to a data set: choice of classes, subsampling, scaling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.dataset import Array, Dataset
+from core.errors import InputError
+from core.settings import MAX_ELEMENTS
+
+Scale = Literal["unit_max", "centred", "pixels"]
+MOST_TEST_IMAGES = 10_000
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Images:
+    """Grey values `pixels` (N, d), class numbers `labels` (N,); `brightest` is the full value."""
+
+    pixels: NDArray[Any]
+    labels: NDArray[np.int64]
+    brightest: float
+
+    def of_classes(self, classes: tuple[int, ...]) -> Images:
+        """Those whose class is one of `classes`, in their order."""
+        kept = np.isin(self.labels, classes)
+        return Images(self.pixels[kept], self.labels[kept], self.brightest)
+
+    def part(self, places: NDArray[np.int64]) -> Images:
+        """Those at some places, in that order."""
+        return Images(self.pixels[places], self.labels[places], self.brightest)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What becomes of images: which classes (none: all), how many, and how they are scaled.
+
+    `n` training images are drawn from the chosen classes without replacement (None: all). Labels
+    are -1 and +1 for two classes in the order named, else 0, 1, ... `unit_max` divides by the
+    largest norm of training and test images together, `centred` first takes the training mean off,
+    so that |x - mu| <= 1, and `pixels` divides by the brightest value.
+    """
+
+    classes: tuple[int, ...]
+    n: int | None
+    scale: Scale
+
+    def dataset(
+        self, generator: np.random.Generator, images: Images, test: Images | None, where: str
+    ) -> Dataset:
+        """The data set; without test images of its own, those not drawn are the test set.
+
+        At most 10,000 test images are kept. Raises InputError, its sentence beginning with `where`,
+        where a class has no image or n is larger than there are.
+        """
+        classes = self.classes or tuple(np.unique(images.labels).tolist())
+        self._check(images, classes, where)
+        chosen = images.of_classes(classes)
+        there = chosen.labels.size
+        count = there if self.n is None else self.n
+        if count > there:
+            raise InputError(
+                f"data.n = {count}, and {where} has {there} images of these classes; lower n."
+            )
+        if count * chosen.pixels.shape[1] > MAX_ELEMENTS:
+            most = MAX_ELEMENTS // chosen.pixels.shape[1]
+            raise InputError(
+                f"data.n: {count} images are more than a run holds; choose n = {most} or fewer."
+            )
+        order = generator.permutation(there)
+        train = chosen.part(order[:count])
+        rest = chosen.part(order[count:]) if test is None else test.of_classes(classes)
+        return self._scaled(
+            train, rest.part(np.arange(rest.labels.size)[:MOST_TEST_IMAGES]), classes
+        )
+
+    def _check(self, images: Images, classes: tuple[int, ...], where: str) -> None:
+        there = np.unique(images.labels).tolist()
+        missing = [number for number in classes if number not in there]
+        if missing:
+            raise InputError(
+                f"data.classes: {where} has no image of class {missing[0]}; it has the classes "
+                f"{', '.join(map(str, there))}."
+            )
+        if len(classes) < 2:
+            raise InputError(
+                f"data.classes: {where} has only the class {classes[0]}; two are needed."
+            )
+
+    def _scaled(self, train: Images, rest: Images, classes: tuple[int, ...]) -> Dataset:
+        x, x_test = (np.asarray(part.pixels, dtype=np.float64) for part in (train, rest))
+        size = train.brightest
+        if self.scale == "centred":
+            mean = x.mean(axis=0)
+            x, x_test = x - mean, x_test - mean
+        if self.scale != "pixels":
+            norms = [np.linalg.norm(part, axis=1) for part in (x, x_test)]
+            size = max(float(np.concatenate(norms).max()), 1e-300)
+        y, y_test = (_numbered(part.labels, classes) for part in (train, rest))
+        if not y_test.size:
+            return Dataset(x / size, y, classes=len(classes))
+        return Dataset(x / size, y, x_test / size, y_test, classes=len(classes))
+
+
+def _numbered(labels: NDArray[np.int64], classes: tuple[int, ...]) -> Array:
+    places = {number: place for place, number in enumerate(classes)}
+    numbers = np.array([places[label] for label in labels.tolist()], dtype=np.float64)
+    return 2.0 * numbers - 1.0 if len(classes) == 2 else numbers

@@ -1,0 +1,95 @@
+"""Gaussian clusters: two with flipped labels, and noisy 2-XOR (frei23)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from core.data.dataset import Array, Dataset, Law
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GaussianMixture(Law):
+    """x = s mu + z with a clean sign s, |mu| = d^mean_exponent and z ~ N(0, I) (frei23, eq. 4).
+
+    mu has equal positive entries. Training: the first n - floor(n/2) examples have s = +1 and the
+    rest s = -1; of each cluster's c labels exactly floor or ceil of flips * c are wrong, the
+    fraction deciding with its own probability, at places drawn at random. Test and fresh examples
+    are independent: s uniform, the label wrong with probability `flips` (accuracy is against the
+    noisy labels).
+
+    >>> data = GaussianMixture(4, 100, 0.26, 0.15).sample(np.random.default_rng(0))
+    >>> int((data.y[:50] < 0).sum()) in (7, 8), float(data.directions["mean"].std())
+    (True, 0.0)
+    """
+
+    d: int
+    n: int
+    mean_exponent: float
+    flips: float
+
+    def directions(self, generator: np.random.Generator) -> dict[str, Array]:
+        return {"mean": np.full((1, self.d), float(self.d) ** (self.mean_exponent - 0.5))}
+
+    def _around(self, generator: np.random.Generator, signs: Array, mean: Array) -> Array:
+        x: Array = generator.standard_normal((signs.size, self.d))
+        x += signs[:, None] * mean
+        return x
+
+    def _wrong(self, generator: np.random.Generator, count: int) -> Array:
+        """Factors of a cluster's labels: -1 exactly floor or ceil of flips * count times."""
+        factors = np.ones(count)
+        flipped = int(np.floor(self.flips * count + generator.random()))
+        factors[generator.permutation(count)[:flipped]] = -1.0
+        return factors
+
+    def sample(self, generator: np.random.Generator) -> Dataset:
+        known = self.directions(generator)
+        sizes = (self.n - self.n // 2, self.n // 2)
+        signs = np.repeat([1.0, -1.0], sizes)
+        x = self._around(generator, signs, known["mean"])
+        factors = np.concatenate([self._wrong(generator, size) for size in sizes])
+        return Dataset(x, signs * factors, directions=known)
+
+    def draw(
+        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
+    ) -> tuple[Array, Array]:
+        signs = generator.choice([-1.0, 1.0], count)
+        x = self._around(generator, signs, known["mean"])
+        return x, np.where(generator.random(count) < self.flips, -signs, signs)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Xor(Law):
+    """x = z + xi, z uniform on {+-mu_1, +-mu_2}, xi ~ N(0, I) (frei23, section 5).
+
+    y = sign(|<mu_1, x>| - |<mu_2, x>|), |mu_1| = |mu_2| = d^mean_exponent; mu_1 lies along e_1 and
+    mu_2 along e_2, which loses nothing since the noise has no direction. The label is that of x,
+    not of z: it is never wrong, and a cluster's outliers bear the other one.
+
+    >>> data = Xor(3, 8, 1.0).sample(np.random.default_rng(0))
+    >>> bool(np.all(data.y == np.sign(np.abs(data.x[:, 0]) - np.abs(data.x[:, 1]))))
+    True
+    """
+
+    d: int
+    n: int
+    mean_exponent: float
+
+    def directions(self, generator: np.random.Generator) -> dict[str, Array]:
+        return {"means": np.eye(2, self.d) * float(self.d) ** self.mean_exponent}
+
+    def draw(
+        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
+    ) -> tuple[Array, Array]:
+        means = known["means"]
+        z = means[generator.integers(2, size=count)] * generator.choice([-1.0, 1.0], (count, 1))
+        x: Array = generator.standard_normal((count, self.d))
+        x += z
+        first, second = np.abs(x @ means.T).T
+        return x, np.where(first >= second, 1.0, -1.0)

@@ -1,0 +1,144 @@
+"""MNIST from the user's disk: idx files, plain or compressed with gzip."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.dataset import Dataset, Distribution, TestSet
+from core.data.images import Choice, Images
+from core.data.sizes import check_sizes
+from core.errors import InputError
+
+IMAGES, LABELS = 2051, 2049  # the first four bytes: unsigned bytes, three axes or one
+MOST_BYTES = 200_000_000
+TRAIN, TEST = "train", "t10k"
+FORMS = ("{}-{}-idx{}-ubyte", "{}-{}.idx{}-ubyte")  # as distributed, and as some unpack them
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Mnist(Distribution):
+    """Images of an idx file; d and n, when given, must agree with it."""
+
+    path: Path
+    choice: Choice
+    d: int | None = None
+
+    def sample(self, generator: np.random.Generator) -> Dataset:
+        train, test = self._read()
+        dataset = self.choice.dataset(generator, train, test, str(self.path))
+        check_sizes(dataset, self.path, self.d, None)
+        return dataset
+
+    def _read(self) -> tuple[Images, Images | None]:
+        if self.path.is_file():
+            return read_pair(self.path, labels_beside(self.path)), None
+        if not self.path.is_dir():
+            raise InputError(f"data.path: there is no folder or file {self.path}; check the path.")
+        found = find(self.path, TRAIN, "images", 3)
+        if found is None:
+            raise InputError(
+                f"data.path: {self.path} has no train-images-idx3-ubyte (or .gz); name the folder "
+                "that holds the four files of MNIST."
+            )
+        test = find(self.path, TEST, "images", 3)
+        train_images = read_pair(found, labels_beside(found))
+        if test is None:
+            return train_images, None
+        test_images = read_pair(test, labels_beside(test))
+        if test_images.pixels.shape[1] != train_images.pixels.shape[1]:
+            raise InputError(
+                f"data.path: the images of {test} are not as large as those of {found}."
+            )
+        return train_images, test_images
+
+    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
+        return None
+
+
+def find(folder: Path, part: str, what: str, axes: int) -> Path | None:
+    """A file of MNIST in a folder by one of its usual names, plain before compressed."""
+    names = [form.format(part, what, axes) for form in FORMS]
+    for name in [*names, *(f"{name}.gz" for name in names)]:
+        if (folder / name).is_file():
+            return folder / name
+    return None
+
+
+def labels_beside(images: Path) -> Path:
+    """The labels' file that goes with a file of images, by its name."""
+    name = images.name.replace("images", "labels").replace("idx3", "idx1")
+    plain = name.removesuffix(".gz")
+    for other in (name, plain, f"{plain}.gz"):
+        if other != images.name and (images.parent / other).is_file():
+            return images.parent / other
+    raise InputError(f"data.path: the labels {name} are missing beside {images}.")
+
+
+def read_pair(images: Path, labels: Path) -> Images:
+    """Images and their labels. Raises InputError where the files do not belong together."""
+    pixels, numbers = read_idx(images, IMAGES), read_idx(labels, LABELS)
+    if pixels.shape[0] != numbers.shape[0]:
+        raise InputError(
+            f"data.path: {images} has {pixels.shape[0]} images and {labels} {numbers.shape[0]} "
+            "labels; they do not belong together."
+        )
+    return Images(pixels.reshape(pixels.shape[0], -1), numbers.astype(np.int64), 255.0)
+
+
+def read_idx(path: Path, magic: int) -> NDArray[np.uint8]:
+    """The unsigned bytes of an idx file in their shape.
+
+    Raises InputError for another magic number, sizes that cannot be, and a file that is cut off or
+    too long. What is unpacked is never more than the header says.
+    """
+    try:
+        if path.suffix == ".gz":
+            with gzip.open(path, "rb") as packed:
+                return _read_idx(packed, path, magic)
+        with path.open("rb") as file:
+            return _read_idx(file, path, magic)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"data.path: {path} cannot be read ({error}).") from error
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def _read_idx(file: _Readable, path: Path, magic: int) -> NDArray[np.uint8]:
+    what, axes = ("images", 3) if magic == IMAGES else ("labels", 1)
+    head = file.read(4 + 4 * axes)
+    found = struct.unpack(">I", head[:4])[0] if len(head) >= 4 else None
+    if found != magic:
+        raise InputError(
+            f"data.path: {path} begins with the magic number {found}, and an idx file of {what} "
+            f"begins with {magic}; it is another file, or still packed."
+        )
+    if len(head) < 4 + 4 * axes:
+        raise InputError(f"data.path: {path} is cut off within its header.")
+    shape = struct.unpack(f">{axes}I", head[4:])
+    size = 1
+    for length in shape:
+        size *= length
+    if not 0 < size <= MOST_BYTES:
+        raise InputError(
+            f"data.path: {path} claims the sizes {' x '.join(map(str, shape))}; between 1 and "
+            f"{MOST_BYTES:.0e} values are read."
+        )
+    content = file.read(size)
+    if len(content) < size:
+        raise InputError(
+            f"data.path: {path} is cut off: {len(content)} of its {size} values are there."
+        )
+    if file.read(1):
+        raise InputError(f"data.path: {path} is longer than its header says.")
+    return np.frombuffer(content, dtype=np.uint8).reshape(shape)

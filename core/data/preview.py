@@ -1,0 +1,155 @@
+"""What data look like before anything is trained: counts, norms, planes to draw, pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.dataset import Array, Dataset
+from core.data.registry import draw
+
+MOST_POINTS = 5_000  # drawn and projected; of more the first ones
+MOST_FOR_AXES = 1_000  # examples that the principal components are computed from
+PICTURES = 12
+DIRECTIONS, COMPONENTS = "known directions", "principal components"
+SHAPES = {"digits": (8, 8), "cifar10": (3, 32, 32)}
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Plane:
+    """Where the points lie on two axes, (k, 2), and what the axes are."""
+
+    title: str
+    horizontal: str
+    vertical: str
+    points: Array
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Preview:
+    """A data set as it is shown before training.
+
+    `counts` are (label, how many); `which` (k,) is the class of each point drawn, as a place in
+    `counts`; `shortest` and `longest` are the least and the largest |x_i|; `planes` are the
+    projections that say most, the best first; `pictures` (p, h, w) or (p, h, w, 3) of bytes.
+    """
+
+    dataset: Dataset
+    counts: tuple[tuple[str, int], ...]
+    shortest: float
+    longest: float
+    which: NDArray[np.int64]
+    planes: tuple[Plane, ...]
+    pictures: NDArray[np.uint8] | None
+
+    def coordinates(self, first: int, second: int) -> Plane:
+        """The points on two coordinates, counted from 0; for d = 1 the labels are the height."""
+        x = self.dataset.x[: self.which.size]
+        if self.dataset.d == 1:
+            points = np.stack([x[:, 0], self.dataset.y[: self.which.size]], axis=1)
+            return Plane("coordinates", "x", "y", points)
+        points = np.ascontiguousarray(x[:, [first, second]])
+        return Plane("coordinates", f"coordinate {first + 1}", f"coordinate {second + 1}", points)
+
+
+def preview(section: Any, run_seed: int, folder: Path | None) -> Preview:
+    """The data that a run with this data section and seed would be trained on, described.
+
+    Raises InputError as the run would.
+    """
+    seed = run_seed if section.seed is None else section.seed
+    dataset = draw(section, np.random.default_rng(seed), folder)
+    labels, places, counts = np.unique(dataset.y, return_inverse=True, return_counts=True)
+    norms = np.linalg.norm(dataset.x, axis=1)
+    return Preview(
+        dataset,
+        tuple((f"{label:+g}" if dataset.classes == 2 else f"{label:g}", int(count))
+              for label, count in zip(labels, counts, strict=True)),
+        float(norms.min()),
+        float(norms.max()),
+        places[:MOST_POINTS].astype(np.int64),
+        tuple(_planes(dataset)),
+        _pictures(section.kind, dataset, places),
+    )  # fmt: skip
+
+
+def _planes(dataset: Dataset) -> list[Plane]:
+    """On the known directions, where there are some, and on the first principal components."""
+    if dataset.d < 2:
+        return []
+    x = dataset.x[:MOST_POINTS]
+    components = principal_axes(dataset.x)
+    first, second = (f"{COMPONENTS[:-1]} {number}" for number in (1, 2))
+    planes = [Plane(COMPONENTS, first, second, (x - x.mean(axis=0)) @ components.T)]
+    known = [row for rows in dataset.directions.values() for row in rows]
+    if known:
+        axes = _orthonormal([*known, *components])
+        names = [f"along {name}" for name in dataset.directions for _ in dataset.directions[name]]
+        vertical = names[1] if len(names) > 1 and _independent(known[:2]) else f"{first}, across"
+        if len(names) > 1 and names[0] == names[1]:
+            names[0], vertical = f"{names[0]} 1", vertical.replace(names[1], f"{names[1]} 2")
+        planes.insert(0, Plane(DIRECTIONS, names[0], vertical, x @ axes.T))
+    return planes
+
+
+def principal_axes(x: Array) -> Array:
+    """The first two principal directions of the rows, orthonormal, (2, d), signs fixed.
+
+    They are those of the first 1000 rows where there are more.
+
+    >>> principal_axes(np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    part = x[:MOST_FOR_AXES]
+    centred = part - part.mean(axis=0)
+    if centred.shape[0] < centred.shape[1]:
+        _, vectors = np.linalg.eigh(centred @ centred.T)
+        rows = (centred.T @ vectors[:, ::-1][:, :2]).T
+    else:
+        _, vectors = np.linalg.eigh(centred.T @ centred)
+        rows = vectors[:, ::-1][:, :2].T
+    axes = _orthonormal([*rows, *np.eye(2, x.shape[1])])
+    largest = np.abs(axes).argmax(axis=1)
+    return np.asarray(axes * np.sign(axes[[0, 1], largest])[:, None]) + 0.0
+
+
+def _independent(rows: list[Array]) -> bool:
+    return int(np.linalg.matrix_rank(np.array(rows))) == len(rows)
+
+
+def _orthonormal(rows: list[Array]) -> Array:
+    """The first two independent directions of some rows, made orthonormal, (2, d)."""
+    found: list[Array] = []
+    for row in rows:
+        size = np.linalg.norm(row)
+        rest = row / size if size > 0 else row
+        for axis in [*found, *found]:  # twice, for rounding
+            rest = rest - (rest @ axis) * axis
+        length = float(np.linalg.norm(rest))
+        if length > 1e-8:
+            found.append(rest / length)
+        if len(found) == 2:
+            break
+    return np.array(found)
+
+
+def _pictures(kind: str, dataset: Dataset, places: NDArray[Any]) -> NDArray[np.uint8] | None:
+    """The first images of each class in turn, as bytes; None for other data."""
+    side = round(dataset.d**0.5)
+    shape = SHAPES.get(kind, (side, side) if kind == "mnist" else ())
+    if not shape or int(np.prod(shape)) != dataset.d:
+        return None
+    classes = int(places.max()) + 1
+    turns = -(-PICTURES // classes)
+    by_class = [np.flatnonzero(places == number)[:turns] for number in range(classes)]
+    chosen = [rows[turn] for turn in range(turns) for rows in by_class if turn < rows.size]
+    x = dataset.x[chosen[:PICTURES]]
+    pixels = np.rint(255.0 * np.clip(x / max(float(x.max()), 1e-300), 0.0, 1.0)).astype(np.uint8)
+    pictures = pixels.reshape(-1, *shape)
+    return np.moveaxis(pictures, 1, -1).copy() if len(shape) == 3 else pictures

@@ -1,0 +1,18 @@
+"""Whether data read from files have the sizes that a study states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.data.dataset import Dataset
+from core.errors import InputError
+
+
+def check_sizes(dataset: Dataset, path: Path, d: int | None, n: int | None) -> None:
+    """Raise InputError where a stated d or n is not that of the data; None states nothing."""
+    for name, wanted, found in (("d", d, dataset.d), ("n", n, dataset.n)):
+        if wanted is not None and wanted != found:
+            raise InputError(
+                f"data.{name} = {wanted} conflicts with {path}, which has "
+                f"{name} = {found}; leave data.{name} out or correct it."
+            )

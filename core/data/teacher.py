@@ -1,0 +1,67 @@
+"""A random teacher network with a margin, by rejection (wei19, sections F.1 and F.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from core.data.dataset import Array, Law
+from core.errors import InputError
+
+MOST_VALUES = 2**20  # of one batch of proposals
+MOST_PROPOSALS = (200_000, 1000)  # so many, and so many more for each example wanted
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Teacher(Law):
+    """y = sign f(x), f(x) = sum_j a_j relu(<w_j, x>) with |f(x)| >= margin; x ~ N(0, I).
+
+    a_j and w_j are N(0, 1); f is not normalised. wei19 leaves these laws open: with standard normal
+    inputs its section F.1 comes out as THEORY.md, section 6, has it, with inputs of norm 1 it does
+    not. The directions are |a_j| w_j, `positive` and `negative` by the sign of a_j, so that f is
+    the sum of their relu(<., x>) minus that of the negative ones. Raises InputError where fewer
+    than one proposal in a thousand keeps the margin.
+    """
+
+    d: int
+    n: int
+    units: int
+    margin: float
+
+    def directions(self, generator: np.random.Generator) -> dict[str, Array]:
+        inner = generator.standard_normal((self.units, self.d))
+        outer = generator.standard_normal(self.units)
+        directions = np.abs(outer)[:, None] * inner
+        return {"positive": directions[outer > 0], "negative": directions[outer <= 0]}
+
+    @staticmethod
+    def outputs(x: Array, known: Mapping[str, Array]) -> Array:
+        """f(x), (n,)."""
+        up, down = (np.maximum(x @ known[name].T, 0.0) for name in ("positive", "negative"))
+        return np.asarray(up.sum(axis=1) - down.sum(axis=1))
+
+    def draw(
+        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
+    ) -> tuple[Array, Array]:
+        xs, fs, found, drawn = [], [], 0, 0
+        batch = max(1, min(MOST_VALUES // self.d, 2 * count + 64))
+        most = MOST_PROPOSALS[0] + MOST_PROPOSALS[1] * count
+        while found < count:
+            if drawn >= most:
+                raise InputError(
+                    f"data.margin = {self.margin:g}: only {found} of {drawn} random inputs have "
+                    f"|f(x)| that large for this teacher; choose a smaller margin, such as 0.01."
+                )
+            x = generator.standard_normal((batch, self.d))
+            f = self.outputs(x, known)
+            kept = (np.abs(f) >= self.margin) & (f != 0.0)
+            xs.append(x[kept])
+            fs.append(f[kept])
+            found += int(kept.sum())
+            drawn += batch
+        x, f = np.concatenate(xs)[:count], np.concatenate(fs)[:count]
+        return np.ascontiguousarray(x), np.sign(f)

@@ -1,0 +1,50 @@
+"""Data sections of studies, made concrete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from core.data.dataset import Dataset, Distribution
+from core.data.registry import distribution
+from core.problem import Problem, resolve
+from core.study import parse_study
+
+
+def problem_of(kind: str, folder: Path | None = None, seed: int = 0, **keys: object) -> Problem:
+    """The problem of a small network on data of a kind."""
+    many = 'network.kind = "multiclass"\nloss.kind = "cross_entropy"\ndynamics.kind = "gd"\n'
+    lines = [f"{name} = {_toml(value)}" for name, value in keys.items() if name != "many"]
+    text = "\n".join(
+        [
+            many if keys.get("many") else "",
+            f'network.m = 4\nrun.seed = {seed}\n[data]\nkind = "{kind}"',
+            *lines,
+        ]
+    )
+    (cell,) = parse_study(text, "test").cells()
+    return resolve(cell.experiment, folder)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, str):
+        return f"'{value}'"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def law_of(problem: Problem) -> Distribution:
+    """The distribution of a problem's data."""
+    return distribution(problem.experiment.data, None)
+
+
+def fresh_of(problem: Problem, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Further examples of a problem's distribution, from a generator of their own."""
+    drawn = law_of(problem).fresh(np.random.default_rng(99), count, problem.dataset)
+    assert drawn is not None
+    return drawn
+
+
+def data_of(kind: str, seed: int = 0, **keys: object) -> Dataset:
+    """Data of a kind."""
+    return problem_of(kind, seed=seed, **keys).dataset
