@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from core import trust
 from core.data.dataset import Array, Dataset, TestSet
-from core.data.registry import distribution
+from core.data.registry import distribution, draw
 from core.errors import InputError
 from core.experiment import Experiment
 from core.initial import read_arrays
@@ -24,6 +25,7 @@ from core.losses import LOSSES, LossFunction
 from core.network.parametrisation import Network, Shape
 from core.network.registry import build_network, initial_arrays
 from core.reduction import Reduction
+from core.sections.network import MAX_CODE, CustomNetwork
 from core.settings import MAX_ELEMENTS, Section
 
 
@@ -101,10 +103,11 @@ def resolve(
     shared = np.random.default_rng(experiment.run.seed)
     data_seed, network_seed = experiment.data.seed, experiment.network.seed
     data_generator = shared if data_seed is None else np.random.default_rng(data_seed)
-    dataset = distribution(experiment.data, folder).sample(data_generator)
+    dataset = draw(experiment.data, data_generator, folder)
     _check_classes(experiment, dataset)
     network_generator = shared if network_seed is None else np.random.default_rng(network_seed)
-    section = experiment.network
+    section = _with_code(experiment.network, folder)
+    experiment = experiment.model_copy(update={"network": section})
     if section.init == "file":
         arrays, width = read_arrays(section, folder, dataset.x, _outputs(dataset))
     else:
@@ -116,6 +119,21 @@ def resolve(
     flat = network.pack(arrays)
     experiment = _concrete(experiment, dataset, network, flat, width)
     return Problem(experiment, dataset, network, Start(flat, flat), title, source)
+
+
+def _with_code(section: Any, folder: Path | None) -> Any:
+    """A custom network's section with its file's text; what the user trains with is trusted."""
+    if not isinstance(section, CustomNetwork) or section.path is None:
+        return section
+    path = Path(section.path) if folder is None else folder / section.path
+    try:
+        code = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"network.path: {path} cannot be read ({error}).") from error
+    if len(code) > MAX_CODE:
+        raise InputError(f"network.path: {path} is longer than {MAX_CODE} characters.")
+    trust.trust(code)
+    return section.model_copy(update={"code": code, "path": None})
 
 
 def _outputs(dataset: Dataset) -> int:

@@ -82,3 +82,26 @@ def at_a_random_point(problem: Problem, seed: int = 5) -> tuple[Problem, np.ndar
     start = problem.start.parameters
     flat = start + 0.3 * np.abs(start).mean() * generator.standard_normal(start.size)
     return replace(problem, start=Start(flat, flat)), flat
+
+
+HEADS = (
+    Case("head", "exponential", settings={"depth": 1, "normaliser": "layer"}),
+    Case("head", "logistic", settings={"depth": 2, "hidden": 8}),
+    Case("head", "exponential", settings={"depth": 3, "hidden": 6, "normaliser": "layer"}),
+)
+
+OWN_NETWORK = '''
+"""A three-layer network with a skip connection, homogeneous in its outer weights only."""
+import torch
+
+degree = 1
+homogeneous = ["w"]
+directions = "V"
+outer = "w"
+
+def initial(generator, m, d, k):
+    return {"V": generator.standard_normal((m, d)), "w": generator.standard_normal(m) / m}
+
+def outputs(parameters, x):
+    return torch.tanh(x @ parameters["V"].T) @ parameters["w"]
+'''

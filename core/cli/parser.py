@@ -35,6 +35,7 @@ def build_parser() -> Parser:
     _table(commands)
     _figure(commands)
     _movie(commands)
+    _trust(commands)
     warm = commands.add_parser("warm", help="compile the kernels into their per-user cache")
     warm.set_defaults(handler=training.warm)
     return parser
@@ -89,6 +90,13 @@ def _info(commands: Any) -> None:
     command.add_argument("run", metavar="RUN")
     command.add_argument("--json", action="store_true", help="as JSON")
     command.set_defaults(handler=reading.info)
+
+
+def _trust(commands: Any) -> None:
+    command = commands.add_parser("trust", help="let the Python network of a run file run here")
+    command.add_argument("run", metavar="RUN")
+    command.add_argument("--yes", action="store_true", help="trust the code that was shown")
+    command.set_defaults(handler=reading.trust_run)
 
 
 def _table(commands: Any) -> None:

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from core import trust
 from core.cli.output import print_json, progress
-from core.runs import Run, open_run
+from core.runs import Run, code_of, open_run
 
 
 def facts(run: Run) -> dict[str, Any]:
@@ -48,6 +49,23 @@ def info(arguments: argparse.Namespace) -> int:
     for frame, kind, payload in events:
         details = ", ".join(f"{key} {value}" for key, value in payload.items())
         print(f"  after frame {frame}: {kind} ({details})")
+    return 0
+
+
+def trust_run(arguments: argparse.Namespace) -> int:
+    """Show the Python code that a run carries, and with --yes remember it as trusted."""
+    path = Path(arguments.run)
+    code = code_of(path)
+    if code is None:
+        print(f"{path} holds no code; it can be read as it is.")
+        return 0
+    # Without control characters, which would steer the terminal that shows it.
+    print("".join(c if c.isprintable() or c in "\n\t" else " " for c in code).rstrip())
+    if arguments.yes:
+        trust.trust(code)
+        print(f"# Trusted: {path} can be read now.")
+    else:
+        print(f"# Reading {path} runs this code. If you trust it, say so with --yes.")
     return 0
 
 

@@ -80,6 +80,7 @@ def _describe_observables() -> None:
 
     for item in OBSERVABLES.values():
         source = f" ({item.source})" if item.source else ""
-        text = f"{item.formula}{source}; {item.shape.value}"
+        where = f"; for {item.where}" if item.where else ""
+        text = f"{item.formula}{source}; {item.shape.value}{where}"
         indent = " " * 22
         print(textwrap.fill(text, 100, initial_indent=f"{item.name:<22}", subsequent_indent=indent))

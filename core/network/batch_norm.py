@@ -60,19 +60,14 @@ class BatchNorm(TwoLayer):
         m = self.m
         return flat[:m], flat[m : 2 * m], flat[2 * m :].reshape(m, self.d)
 
-    def _like(self, array: Array, like: Any) -> Any:
-        if isinstance(like, np.ndarray):
-            return array.astype(like.dtype, copy=False)
-        return like.new_tensor(array)
-
     def statistics(self, V: Any) -> tuple[Any, Any]:
         """(N (m, 1), V Sigma (m, d)); N = 1 and zeros where nothing is normalised."""
         if not self.normalise:
             return 1.0 + 0.0 * V[:, :1], 0.0 * V
         if self.sigma is not None:
-            VS = V @ self._like(self.sigma, V)
+            VS = V @ self.constant(self.sigma, V)
         else:
-            root = self._like(self.root, V)
+            root = self.constant(self.root, V)
             VS = (V @ root.T) @ root
         return ((VS * V).sum(axis=1) + self.eps)[:, None] ** 0.5, VS
 

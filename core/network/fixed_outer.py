@@ -45,8 +45,7 @@ class FixedOuter(TwoLayer):
         return x
 
     def _a(self, like: Any) -> Any:
-        a = self.fixed["a"]
-        return a if isinstance(like, np.ndarray) else like.new_tensor(a)
+        return self.constant(self.fixed["a"], like)
 
     def effective(self, flat: Any) -> tuple[Any, Any]:
         return self._a(flat), flat.reshape(self.m, self.d)

@@ -62,9 +62,11 @@ class Network(ABC):
     """
 
     kind: ClassVar[str]
+    engine: ClassVar[str] = "NumPy"  # what computes where there is no compiled twin
     degree: int = 2
     homogeneous: bool = True
     m: int
+    d: int  # dimension of x as the network is given it, before ones are appended
     k: int = 1
     layout: tuple[Block, ...]
     fixed: Mapping[str, Array]
@@ -85,8 +87,8 @@ class Network(ABC):
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
         """f (n,), or (n, k) for k > 1, at x~ = `inputs`.
 
-        `offset` (m, n) is added to the preactivations: what row-space runs do not see of points
-        outside the span of the training data, see core.reduction.
+        `offset` (m, n) is what row-space runs do not see of points outside the span of the training
+        data: <e_j, x_i>, by which the last coordinate z_j of u_j counts (core.reduction).
         """
 
     @abstractmethod
@@ -178,6 +180,7 @@ class TwoLayer(Network):
     """
 
     code: ClassVar[int]
+    d: int  # of V, which the last coordinate of U may exceed by a bias
     activation: Activation = Activation()
 
     @abstractmethod
@@ -194,7 +197,8 @@ class TwoLayer(Network):
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
         alpha, U = self.effective(flat)
-        return kernel.outputs(alpha, U, inputs, self.activation, offset)
+        outside = None if offset is None else U[:, self.d - 1, None] * offset
+        return kernel.outputs(alpha, U, inputs, self.activation, outside)
 
     def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
         alpha, U = self.effective(flat)
@@ -207,6 +211,16 @@ class TwoLayer(Network):
     def nodes(self, flat: Array) -> tuple[Array, Array]:
         alpha, U = self.effective(flat)
         return (alpha if alpha.ndim == 1 else np.linalg.norm(alpha, axis=1)), U
+
+    def constant(self, array: Array, like: Any) -> Any:
+        """An untrained array in the type, and on the device, of `like`; tensors are made once."""
+        if isinstance(like, np.ndarray):
+            return array.astype(like.dtype, copy=False)
+        kept = self.__dict__.setdefault("_constants", {})
+        key = (id(array), like.dtype, like.device)
+        if key not in kept:
+            kept[key] = like.new_tensor(array)
+        return kept[key]
 
     def compiled_constants(self) -> tuple[Array, float]:
         """What the compiled twin needs beside flat: an array (p, q), and a number."""

@@ -41,8 +41,7 @@ class Scalar(TwoLayer):
         return x
 
     def _V(self, like: Any) -> Any:
-        V = self.fixed["V"]
-        return V if isinstance(like, np.ndarray) else like.new_tensor(V)
+        return self.constant(self.fixed["V"], like)
 
     def effective(self, flat: Any) -> tuple[Any, Any]:
         return flat[: self.m], flat[self.m :, None] * self._V(flat)

@@ -1,7 +1,8 @@
 """Run files: one run, one SQLite file, written while it goes on and safe to open from anyone."""
 
+from core.runs.code import code_of
 from core.runs.new_file import estimated_bytes
 from core.runs.recorder import Recorder
 from core.runs.run import Run, open_run
 
-__all__ = ["Recorder", "Run", "estimated_bytes", "open_run"]
+__all__ = ["Recorder", "Run", "code_of", "estimated_bytes", "open_run"]

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from core.dynamics.rows import will_be_reduced
 from core.errors import DiskError, InputError
 from core.problem import Problem
 from core.runs.connection import beside
@@ -123,11 +124,17 @@ def remove(path: Path) -> None:
 def estimated_bytes(problem: Problem, planned: int) -> int:
     """About the size of the finished file for `planned` frames: at most half too much.
 
-    Frames of a few kilobytes share pages of 8 KiB, of which a part then stays empty.
+    Frames of a few kilobytes share pages of 8 KiB, of which a part then stays empty. A problem that
+    will be run in row-space form has n + 1 coordinates at most for each v_j, and the form's arrays.
     """
-    examples, float32 = problem.dataset.n, problem.experiment.run.precision == "float32"
-    row = problem.network.size * (4 if float32 else 8) + (8 * examples if float32 else 0) + 40
-    arrays = sum(array.nbytes for array in arrays_of(problem).values())
+    data, m = problem.dataset, problem.network.m
+    examples, width = data.n, 4 if problem.experiment.run.precision == "float32" else 8
+    size, arrays = problem.network.size, sum(a.nbytes for a in arrays_of(problem).values())
+    if will_be_reduced(problem):
+        spared = m * (data.d - examples - 1)
+        size -= 0 if "V" in problem.network.fixed else spared
+        arrays += 8 * ((examples + m) * data.d - spared)
+    row = size * width + (8 * examples if width == 4 else 0) + 40
     return arrays + 12 * PAGE_SIZE + _pages(row, planned) * PAGE_SIZE
 
 

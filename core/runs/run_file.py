@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from core import trust
 from core.data.dataset import Array, Dataset
-from core.errors import InputError
+from core.errors import InputError, RunFileError
 from core.experiment import Experiment
 from core.network.parametrisation import Network, Shape
-from core.network.registry import build_network
+from core.network.registry import recorded_kind, recorded_network
 from core.reduction import Reduction, mean_of
 from core.runs.connection import Connection
 from core.runs.meta import Ending, Meta, Reason, Status, parse_json, printable
@@ -88,7 +89,7 @@ def short(error: Exception) -> str:
 
 def read_header(connection: Connection) -> Header:
     """Meta, experiment, network, data and start, consistent with each other."""
-    values = _meta_values(connection)
+    values = meta_values(connection)
     try:
         meta = Meta.model_validate(values)
     except ValidationError as error:
@@ -118,7 +119,8 @@ def read_status(connection: Connection) -> tuple[Status, Reason | None]:
     return ending.status, ending.reason
 
 
-def _meta_values(connection: Connection) -> dict[str, Any]:
+def meta_values(connection: Connection) -> dict[str, Any]:
+    """The rows of meta, parsed and not yet checked."""
     sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta"
     values: dict[str, Any] = {}
     for key, text in connection.query(f"{sql} LIMIT {MAX_META_ROWS + 1}"):
@@ -141,7 +143,8 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
     except InputError as error:
         raise connection.damaged(short(error)) from error
     data, network, sizes = experiment.data, experiment.network, meta.sizes
-    if (data.n, data.d, network.m) != (sizes.n, sizes.d, sizes.m) or network.kind != meta.network:
+    kind = recorded_kind(network, experiment.dynamics)
+    if (data.n, data.d, network.m) != (sizes.n, sizes.d, sizes.m) or kind != meta.network:
         raise connection.damaged("its experiment and its sizes contradict each other")
     if experiment.run.precision != meta.dtype:
         raise connection.damaged("its experiment and its dtype contradict each other")
@@ -204,6 +207,16 @@ def _reduction(
     return Reduction(basis, outside, mean_of(dataset.x, centred))
 
 
+def _check_trust(connection: Connection, experiment: Experiment) -> None:
+    """Raise RunFileError for a network in Python that this user has neither run nor trusted."""
+    code = getattr(experiment.network, "code", None)
+    if code is not None and not trust.is_trusted(code):
+        raise RunFileError(
+            f"{connection.shown} holds a network written in Python, which reading it would run "
+            "here; look at it with `python -m core trust RUN`, which also says how to trust it."
+        )
+
+
 def _network(
     connection: Connection, meta: Meta, experiment: Experiment, dataset: Dataset,
     reduction: Reduction | None, found: Mapping[str, Array],
@@ -211,8 +224,9 @@ def _network(
     x = dataset.x if reduction is None else reduction.training(dataset.x)
     fixed = {name.removeprefix(FIXED): found[name] for name in found if name.startswith(FIXED)}
     shape = Shape(meta.sizes.m, x, meta.sizes.k)
+    _check_trust(connection, experiment)
     try:
-        network = build_network(experiment.network, shape, fixed)
+        network = recorded_network(experiment.network, experiment.dynamics, shape, fixed)
     except (InputError, KeyError, ValueError) as error:
         raise connection.damaged(f"its network cannot be made ({short(error)})") from error
     if meta.layout != [[block.name, list(block.shape)] for block in network.layout]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 from pydantic import model_validator
 
@@ -10,6 +10,9 @@ from core.settings import SEED_MEANING, Section, setting
 
 FILE_MEANING = "file: from init_path"
 NORMAL_MEANING = "normal: all N(0, 1); small: all N(0, .01^2)"
+
+
+MAX_CODE = 100_000
 
 
 class NetworkSection(Section):
@@ -35,6 +38,7 @@ class NetworkSection(Section):
         return self
 
 
+@final
 class StandardNetwork(NetworkSection):
     title: ClassVar[str] = "two-layer ReLU network f(x) = sum_j a_j relu(<v_j, x>), both trained"
     source: ClassVar[str] = "telgarsky22, section 1.2; wei19, section 2"
@@ -45,6 +49,7 @@ class StandardNetwork(NetworkSection):
     )
 
 
+@final
 class ScalarNetwork(NetworkSection):
     title: ClassVar[str] = "f(x) = sum_j a_j relu(b_j <v_j, x>), only a and b trained: no rotation"
     source: ClassVar[str] = "telgarsky22, section 3.2"
@@ -56,6 +61,7 @@ class ScalarNetwork(NetworkSection):
     )
 
 
+@final
 class NormalisedNetwork(NetworkSection):
     title: ClassVar[str] = "f(x) = sum_j a_j b_j relu(<v_j/|v_j|, x>), all trained"
     source: ClassVar[str] = "homogeneity, equation 1 and section 4"
@@ -67,6 +73,7 @@ class NormalisedNetwork(NetworkSection):
     )
 
 
+@final
 class FixedOuterNetwork(NetworkSection):
     title: ClassVar[str] = "f(x) = sum_j a_j phi(<v_j, x>), a_j = +-1/sqrt(m) fixed, phi leaky"
     source: ClassVar[str] = "frei23, section 2"
@@ -85,6 +92,7 @@ class FixedOuterNetwork(NetworkSection):
     )
 
 
+@final
 class BatchNormNetwork(NetworkSection):
     title: ClassVar[str] = "f(x) = sum_j a_j relu(c_j <v_j, x - mu>/N(v_j)), whole-data statistics"
     source: ClassVar[str] = "batchnorm, section 1.3"
@@ -99,6 +107,7 @@ class BatchNormNetwork(NetworkSection):
     )
 
 
+@final
 class BiasNetwork(NetworkSection):
     title: ClassVar[str] = "f(x) = sum_j a_j relu(<v_j, x> + b_j), all trained"
     source: ClassVar[str] = "wei19, section F.4; frei23, section F.2"
@@ -110,6 +119,7 @@ class BiasNetwork(NetworkSection):
     )
 
 
+@final
 class MulticlassNetwork(NetworkSection):
     title: ClassVar[str] = "k outputs sum_j A_jc relu(<v_j, x> + b_j), one for each class"
     source: ClassVar[str] = "frei23, section F.2; wei19, Theorem C.1"
@@ -126,6 +136,7 @@ class MulticlassNetwork(NetworkSection):
     )
 
 
+@final
 class HeadNetwork(NetworkSection):
     title: ClassVar[str] = "f(x) = <a*b, F(x; V)>, F an MLP that ends in a normalisation layer"
     source: ClassVar[str] = "homogeneity, equation 2 and section 2"
@@ -143,6 +154,7 @@ class HeadNetwork(NetworkSection):
     )
 
 
+@final
 class CustomNetwork(NetworkSection):
     title: ClassVar[str] = "a parametrisation of your own: a Python file, trained by autograd"
     source: ClassVar[str] = "the user's own"
@@ -153,8 +165,14 @@ class CustomNetwork(NetworkSection):
         None, meaning="Python file with initial() and outputs(), relative to the study file"
     )
     code: str | None = setting(
-        None, meaning="the file's text; set by the program", advanced=True, max_length=100_000
+        None, meaning="the file's text; set by the program", advanced=True, max_length=MAX_CODE
     )
     init: Literal["paper", "file"] = setting(
         "paper", meaning=f"paper: what initial() gives; {FILE_MEANING}"
     )
+
+    @model_validator(mode="after")
+    def _has_a_file(self) -> CustomNetwork:
+        if self.path is None and self.code is None:
+            raise ValueError('network.path is missing; with kind = "custom" name a Python file')
+        return self

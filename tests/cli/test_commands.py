@@ -169,7 +169,7 @@ def test_figures_and_films(call: Call, run_file: Path, tmp_path: Path) -> None:
 
 def test_figure_of_a_study(call: Call, tmp_path: Path) -> None:
     study = tmp_path / "small.toml"
-    study.write_text("[data]\nd = 3\nn = 6\n[network]\nm = 2\n[recording]\nframes = 5\n")
+    study.write_text("[data]\nd = 5\nn = 6\n[network]\nm = 2\n[recording]\nframes = 5\n")
     assert call("figure", study, "--out", tmp_path / "f.png", "--dpi", 50, "--quiet")[0] == 0
     assert (tmp_path / "f.png").exists()
 

@@ -11,11 +11,11 @@ from core.dynamics.registry import prepared
 from core.dynamics.step_size import (
     _by_lanczos,
     default_step,
-    gram,
     jacobian,
     lambda_0,
     rounded_down,
 )
+from core.network.tangent import gram
 from core.problem import Problem, Start
 from core.trajectory import chunks, trajectory
 from tests.problems import margin_of, problem

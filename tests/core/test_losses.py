@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -12,7 +13,9 @@ from hypothesis.extra.numpy import arrays
 from core.losses import LOSSES, LossFunction
 
 margins = arrays(np.float64, st.integers(1, 8), elements=st.floats(-900, 1e6))
-both = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+TWO = ("exponential", "logistic")
+both = pytest.mark.parametrize("loss", [LOSSES[kind] for kind in TWO], ids=TWO)
+of_margins = pytest.mark.parametrize("loss", [LOSSES[kind] for kind in (*TWO, "squared")])
 mpmath.mp.dps = 60
 
 
@@ -65,7 +68,7 @@ def test_dual_weights_are_the_gradient_of_the_smoothed_margin(
             assert q[i] == pytest.approx(slope, rel=1e-4, abs=1e-7)
 
 
-@both
+@of_margins
 @given(z=st.floats(-30, 30))
 def test_slope_and_curvature_are_derivatives(loss: LossFunction, z: float) -> None:
     at = np.array([z])
@@ -76,7 +79,7 @@ def test_slope_and_curvature_are_derivatives(loss: LossFunction, z: float) -> No
     assert loss.curvature(at)[0] == pytest.approx(curvature[0], rel=1e-5, abs=1e-9)
 
 
-@both
+@of_margins
 def test_at_zero(loss: LossFunction) -> None:
     assert loss.value(np.zeros(1))[0] == pytest.approx(loss.at_zero, abs=1e-15)
 
@@ -92,3 +95,57 @@ def test_log_value_is_the_log_of_the_value(loss: LossFunction, z: float) -> None
 def exact_log(loss: LossFunction, z: float) -> mpmath.mpf:
     value = mpmath.exp(-mpmath.mpf(z))
     return mpmath.log(value if loss.kind == "exponential" else mpmath.log1p(value))
+
+
+# ------------------------------------------------------------------- cross-entropy, squared loss
+
+MANY = LOSSES["cross_entropy"]
+logits = arrays(np.float64, st.tuples(st.integers(1, 5), st.just(4)), elements=st.floats(-30, 30))
+
+
+@given(f=logits, seed=st.integers(0, 99))
+def test_cross_entropy_equals_torch(f: np.ndarray, seed: int) -> None:
+    y = np.random.default_rng(seed).integers(0, 4, f.shape[0]).astype(np.float64)
+    leaf = torch.tensor(f, requires_grad=True)
+    losses = torch.nn.functional.cross_entropy(leaf, torch.tensor(y).long(), reduction="none")
+    losses.sum().backward()
+    scores = MANY.scores(f, y)
+    assert scores.shape == (f.shape[0], 3)
+    assert np.allclose(MANY.value(scores), losses.detach().numpy(), rtol=1e-9, atol=1e-12)
+    assert np.allclose(MANY.output_gradient(f, y), leaf.grad.numpy(), rtol=1e-9, atol=1e-12)
+    total = mpmath.fsum(mpmath.mpf(float(value)) for value in MANY.value(scores))
+    if total > 1e-12:
+        exact = -mpmath.log(mpmath.expm1(total))
+        assert MANY.smoothed(scores) == pytest.approx(float(exact), rel=1e-6, abs=1e-6)
+
+
+def test_cross_entropy_curvature_and_duals_are_derivatives() -> None:
+    rng = np.random.default_rng(0)
+    f, df, y = rng.standard_normal((5, 4)), rng.standard_normal((5, 4)), np.arange(5.0) % 4
+    h = 1e-6
+    up, down = MANY.output_gradient(f + h * df, y), MANY.output_gradient(f - h * df, y)
+    assert np.allclose(MANY.output_curvature(f, y, df), (up - down) / (2 * h), atol=1e-8)
+    P, q = MANY.scores(f, y), MANY.dual(MANY.scores(f, y))
+    for place in np.ndindex(P.shape):
+        more, less = P.copy(), P.copy()
+        more[place] += h
+        less[place] -= h
+        slope = (MANY.smoothed(more) - MANY.smoothed(less)) / (2 * h)
+        assert q[place] == pytest.approx(slope, abs=1e-7)
+
+
+def test_cross_entropy_of_two_logits_is_the_logistic_loss() -> None:
+    f, y = np.array([[0.3, 2.0], [-1.0, 4.0]]), np.array([0.0, 1.0])
+    p = np.array([0.3 - 2.0, 4.0 + 1.0])
+    assert np.allclose(MANY.value(MANY.scores(f, y)), LOSSES["logistic"].value(p), rtol=1e-14)
+    assert MANY.smoothed(MANY.scores(f, y)) == pytest.approx(LOSSES["logistic"].smoothed(p))
+
+
+@given(f=st.floats(-50, 50), y=st.sampled_from([-1.0, 1.0]))
+def test_squared_loss_is_that_of_the_output(f: float, y: float) -> None:
+    loss = LOSSES["squared"]
+    p = loss.scores(np.array([f]), np.array([y]))
+    assert loss.value(p)[0] == pytest.approx((y - f) ** 2)
+    assert loss.output_gradient(np.array([f]), np.array([y]))[0] == pytest.approx(2 * (f - y))
+    assert np.isnan(loss.smoothed(p))
+    assert np.isnan(loss.dual(p)).all()

@@ -10,7 +10,8 @@ from core.compiled import flow
 from core.compiled import network as compiled
 from core.dynamics.twin import twin
 from core.errors import InputError
-from core.network.parametrisation import TwoLayer, margins_of
+from core.network.parametrisation import Shape, TwoLayer, margins_of
+from core.network.registry import build_network
 from core.problem import Problem
 from tests.networks import HOMOGENEOUS, TWO_LAYER, Case, at_a_random_point, small_problem
 
@@ -75,9 +76,10 @@ def test_compiled_passes_equal_numpy(case: Case, dtype: type) -> None:
     assert np.allclose(F.T.reshape(f.shape), f, rtol=near, atol=near)
     result = np.zeros(flat.size, dtype)
     G = np.array(g.reshape(n, -1).T, dtype=dtype, order="C")
-    compiled.adjoint(net, low, XT, G, Z, C, result)
     wanted = network.gradient(flat, at.inputs, g)
-    assert np.allclose(result, wanted, rtol=near, atol=near * np.abs(wanted).max())
+    for X in (np.array(at.inputs, dtype=dtype, order="C"), np.zeros((0, D), dtype)):
+        compiled.adjoint(net, low, XT, X, G, Z, C, result)
+        assert np.allclose(result, wanted, rtol=near, atol=near * np.abs(wanted).max())
     if dtype == np.float64:
         compiled.tangent(net, low, XT, direction, Z, C, F)
         along = network.derivative(flat, at.inputs, direction)
@@ -146,8 +148,10 @@ def test_batch_norm_uses_the_same_sigma_with_many_and_few_dimensions() -> None:
 
 
 def test_batch_norm_of_equal_inputs_is_refused() -> None:
+    at = small_problem(Case("batch_norm"))
+    equal = Shape(9, np.ones_like(at.dataset.x))
     with pytest.raises(InputError, match="inputs are equal"):
-        small_problem(Case("batch_norm"), n=1)
+        build_network(at.experiment.network, equal, {})
 
 
 @cases

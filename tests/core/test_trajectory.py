@@ -143,7 +143,7 @@ def test_closing_the_loop_keeps_what_is_there() -> None:
     keeper, control = Keeper(), Control()
     recording = record(problem(), keeper, control)
     next(recording)
-    recording.close()  # type: ignore[attr-defined]
+    recording.close()
     assert keeper.sink.reason == "cancelled"
     assert control.status.state is RunState.FINISHED
 
@@ -201,11 +201,11 @@ def test_flow_continued_agrees_with_flow_in_one_go(tmp_path: Path) -> None:
         onward, _ = continued(begun, None, ["dynamics.until_log10_time=3"])
         assert np.array_equal(onward.start.origin, begun.origin)
         assert not begun.dataset.y.flags.writeable
-    known = len(kernel.advance.signatures)  # type: ignore[attr-defined]
+    known = len(kernel.advance.signatures)
     frames = list(trajectory(onward))
     whole = list(trajectory(problem("dynamics.until_log10_time=3")))[-1]
     # No other types of arguments: compiling holds the interpreter for ten seconds.
-    assert len(kernel.advance.signatures) == known  # type: ignore[attr-defined]
+    assert len(kernel.advance.signatures) == known
     assert frames[0].log10_time == 2.0
     assert frames[-1].log10_time == 3.0
     assert frames[-1].rho == pytest.approx(whole.rho, abs=1e-4)

@@ -33,7 +33,7 @@ QUICK = settings(
 
 
 @QUICK
-@given(m=st.integers(1, 9), d=st.integers(2, 6), n=st.integers(1, 7), frames=st.integers(0, 40),
+@given(m=st.integers(1, 9), d=st.integers(2, 6), n=st.integers(2, 7), frames=st.integers(0, 40),
        single=st.booleans())  # fmt: skip
 def test_every_shape_comes_back(
     tmp_path: Path, m: int, d: int, n: int, frames: int, single: bool

@@ -1,0 +1,176 @@
+"""A parametrisation of the user's own: a Python file, differentiated by PyTorch.
+
+The file defines
+
+    def initial(generator, m, d, k): ...   # name -> array: the start, in the order of the layout
+    def outputs(parameters, x): ...        # name -> tensor and x (n, d) -> (n,), or (n, k)
+
+and may define `degree` = L and `homogeneous`, the names of the parameters in which outputs are
+L-homogeneous (then flow and normalised margins are there too), and `directions`, the name of an
+(m, d) parameter whose rows are watched as the nodes' inner weights, and `outer`, that of the (m,)
+outer weights. The program runs this code: see core.trust for code that comes with a run.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any, final
+
+import numpy as np
+
+from core.errors import InputError
+from core.network.parametrisation import Array, Arrays, Block, Network, Shape
+from core.sections.network import CustomNetwork
+
+NEEDED = ("initial", "outputs")
+
+
+def _namespace(code: str) -> dict[str, Any]:
+    """What the file defines; InputError where it cannot be run or something is missing."""
+    names: dict[str, Any] = {"__name__": "network"}
+    try:
+        exec(compile(code, "the network's file", "exec"), names)
+    except Exception as error:
+        raise InputError(f"network.path: the file cannot be run: {_where(error)}.") from error
+    for name in NEEDED:
+        if not callable(names.get(name)):
+            raise InputError(f"network.path: the file does not define the function {name}().")
+    return names
+
+
+def _where(error: Exception) -> str:
+    """What went wrong, and in which line of the file."""
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == "the network's file"
+    ]
+    line = getattr(error, "lineno", None) or (lines[-1] if lines else None)
+    place = f" in line {line}" if line else ""
+    return f"{type(error).__name__}{place}: {error}".rstrip(".")
+
+
+@final
+class Custom(Network):
+    """The network of a file: outputs by its code, gradients by autograd.
+
+    Raises InputError, with the line, where the code fails or gives something of another shape.
+    """
+
+    kind = "custom"
+    engine = "PyTorch autograd"
+
+    def __init__(self, section: CustomNetwork, shape: Shape, fixed: Arrays) -> None:
+        names = _namespace(section.code or "")
+        self.m, self.d, self.k = shape.m, shape.d, shape.k
+        self.fixed = {}
+        self._outputs: Callable[[Mapping[str, Any], Any], Any] = names["outputs"]
+        example = _started(names, shape, np.random.default_rng(0))
+        chosen = [str(name) for name in names.get("homogeneous", ())]
+        unknown = sorted(set(chosen) - set(example))
+        if unknown:
+            raise InputError(
+                f"network.path: homogeneous names {unknown[0]}, which is no parameter."
+            )
+        self.homogeneous = "degree" in names
+        self.degree = int(names.get("degree", 1))
+        first = chosen or list(example)
+        order = [*first, *(name for name in example if name not in first)]
+        self.layout = tuple(Block(name, example[name].shape) for name in order)
+        self.scaled = sum(block.size for block in self.layout if block.name in first)
+        self._inner, self._outer = names.get("directions"), names.get("outer")
+        self._check(example, shape)
+
+    @staticmethod
+    def initial(
+        section: CustomNetwork, shape: Shape, generator: np.random.Generator
+    ) -> dict[str, Array]:
+        """What the file's initial() gives."""
+        return _started(_namespace(section.code or ""), shape, generator)
+
+    def _check(self, example: dict[str, Array], shape: Shape) -> None:
+        f = np.asarray(self.outputs(self.pack(example), shape.x[:2]))
+        rows = min(2, shape.x.shape[0])
+        wanted = (rows,) if self.k == 1 else (rows, self.k)
+        if f.shape != wanted or not np.isfinite(f).all():
+            raise InputError(
+                f"network.path: outputs() gave shape {f.shape} for {rows} inputs; finite numbers "
+                f"of shape {wanted} are needed."
+            )
+        for name, size in ((self._inner, (self.m, self.d)), (self._outer, (self.m,))):
+            if name is not None and (name not in example or example[name].shape != size):
+                raise InputError(f"network.path: {name} is no parameter of shape {size}.")
+
+    def inputs(self, x: Array) -> Array:
+        return x
+
+    def _evaluate(self, flat: Any, inputs: Any) -> Any:
+        try:
+            return self._outputs(self.unpack(flat), inputs)
+        except Exception as error:
+            raise InputError(f"network.path: outputs() fails: {_where(error)}.") from error
+
+    def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
+        if not isinstance(flat, np.ndarray):
+            return self._evaluate(flat, inputs)
+        import torch
+
+        with torch.no_grad():
+            found = self._evaluate(torch.tensor(flat), torch.tensor(inputs, dtype=_dtype(flat)))
+        return found.numpy()
+
+    def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
+        import torch
+
+        given = isinstance(flat, np.ndarray)
+        leaf = torch.tensor(flat) if given else flat.detach().clone()
+        leaf.requires_grad_(True)
+        x = torch.as_tensor(np.array(inputs) if given else inputs, dtype=leaf.dtype)
+        weights = torch.as_tensor(np.array(g) if given else g, dtype=leaf.dtype)
+        (slope,) = torch.autograd.grad((self._evaluate(leaf, x) * weights).sum(), leaf)
+        return slope.numpy() if given else slope
+
+    def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
+        """J direction as the derivative of g -> J' g along it: two backward passes."""
+        import torch
+
+        leaf = torch.tensor(flat, requires_grad=True)
+        f = self._evaluate(leaf, torch.tensor(inputs))
+        g = torch.zeros_like(f, requires_grad=True)
+        (slope,) = torch.autograd.grad((f * g).sum(), leaf, create_graph=True)
+        (along,) = torch.autograd.grad((slope * torch.tensor(direction)).sum(), g)
+        return np.asarray(along.numpy())
+
+    def imbalance(self, flat: Array) -> Array:
+        return np.zeros(0)
+
+    def nodes(self, flat: Array) -> tuple[Array, Array]:
+        s = np.full(self.m, np.nan) if self._outer is None else self.unpack(flat)[self._outer]
+        return np.asarray(s), self.directions(flat)
+
+    def directions(self, flat: Array) -> Array:
+        if self._inner is None:
+            return np.full((self.m, self.d), np.nan)
+        return np.asarray(self.unpack(flat)[self._inner])
+
+
+def _dtype(flat: Array) -> Any:
+    import torch
+
+    return torch.float32 if flat.dtype == np.float32 else torch.float64
+
+
+def _started(
+    names: dict[str, Any], shape: Shape, generator: np.random.Generator
+) -> dict[str, Array]:
+    try:
+        arrays = {
+            str(name): np.array(value, dtype=np.float64)
+            for name, value in names["initial"](generator, shape.m, shape.d, shape.k).items()
+        }
+    except Exception as error:
+        raise InputError(f"network.path: initial() fails: {_where(error)}.") from error
+    if not arrays or not all(np.isfinite(array).all() and array.size for array in arrays.values()):
+        raise InputError("network.path: initial() must give finite arrays by name, at least one.")
+    return arrays

@@ -1,0 +1,113 @@
+"""The abstract head: f(x) = <a*b, F(x; V)>, F an MLP that ends in a normalisation layer.
+
+Source: homogeneity, equation 2 and Assumption 2.1. h_0 = x, h_l = relu(V_l h_(l-1)) for l < depth,
+z = V_depth h_(depth-1), and F = z/sqrt(mean z^2 + eps) (RMSNorm), or the same of z - mean z
+(LayerNorm). f is 2-homogeneous in (a, b) and not in V; a_j^2 - b_j^2 is constant along gradient
+flow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from core.network.parametrisation import Array, Arrays, Block, Network, Shape, joined
+from core.network.starts import signs
+from core.sections.network import HeadNetwork
+
+EPS = 1e-5  # of the normalisation layers, as frameworks have it
+
+
+@final
+class Head(Network):
+    """Parameters a, b (m,) and V1 (hidden, d), ..., V_depth (m, hidden)."""
+
+    kind = "head"
+
+    def __init__(self, section: HeadNetwork, shape: Shape, fixed: Arrays) -> None:
+        m, self.m, self.d = shape.m, shape.m, shape.d
+        widths = [shape.d, *[section.hidden] * (section.depth - 1), m]
+        self.matrices = tuple(
+            Block(f"V{level}", (widths[level], widths[level - 1]))
+            for level in range(1, len(widths))
+        )
+        self.layout = (Block("a", (m,)), Block("b", (m,)), *self.matrices)
+        self.fixed = {}
+        self.scaled = 2 * m
+        self.centres = section.normaliser == "layer"
+
+    @staticmethod
+    def initial(
+        section: HeadNetwork, shape: Shape, generator: np.random.Generator
+    ) -> dict[str, Array]:
+        """a, b = +-1/sqrt(m) uniformly, then V_l ~ N(0, 2/fan-in), the last N(0, 1/fan-in)."""
+        scale = shape.m**-0.5
+        arrays = {"a": scale * signs(generator, shape.m), "b": scale * signs(generator, shape.m)}
+        for block in Head(section, shape, {}).matrices:
+            last = block.name == f"V{section.depth}"
+            sd = np.sqrt((1.0 if last else 2.0) / block.shape[1])
+            arrays[block.name] = sd * generator.standard_normal(block.shape)
+        return arrays
+
+    def inputs(self, x: Array) -> Array:
+        return x
+
+    def _parts(self, flat: Any) -> tuple[Any, Any, list[Any]]:
+        parts = self.unpack(flat)
+        return parts["a"], parts["b"], [parts[block.name] for block in self.matrices]
+
+    def _features(self, V: list[Any], x: Any) -> tuple[list[Any], Any, Any]:
+        """(h_0, ..., h_(depth-1)), F (n, m) and the divisor r (n, 1)."""
+        hidden = [x]
+        for matrix in V[:-1]:
+            hidden.append((hidden[-1] @ matrix.T).clip(0.0))
+        z = hidden[-1] @ V[-1].T
+        if self.centres:
+            z = z - z.mean(axis=1)[:, None]
+        r = ((z * z).mean(axis=1) + EPS)[:, None] ** 0.5
+        return hidden, z / r, r
+
+    def _normalised(self, dz: Any, F: Any, r: Any) -> Any:
+        """The derivative of the normalisation along dz; it is its own transpose."""
+        if self.centres:
+            dz = dz - dz.mean(axis=1)[:, None]
+        return (dz - F * (dz * F).mean(axis=1)[:, None]) / r
+
+    def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
+        a, b, V = self._parts(flat)
+        return self._features(V, inputs)[1] @ (a * b)
+
+    def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
+        a, b, V = self._parts(flat)
+        hidden, F, r = self._features(V, inputs)
+        du = F.T @ g
+        back = self._normalised(g[:, None] * (a * b), F, r)
+        slopes = []
+        for level in range(len(V) - 1, -1, -1):
+            slopes.append(back.T @ hidden[level])
+            if level:
+                back = (back @ V[level]) * (hidden[level] > 0)
+        return joined([b * du, a * du, *reversed(slopes)])
+
+    def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
+        (a, b, V), (da, db, dV) = self._parts(flat), self._parts(direction)
+        hidden, F, r = self._features(V, inputs)
+        dh = np.zeros_like(inputs)
+        for level, (matrix, change) in enumerate(zip(V, dV, strict=True)):
+            dh = dh @ matrix.T + hidden[level] @ change.T
+            if level < len(V) - 1:
+                dh = dh * (hidden[level + 1] > 0)
+        dF = self._normalised(dh, F, r)
+        return np.asarray(dF @ (a * b) + F @ (a * db + b * da))
+
+    def imbalance(self, flat: Array) -> Array:
+        a, b, _ = self._parts(flat)
+        return np.asarray(a**2 - b**2)
+
+    def nodes(self, flat: Array) -> tuple[Array, Array]:
+        a, b, _ = self._parts(flat)
+        return np.asarray(a * b), np.full((self.m, self.d), np.nan)
+
+    def directions(self, flat: Array) -> Array:
+        return np.full((self.m, self.d), np.nan)

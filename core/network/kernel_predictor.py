@@ -1,0 +1,113 @@
+"""Kernel predictors f(x) = sum_i c_i k(x, x_i): what networks of infinite width become untrained.
+
+Source: telgarsky22, Assumption 1.3; wei19, section 2. With nodes a ~ N(0, 1), v ~ N(0, s I) the
+tangent kernel of f(x) = sum_j a_j relu(<v_j, x>), per node, is k = K1 + s K2 (arc-cosine kernels):
+
+    K1 = <x, x'> (pi - t)/(2 pi),    K2 = |x| |x'| (sin t + (pi - t) cos t)/(2 pi),
+
+t the angle of x and x'. K1 alone is that of the first layer's weights, s K2 of the second's.
+telgarsky22 has s = 1/d, wei19 s = 1.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal, final
+
+import numpy as np
+
+from core.network.parametrisation import Array, Block, Network, Shape
+from core.sections.dynamics import KernelPredictor
+
+Weights = Literal["both", "first", "second"]
+PREDICTOR = "kernel_predictor"
+
+
+def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
+    """(K1, K2), each (n, n') of points x (n, d) and other (n', d).
+
+    At one point K1 = K2 = |x|^2/2; opposite unit vectors have K1 = K2 = 0.
+
+    >>> K1, K2 = arc_cosine(np.eye(2)[:1], np.array([[2.0, 0.0], [-1.0, 0.0]]))
+    >>> abs(K1.round(12)).tolist(), abs(K2.round(12)).tolist()
+    ([[1.0, 0.0]], [[1.0, 0.0]])
+    """
+    inner = x @ other.T
+    sizes = np.linalg.norm(x, axis=1)[:, None] * np.linalg.norm(other, axis=1)
+    cosine = np.clip(inner / np.where(sizes > 0.0, sizes, 1.0), -1.0, 1.0)
+    angle = np.arccos(cosine)
+    rest = (np.pi - angle) / (2.0 * np.pi)
+    sine = np.sqrt(1.0 - cosine * cosine)
+    return inner * rest, sizes * (sine / (2.0 * np.pi) + rest * cosine)
+
+
+def tangent_kernel(
+    x: Array, other: Array, weights: Weights = "both", variance: float | None = None
+) -> Array:
+    """k(x_i, x'_j) (n, n') of the weights of both layers, of the first, or of the second.
+
+    `variance` is s, by default 1/d.
+    """
+    first, second = arc_cosine(x, other)
+    second *= 1.0 / x.shape[1] if variance is None else variance
+    if weights == "both":
+        return np.asarray(first + second)
+    return first if weights == "first" else second
+
+
+@final
+class KernelNetwork(Network):
+    """The predictor as a network whose parameters are the coefficients c (n,), 1-homogeneous.
+
+    Its norm is that of the function, |f|^2 = c' K c, so that margins divided by it are those of the
+    kernel's space. m is the width of the network whose limit it is, and means nothing here.
+    """
+
+    kind = PREDICTOR
+    degree = 1
+    homogeneous = False  # in c, but not in the norm of c: no flow, and no KKT residual
+
+    def __init__(self, shape: Shape, section: KernelPredictor) -> None:
+        self.m, self.d = shape.m, shape.d
+        self.points, self._section = shape.x, section
+        self.layout = (Block("coefficients", (shape.x.shape[0],)),)
+        self.fixed = {}
+        self.scaled = self.size
+
+    @cached_property
+    def matrix(self) -> Array:
+        """K (n, n) of the training points."""
+        return self._between(self.points)
+
+    def inputs(self, x: Array) -> Array:
+        return x
+
+    def _kernel(self, inputs: Array) -> Array:
+        if inputs is self.points:
+            return self.matrix
+        return self._between(inputs)
+
+    def _between(self, inputs: Array) -> Array:
+        section = self._section
+        return tangent_kernel(inputs, self.points, section.weights, section.variance)
+
+    def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
+        return self._kernel(inputs) @ flat
+
+    def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
+        return self._kernel(inputs).T @ g
+
+    def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
+        return np.asarray(self._kernel(inputs) @ direction)
+
+    def norm(self, flat: Array) -> float:
+        return float(np.sqrt(max(float(flat @ self.matrix @ flat), 0.0)))
+
+    def imbalance(self, flat: Array) -> Array:
+        return np.zeros(0)
+
+    def nodes(self, flat: Array) -> tuple[Array, Array]:
+        return np.full(self.m, np.nan), np.full((self.m, self.d), np.nan)
+
+    def directions(self, flat: Array) -> Array:
+        return np.full((self.m, self.d), np.nan)
