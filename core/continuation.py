@@ -13,7 +13,7 @@ from core.errors import InputError
 from core.experiment import Experiment
 from core.problem import Problem, Start
 from core.runs import Run
-from core.sections.dynamics import GradientDescent
+from core.sections.dynamics import KernelPredictor
 from core.study import Study, split_key
 
 CHANGEABLE = ("loss", "dynamics", "recording")
@@ -27,6 +27,8 @@ def continued(run: Run, frame: int | None, settings: Sequence[str]) -> tuple[Pro
     """
     if run.frames == 0:
         raise InputError(f"{run.path} holds no frame to go on from.")
+    if isinstance(run.experiment.dynamics, KernelPredictor):
+        raise InputError(f"{run.path} holds a kernel predictor, which is fitted and never goes on.")
     index = run.frames - 1 if frame is None else frame
     if not 0 <= index < run.frames:
         raise InputError(f"--frame {index} does not exist; {run.path} has 0 to {run.frames - 1}.")
@@ -73,8 +75,7 @@ def _experiment(run: Run, settings: Sequence[str], time: float) -> Experiment:
 def _extended(experiment: Experiment, until: float) -> Experiment:
     """The experiment with a horizon a decade later, or twice as far once log10 t > 10."""
     further = until + 1.0 if until <= 10.0 else 2.0 * until
-    limit = 15.0 if isinstance(experiment.dynamics, GradientDescent) else 1e200
-    if further > limit:
+    if further > experiment.dynamics.furthest:
         raise InputError(f"The run has reached log10 t = {until:g}, the furthest it can go.")
     dynamics = experiment.dynamics.model_copy(update={"until_log10_time": further})
     return experiment.model_copy(update={"dynamics": dynamics})

@@ -11,13 +11,39 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from core.sections.data import FileData, ParityData
-from core.sections.dynamics import GradientDescent, GradientFlow
+from core.sections.clusters import (
+    ConesData,
+    MixtureData,
+    NearOrthogonalData,
+    TwoConesData,
+    XorData,
+)
+from core.sections.combinations import check_dynamics
+from core.sections.constructions import (
+    DyadicData,
+    IntervalsData,
+    TeacherData,
+    ThreePointData,
+    Wei19Data,
+)
+from core.sections.data import CifarData, DigitsData, FileData, MnistData, ParityData
+from core.sections.dynamics import (
+    Adam,
+    GradientDescent,
+    GradientFlow,
+    KernelPredictor,
+    MirrorFlow,
+    PerturbedFlow,
+    StochasticGradientDescent,
+    TwoPhase,
+)
 from core.sections.loss import CrossEntropyLoss, ExponentialLoss, LogisticLoss, SquaredLoss
 from core.sections.network import (
     BatchNormNetwork,
     BiasNetwork,
+    CustomNetwork,
     FixedOuterNetwork,
+    HeadNetwork,
     MulticlassNetwork,
     NormalisedNetwork,
     ScalarNetwork,
@@ -26,7 +52,24 @@ from core.sections.network import (
 from core.sections.plain import Recording, RunSettings
 from core.settings import MAX_ELEMENTS, Section, setting
 
-Data = Annotated[ParityData | FileData, Field(discriminator="kind")]
+Data = Annotated[
+    ParityData
+    | Wei19Data
+    | MixtureData
+    | XorData
+    | NearOrthogonalData
+    | ThreePointData
+    | ConesData
+    | TwoConesData
+    | TeacherData
+    | IntervalsData
+    | DyadicData
+    | DigitsData
+    | FileData
+    | MnistData
+    | CifarData,
+    Field(discriminator="kind"),
+]
 Network = Annotated[
     StandardNetwork
     | ScalarNetwork
@@ -34,16 +77,44 @@ Network = Annotated[
     | FixedOuterNetwork
     | BatchNormNetwork
     | BiasNetwork
-    | MulticlassNetwork,
+    | MulticlassNetwork
+    | HeadNetwork
+    | CustomNetwork,
     Field(discriminator="kind"),
 ]
 Loss = Annotated[
     ExponentialLoss | LogisticLoss | SquaredLoss | CrossEntropyLoss, Field(discriminator="kind")
 ]
-Dynamics = Annotated[GradientDescent | GradientFlow, Field(discriminator="kind")]
+Dynamics = Annotated[
+    GradientDescent
+    | StochasticGradientDescent
+    | Adam
+    | GradientFlow
+    | MirrorFlow
+    | PerturbedFlow
+    | TwoPhase
+    | KernelPredictor,
+    Field(discriminator="kind"),
+]
 
 KINDS: dict[str, dict[str, type[Section]]] = {
-    "data": {"parity": ParityData, "file": FileData},
+    "data": {
+        "parity": ParityData,
+        "wei19": Wei19Data,
+        "gaussian_mixture": MixtureData,
+        "xor": XorData,
+        "near_orthogonal": NearOrthogonalData,
+        "three_point": ThreePointData,
+        "cones": ConesData,
+        "two_cones": TwoConesData,
+        "teacher": TeacherData,
+        "intervals": IntervalsData,
+        "dyadic": DyadicData,
+        "digits": DigitsData,
+        "file": FileData,
+        "mnist": MnistData,
+        "cifar10": CifarData,
+    },
     "network": {
         "standard": StandardNetwork,
         "scalar": ScalarNetwork,
@@ -52,6 +123,8 @@ KINDS: dict[str, dict[str, type[Section]]] = {
         "batch_norm": BatchNormNetwork,
         "bias": BiasNetwork,
         "multiclass": MulticlassNetwork,
+        "head": HeadNetwork,
+        "custom": CustomNetwork,
     },
     "loss": {
         "exponential": ExponentialLoss,
@@ -59,7 +132,16 @@ KINDS: dict[str, dict[str, type[Section]]] = {
         "squared": SquaredLoss,
         "cross_entropy": CrossEntropyLoss,
     },
-    "dynamics": {"flow": GradientFlow, "gd": GradientDescent},
+    "dynamics": {
+        "flow": GradientFlow,
+        "gd": GradientDescent,
+        "sgd": StochasticGradientDescent,
+        "adam": Adam,
+        "mirror": MirrorFlow,
+        "perturbed": PerturbedFlow,
+        "two_phase": TwoPhase,
+        "kernel": KernelPredictor,
+    },
 }
 PLAIN_SECTIONS: dict[str, type[Section]] = {"recording": Recording, "run": RunSettings}
 
@@ -99,6 +181,7 @@ class Experiment(Section):
     def _check_combinations(self) -> None:
         """Raise ValueError for parts that do not fit together."""
         many, network, loss = "cross_entropy", self.network, self.loss
+        check_dynamics(self.dynamics, self.data, network, loss, self.run)
         if (network.kind == "multiclass") != (loss.kind == many) and network.kind != "custom":
             raise ValueError(
                 f'network.kind = "{network.kind}" does not go with loss.kind = "{loss.kind}": '

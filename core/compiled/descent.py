@@ -87,7 +87,7 @@ def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
 
 @compiled
 def descend(
-    net: tuple[Array, ...], flat: Array, XT: Array, y: Array, loss: int, step_size: float,
+    net: tuple[Array, ...], flat: Array, XT: Array, X: Array, y: Array, loss: int, step_size: float,
     shrink: float, limit: float, Z: Array, C: Array, F: Array, G: Array, gradient: Array,
     floats: Array, counts: Array, schedule: Array, buffer: Array, budget: int,
 ) -> int:  # fmt: skip
@@ -110,7 +110,7 @@ def descend(
             return DIVERGED
         if total > floats[WORST]:
             floats[WORST] = total
-        adjoint(net, flat, XT, G, Z, C, gradient)
+        adjoint(net, flat, XT, X, G, Z, C, gradient)
         moved = False
         for j in range(flat.size):
             moved |= gradient[j] != 0

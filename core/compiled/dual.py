@@ -23,7 +23,7 @@ def smallest(p: Array) -> float:
     least = p[0]
     for i in range(1, p.size):
         least = min(least, p[i])
-    return least
+    return least  # type: ignore[no-any-return]
 
 
 @compiled

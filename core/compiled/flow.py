@@ -79,7 +79,8 @@ from core.compiled.network import (
 )
 
 Array = NDArray[Any]
-Data = tuple[Array, Array, Array]  # XT (d, n), y (n,), F (k, n) work: the outputs or their weights
+# XT (d, n), X (n, d), y (n,), F (k, n) work: the outputs or their weights
+Data = tuple[Array, Array, Array, Array]
 
 
 @compiled
@@ -121,7 +122,7 @@ def output_weights(q: Array, y: Array, G: Array) -> None:
 @compiled
 def margins(net: Net, flat: Array, data: Data, Z: Array, p: Array) -> None:
     """The scores at `flat`, with the preactivations left in Z."""
-    XT, y, F = data
+    XT, _, y, F = data
     forward(net, flat, XT, Z, F)
     scores(F, y, p)
 
@@ -148,9 +149,9 @@ def field(
     G: Array,
 ) -> None:  # fmt: skip
     """G = sum_i q_i grad p_i, the part in V times kappa, after `margins` at the same point."""
-    XT, y, F = data
+    XT, X, y, F = data
     output_weights(q, y, F)
-    adjoint(net, flat, XT, F, Z, C, G)
+    adjoint(net, flat, XT, X, F, Z, C, G)
     speeds(net, s, settings, flat, G)
 
 
@@ -160,7 +161,7 @@ def power_iteration(
     u: Array, w: Array,
 ) -> float:  # fmt: skip
     """One step w <- K w/|K w|, K = sqrt(q) <grad p_i, kappa grad p_j> sqrt(q); returns |K w|."""
-    XT, y, F = data
+    XT, _, y, F = data
     for i in range(w.size):
         w[i] *= q[i] ** 0.5
     field(net, s, settings, theta, data, w, Z, C, u)
@@ -278,7 +279,7 @@ def advance(
     G0, G, older, newer, previous = work
     Z0, Z, C = matrices
     p0, p, q0, q, w = points
-    degree, others = net[0][DEGREE], max(data[2].shape[0] - 1, 1)
+    degree, others = net[0][DEGREE], max(data[3].shape[0] - 1, 1)
     for _ in range(budget):
         if c[PHASE] == EMIT:
             emit(net[0][SCALED], s, c, theta, previous, marks, buffer, rows)

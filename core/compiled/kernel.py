@@ -3,6 +3,8 @@
 Shapes: alpha (m, k), U (m, d), XT (d, n) the transposed data, Z and C (m, n), F and G (k, n) the
 outputs and their weights. Loops are blocked by four nodes and four (two) coordinates so that every
 value loaded serves several multiply-adds; the inner loop runs over examples, which are contiguous.
+Small products are done by tiles in registers (core.compiled.tiles), large ones by BLAS (of SciPy,
+without the GIL), which is faster from about 32 coordinates on; the loops are for what is between.
 Tested against core.network.kernel.
 """
 
@@ -11,20 +13,40 @@ from __future__ import annotations
 from math import exp, log1p
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled.jit import compiled
+from core.compiled.tiles import fits, product
 
 Matrix = NDArray[Any]
 Vector = NDArray[Any]
 
 RELU, LEAKY = 0, 1  # as in core.network.activation; anything else is the smoothed leaky ReLU
 LN_2 = 0.6931471805599453
+BLAS_NODES, BLAS_COORDINATES, BLAS_EXAMPLES = 64, 32, 32  # from where BLAS is the faster one
+
+
+@compiled
+def is_large(m: int, d: int, n: int) -> bool:
+    """Whether a product of these sizes goes to BLAS."""
+    return m >= BLAS_NODES and d >= BLAS_COORDINATES and n >= BLAS_EXAMPLES
 
 
 @compiled
 def preactivations(U: Matrix, XT: Matrix, Z: Matrix) -> None:
     """Z = U XT."""
+    if fits(U, XT):
+        product(U, XT, Z)
+    elif is_large(U.shape[0], U.shape[1], XT.shape[1]):
+        np.dot(U, XT, Z)
+    else:
+        preactivations_by_loops(U, XT, Z)
+
+
+@compiled
+def preactivations_by_loops(U: Matrix, XT: Matrix, Z: Matrix) -> None:
+    """Z = U XT, by four nodes and four coordinates."""
     m, d = U.shape
     n = XT.shape[1]
     whole_m, whole_d = m - m % 4, d - d % 4
@@ -176,8 +198,19 @@ def along(
 
 
 @compiled
-def inner_gradient(C: Matrix, XT: Matrix, d_U: Matrix) -> None:
-    """d_U = C XT', blocked by four nodes and two coordinates."""
+def inner_gradient(C: Matrix, XT: Matrix, X: Matrix, d_U: Matrix) -> None:
+    """d_U = C X; X may have no rows where only XT is at hand."""
+    if X.shape[0] == C.shape[1] and fits(C, X):
+        product(C, X, d_U)
+    elif is_large(C.shape[0], XT.shape[0], C.shape[1]):
+        np.dot(C, XT.T, d_U)
+    else:
+        inner_gradient_by_loops(C, XT, d_U)
+
+
+@compiled
+def inner_gradient_by_loops(C: Matrix, XT: Matrix, d_U: Matrix) -> None:
+    """d_U = C XT', by four nodes and two coordinates."""
     m, n = C.shape
     d = XT.shape[0]
     whole_m, whole_d = m - m % 4, d - d % 2

@@ -149,12 +149,17 @@ def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
 
 
 @compiled
-def adjoint(net: Net, flat: Array, XT: Array, G: Array, Z: Array, C: Array, result: Array) -> None:
-    """result = sum_ci G_ci grad f_c(x_i), after `forward` at the same point; C is work."""
+def adjoint(
+    net: Net, flat: Array, XT: Array, X: Array, G: Array, Z: Array, C: Array, result: Array
+) -> None:
+    """result = sum_ci G_ci grad f_c(x_i), after `forward` at the same point; C is work.
+
+    X (n, D), or no rows of it: the inputs also row by row, which makes small problems faster.
+    """
     spec, numbers, _, alpha, _, d_alpha, d_U, _, rows = net
     to_outer, to_inner = outer(spec, result, d_alpha), inner(spec, result, d_U)
     backward(spec[PHI], numbers[SLOPE], outer(spec, flat, alpha), Z, G, C, to_outer, rows[0])
-    inner_gradient(C, XT, to_inner)
+    inner_gradient(C, XT, X, to_inner)
     pull(net, flat, result)
 
 

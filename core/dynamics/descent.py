@@ -1,166 +1,40 @@
-"""Full-batch gradient descent with a constant step; t = step size * steps, 1/n inside the risk.
-
-With loss.l2 = lambda > 0 the objective is R(W) + lambda |W|^2 (wei19, section 2).
-"""
+"""Full-batch gradient descent by the compiled kernel, for every two-layer network."""
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from core.compiled import descent as kernel
-from core.dynamics.integrator import Chunk, Integrator, Outcome, Pace, first_units
-from core.dynamics.step_size import default_step, lambda_0, rounded_down
+from core.dynamics.full_batch import FullBatch
 from core.dynamics.twin import twin
-from core.frame import Frame
 from core.network.parametrisation import TwoLayer
-from core.problem import Problem
-from core.schedule import descent_schedule, first_log10_time, log10_schedule
-from core.sections.dynamics import GradientDescent
-
-BUFFER_BYTES = 8_000_000
-BLOW_UP = 1e6  # a risk this much above its start does not come back
 
 
 @final
-class Descent(Integrator):
-    """W <- W - eta grad R(W) in float64 or float32, by the compiled kernel."""
+class Descent(FullBatch):
+    """Many steps a call in float64 or float32, without the GIL."""
 
-    temperature_cap = None
-
-    def __init__(self, problem: Problem) -> None:
-        settings = problem.experiment.dynamics
-        assert isinstance(settings, GradientDescent)
-        self.problem = problem
-        self.step_size = default_step(problem) if settings.step is None else settings.step
-        self.dtype = np.dtype(problem.experiment.run.precision)
-        self.engine = f"compiled {self.dtype.name}"
-        self._schedule = self._steps(settings)
-        self.planned = 1 + self._schedule.size
-        self._allocate()
-        self._started = False
-
-    def _steps(self, settings: GradientDescent) -> np.ndarray:
-        """The steps of all frames after the first, counted from t = 0."""
-        start, recording = self.problem.start, self.problem.experiment.recording
-        begun = 10.0**start.log10_time
-        self._offset = begun - self.step_size * start.step
-        if abs(self._offset) <= 1e-9 * begun:
-            self._offset = 0.0  # continued with the same step: times stay exact multiples of it
-        first = start.log10_time if begun > 0.0 else first_log10_time(lambda_0(self.problem))
-        last = settings.until_log10_time
-        times = log10_schedule(first, last, recording.frames, recording.log10_times)
-        shifted = 10.0**times - self._offset
-        with np.errstate(divide="ignore", invalid="ignore"):
-            steps = descent_schedule(np.log10(shifted[shifted > 0.0]), self.step_size)
-        return np.asarray(steps[steps > start.step])
+    def engine_name(self) -> str:
+        return f"compiled {self.dtype.name}"
 
     def _allocate(self) -> None:
-        problem = self.problem
-        network, (n, d) = problem.network, problem.inputs.shape
+        problem, network, dtype = self.problem, self.problem.network, self.dtype
         assert isinstance(network, TwoLayer)
-        start = problem.physical_start()
-        self._flat = start.astype(self.dtype)
-        m, k = network.m, network.k
-        self._net = twin(network, n, d, self.dtype)
-        self._XT = np.array(problem.inputs.T, dtype=self.dtype, order="C")  # never read-only
-        self._y = problem.dataset.y.astype(self.dtype)
-        self._matrices = (np.zeros((m, n), self.dtype), np.zeros((m, n), self.dtype))
-        self._points = (np.zeros((k, n), self.dtype), np.zeros((k, n), self.dtype))
+        n, D = problem.inputs.shape
+        self._net = twin(network, n, D, dtype)
+        self._XT = np.array(problem.inputs.T, dtype=dtype, order="C")  # never read-only
+        self._X = np.array(problem.inputs, dtype=dtype, order="C")
+        self._y = problem.dataset.y.astype(dtype)
+        self._matrices = (np.zeros((network.m, n), dtype), np.zeros((network.m, n), dtype))
+        self._points = (np.zeros((network.k, n), dtype), np.zeros((network.k, n), dtype))
         self._gradient = np.zeros_like(self._flat)
-        rows = max(1, min(64, self._schedule.size, BUFFER_BYTES // self._flat.nbytes))
-        self._buffer = np.zeros((rows, self._flat.size), self.dtype)
-        self._floats = np.zeros(1)
-        self._counts = np.array([problem.start.step, 0, 0], dtype=np.int64)
-        self._pace = Pace(first_units(m, n, d))
-        self._loss = problem.loss.code
-        # In the run's own precision, so that float32 kernels do not compute in float64.
-        shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
-        self._shrink: Any = self.dtype.type(shrink)
-        self._initial = self._measure(start)
-        self._limit = BLOW_UP * problem.dataset.n * max(1.0, self._initial / problem.dataset.n)
 
-    def _measure(self, flat: np.ndarray) -> float:
-        """What the kernel watches at flat parameters, see core.compiled.descent.slopes."""
-        loss = self.problem.loss
-        if loss.code in (kernel.LOGISTIC, kernel.CROSS_ENTROPY):
-            return float(np.maximum(-self.problem.margins(flat), 0.0).sum())
-        return float(loss.value(self.problem.scores(flat)).sum())
-
-    def _frame(self, flat: np.ndarray, step: int) -> Frame:
-        parameters = flat.copy()
-        dual = None
-        if self.dtype == np.float32:
-            dual = self._dual(parameters.astype(np.float64))
-        return Frame(step, self._log10_time(step), 0.0, parameters, dual)
-
-    def _dual(self, flat: np.ndarray) -> np.ndarray | None:
-        """q (n,), for k classes summed over the others; None where the loss has none."""
-        if not self.problem.loss.monotone:
-            return None
-        q = self.problem.loss.dual(self.problem.scores(flat))
-        return q if q.ndim == 1 else np.asarray(q.sum(axis=1))
-
-    def _log10_time(self, step: int) -> float:
-        if step == self.problem.start.step:
-            return self.problem.start.log10_time
-        return float(np.log10(self._offset + self.step_size * step))
-
-    def _chunk(self, frames: tuple[Frame, ...], outcome: Outcome) -> Chunk:
-        step = int(self._counts[kernel.STEP])
-        return Chunk(frames, outcome, step, self._log10_time(step))
-
-    def advance(self) -> Chunk:
-        if not self._started:
-            self._started = True
-            first = self._frame(self._flat, self.problem.start.step)
-            done = self.planned == 1
-            return self._chunk((first,), Outcome.COMPLETED if done else Outcome.GOING)
-        before = int(self._counts[kernel.MARK])
-        code = kernel.descend(
-            self._net, self._flat, self._XT, self._y, self._loss,
-            self.step_size, self._shrink, self._limit,
-            *self._matrices, *self._points, self._gradient, self._floats, self._counts,
-            self._schedule, self._buffer, self._pace.start(),
+    def _take_steps(self, budget: int) -> int:
+        code: int = kernel.descend(
+            self._net, self._flat, self._XT, self._X, self._y, self.problem.loss.code,
+            self.step_size, self._shrink, self._limit, *self._matrices, *self._points,
+            self._gradient, self._floats, self._counts, self._schedule, self._buffer, budget,
         )  # fmt: skip
-        if code == kernel.GOING:
-            self._pace.stop()
-        rows = range(int(self._counts[kernel.BUFFERED]))
-        steps = self._schedule[before:]
-        frames = tuple(self._frame(self._buffer[row], int(steps[row])) for row in rows)
-        self._counts[kernel.BUFFERED] = 0
-        if code in (kernel.DIVERGED, kernel.DEAD) or not self._finite(frames):
-            return self._ended_early(frames, dead=code == kernel.DEAD)
-        return self._chunk(frames, Outcome.COMPLETED if code == kernel.DONE else Outcome.GOING)
-
-    @staticmethod
-    def _finite(frames: tuple[Frame, ...]) -> bool:
-        return all(np.isfinite(frame.parameters).all() for frame in frames)
-
-    def _ended_early(self, frames: tuple[Frame, ...], dead: bool) -> Chunk:
-        kept = tuple(frame for frame in frames if np.isfinite(frame.parameters).all())
-        step = int(self._counts[kernel.STEP])
-        worst = float(self._floats[kernel.WORST])
-        threshold = max(self._initial, self.problem.dataset.n) * 1.5
-        if dead and worst <= threshold:  # died of its own accord: nothing moves any more, for ever
-            rest = self._schedule[self._counts[kernel.MARK] :]
-            still = tuple(self._frame(self._flat, int(step_)) for step_ in rest)
-            event = ("stationary", {"step": step, "why": "no unit is active on any example"})
-            self._counts[kernel.STEP] = self._schedule[-1]
-            last = self._chunk(kept + still, Outcome.COMPLETED)
-            return Chunk(last.frames, last.outcome, last.step, last.log10_time, event)
-        suggested = self.suggested_step()
-        payload = {
-            "step": step,
-            "log10_time": self._log10_time(step),
-            "step_size": self.step_size,
-            "suggested_step": suggested,
-            "why": "every unit was thrown off the data" if dead else "the risk grew without bound",
-        }
-        chunk = self._chunk(kept, Outcome.DIVERGED)
-        return Chunk(chunk.frames, chunk.outcome, step, chunk.log10_time, ("diverged", payload))
-
-    def suggested_step(self) -> float:
-        """A step that should not diverge: the smaller of 1/lambda_0 and half the present one."""
-        return rounded_down(min(default_step(self.problem), self.step_size / 2.0))
+        return code

@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.parametrisation import Network, TwoLayer
+from core.network.tangent import gram
 from core.problem import Problem
 
 Array = NDArray[np.float64]
 DENSE_EXAMPLES = 1_500
 DENSE_VALUES = 2e7
+SAMPLED_EXAMPLES = 256
+STARTING_SMALL = ("normalised", "head")
 
 
 def jacobian(network: Network, flat: Array, inputs: Array) -> Array:
@@ -27,21 +30,6 @@ def jacobian(network: Network, flat: Array, inputs: Array) -> Array:
         g = np.ones(1) if k == 1 else np.eye(k)[c : c + 1]
         rows[index] = network.gradient(flat, inputs[i : i + 1], g)
     return rows
-
-
-def gram(network: Network, flat: Array, inputs: Array) -> Array:
-    """<grad f_i, grad f_j>, (n k, n k): the tangent kernel.
-
-    For a network with free effective weights it is
-    K_ij = sum_k h_ki h_kj + (x_i . x_j) sum_k alpha_k^2 o_ki o_kj, h = phi(Z), o = phi'(Z).
-    """
-    if network.kind in ("standard", "bias") and isinstance(network, TwoLayer):
-        alpha, U = network.effective(flat)
-        z = U @ inputs.T
-        hidden, weighted = network.activation(z), network.activation.slopes(z) * alpha[:, None]
-        return np.asarray(hidden.T @ hidden + (inputs @ inputs.T) * (weighted.T @ weighted))
-    J = jacobian(network, flat, inputs)
-    return np.asarray(J @ J.T)
 
 
 def lambda_0(problem: Problem, flat: Array | None = None) -> float:
@@ -56,7 +44,7 @@ def lambda_0(problem: Problem, flat: Array | None = None) -> float:
     ones = problem.loss.output_curvature(f, problem.dataset.y, np.ones_like(f))
     if not np.isfinite(ones).all():
         return float("inf")
-    dense = network.kind in ("standard", "bias") or n * network.size <= DENSE_VALUES
+    dense = isinstance(network, TwoLayer) or n * network.size <= DENSE_VALUES
     if network.k == 1 and n <= DENSE_EXAMPLES and dense:
         root = np.sqrt(ones)
         weighted = root[:, None] * gram(network, at, problem.inputs) * root
@@ -81,9 +69,14 @@ def _by_lanczos(problem: Problem, at: Array, f: Array) -> float:
 
 
 def default_step(problem: Problem) -> float:
-    """1/lambda_0, or 1 where lambda_0 is zero (a network that cannot move)."""
+    """1/lambda_0, or 1 where lambda_0 is zero (a network that cannot move).
+
+    At most 1 for the networks with outer weights a_j b_j and a normalised inside: these start with
+    sum |a_j b_j| = 1 and outputs near zero, so that lambda_0 says nothing about what comes.
+    """
     value = lambda_0(problem)
-    return 1.0 / value if np.isfinite(value) and value > 0.0 else 1.0
+    step = 1.0 / value if np.isfinite(value) and value > 0.0 else 1.0
+    return min(step, 1.0) if problem.network.kind in STARTING_SMALL else step
 
 
 def rounded_down(value: float) -> float:
@@ -96,3 +89,34 @@ def rounded_down(value: float) -> float:
         return value
     scale = 10.0 ** (np.floor(np.log10(value)) - 1.0)
     return float(f"{np.floor(value / scale * (1.0 + 1e-12)) * scale:.2g}")
+
+
+def largest_curvature(problem: Problem) -> float:
+    """max_i lambda_max(H_i J_i J_i') + 2 lambda over the examples at the start (at most 256).
+
+    J_i is the derivative of the outputs at x_i and H_i the loss's curvature there: for two classes
+    l''(p_i) |grad f(x_i)|^2. No batch's curvature is larger.
+    """
+    network, at = problem.network, problem.physical_start()
+    largest = 0.0
+    for i in range(min(problem.dataset.n, SAMPLED_EXAMPLES)):
+        x, y = problem.inputs[i : i + 1], problem.dataset.y[i : i + 1]
+        f = np.asarray(network.outputs(at, x))
+        J = jacobian(network, at, x)
+        units = [np.ones(1)] if network.k == 1 else [e[None] for e in np.eye(network.k)]
+        H = np.array([np.ravel(problem.loss.output_curvature(f, y, e)) for e in units])
+        if not np.isfinite(H).all():
+            return float("inf")
+        largest = max(largest, float(np.abs(np.linalg.eigvals(H @ (J @ J.T))).max()))
+    return largest + 2.0 * problem.experiment.loss.l2
+
+
+def stochastic_step(problem: Problem) -> float:
+    """1/(5 max_i l''(p_i) |grad f(x_i)|^2): a tenth of the edge of one example at the start.
+
+    The edge falls as the network grows: for the standard network of telgarsky22 with the logistic
+    loss it is 16 d/(m + d) at the start, and below about .6 later (THEORY, section 8).
+    """
+    value = largest_curvature(problem)
+    step = 0.2 / value if np.isfinite(value) and value > 0.0 else 0.2
+    return min(step, 0.2) if problem.network.kind in STARTING_SMALL else step

@@ -29,6 +29,5 @@ def twin(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> tuple[ND
         spec[codes.NORMALISES] = 0
     numbers = np.array([network.activation.slope, eps], dtype=dtype)
     arrays: list[NDArray[Any]] = [spec, numbers, np.array(constants, dtype=dtype, order="C")]
-    for shape in ((m, k), (m, D), (m, k), (m, D), (m, D + 1), (2, n)):
-        arrays.append(np.zeros(shape, dtype=dtype))
-    return tuple(arrays)
+    shapes = ((m, k), (m, D), (m, k), (m, D), (m, D + 1), (2, n))
+    return (*arrays, *(np.zeros(shape, dtype=dtype) for shape in shapes))

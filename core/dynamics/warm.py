@@ -13,13 +13,25 @@ CASES: tuple[dict[str, dict[str, object]], ...] = (
     {"dynamics": {"kind": "flow", "until_log10_time": 0.0}},
     {"dynamics": {"kind": "gd", "until_log10_time": 0.0}},
     {"dynamics": {"kind": "gd", "until_log10_time": 0.0}, "run": {"precision": "float32"}},
+    {"data": {"d": 30, "n": 12}, "dynamics": {"kind": "gd", "until_log10_time": 0.0}},
+    {
+        "data": {"d": 30, "n": 12},
+        "dynamics": {"kind": "gd", "until_log10_time": 0.0},
+        "run": {"precision": "float32"},
+    },
+    {"dynamics": {"kind": "sgd", "until_log10_time": 0.0}},
+    {"dynamics": {"kind": "sgd", "until_log10_time": 0.0}, "run": {"precision": "float32"}},
+    {"dynamics": {"kind": "two_phase", "until_log10_time": 0.0}},
+    {"network": {"kind": "scalar", "m": 5}, "dynamics": {"kind": "mirror"}},
+    {"dynamics": {"kind": "adam"}},
+    {"dynamics": {"kind": "adam"}, "run": {"precision": "float32"}},
 )
 
 
 def warm_up() -> Path:
     """Compile what is not yet in the cache; returns the cache's folder."""
     for case in CASES:
-        tables = {"data": {"d": 3, "n": 5}, "network": {"m": 5}, **case}
+        tables = {"data": {"d": 3, "n": 12}, "network": {"m": 5}, **case}
         dynamics = integrator(prepared(resolve(build_experiment(tables, "warm"))))
         for _ in range(2):  # the first chunk only hands on frame 0
             dynamics.advance()

@@ -41,4 +41,8 @@ class RunSettings(Section):
     precision: Literal["float64", "float32"] = setting(
         "float64", meaning="float64, or float32 for gradient descent up to t = 1e4"
     )
-    device: Literal["auto", "cpu"] = setting("auto", meaning="where the run computes")
+    device: Literal["auto", "cpu", "cuda"] = setting(
+        "auto",
+        meaning="where gradient descent computes; auto: on an NVIDIA GPU if there is one and the "
+        "problem is large",
+    )

@@ -1,0 +1,40 @@
+"""Gradient descent on the outer weights alone, K steps a call, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from core.compiled.descent import slopes
+from core.compiled.jit import compiled
+
+Array = NDArray[Any]
+
+
+@compiled
+def outer_steps(
+    a: Array, H: Array, y: Array, count: int, loss: int, step_size: float, shrink: float,
+    limit: float, F: Array, G: Array,
+) -> int:  # fmt: skip
+    """`count` steps a <- shrink a - eta grad (1/n) sum_i l(y_i <a, h_i>), h_i the rows of H (n, m).
+
+    F and G (1, n) are work. Returns the number of steps done: fewer than `count` once the loss is
+    above `limit` or not a number.
+    """
+    n, m = H.shape
+    for s in range(count):
+        for i in range(n):
+            h, total = H[i], 0.0
+            for j in range(m):
+                total += h[j] * a[j]
+            F[0, i] = total
+        if not slopes(loss, F, y, step_size / n, G) <= limit:
+            return s
+        for j in range(m):
+            a[j] *= shrink
+        for i in range(n):
+            h, g = H[i], G[0, i]
+            for j in range(m):
+                a[j] -= g * h[j]
+    return count

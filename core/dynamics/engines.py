@@ -1,0 +1,56 @@
+"""Which engine a run of gradient descent gets, by size and device; all give the same numbers.
+
+Measured on one core. The compiled kernel is the faster one as long as its activations stay in the
+cache: at m n = 4e6 of them torch's blocks of examples are, and they need little memory. With no
+more examples than coordinates the coefficients on the examples halve the work.
+"""
+
+from __future__ import annotations
+
+from core.dynamics.descent import Descent
+from core.dynamics.gram_descent import NETWORKS, GramDescent
+from core.dynamics.integrator import Integrator
+from core.dynamics.tensor_descent import TensorDescent
+from core.errors import InputError
+from core.problem import Problem
+
+TENSOR_ACTIVATIONS = 4_000_000  # m n
+CUDA_PRODUCT = 20_000_000  # m n d of a step, below which a graph's launches cost more
+
+
+def check_device(problem: Problem) -> None:
+    """Raise InputError where run.device = "cuda" and there is no such device, or no use for it."""
+    if problem.experiment.run.device != "cuda":
+        return
+    kind, network = problem.experiment.dynamics.kind, problem.network.kind
+    if kind != "gd" or network in ("head", "custom"):
+        raise InputError(
+            f'run.device = "cuda" trains two-layer networks by dynamics.kind = "gd", not '
+            f'network.kind = "{network}" by "{kind}"; use run.device = "auto".'
+        )
+    if not _cuda_is_present():
+        raise InputError(
+            'run.device = "cuda", and torch sees no CUDA device here; use run.device = "auto", or '
+            "install a CUDA build of torch on a machine with an NVIDIA GPU."
+        )
+
+
+def descent(problem: Problem) -> Integrator:
+    """The engine for full-batch descent of a two-layer network."""
+    device = problem.experiment.run.device
+    (n, D), m = problem.inputs.shape, problem.network.m
+    if device == "cuda":
+        return TensorDescent(problem, "cuda")
+    if device == "auto" and m * n * D >= CUDA_PRODUCT and _cuda_is_present():
+        return TensorDescent(problem, "cuda")
+    if n <= D and problem.network.kind in NETWORKS:
+        return GramDescent(problem)
+    if m * n >= TENSOR_ACTIVATIONS:
+        return TensorDescent(problem)
+    return Descent(problem)
+
+
+def _cuda_is_present() -> bool:
+    from core.tensors.device import cuda_is_present
+
+    return cuda_is_present()

@@ -1,0 +1,188 @@
+"""What all engines of full-batch gradient descent share: schedule, frames, and how runs end.
+
+W <- W - eta grad R(W), t = step size * steps, 1/n inside the risk. With loss.l2 = lambda > 0 the
+objective is R(W) + lambda |W|^2 (wei19, section 2).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from core.compiled import descent as kernel
+from core.dynamics.integrator import Chunk, Integrator, Outcome, Pace, first_units
+from core.dynamics.step_size import default_step, lambda_0, rounded_down
+from core.frame import Frame
+from core.problem import Problem
+from core.schedule import descent_schedule, first_log10_time, log10_schedule
+from core.sections.dynamics import GradientDescent
+
+BUFFER_BYTES = 8_000_000
+BLOW_UP = 1e6  # a risk this much above its start does not come back
+
+
+class FullBatch(Integrator):
+    """Constant-step descent; an engine adds `_allocate` and `_take_steps`.
+
+    `_flat` is W in the run's precision. `_counts` holds the step, the place on the schedule and the
+    number of rows of `_buffer` that are filled; `_floats` the largest loss measure so far.
+    """
+
+    temperature_cap = None
+
+    def __init__(self, problem: Problem) -> None:
+        settings = problem.experiment.dynamics
+        assert isinstance(settings, GradientDescent)
+        self.problem = problem
+        self.step_size = default_step(problem) if settings.step is None else settings.step
+        self.dtype = np.dtype(problem.experiment.run.precision)
+        self.engine = self.engine_name()
+        self._schedule = self._steps(settings)
+        self.planned = 1 + self._schedule.size
+        self._begin()
+        self._allocate()
+        self._started = False
+
+    @abstractmethod
+    def engine_name(self) -> str:
+        """What computes, in words."""
+
+    @abstractmethod
+    def _allocate(self) -> None:
+        """Make what the engine works with."""
+
+    @abstractmethod
+    def _take_steps(self, budget: int) -> int:
+        """At most `budget` steps; returns a code of core.compiled.descent."""
+
+    # What a batch of many runs needs of each, which takes the steps of all (core.dynamics.many).
+
+    @property
+    def start_parameters(self) -> np.ndarray:
+        """W at the start, in the run's precision."""
+        return self._flat
+
+    @property
+    def last_step(self) -> int:
+        """The step of the last frame."""
+        return int(self._schedule[-1]) if self._schedule.size else self.problem.start.step
+
+    @property
+    def limit(self) -> float:
+        """The loss measure above which a run has diverged."""
+        return float(self._limit)
+
+    def last_frame(self, parameters: np.ndarray) -> Frame:
+        """The frame that ends the schedule."""
+        return self._frame(parameters, self.last_step)
+
+    def _steps(self, settings: GradientDescent) -> np.ndarray:
+        """The steps of all frames after the first, counted from t = 0."""
+        start, recording = self.problem.start, self.problem.experiment.recording
+        begun = 10.0**start.log10_time
+        self._offset = begun - self.step_size * start.step
+        if abs(self._offset) <= 1e-9 * begun:
+            self._offset = 0.0  # continued with the same step: times stay exact multiples of it
+        first = start.log10_time if begun > 0.0 else first_log10_time(lambda_0(self.problem))
+        last = settings.until_log10_time
+        times = log10_schedule(first, last, recording.frames, recording.log10_times)
+        shifted = 10.0**times - self._offset
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = descent_schedule(np.log10(shifted[shifted > 0.0]), self.step_size)
+        return np.asarray(steps[steps > start.step])
+
+    def _begin(self) -> None:
+        problem = self.problem
+        start = problem.physical_start()
+        self._flat = start.astype(self.dtype)
+        rows = max(1, min(64, self._schedule.size, BUFFER_BYTES // self._flat.nbytes))
+        self._buffer = np.zeros((rows, self._flat.size), self.dtype)
+        self._floats = np.zeros(1)
+        self._counts = np.array([problem.start.step, 0, 0], dtype=np.int64)
+        self._pace = Pace(first_units(problem.network.m, *problem.inputs.shape))
+        # In the run's own precision, so that float32 kernels do not compute in float64.
+        shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
+        self._shrink: Any = self.dtype.type(shrink)
+        self._initial = self._measure(start)
+        self._limit = BLOW_UP * problem.dataset.n * max(1.0, self._initial / problem.dataset.n)
+
+    def _measure(self, flat: np.ndarray) -> float:
+        """What the kernel watches at flat parameters, see core.compiled.descent.slopes."""
+        loss = self.problem.loss
+        if loss.code in (kernel.LOGISTIC, kernel.CROSS_ENTROPY):
+            return float(np.maximum(-self.problem.margins(flat), 0.0).sum())
+        return float(loss.value(self.problem.scores(flat)).sum())
+
+    def _frame(self, flat: np.ndarray, step: int) -> Frame:
+        parameters = flat.copy()
+        dual = None
+        if self.dtype == np.float32:
+            dual = self._dual(parameters.astype(np.float64))
+        return Frame(step, self._log10_time(step), 0.0, parameters, dual)
+
+    def _dual(self, flat: np.ndarray) -> np.ndarray | None:
+        """q (n,), for k classes summed over the others; None where the loss has none."""
+        if not self.problem.loss.monotone:
+            return None
+        q = self.problem.loss.dual(self.problem.scores(flat))
+        return q if q.ndim == 1 else np.asarray(q.sum(axis=1))
+
+    def _log10_time(self, step: int) -> float:
+        if step == self.problem.start.step:
+            return self.problem.start.log10_time
+        return float(np.log10(self._offset + self.step_size * step))
+
+    def _chunk(self, frames: tuple[Frame, ...], outcome: Outcome) -> Chunk:
+        step = int(self._counts[kernel.STEP])
+        return Chunk(frames, outcome, step, self._log10_time(step))
+
+    def advance(self) -> Chunk:
+        if not self._started:
+            self._started = True
+            first = self._frame(self._flat, self.problem.start.step)
+            done = self.planned == 1
+            return self._chunk((first,), Outcome.COMPLETED if done else Outcome.GOING)
+        before = int(self._counts[kernel.MARK])
+        code = self._take_steps(self._pace.start())
+        if code == kernel.GOING:
+            self._pace.stop()
+        rows = range(int(self._counts[kernel.BUFFERED]))
+        steps = self._schedule[before:]
+        frames = tuple(self._frame(self._buffer[row], int(steps[row])) for row in rows)
+        self._counts[kernel.BUFFERED] = 0
+        if code in (kernel.DIVERGED, kernel.DEAD) or not self._finite(frames):
+            return self._ended_early(frames, dead=code == kernel.DEAD)
+        return self._chunk(frames, Outcome.COMPLETED if code == kernel.DONE else Outcome.GOING)
+
+    @staticmethod
+    def _finite(frames: tuple[Frame, ...]) -> bool:
+        return all(np.isfinite(frame.parameters).all() for frame in frames)
+
+    def _ended_early(self, frames: tuple[Frame, ...], dead: bool) -> Chunk:
+        kept = tuple(frame for frame in frames if np.isfinite(frame.parameters).all())
+        step = int(self._counts[kernel.STEP])
+        worst = float(self._floats[kernel.WORST])
+        threshold = max(self._initial, self.problem.dataset.n) * 1.5
+        if dead and worst <= threshold:  # died of its own accord: nothing moves any more, for ever
+            rest = self._schedule[self._counts[kernel.MARK] :]
+            still = tuple(self._frame(self._flat, int(step_)) for step_ in rest)
+            event = ("stationary", {"step": step, "why": "no unit is active on any example"})
+            self._counts[kernel.STEP] = self._schedule[-1]
+            last = self._chunk(kept + still, Outcome.COMPLETED)
+            return Chunk(last.frames, last.outcome, last.step, last.log10_time, event)
+        suggested = self.suggested_step()
+        payload = {
+            "step": step,
+            "log10_time": self._log10_time(step),
+            "step_size": self.step_size,
+            "suggested_step": suggested,
+            "why": "every unit was thrown off the data" if dead else "the risk grew without bound",
+        }
+        chunk = self._chunk(kept, Outcome.DIVERGED)
+        return Chunk(chunk.frames, chunk.outcome, step, chunk.log10_time, ("diverged", payload))
+
+    def suggested_step(self) -> float:
+        """A step that should not diverge: the smaller of 1/lambda_0 and half the present one."""
+        return rounded_down(min(default_step(self.problem), self.step_size / 2.0))

@@ -1,0 +1,53 @@
+"""Full-batch gradient descent for networks without a compiled twin, one step at a time."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from core.compiled import descent as kernel
+from core.dynamics.full_batch import FullBatch
+
+
+@final
+class GeneralDescent(FullBatch):
+    """Steps along `network.gradient`: of the abstract head, and of a user's own network."""
+
+    def engine_name(self) -> str:
+        return f"{self.problem.network.engine} {self.dtype.name}"
+
+    def _allocate(self) -> None:
+        self._inputs = self.problem.inputs.astype(self.dtype)
+        self._watched = self.problem.loss.code in (kernel.LOGISTIC, kernel.CROSS_ENTROPY)
+
+    def _loss_measure(self, f: np.ndarray) -> float:
+        """What divergence is seen by, as in core.compiled.descent.slopes."""
+        scores = self.problem.loss.scores(f, self.problem.dataset.y)
+        if self._watched:
+            worst = scores if scores.ndim == 1 else scores.min(axis=1)
+            return float(np.maximum(-worst, 0.0).sum())
+        return float(self.problem.loss.value(scores).sum())
+
+    def _take_steps(self, budget: int) -> int:
+        network, y, counts = self.problem.network, self.problem.dataset.y, self._counts
+        for _ in range(budget):
+            if counts[kernel.MARK] == self._schedule.size:
+                return kernel.DONE
+            if counts[kernel.BUFFERED] == self._buffer.shape[0]:
+                return kernel.BUFFER_FULL
+            with np.errstate(over="ignore", invalid="ignore"):
+                f = np.asarray(network.outputs(self._flat, self._inputs))
+                measure = self._loss_measure(f)
+                if not measure <= self._limit:
+                    return kernel.DIVERGED
+                g = self.problem.loss.output_gradient(f, y).astype(self.dtype) / y.size
+                slope = network.gradient(self._flat, self._inputs, g)
+                self._flat = self._shrink * self._flat - self.dtype.type(self.step_size) * slope
+            self._floats[kernel.WORST] = max(self._floats[kernel.WORST], measure)
+            counts[kernel.STEP] += 1
+            if counts[kernel.STEP] == self._schedule[counts[kernel.MARK]]:
+                self._buffer[counts[kernel.BUFFERED]] = self._flat
+                counts[kernel.BUFFERED] += 1
+                counts[kernel.MARK] += 1
+        return kernel.DONE if counts[kernel.MARK] == self._schedule.size else kernel.GOING

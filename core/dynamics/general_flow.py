@@ -1,0 +1,180 @@
+"""Gradient flow in log time for networks without a compiled twin: the same scheme, from Python.
+
+The homogeneous parameters move as in core.compiled.flow; the others, of which the normalisation of
+the abstract head makes f bounded, move kappa = min(e^(L rho), V_SPEED/max_j |u_j|) times as fast
+as at |theta| = 1. Source of the system: homogeneity, section 2 and Theorem 3.6.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.compiled import log_time as scheme
+from core.compiled.dual import dual_weights
+from core.dynamics.log_time_flow import LogTimeFlow
+
+Array = NDArray[np.float64]
+
+
+@final
+class GeneralFlow(LogTimeFlow):
+    """One field evaluation after another, through `network.outputs` and `network.gradient`."""
+
+    engine = "general float64"
+
+    def _allocate(self) -> None:
+        network = self.problem.network
+        self.engine = f"{network.engine} float64"
+        size, count = self._theta.size, self._wave.size
+        self._older, self._newer, self._previous = (np.zeros(size) for _ in range(3))
+        self._p, self._q, self._p0, self._q0 = (np.zeros(count) for _ in range(4))
+        self._field = np.zeros(size)
+        self._others = max(network.k - 1, 1)
+        self._inputs, self._y = self.problem.inputs, self.problem.dataset.y
+
+    # ------------------------------------------------------------------------------- the field
+
+    def _scores(self, flat: Array) -> Array:
+        f = np.asarray(self.problem.network.outputs(flat, self._inputs))
+        return np.ascontiguousarray(self.problem.loss.scores(f, self._y).reshape(-1))
+
+    def _speed(self, flat: Array) -> float:
+        """kappa, the factor of the parameters in which f is not homogeneous."""
+        network, rho = self.problem.network, self._floats[scheme.RHO]
+        fastest = float(np.exp(network.degree * rho))
+        largest = float(np.abs(network.nodes(flat)[0]).max(initial=0.0))
+        limit = float(self._settings[scheme.V_SPEED])
+        return fastest if fastest * largest <= limit else limit / largest
+
+    def _gradient(self, flat: Array, weights: Array) -> Array:
+        """sum_i weights_i grad p_i, with kappa."""
+        network = self.problem.network
+        g = _output_weights(weights, self._y, network.k)
+        slope = np.array(network.gradient(flat, self._inputs, g))
+        slope[network.scaled :] *= self._speed(flat)
+        return slope
+
+    def _dual(self, p: Array) -> Array:
+        q = np.zeros(p.size)
+        startup = self._counts[scheme.STARTUP]
+        dual_weights(startup, self._others, p, self._floats[scheme.TEMPERATURE], q)
+        return q
+
+    def _power_iteration(self) -> float:
+        root = np.sqrt(self._q0)
+        along = self._gradient(self._theta, root * self._wave)
+        df = self.problem.network.derivative(self._theta, self._inputs, along)
+        scores = _linear_scores(np.asarray(df), self._y)
+        image = root * scores
+        norm = float(np.linalg.norm(image))
+        count = self._wave.size
+        self._wave = image / norm if norm > 0.0 else np.full(count, count**-0.5)
+        return norm
+
+    # ------------------------------------------------------------------------------ the phases
+
+    def _work_for(self, budget: int) -> int:
+        s, c = self._floats, self._counts
+        for _ in range(budget):
+            if c[scheme.PHASE] == scheme.EMIT:
+                code = self._emit()
+                if code != scheme.GOING:
+                    return code
+            if c[scheme.PHASE] == scheme.BEGIN:
+                if not self._start_of_step():
+                    return scheme.STATIONARY
+            elif c[scheme.PHASE] == scheme.POWER_ITERATION:
+                s[scheme.LAMBDA] = self._power_iteration()
+                c[scheme.POWER] -= 1
+                c[scheme.PHASE] = scheme.PLAN if c[scheme.POWER] == 0 else c[scheme.PHASE]
+            elif c[scheme.PHASE] == scheme.PLAN:
+                scheme.plan(s, c, self._settings)
+                if s[scheme.H] < scheme.SMALLEST_STEP:
+                    return scheme.STALLED
+                scheme.first_stage(s, c, self._theta, self._older, self._newer, self._field)
+            elif c[scheme.PHASE] == scheme.RUN_STAGE:
+                self._next_stage()
+            else:
+                c[scheme.PHASE] = scheme.EMIT if self._finish() else scheme.PLAN
+        return scheme.GOING
+
+    def _emit(self) -> int:
+        c, scaled = self._counts, self.problem.network.scaled
+        scheme.emit(
+            scaled, self._floats, c, self._theta, self._previous, self._marks, self._buffer,
+            self._rows,
+        )  # fmt: skip
+        if c[scheme.MARK] == self._marks.size:
+            return scheme.DONE
+        if c[scheme.BUFFERED] == self._buffer.shape[0]:
+            return scheme.BUFFER_FULL
+        c[scheme.PHASE] = scheme.BEGIN
+        return scheme.GOING
+
+    def _start_of_step(self) -> bool:
+        """Evaluate the field at theta; False where it is zero."""
+        problem, s, c = self.problem, self._floats, self._counts
+        self._p0 = self._scores(self._theta)
+        degree = problem.network.degree
+        scheme.begin(
+            problem.loss.code, degree, self._others, s, c, self._settings, self._p0, self._q0
+        )
+        self._field = self._gradient(self._theta, self._q0)
+        if scheme.speed(self._field) < scheme.STATIONARY_SPEED:
+            return False
+        c[scheme.PHASE] = scheme.POWER_ITERATION if c[scheme.POWER] > 0 else scheme.PLAN
+        return True
+
+    def _next_stage(self) -> None:
+        c = self._counts
+        slope = self._gradient(self._newer, self._dual(self._scores(self._newer)))
+        scheme.stage(self._floats, self._theta, self._older, self._newer, slope)
+        c[scheme.STAGE] += 1
+        if c[scheme.STAGE] == c[scheme.STAGES]:
+            c[scheme.PHASE] = scheme.FINISH
+
+    def _finish(self) -> bool:
+        """Normalise the last stage, test it, and take it or refuse it; True when taken."""
+        network, s, c = self.problem.network, self._floats, self._counts
+        scaled, newer = network.scaled, self._newer
+        norm = network.norm(newer)
+        newer[:scaled] /= norm
+        p = self._scores(newer)
+        if not scheme.fit(s, c, self._settings, p, norm):
+            return False
+        moved = float(np.linalg.norm(newer[:scaled] - self._theta[:scaled]))
+        rest, before = newer[scaled:], self._theta[scaled:]
+        length = float(np.linalg.norm(before))
+        if length > 0.0:
+            moved = float(np.hypot(moved, np.linalg.norm(rest - before) / length))
+        c[scheme.MOST_STAGES] = max(c[scheme.MOST_STAGES], c[scheme.STAGES])
+        self._previous[:], self._theta[:] = self._theta, newer
+        scheme.accept(network.degree, s, c, self._settings, p, norm, moved)
+        return True
+
+
+def _linear_scores(f: Array, y: Array) -> Array:
+    """The scores of outputs, which are linear in them, one example after another."""
+    if f.ndim == 1:
+        return np.asarray(y * f)
+    own = y.astype(np.int64)
+    others = np.arange(f.shape[1])[None, :] != own[:, None]
+    return np.asarray((f[np.arange(f.shape[0]), own][:, None] - f)[others])
+
+
+def _output_weights(weights: Array, y: Array, k: int) -> Array:
+    """The transpose of `_linear_scores`: weights (n,) or (n, k) of the outputs.
+
+    >>> _output_weights(np.array([1.0, 2.0]), np.array([1.0]), 3).tolist()
+    [[-1.0, 3.0, -2.0]]
+    """
+    if k == 1:
+        return np.asarray(weights * y)
+    own, n = y.astype(np.int64), y.size
+    g = np.zeros((n, k))
+    g[np.arange(k)[None, :] != own[:, None]] = -weights
+    g[np.arange(n), own] = weights.reshape(n, k - 1).sum(axis=1)
+    return g

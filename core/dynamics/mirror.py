@@ -1,0 +1,172 @@
+"""The mirror flow of u = |a b|: exactly for the scalar network, by explicit steps for the others.
+
+d ln u/dt = -2 dR/du for networks with outer weights a_j b_j and a balanced start |a_j| = |b_j|,
+which is the gradient flow of (a, b) in other coordinates (homogeneity, Lemma 3.2). Frames hold
+a_j = sgn(a_j) sqrt(u_j) and b_j likewise.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.compiled import log_time as state
+from core.compiled import mirror as kernel
+from core.dynamics.integrator import Integrator, Pace, first_units
+from core.dynamics.log_time_flow import LogTimeFlow
+from core.dynamics.step_size import default_step, rounded_down
+from core.dynamics.stepper import Stepper
+from core.errors import InputError
+from core.network.parametrisation import Network
+from core.problem import Problem, with_dynamics
+from core.sections.dynamics import GradientFlow, MirrorFlow
+
+Array = NDArray[np.float64]
+IMBALANCE = 1e-9  # of a_j^2: more is no rounding
+
+
+def is_balanced(network: Network, flat: Array) -> bool:
+    """Whether |a_j| = |b_j| for every node, to rounding."""
+    a, b = flat[: network.m], flat[network.m : 2 * network.m]
+    return bool(np.all(np.abs(a * a - b * b) <= IMBALANCE * (a * a + b * b)))
+
+
+def check_balanced(problem: Problem) -> None:
+    """Raise InputError unless |a_j| = |b_j| at the start."""
+    if not is_balanced(problem.network, problem.start.parameters):
+        raise InputError(
+            'dynamics.kind = "mirror" needs a balanced start, |a_j| = |b_j| for every node, since '
+            "only then is u = |a b| all there is to know; start from the paper's init, or use "
+            'dynamics.kind = "flow" or "gd".'
+        )
+
+
+def features(problem: Problem) -> tuple[Array, Array]:
+    """Z (n, m) with p = Z u, and the signs (2, m) of a and b, of a scalar network."""
+    network, flat = problem.network, problem.start.parameters
+    signs = np.sign(flat.reshape(2, network.m))
+    nodes = signs[1][:, None] * network.fixed["V"]
+    Z = np.maximum(problem.inputs @ nodes.T, 0.0) * signs[0] * problem.dataset.y[:, None]
+    return np.ascontiguousarray(Z), signs
+
+
+@final
+class ScalarMirror(LogTimeFlow):
+    """u = u(0) exp(2 Z' lambda) with lambda in R^n, followed in log time, compiled."""
+
+    engine = "compiled float64, n-dimensional"
+
+    def __init__(self, problem: Problem) -> None:
+        dynamics = problem.experiment.dynamics
+        assert isinstance(dynamics, MirrorFlow)
+        check_balanced(problem)
+        # Schedule, scheme and step sizes are the flow's: it is the same flow.
+        flow = GradientFlow(until_log10_time=dynamics.until_log10_time)
+        super().__init__(with_dynamics(problem, flow))
+        self.problem = problem
+        self._settings[state.H_EARLY] = 0.05
+
+    def _allocate(self) -> None:
+        problem, n, m = self.problem, self.problem.dataset.n, self.problem.network.m
+        Z, signs = features(problem)
+        rho = float(self._floats[state.RHO])
+        with np.errstate(divide="ignore"):
+            start = 2.0 * (np.log(np.abs(self._theta[:m])) + rho)
+        self._net = (Z, start, signs)
+        self._lambda = np.zeros(n)
+        self._work = (np.zeros(m), np.zeros(m))
+        self._points = (*(np.zeros(n) for _ in range(7)), self._wave)
+        self._pace = Pace(first_units(m, n, 1))
+
+    def _work_for(self, budget: int) -> int:
+        code: int = kernel.advance(
+            self._net, self.problem.loss.code, self._lambda, self._settings, self._floats,
+            self._counts, self._marks, self._buffer, self._rows, budget, self._work, self._points,
+        )  # fmt: skip
+        if code == state.STATIONARY:
+            u, rho = self._work[0], float(self._floats[state.RHO])
+            norm = kernel.weights(self._net, rho, self._lambda, u)
+            self._theta = (self._net[2] * (np.sqrt(u) / norm)).reshape(-1)
+        return code
+
+
+@final
+class MirrorField:
+    """The field of (ln u, V) for any network whose first two blocks are a and b (m,) each."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._m = problem.network.m
+        flat = problem.physical_start()
+        self._signs = np.sign(flat[: 2 * self._m])
+
+    def state(self, flat: Array) -> Array:
+        """(ln u (m,), V flat) of parameters with a^2 = b^2 = u."""
+        m = self._m
+        with np.errstate(divide="ignore"):
+            return np.concatenate([np.log(np.abs(flat[:m] * flat[m : 2 * m])), flat[2 * m :]])
+
+    def flat(self, state: Array) -> Array:
+        """The parameters (a, b, V) of a state."""
+        root = np.exp(0.5 * state[: self._m])
+        return np.concatenate([self._signs * np.tile(root, 2), state[self._m :]])
+
+    def outputs(self, state: Array) -> Array:
+        """f(x_i) on the training data."""
+        return self._problem.outputs(self.flat(state))
+
+    def __call__(self, state: Array, f: Array | None = None) -> Array:
+        """(d ln u/dt, dV/dt) = (-2 dR/du, -dR/dV); `f` are the outputs, if they are known."""
+        problem, m = self._problem, self._m
+        flat = self.flat(state)
+        f = problem.outputs(flat) if f is None else f
+        g = problem.loss.output_gradient(f, problem.dataset.y) / problem.dataset.n
+        slope = np.asarray(problem.network.gradient(flat, problem.inputs, g))
+        a = flat[:m]
+        alive = a != 0.0
+        # ln u_j = 2 ln |a_j| and da_j/dt = -dR/da_j.
+        logarithmic = np.where(alive, -2.0 * slope[:m] / np.where(alive, a, 1.0), 0.0)
+        return np.concatenate([logarithmic, -slope[2 * m :]])
+
+
+@final
+class SteppedMirror(Stepper):
+    """u <- u exp(-2 eta dR/du) and V <- V - eta dR/dV."""
+
+    def __init__(self, problem: Problem) -> None:
+        dynamics = problem.experiment.dynamics
+        assert isinstance(dynamics, MirrorFlow)
+        check_balanced(problem)
+        super().__init__(problem, dynamics.step or default_step(problem))
+        self.engine = f"{problem.network.engine} float64"
+        self._field = MirrorField(problem)
+        self._state = self._field.state(problem.physical_start())
+        self._most = self._limit()
+
+    def _take(self, count: int) -> int:
+        for index in range(count):
+            f = self._field.outputs(self._state)
+            if not float(np.abs(f).mean()) <= self._most:
+                return index
+            self._state = self._state + self.step_size * self._field(self._state, f)
+        return count
+
+    def _flat(self) -> NDArray[Any]:
+        return self._field.flat(self._state)
+
+    def suggested_step(self) -> float:
+        return rounded_down(min(default_step(self.problem), self.step_size / 2.0))
+
+
+def mirror_step(problem: Problem) -> float | None:
+    """The default step; None for the scalar network, which chooses its own."""
+    return None if problem.network.kind == "scalar" else default_step(problem)
+
+
+def mirror_flow(problem: Problem) -> Integrator:
+    """The mirror flow of a problem: exact for the scalar network."""
+    if problem.network.kind == "scalar":
+        return ScalarMirror(problem)
+    return SteppedMirror(problem)

@@ -1,0 +1,135 @@
+"""What all dynamics of equal steps share: t = step size * steps, frames, and how runs end.
+
+A dynamics adds `_take`: it moves `_flat` and says how many steps it could do.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.dynamics.integrator import Chunk, Integrator, Outcome, Pace, first_units
+from core.dynamics.step_size import lambda_0, rounded_down
+from core.frame import Frame
+from core.problem import Problem
+from core.schedule import descent_schedule, first_log10_time, log10_schedule
+
+FRAME_BYTES = 8_000_000  # at most about so many bytes of frames a chunk
+BLOW_UP = 1e6  # a loss this much above its start does not come back
+
+
+class Stepper(Integrator):
+    """Steps numbered from t = 0; the frame of a mark is the first step with t >= 10^mark."""
+
+    temperature_cap = None
+
+    def __init__(self, problem: Problem, step_size: float) -> None:
+        self.problem = problem
+        self.step_size = step_size
+        self.dtype = np.dtype(problem.experiment.run.precision)
+        self._schedule = self._steps()
+        self.planned = 1 + self._schedule.size
+        self._step, self._mark = problem.start.step, 0
+        n, D = problem.inputs.shape
+        self._pace = Pace(first_units(problem.network.m, max(1, self._examples_a_step(n)), D))
+        self._started = False
+
+    def _examples_a_step(self, n: int) -> int:
+        """How many examples one step looks at."""
+        return n
+
+    @abstractmethod
+    def _take(self, count: int) -> int:
+        """Take `count` steps, or as many of them as stay finite; returns their number."""
+
+    @abstractmethod
+    def _flat(self) -> NDArray[np.floating]:
+        """The parameters where they stand, an array of its own."""
+
+    def _first_step(self) -> None:
+        """What is to be done between frame 0 and the first step."""
+
+    def _first_mark(self) -> float:
+        """log10 t of the first frame after t = 0."""
+        return first_log10_time(lambda_0(self.problem))
+
+    def suggested_step(self) -> float:
+        """A step that should not diverge."""
+        return rounded_down(self.step_size / 2.0)
+
+    def _steps(self) -> NDArray[np.int64]:
+        """The steps of all frames after the first, counted from t = 0."""
+        start, experiment = self.problem.start, self.problem.experiment
+        begun = 10.0**start.log10_time
+        self._offset = begun - self.step_size * start.step
+        if abs(self._offset) <= 1e-9 * begun:
+            self._offset = 0.0  # continued with the same step: times stay exact multiples of it
+        first = start.log10_time if begun > 0.0 else self._first_mark()
+        recording, last = experiment.recording, experiment.dynamics.until_log10_time
+        times = log10_schedule(first, last, recording.frames, recording.log10_times)
+        shifted = 10.0**times - self._offset
+        steps = descent_schedule(np.log10(shifted[shifted > 0.0]), self.step_size)
+        return np.asarray(steps[steps > start.step])
+
+    def _log10_time(self, step: int) -> float:
+        if step == self.problem.start.step:
+            return self.problem.start.log10_time
+        return float(np.log10(self._offset + self.step_size * step))
+
+    def _frame(self) -> Frame:
+        parameters, dual = self._flat(), None
+        if self.dtype == np.float32 and self.problem.loss.monotone:
+            q = self.problem.loss.dual(self.problem.scores(parameters.astype(np.float64)))
+            dual = q if q.ndim == 1 else np.asarray(q.sum(axis=1))
+        return Frame(self._step, self._log10_time(self._step), 0.0, parameters, dual)
+
+    def _chunk(self, frames: list[Frame], outcome: Outcome) -> Chunk:
+        return Chunk(tuple(frames), outcome, self._step, self._log10_time(self._step))
+
+    def advance(self) -> Chunk:
+        if not self._started:
+            self._started = True
+            first = [self._frame()]
+            self._first_step()
+            return self._chunk(first, Outcome.COMPLETED if self.planned == 1 else Outcome.GOING)
+        left, frames = self._pace.start(), list[Frame]()
+        room = max(1, FRAME_BYTES // (self.problem.network.size * self.dtype.itemsize))
+        while left > 0 and self._mark < self._schedule.size and len(frames) < room:
+            wanted = min(left, int(self._schedule[self._mark]) - self._step)
+            done = self._take(wanted)
+            self._step += done
+            left -= done
+            if done < wanted:
+                return self._diverged(frames)
+            if self._step == self._schedule[self._mark]:
+                frame = self._frame()
+                if not np.isfinite(frame.parameters).all():
+                    return self._diverged(frames)
+                frames.append(frame)
+                self._mark += 1
+        if left == 0:
+            self._pace.stop()
+        done_all = self._mark == self._schedule.size
+        return self._chunk(frames, Outcome.COMPLETED if done_all else Outcome.GOING)
+
+    def _diverged(self, frames: list[Frame]) -> Chunk:
+        payload = {
+            "step": self._step,
+            "log10_time": self._log10_time(self._step),
+            "step_size": self.step_size,
+            "suggested_step": self.suggested_step(),
+            "why": "the risk grew without bound",
+        }
+        chunk = self._chunk(frames, Outcome.DIVERGED)
+        time = chunk.log10_time
+        return Chunk(chunk.frames, chunk.outcome, self._step, time, ("diverged", payload))
+
+    def _limit(self) -> float:
+        """The mean loss measure (core.compiled.descent.slopes) above which a run has diverged."""
+        loss, start = self.problem.loss, self.problem.physical_start()
+        measure = np.maximum(-self.problem.margins(start), 0.0)
+        if loss.kind in ("exponential", "squared"):
+            measure = loss.value(self.problem.scores(start))
+        return BLOW_UP * max(1.0, float(measure.mean()))

@@ -1,0 +1,75 @@
+"""Stochastic gradient descent and Adam: W <- W - eta g, g the mean over a batch.
+
+Both count time as t = step size * steps. With loss.l2 = lambda > 0 the gradient 2 lambda W is
+added to g. A continued SGD run goes on in its order of examples; Adam's moments begin anew there.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.dynamics.batch_engine import Rule, batch_engine
+from core.dynamics.step_size import rounded_down, stochastic_step
+from core.dynamics.stepper import Stepper
+from core.dynamics.stream import Fresh, Reshuffled, Stream
+from core.errors import InputError
+from core.problem import Problem
+from core.sections.combinations import batch_too_large
+from core.sections.dynamics import Adam, StochasticGradientDescent
+
+
+@final
+class Stochastic(Stepper):
+    """SGD and Adam; `batch` = 0 means the whole training set in every step."""
+
+    def __init__(self, problem: Problem) -> None:
+        dynamics = problem.experiment.dynamics
+        assert isinstance(dynamics, StochasticGradientDescent | Adam)
+        self._dynamics = dynamics
+        fresh = isinstance(dynamics, StochasticGradientDescent) and dynamics.fresh
+        if dynamics.batch > problem.dataset.n and not fresh:
+            raise InputError(f"{batch_too_large(dynamics.batch, problem.dataset.n)}.")
+        step = dynamics.step
+        super().__init__(problem, stochastic_step(problem) if step is None else step)
+        batch, full = dynamics.batch or problem.dataset.n, dynamics.batch == 0
+        rule = Rule(self.step_size)
+        if isinstance(dynamics, Adam):
+            rule = Rule(self.step_size, True, dynamics.beta1, dynamics.beta2, dynamics.eps)
+        self._engine = batch_engine(problem, rule, self.dtype, self._limit(), batch, full)
+        self.engine = self._engine.name
+        self._stream: Stream | None = None
+        if not full:
+            source = Fresh if fresh else Reshuffled
+            self._stream = source(problem, batch, self.dtype)
+        self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
+
+    def _examples_a_step(self, n: int) -> int:
+        return self._dynamics.batch or n
+
+    def _first_mark(self) -> float:
+        if isinstance(self._dynamics, Adam):  # its time has nothing to do with the curvature
+            return float(np.log10(self.step_size))
+        return super()._first_mark()
+
+    def _flat(self) -> NDArray[np.floating]:
+        return self._engine.flat()
+
+    def _take(self, count: int) -> int:
+        if self._stream is None:
+            return self._engine.steps(*self._nothing, count)
+        done = 0
+        while done < count:
+            xs, ys, batches = self._stream.take(count - done)
+            now = self._engine.steps(xs, ys, batches)
+            done += now
+            if now < batches:
+                break
+        return done
+
+    def suggested_step(self) -> float:
+        if isinstance(self._dynamics, Adam):
+            return rounded_down(self.step_size / 10.0)
+        return rounded_down(min(stochastic_step(self.problem), self.step_size / 2.0))

@@ -1,0 +1,138 @@
+"""The examples that stochastic dynamics see, in an order fixed by the seed.
+
+The order is that of `default_rng([run.seed, 2])`. Over the training set each pass is a permutation,
+and batches run on from one pass to the next, so that all have the same size. Fresh examples are
+drawn in blocks of a fixed length. Neither depends on how a run is cut into chunks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.registry import distribution
+from core.errors import InputError
+from core.problem import Problem
+
+Array = NDArray[np.float64]
+BLOCK_VALUES = 2**19
+MOST_EXAMPLES = 4096
+
+
+@final
+class FreshSource:
+    """Draws further examples from a problem's distribution.
+
+    Raises InputError where the data have none (they come from a file).
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        section, training = problem.experiment.data, problem.dataset
+        if section.embedded:
+            raise self._nothing(section.kind)
+        self._kind, self._source = section.kind, distribution(section, None)
+        if not training.directions:  # a data set read from a run file does not know its teacher
+            seed = problem.experiment.run.seed if section.seed is None else section.seed
+            training = self._source.sample(np.random.default_rng(seed))
+        self._training = training
+        self.draw(np.random.default_rng(0), 1)  # so that it is refused before anything runs
+
+    @staticmethod
+    def _nothing(kind: str) -> InputError:
+        return InputError(
+            f'data.kind = "{kind}" has no distribution to draw fresh examples from; use the '
+            "training set instead (dynamics.fresh = false, first_batch = 0)."
+        )
+
+    def draw(self, generator: np.random.Generator, count: int) -> tuple[Array, Array]:
+        """x (count, d) and y (count,)."""
+        drawn = self._source.fresh(generator, count, self._training)
+        if drawn is None:
+            raise self._nothing(self._kind)
+        return drawn
+
+
+class Stream(ABC):
+    """Batches of examples, one block after another; a block holds whole batches."""
+
+    def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
+        self._problem, self._dtype = problem, dtype
+        self._generator = np.random.default_rng([problem.experiment.run.seed, 2])
+        fits = max(1, min(MOST_EXAMPLES, BLOCK_VALUES // problem.inputs.shape[1]) // batch)
+        self.block_size = fits * batch
+        self._batch, self._at = batch, 0
+        self._xs = self._ys = np.zeros((0, 1), dtype=dtype)
+        self._skip(problem.start.step * batch)
+
+    @abstractmethod
+    def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The next block: inputs (block_size, D) and labels."""
+
+    def _skip(self, examples: int) -> None:
+        """Go to where a continued run stands."""
+        blocks, rest = divmod(examples, self.block_size)
+        for _ in range(blocks):
+            self._advance()
+        if rest:
+            self._fill()
+            self._at = rest
+
+    def _advance(self) -> None:
+        """Draw a block that is not needed."""
+        self._draw()
+
+    def _fill(self) -> None:
+        xs, ys = self._draw()
+        self._xs = np.ascontiguousarray(xs, dtype=self._dtype)
+        self._ys = np.ascontiguousarray(ys, dtype=self._dtype)
+        self._at = 0
+
+    def take(self, count: int) -> tuple[NDArray[Any], NDArray[Any], int]:
+        """(xs, ys, batches) of the next batches: at most `count`, at least one."""
+        if self._at == self._ys.shape[0]:
+            self._fill()
+        there = (self._ys.shape[0] - self._at) // self._batch
+        batches = min(count, there)
+        part = slice(self._at, self._at + batches * self._batch)
+        self._at = part.stop
+        return self._xs[part], self._ys[part], batches
+
+
+@final
+class Reshuffled(Stream):
+    """The training examples, each once in every pass."""
+
+    def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
+        self._order = np.zeros(0, dtype=np.int64)
+        self._inputs = np.ascontiguousarray(problem.inputs, dtype=dtype)
+        super().__init__(problem, batch, dtype)
+
+    def _indices(self) -> NDArray[np.int64]:
+        while self._order.size < self.block_size:
+            further = self._generator.permutation(self._inputs.shape[0])
+            self._order = np.concatenate([self._order, further])
+        part, self._order = self._order[: self.block_size], self._order[self.block_size :]
+        return part
+
+    def _advance(self) -> None:
+        self._indices()
+
+    def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        order = self._indices()
+        return self._inputs[order], self._problem.dataset.y[order]
+
+
+@final
+class Fresh(Stream):
+    """Examples that are never seen again."""
+
+    def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
+        self._source = FreshSource(problem)
+        super().__init__(problem, batch, dtype)
+
+    def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        x, y = self._source.draw(self._generator, self.block_size)
+        return self._problem.network.inputs(x), y

@@ -1,0 +1,123 @@
+"""Two-phase training of the standard network (telgarsky22, Table 1, the row 2-phase SGD).
+
+Phase one is the first step: one gradient of a large batch in V, taken where the outputs are zero
+(as from a symmetric start, so that only correlations count), of which only the directions are kept:
+
+    v_j <- g_j/|g_j|,    g_j = sgn(a_j) sum_i y_i 1[<v_j(0), x_i> > 0] x_i,
+
+the initial weights being dropped; a node whose g_j is zero keeps its direction. Phase two starts
+from a = 0 and is gradient descent on a, a convex problem, over the training examples. t = step *
+steps counts both. Fresh examples of phase one come from `default_rng([run.seed, 2])`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.compiled import outer as kernel
+from core.dynamics.integrator import Pace, first_units
+from core.dynamics.step_size import rounded_down
+from core.dynamics.stepper import Stepper
+from core.dynamics.stream import FreshSource
+from core.problem import Problem
+from core.schedule import first_log10_time
+from core.sections.dynamics import TwoPhase
+
+Array = NDArray[np.float64]
+BLOCK = 4096  # examples of the large batch at a time
+
+
+def first_phase(problem: Problem) -> Array:
+    """The unit directions v_j (m, d) that the large-batch step leaves."""
+    dynamics = problem.experiment.dynamics
+    assert isinstance(dynamics, TwoPhase)
+    start = problem.network.unpack(problem.start.origin)
+    a, V = start["a"], start["V"]
+    total = np.zeros_like(V)
+    if dynamics.first_batch == 0:
+        total = _correlations(V, problem.dataset.x, problem.dataset.y)
+    else:
+        source = FreshSource(problem)
+        generator = np.random.default_rng([problem.experiment.run.seed, 2])
+        for begin in range(0, dynamics.first_batch, BLOCK):
+            count = min(BLOCK, dynamics.first_batch - begin)
+            total += _correlations(V, *source.draw(generator, count))
+    total *= np.sign(a)[:, None]
+    norms = np.linalg.norm(total, axis=1, keepdims=True)
+    total = np.where(norms > 0.0, total, V)
+    return np.asarray(total / np.linalg.norm(total, axis=1, keepdims=True))
+
+
+def _correlations(V: Array, x: Array, y: Array) -> Array:
+    """sum_i y_i 1[<v_j, x_i> > 0] x_i, (m, d)."""
+    return np.asarray(((V @ x.T) > 0.0) @ (y[:, None] * x))
+
+
+def hidden(V: Array, x: Array) -> Array:
+    """relu(<v_j, x_i>), (n, m)."""
+    return np.ascontiguousarray(np.maximum(x @ V.T, 0.0))
+
+
+def outer_curvature(problem: Problem, H: Array) -> float:
+    """lambda_max(H' diag(l''(0)) H)/n + 2 lambda: the largest curvature in a, at a = 0."""
+    n, zero = H.shape[0], np.zeros(H.shape[0])
+    curvature = problem.loss.output_curvature(zero, problem.dataset.y, np.ones(n))
+    weighted = np.sqrt(curvature)[:, None] * H
+    small = weighted @ weighted.T if n <= H.shape[1] else weighted.T @ weighted
+    return float(np.linalg.eigvalsh(small)[-1] / n + 2.0 * problem.experiment.loss.l2)
+
+
+def two_phase_step(problem: Problem) -> float:
+    """1/lambda_0 of the second phase, or 1 where that is zero."""
+    value = outer_curvature(problem, hidden(first_phase(problem), problem.dataset.x))
+    return 1.0 / value if value > 0.0 else 1.0
+
+
+@final
+class TwoPhases(Stepper):
+    """The large-batch step, then compiled descent on a."""
+
+    engine = "compiled float64, outer layer"
+
+    def __init__(self, problem: Problem) -> None:
+        dynamics = problem.experiment.dynamics
+        assert isinstance(dynamics, TwoPhase)
+        begun = problem.start.step > 0
+        V = problem.network.unpack(problem.start.parameters)["V"] if begun else None
+        self._V = first_phase(problem) if V is None else np.array(V)
+        self._H = hidden(self._V, problem.dataset.x)
+        self._curvature = outer_curvature(problem, self._H)
+        step = 1.0 / self._curvature if self._curvature > 0.0 else 1.0
+        super().__init__(problem, dynamics.step or step)
+        n, m = self._H.shape
+        self._current = problem.start.parameters.copy()
+        self._a = np.array(self._current[:m]) if begun else np.zeros(m)
+        self._y, self._most = np.array(problem.dataset.y), self._limit() * n
+        self._shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
+        self._work = (np.zeros((1, n)), np.zeros((1, n)))
+        self._pace = Pace(first_units(m, n, 1))
+        self._begun = begun
+
+    def _first_mark(self) -> float:
+        return first_log10_time(self._curvature)
+
+    def _take(self, count: int) -> int:
+        left = count
+        if not self._begun:
+            self._begun, left = True, count - 1
+        done: int = kernel.outer_steps(
+            self._a, self._H, self._y, left, self.problem.loss.code, self.step_size, self._shrink,
+            self._most, *self._work,
+        )  # fmt: skip
+        return count - left + done
+
+    def _flat(self) -> NDArray[Any]:
+        if not self._begun:
+            return self._current
+        return np.concatenate([self._a, self._V.reshape(-1)])
+
+    def suggested_step(self) -> float:
+        return rounded_down(min(1.0 / self._curvature, self.step_size / 2.0))

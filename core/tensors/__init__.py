@@ -1,0 +1,5 @@
+"""Engines on PyTorch tensors, for large problems and for CUDA.
+
+Importing a module of this package imports torch, which takes seconds: engines do so when a run
+that needs them begins.
+"""

@@ -1,0 +1,87 @@
+"""Doing a step many times: in a loop, or as a CUDA graph, which costs one launch for many steps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import final
+
+import torch
+from torch import Tensor
+
+SIZES = (64, 8, 1)  # steps in a graph; any count is made of these
+WARM_UP = 3  # PyTorch's own advice: libraries allocate in the first calls
+
+
+class Repeat(ABC):
+    """`repeat(count)` does a step so many times; the step works on tensors that stay in place."""
+
+    @abstractmethod
+    def repeat(self, count: int) -> None:
+        """Do it; returns once the work is handed to the device."""
+
+
+@final
+class Loop(Repeat):
+    """The step, called again and again."""
+
+    def __init__(self, step: Callable[[], None]) -> None:
+        self._step = step
+
+    def repeat(self, count: int) -> None:
+        for _ in range(count):
+            self._step()
+
+
+@final
+class Graph(Repeat):
+    """The step recorded as CUDA graphs of 1, 8 and 64 repetitions, each when it is first needed.
+
+    `state` are the tensors that the step changes: recording changes them too, and puts them back.
+    """
+
+    def __init__(self, step: Callable[[], None], state: Sequence[Tensor]) -> None:
+        self._step, self._state = step, tuple(state)
+        self._graphs: dict[int, torch.cuda.CUDAGraph] = {}
+
+    def repeat(self, count: int) -> None:
+        for size, times in parts_of(count):
+            if size not in self._graphs:
+                self._graphs[size] = self._recorded(size)
+            for _ in range(times):
+                self._graphs[size].replay()
+
+    def _recorded(self, size: int) -> torch.cuda.CUDAGraph:
+        kept = [tensor.clone() for tensor in self._state]
+        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(WARM_UP):
+                self._step()
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(size):
+                self._step()
+        for tensor, old in zip(self._state, kept, strict=True):
+            tensor.copy_(old)
+        return graph
+
+
+def parts_of(count: int) -> list[tuple[int, int]]:
+    """(size, times) for each size of graph, which together make `count` steps.
+
+    >>> parts_of(137)
+    [(64, 2), (8, 1), (1, 1)]
+    """
+    parts = []
+    for size in SIZES:
+        times, count = divmod(count, size)
+        if times:
+            parts.append((size, times))
+    return parts
+
+
+def repeated(step: Callable[[], None], state: Sequence[Tensor], graph: bool) -> Repeat:
+    """A graph of the step, or the plain loop where there is no CUDA device."""
+    return Graph(step, state) if graph else Loop(step)

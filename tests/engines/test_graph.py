@@ -1,0 +1,74 @@
+"""What is done around the recording of a CUDA graph, with graphs that only count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import torch
+
+from core.tensors import repeat
+
+
+class Pretended:
+    """torch.cuda without a device: what is done while recording is undone, and done on replay."""
+
+    def __init__(self, state: torch.Tensor) -> None:
+        self.state = state
+        self.recorded: list[int] = []
+        self.waits = 0
+
+    def wait_stream(self, other: object) -> None:
+        self.waits += 1
+
+    def Stream(self) -> Pretended:
+        return self
+
+    def current_stream(self) -> Pretended:
+        return self
+
+    @contextmanager
+    def stream(self, other: object) -> Iterator[None]:
+        yield
+
+    def CUDAGraph(self) -> Any:
+        return PretendedGraph(self)
+
+    @contextmanager
+    def graph(self, graph: Any) -> Iterator[None]:
+        before = self.state.clone()
+        yield
+        graph.adds = float(self.state - before)  # a device only notes the work
+        self.state.copy_(before)
+        self.recorded.append(int(graph.adds))
+
+
+class PretendedGraph:
+    """Adds what was added while it was recorded."""
+
+    def __init__(self, owner: Pretended) -> None:
+        self.owner, self.adds, self.replays = owner, 0.0, 0
+
+    def replay(self) -> None:
+        self.owner.state.add_(self.adds)
+
+
+def test_recording_leaves_no_trace_and_replaying_makes_every_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state = torch.zeros((), dtype=torch.float64)
+    cuda = Pretended(state)
+    monkeypatch.setattr(torch, "cuda", cuda)
+
+    def step() -> None:
+        state.add_(1.0)
+
+    steps = repeat.repeated(step, (state,), graph=True)
+    steps.repeat(9)
+    assert float(state) == 9.0
+    steps.repeat(137)
+    assert float(state) == 146.0
+    assert cuda.recorded == [8, 1, 64]  # each size once, when it is first needed
+    assert cuda.waits == 6
