@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from core.experiment import KINDS
 from core.figures.numbers import math_text, number_text, time_text
 from core.figures.primitives import NO_BREAK, plain
 from core.runs.run import Run
+from core.sections.dynamics import DynamicsSection
 
 Fields = dict[str, Any]
 
 PHRASES: dict[str, str | dict[str, str]] = {
     "data.kind": {"parity": "parity", "file": "own data"},
-    "dynamics.kind": {"flow": "gradient flow", "gd": "gradient descent"},
+    "dynamics.kind": {
+        kind: section.words
+        for kind, section in KINDS["dynamics"].items()
+        if issubclass(section, DynamicsSection)
+    },
     "data.d": "$d$ = {}",
     "data.n": "$n$ = {}",
     "data.k": "$k$ = {}",

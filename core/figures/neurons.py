@@ -86,7 +86,7 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
     points, signs, norms = [], [], []
     for index in frames.tolist():
         with np.errstate(over="ignore"):
-            points.append(projected(positions(run, index), coordinates))
+            points.append(positions(run, index, coordinates))
         signs.append(outer_signs(run, index))
         norms.append(OBSERVABLES["relative_norm"].at(run, index))
     everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)

@@ -155,7 +155,7 @@ def gather(
     if "neurons" in panels:
         for row, (run, last) in enumerate(zip(runs, lasts, strict=True)):
             pair = check_coordinates(coordinates, run.dataset.d)
-            m = run.network.directions(run.origin).shape[0]
+            m = run.network.m
             tracks.append(track(run, trail_frames(last, m) if shown is None else shown[row], pair))
     if "margins" in panels:
         traces = [margin_traces(run, last) for run, last in zip(runs, lasts, strict=True)]

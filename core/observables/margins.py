@@ -1,11 +1,16 @@
-"""Risk, margins and dual weights. W = e^rho * flat; f is L-homogeneous, L = `network.degree`."""
+"""Risk, margins and dual weights. W_h = e^rho * flat_h are the homogeneous parameters.
+
+f is L-homogeneous in them, L = `network.degree`, so that outputs, scores and margins at W are
+e^(L rho) times those at the flat parameters. Scores are what the loss sees: the margins p_i, or for
+k > 2 classes the k - 1 margins P_ic of an example's own logit over each other one.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.network.kernel import margins as network_margins
+from core.network.parametrisation import margins_of
 from core.observables.observable import Observable, Shape, memoised
 from core.runs import Run
 
@@ -13,14 +18,23 @@ Array = NDArray[np.float64]
 ATOM = 1e-3
 
 
+def flat_outputs(run: Run, index: int) -> Array:
+    """f(x_i) at the frame's flat parameters, (n,) or (n, k)."""
+    return np.asarray(memoised(run, "_flat_outputs", index, _flat_outputs))
+
+
+def _flat_outputs(run: Run, index: int) -> Array:
+    return run.problem.outputs(run.parameters(index))
+
+
 def flat_margins(run: Run, index: int) -> Array:
-    """p_i = y_i f(x_i) at the frame's flat parameters, (n,); times e^(L rho) it is that of W."""
-    return np.asarray(memoised(run, "_flat_margins", index, _flat_margins))
+    """p_i at the frame's flat parameters, (n,): y_i f(x_i), or own logit minus largest other."""
+    return margins_of(flat_outputs(run, index), run.dataset.y)
 
 
-def _flat_margins(run: Run, index: int) -> Array:
-    alpha, U = run.network.effective(run.parameters(index))
-    return network_margins(alpha, U, run.dataset.x, run.dataset.y)
+def flat_scores(run: Run, index: int) -> Array:
+    """What the loss sees at the frame's flat parameters, (n,) or (n, k - 1)."""
+    return run.loss.scores(flat_outputs(run, index), run.dataset.y)
 
 
 def scale(run: Run, index: int) -> float:
@@ -30,9 +44,8 @@ def scale(run: Run, index: int) -> float:
 
 
 def flat_norm_power(run: Run, index: int) -> float:
-    """|flat|^L: 1 for the flow's unit vectors."""
-    flat = run.parameters(index)
-    return float(np.linalg.norm(flat)) ** run.network.degree
+    """What margins are divided by: |flat_h|^L, 1 for the flow's unit vectors; or |a| |c|."""
+    return run.network.norm_power(run.parameters(index))
 
 
 def _over(value: float, norm: float) -> float:
@@ -40,7 +53,7 @@ def _over(value: float, norm: float) -> float:
 
 
 def log10_risk(run: Run, index: int) -> float:
-    log_risk = run.loss.log_risk(scale(run, index) * flat_margins(run, index))
+    log_risk = run.loss.log_risk(scale(run, index) * flat_scores(run, index))
     return log_risk / float(np.log(10.0))
 
 
@@ -53,27 +66,41 @@ def hard_margin(run: Run, index: int) -> float:
     return _over(float(flat_margins(run, index).min()), flat_norm_power(run, index))
 
 
+def balanced_margin(run: Run, index: int) -> float:
+    squared = run.network.norm(run.parameters(index)) ** 2
+    return _over(float(flat_margins(run, index).min()), squared)
+
+
 def smoothed_margin(run: Run, index: int) -> float:
     factor = scale(run, index)
-    smoothed = run.loss.smoothed(factor * flat_margins(run, index))
+    smoothed = run.loss.smoothed(factor * flat_scores(run, index))
     return _over(smoothed, factor * flat_norm_power(run, index))
 
 
 def l1_margin(run: Run, index: int) -> float:
-    alpha, U = run.network.effective(run.parameters(index))
-    l1 = float(np.abs(alpha) @ np.linalg.norm(U, axis=1))
-    return _over(float(flat_margins(run, index).min()), l1)
+    s, U = run.network.nodes(run.parameters(index))
+    lengths = np.ones(s.shape) if run.network.kind == "head" else np.linalg.norm(U, axis=1)
+    return _over(float(flat_margins(run, index).min()), float(np.abs(s) @ lengths))
 
 
-def dual(run: Run, index: int) -> Array:
-    """q (n,): stored beside float32 frames; else from p at the temperature the flow used."""
+def dual_scores(run: Run, index: int) -> Array:
+    """q for each score, (n,) or (n, k - 1), at the temperature that the flow used."""
     stored = run.dual(index)
-    if stored is not None:
+    if stored is not None and run.network.k == 1:
         return stored
     temperature = scale(run, index)
     if run.temperature_cap is not None:
         temperature = min(temperature, run.temperature_cap)
-    return run.loss.dual(temperature * flat_margins(run, index))
+    return run.loss.dual(temperature * flat_scores(run, index))
+
+
+def dual(run: Run, index: int) -> Array:
+    """q_i (n,): stored beside float32 frames, else from the scores; for k classes their sum."""
+    stored = run.dual(index)
+    if stored is not None:
+        return stored
+    q = dual_scores(run, index)
+    return q if q.ndim == 1 else np.asarray(q.sum(axis=1))
 
 
 def atoms(run: Run, index: int) -> float:
@@ -81,14 +108,23 @@ def atoms(run: Run, index: int) -> float:
 
 
 def dual_margin(run: Run, index: int) -> float:
-    q = dual(run, index)
-    value = float(q @ flat_margins(run, index)) / float(q.sum())
+    q = dual_scores(run, index)
+    value = float(np.vdot(q, flat_scores(run, index))) / float(q.sum())
     return _over(value, flat_norm_power(run, index))
 
 
 def train_error(run: Run, index: int) -> float:
     # "not p > 0" and not "p <= 0": a network that is not a number must not count as perfect.
     return float(np.mean(~(flat_margins(run, index) > 0.0)))
+
+
+def has_duals(run: Run) -> bool:
+    """Whether the loss goes to zero, so that there are dual weights."""
+    return run.loss.monotone
+
+
+def is_batch_norm(run: Run) -> bool:
+    return run.network.kind == "batch_norm"
 
 
 S, P = Shape.SCALAR, Shape.POINT
@@ -99,31 +135,40 @@ OBSERVABLES = (
         "telgarsky22, section 1.2", S, log10_risk,
     ),
     Observable(
-        "hard_margin", "hard margin", "min_i p_i / |W|^L", "telgarsky22, section 1.2", S,
-        hard_margin,
+        "hard_margin", "hard margin",
+        "min_i p_i / |W|^L, W the homogeneous parameters; for batch_norm min_i p_i / (|a| |c|)",
+        "telgarsky22, section 1.2; batchnorm, section 1.3", S, hard_margin,
     ),
     Observable(
         "smoothed_margin", "smoothed margin",
-        "l^-1(sum_i l(p_i)) / |W|^L, the sum and not the mean",
+        "l^-1(sum_i l(p_i)) / |W|^L, the sum and not the mean; NaN for the squared loss",
         "telgarsky22, section 1.2; homogeneity, section 3", S, smoothed_margin,
     ),
     Observable(
-        "l1_margin", "l1 margin", "min_i p_i / sum_j |a_j| |v_j|", "telgarsky22, Assumption 1.1", S,
-        l1_margin,
+        "l1_margin", "l1 margin",
+        "min_i p_i / sum_j |a_j| |v_j| for the effective weights; |a_j b_j| alone for the head",
+        "telgarsky22, Assumption 1.1", S, l1_margin,
+    ),
+    Observable(
+        "balanced_margin", "balanced margin",
+        "min_i p_i / (|a|^2 + |c|^2): half the hard margin at most, and the monotone one",
+        "batchnorm, section 1.3", S, balanced_margin, applies=is_batch_norm, where="batch_norm",
     ),
     Observable(
         "dual_margin", "dual margin",
         "sum_i q_i p_i / (|W|^L sum_i q_i): the hard margin from above, to ln(n)/E",
-        "telgarsky22, section 1.2", S, dual_margin,
+        "telgarsky22, section 1.2", S, dual_margin, applies=has_duals, where="losses with duals",
     ),
     Observable(
         "train_error", "training error", "share of examples with not p_i > 0", "", S, train_error
     ),
     Observable(
-        "atoms", "atoms of q", "number of i with q_i > 0.001", "", S, atoms
+        "atoms", "atoms of q", "number of i with q_i > 0.001", "", S, atoms, applies=has_duals,
+        where="losses with duals",
     ),
     Observable(
-        "dual", "dual weights", "q_i = l'(p_i) / l'(l^-1(sum_k l(p_k)))",
-        "telgarsky22, section 1.2", P, dual,
+        "dual", "dual weights",
+        "q_i = l'(p_i) / l'(l^-1(sum_k l(p_k))); summed over the classes for more than two",
+        "telgarsky22, section 1.2", P, dual, applies=has_duals, where="losses with duals",
     ),
 )  # fmt: skip

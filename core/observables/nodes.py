@@ -2,48 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from core.observables.observable import Observable, Shape
+from core.network.parametrisation import TwoLayer
+from core.observables.observable import Observable, Shape, once
 from core.runs import Run
 
 Array = NDArray[np.float64]
 
 
 def norm_squared(run: Run, index: int) -> float:
-    flat = run.parameters(index)
     with np.errstate(over="ignore"):
-        return float(np.exp(2.0 * run.rho[index]) * np.dot(flat, flat))
+        return float(np.exp(2.0 * run.rho[index])) * run.network.norm(run.parameters(index)) ** 2
 
 
 def distance(run: Run, index: int) -> float:
-    return float(np.linalg.norm(np.exp(run.rho[index]) * run.parameters(index) - run.origin))
+    with np.errstate(over="ignore"):
+        physical = run.network.physical(run.parameters(index), float(run.rho[index]))
+        return float(np.linalg.norm(physical - run.origin))
 
 
 def balance_drift(run: Run, index: int) -> float:
     # At the flat scale, since at the physical one the difference of large numbers is lost.
     flat = run.parameters(index)
-    squared = float(np.dot(flat, flat))
-    if squared == 0.0:
+    squared = run.network.norm(flat) ** 2
+    now, then = run.network.imbalance(flat), run.network.imbalance(run.origin)
+    if squared == 0.0 or now.size == 0:
         return float("nan")
-    shrink = np.exp(-2.0 * run.rho[index])
-    drift = run.network.imbalance(flat) - shrink * run.network.imbalance(run.origin)
+    drift = now - np.exp(-2.0 * run.rho[index]) * then
     return float(np.abs(drift).max()) / squared
+
+
+def balance(run: Run, index: int) -> Array:
+    """The difference of squared norms that gradient flow conserves, per node, over |W_h|^2."""
+    flat = run.parameters(index)
+    squared = run.network.norm(flat) ** 2
+    return np.asarray(run.network.imbalance(flat)) / (squared if squared > 0.0 else np.nan)
 
 
 def rotation(run: Run, index: int) -> Array:
     now, then = (run.network.directions(flat) for flat in (run.parameters(index), run.origin))
     lengths = np.linalg.norm(now, axis=1) * np.linalg.norm(then, axis=1)
     inner = np.einsum("jk,jk->j", now, then)
-    safe = np.where(lengths > 0.0, lengths, 1.0)
-    return np.where(lengths > 0.0, np.clip(inner / safe, -1.0, 1.0), np.nan)
+    known = lengths > 0.0
+    safe = np.where(known, lengths, 1.0)
+    return np.where(known, np.clip(np.where(known, inner, 0.0) / safe, -1.0, 1.0), np.nan)
 
 
 def node_norms(run: Run, index: int) -> Array:
-    """|alpha_j u_j| at the flat parameters, (m,)."""
-    alpha, U = run.network.effective(run.parameters(index))
-    return np.asarray(np.abs(alpha) * np.linalg.norm(U, axis=1))
+    """|alpha_j u_j| at the flat parameters, (m,); |a_j b_j| for the head, which has no u_j."""
+    s, U = run.network.nodes(run.parameters(index))
+    if run.network.kind == "head":
+        return np.abs(s)
+    return np.asarray(np.abs(s) * np.linalg.norm(U, axis=1))
 
 
 def relative_norm(run: Run, index: int) -> Array:
@@ -52,62 +66,120 @@ def relative_norm(run: Run, index: int) -> Array:
     return norms / largest if largest > 0.0 else np.full(norms.shape, np.nan)
 
 
-def positions(run: Run, index: int) -> Array:
-    """|alpha_j| u_j at the physical scale, (m, d): what the trajectories of Figure 1 show."""
-    alpha, U = run.network.effective(run.parameters(index))
+def inner_columns(run: Run, U: Array, columns: Sequence[int]) -> Array:
+    """Some coordinates of inner weights U in R^d, (m, len(columns)), also of a row-space run.
+
+    Coordinates that the data do not have are 0.
+    """
+    d = run.dataset.d
+    kept = [column for column in columns if column < d]
+    found = np.zeros((U.shape[0], len(columns)))
+    places = [place for place, column in enumerate(columns) if column < d]
+    if run.reduction is None:
+        found[:, places] = U[:, kept]
+    else:
+        found[:, places] = run.reduction.columns(U[:, : run.reduction.size], kept)
+    return found
+
+
+def plane(run: Run, index: int, columns: Sequence[int]) -> Array:
+    """|alpha_j| u_j at the flat parameters on some coordinates, (m, len(columns))."""
+    s, U = run.network.nodes(run.parameters(index))
+    return np.asarray(np.abs(s)[:, None] * inner_columns(run, U, columns))
+
+
+def positions(run: Run, index: int, columns: Sequence[int] | None = None) -> Array:
+    """|alpha_j| u_j at the physical scale, by default on all d coordinates (m, d).
+
+    What the trajectories of Figure 1 show. Overflows to infinity where e^(L rho) does.
+    """
+    chosen = range(run.dataset.d) if columns is None else columns
     factor = np.exp(run.network.degree * run.rho[index])
-    return np.asarray(factor * np.abs(alpha)[:, None] * U)
+    return np.asarray(factor * plane(run, index, chosen))
 
 
 def outer_signs(run: Run, index: int) -> Array:
-    """The present sign of each alpha_j, (m,)."""
-    return np.asarray(np.sign(run.network.effective(run.parameters(index))[0]))
+    """The present sign of each alpha_j, (m,): +-1, 0 or, where there is none, 0.
+
+    For more than two classes that of the largest |A_jc| of the node.
+    """
+    network, flat = run.network, run.parameters(index)
+    if network.k > 1 and isinstance(network, TwoLayer):
+        A = network.effective(flat)[0]
+        chosen = np.abs(A).argmax(axis=1)
+        return np.asarray(np.sign(A[np.arange(A.shape[0]), chosen]))
+    return np.nan_to_num(np.sign(network.nodes(flat)[0]))
 
 
-def stable_rank(run: Run, index: int) -> float:
-    U = run.network.effective(run.parameters(index))[1]
-    gram = U @ U.T if U.shape[0] < U.shape[1] else U.T @ U
-    largest = float(np.linalg.eigvalsh(gram)[-1])
-    return float(np.trace(gram)) / largest if largest > 0.0 else float("nan")
+def outer_classes(run: Run, index: int) -> NDArray[np.int64]:
+    """The class c of each node's largest |A_jc|, (m,); for two classes 1 where alpha_j > 0."""
+    network, flat = run.network, run.parameters(index)
+    if network.k > 1 and isinstance(network, TwoLayer):
+        return np.asarray(np.abs(network.effective(flat)[0]).argmax(axis=1), dtype=np.int64)
+    return np.asarray(outer_signs(run, index) > 0.0, dtype=np.int64)
+
+
+def patterns(run: Run, flat: Array) -> NDArray[np.bool_]:
+    """1[<u_j, x~_i> > 0] of all nodes and examples, (m, n)."""
+    U = run.network.nodes(flat)[1]
+    return np.asarray(U @ run.inputs.T > 0.0)
 
 
 def patterns_changed(run: Run, index: int) -> float:
-    now, then = (
-        run.network.effective(flat)[1] @ run.dataset.x.T > 0.0
-        for flat in (run.parameters(index), run.origin)
-    )
-    return float(np.mean(now != then))
+    if not isinstance(run.network, TwoLayer):
+        return float("nan")
+    then = once(run, "_patterns", _patterns_at_start)
+    return float(np.mean(patterns(run, run.parameters(index)) != then))
+
+
+def _patterns_at_start(run: Run) -> NDArray[np.bool_]:
+    return patterns(run, run.origin)
+
+
+def is_two_layer(run: Run) -> bool:
+    return isinstance(run.network, TwoLayer)
+
+
+def is_balanced(run: Run) -> bool:
+    """Whether gradient flow conserves something at every node."""
+    return run.network.imbalance(run.origin).size > 0
 
 
 S, N = Shape.SCALAR, Shape.NODE
 OBSERVABLES = (
     Observable(
-        "norm_squared", "squared norm", "|W|^2 = |a|^2 + |V|_F^2", "telgarsky22, section 1.2", S,
-        norm_squared,
+        "norm_squared", "squared norm",
+        "|W|^2 of the homogeneous parameters: |a|^2 + |V|_F^2, |a|^2 + |b|^2, |a|^2 + |c|^2",
+        "telgarsky22, section 1.2", S, norm_squared,
     ),
     Observable(
-        "distance", "distance from the start", "|W(t) - W(0)|", "telgarsky22, Theorem 2.1", S,
-        distance,
+        "distance", "distance from the start", "|W(t) - W(0)| over all trained parameters",
+        "telgarsky22, Theorem 2.1", S, distance,
     ),
     Observable(
         "balance_drift", "balance drift",
-        "max_j |(a_j^2 - |v_j|^2)(t) - (a_j^2 - |v_j|^2)(0)| / |W(t)|^2; 0 for exact gradient flow",
+        "max_j |(a_j^2 - |v_j|^2)(t) - (a_j^2 - |v_j|^2)(0)| / |W(t)|^2 (b_j^2 or c_j^2 for "
+        "|v_j|^2 where margins have these norms); 0 for exact gradient flow",
         "telgarsky22, section 3.1", S, balance_drift,
     ),
     Observable(
-        "stable_rank", "stable rank", "|V|_F^2 / |V|_2^2", "frei23, Definition 4.1", S, stable_rank
-    ),
-    Observable(
         "patterns_changed", "activation patterns changed",
-        "share of all pairs (j, i) whose 1[<v_j, x_i> > 0] differs from t = 0",
-        "wei19, section F.1", S, patterns_changed,
+        "share of all pairs (j, i) whose 1[<u_j, x_i> > 0] differs from t = 0",
+        "wei19, section F.1", S, patterns_changed, applies=is_two_layer,
+        where="two-layer networks",
     ),
     Observable(
         "rotation", "rotation", "<v_j(0)/|v_j(0)|, v_j(t)/|v_j(t)|>", "telgarsky22, Figure 1c", N,
         rotation,
     ),
     Observable(
-        "relative_norm", "relative norm", "|a_j v_j| / max_k |a_k v_k|", "telgarsky22, Figure 1d",
-        N, relative_norm,
+        "relative_norm", "relative norm", "|a_j v_j| / max_k |a_k v_k|, effective weights",
+        "telgarsky22, Figure 1d", N, relative_norm,
+    ),
+    Observable(
+        "balance", "layer balance",
+        "(a_j^2 - |v_j|^2) / |W|^2 (b_j^2 or c_j^2 for |v_j|^2 where margins have these norms)",
+        "telgarsky22, section 3.1", N, balance, applies=is_balanced,
+        where="networks whose layers stay balanced",
     ),
 )  # fmt: skip

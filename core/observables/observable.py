@@ -25,10 +25,19 @@ class Shape(Enum):
     POINT = "one number an example, in data order"
 
 
+def everywhere(run: Run) -> bool:
+    """For observables that every run has, if only as NaN."""
+    return True
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Observable:
-    """A quantity of one frame. `formula` uses the symbols of the papers; `unit` may be empty."""
+    """A quantity of one frame. `formula` uses the symbols of the papers; `unit` may be empty.
+
+    `applies` says for which runs it exists, and `where` says it in words; tables leave the others
+    out. At a run that it does not apply to its value is NaN, or not defined.
+    """
 
     name: str
     title: str
@@ -38,6 +47,13 @@ class Observable:
     function: Callable[[Run, int], Any]
     unit: str = ""
     most_examples: int | None = None  # too slow beyond this many examples to be put into tables
+    applies: Callable[[Run], bool] = everywhere
+    where: str = ""
+
+    def in_tables(self, run: Run) -> bool:
+        """Whether it exists for a run and is worth computing at every frame."""
+        few = self.most_examples is None or run.dataset.n <= self.most_examples
+        return few and self.applies(run)
 
     def at(self, run: Run, index: int) -> Any:
         """The value at a frame: a float, or an array (m,) or (n,)."""
@@ -58,3 +74,11 @@ def memoised(run: Run, name: str, index: int, function: Callable[[Run, int], Any
     if size * max(run.planned, 1) <= MEMO_BYTES:
         run.memo[key] = value
     return value
+
+
+def once(run: Run, name: str, function: Callable[[Run], Any]) -> Any:
+    """function(run), a property of the whole run, made once and kept in it."""
+    key = (name, -1)
+    if key not in run.memo:
+        run.memo[key] = function(run)
+    return run.memo[key]

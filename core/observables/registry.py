@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from core.observables import certificates, margins, nodes, testing
+from core.observables import (
+    certificates,
+    displacements,
+    features,
+    margins,
+    mirror,
+    nodes,
+    spectrum,
+    testing,
+)
 from core.observables.observable import Observable, Shape
 from core.runs import Run
 
+MODULES = (margins, nodes, testing, spectrum, certificates, features, displacements, mirror)
 OBSERVABLES: dict[str, Observable] = {
-    observable.name: observable
-    for module in (margins, nodes, testing, certificates)
-    for observable in module.OBSERVABLES
+    observable.name: observable for module in MODULES for observable in module.OBSERVABLES
 }
 
 
@@ -18,14 +26,14 @@ def of_shape(shape: Shape) -> tuple[Observable, ...]:
     return tuple(item for item in OBSERVABLES.values() if item.shape is shape)
 
 
+def shown_of(run: Run, shape: Shape) -> tuple[Observable, ...]:
+    """The observables of a shape that a run has, and that are worth computing for all of it."""
+    return tuple(item for item in of_shape(shape) if item.in_tables(run))
+
+
 def scalars_of(run: Run) -> tuple[Observable, ...]:
-    """The scalar observables worth computing for a whole run."""
-    n = run.dataset.n
-    return tuple(
-        item
-        for item in of_shape(Shape.SCALAR)
-        if item.most_examples is None or n <= item.most_examples
-    )
+    """The scalar observables of a run's table."""
+    return shown_of(run, Shape.SCALAR)
 
 
 def last_values(run: Run) -> dict[str, float]:

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.files import write_whole
 from core.observables.observable import Shape
-from core.observables.registry import of_shape, scalars_of
+from core.observables.registry import scalars_of, shown_of
 from core.runs import Run
 
+MAX_TABLE_VALUES = 200_000_000
 Columns = dict[str, NDArray[Any]]
+MOST_BYTES = 4e9
 
 
 def scalar_columns(run: Run, progress: Callable[[int], None] | None = None) -> Columns:
@@ -39,24 +41,58 @@ def scalar_columns(run: Run, progress: Callable[[int], None] | None = None) -> C
 
 def node_columns(run: Run) -> Columns:
     """Per node, in node order: each (T, m)."""
-    return {item.name: item.trace(run) for item in of_shape(Shape.NODE)}
+    return {item.name: item.trace(run) for item in shown_of(run, Shape.NODE)}
 
 
 def parameter_columns(run: Run) -> Columns:
-    """x, y and the trained parameters with the frame axis first, at the physical scale.
+    """x, y, the trained parameters with the frame axis first, and the untrained ones without it.
 
-    Where e^rho overflows, the physical values are infinite, and `theta_*` and `rho` stand beside.
+    Trained ones are at the physical scale; where e^rho overflows they are infinite, and `theta_*`
+    and `rho` stand beside. Those of a row-space run are given in R^d.
+
+    Raises InputError where they are too large for one file.
     """
-    flat = np.array([run.parameters(index) for index in range(run.frames)])
+    _check_size(run)
     rho = np.asarray(run.rho[: run.frames], dtype=np.float64)
+    flats = [run.parameters(index) for index in range(run.frames)]
+    physical = [run.network.physical(*pair) for pair in zip(flats, rho.tolist(), strict=True)]
+    columns: Columns = {"x": run.dataset.x, "y": run.dataset.y, **_arrays(run, physical)}
+    columns |= {name: _in_full(run, name, array) for name, array in run.network.fixed.items()}
     with np.errstate(over="ignore"):
-        factor = np.exp(rho)
-        physical = run.network.unpack(factor[:, None] * flat)
-    columns: Columns = {"x": run.dataset.x, "y": run.dataset.y, **physical}
-    if not np.isfinite(factor).all():
-        unit = run.network.unpack(flat)
+        overflows = not np.isfinite(np.exp(rho)).all()
+    if overflows:
+        unit = _arrays(run, flats)
         columns |= {f"theta_{name}": array for name, array in unit.items()} | {"rho": rho}
     return columns
+
+
+def _check_size(run: Run) -> None:
+    network = run.network
+    size = network.size if run.reduction is None else network.m * (run.dataset.d + 2)
+    total = 8.0 * run.frames * size
+    if total > MOST_BYTES:
+        raise InputError(
+            f"The parameters of {run.frames} frames take {total / 1e9:.1f} GB, more than the "
+            f"{MOST_BYTES / 1e9:.0f} GB that a table may have; leave them out, or read them frame "
+            "by frame with core.runs.open_run."
+        )
+
+
+def _arrays(run: Run, flats: list[NDArray[Any]]) -> Columns:
+    """Parameters of all frames by name, the frame axis first."""
+    frames = [run.network.unpack(flat) for flat in flats]
+    names = [block.name for block in run.network.layout]
+    return {
+        name: np.array([_in_full(run, name, frame[name]) for frame in frames]) for name in names
+    }
+
+
+def _in_full(run: Run, name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """An array as the paper has it: V of a row-space run back in R^d."""
+    if run.reduction is None or name != "V":
+        return array
+    with np.errstate(invalid="ignore"):  # infinite where e^rho overflows
+        return run.reduction.full(array)
 
 
 def write_table(

@@ -2,36 +2,92 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from core.data.dataset import TestSet
-from core.network.kernel import outputs
-from core.observables.observable import Observable, Shape
+from core.network.parametrisation import margins_of
+from core.observables.margins import scale
+from core.observables.observable import Observable, Shape, memoised, once
 from core.problem import points_for_test
 from core.runs import Run
 
+Array = NDArray[np.float64]
 BLOCK_VALUES = 2**17  # activations at a time: they stay in the cache
+MOST_VALUES = 2**24  # of what a row-space run sees of the test points, kept for all frames
+
+
+class TestValues(NamedTuple):
+    """Shares of wrong answers and the mean of min((y - f)^2, 1)."""
+
+    error: float
+    loss: float
+
+
+NOTHING = TestValues(float("nan"), float("nan"))
 
 
 def points_of(run: Run) -> TestSet | None:
     """The run's test points, made once and kept in the run; None where there are none."""
-    key = ("_test_points", -1)
-    if key not in run.memo:
-        run.memo[key] = points_for_test(run.problem)
-    points: TestSet | None = run.memo[key]
+    points: TestSet | None = once(run, "_test_points", _points)
     return points
 
 
-def error_on_test(run: Run, index: int) -> float:
+def _points(run: Run) -> TestSet | None:
+    return points_for_test(run.problem)
+
+
+def _seen(run: Run) -> tuple[Array, Array | None] | None:
+    """What the network sees of all test points; None where it is too large to be kept."""
+    points = points_of(run)
+    assert points is not None
+    width = run.network.m if run.reduction is not None else 0
+    if points.y.size * (width + run.inputs.shape[1]) > MOST_VALUES:
+        return None
+    return run.seen(points.x)
+
+
+def test_values(run: Run, index: int) -> TestValues:
+    """Test error and test loss of a frame; NaN where there are no test points."""
+    result: TestValues = memoised(run, "_test_values", index, _test_values)
+    return result
+
+
+def _test_values(run: Run, index: int) -> TestValues:
     points = points_of(run)
     if points is None:
-        return float("nan")
-    alpha, U = run.network.effective(run.parameters(index))
-    wrong, length = 0, max(16, BLOCK_VALUES // alpha.size)
+        return NOTHING
+    flat, network, factor = run.parameters(index), run.network, scale(run, index)
+    kept = once(run, "_test_inputs", _seen)
+    wrong, total, length = 0, 0.0, max(16, BLOCK_VALUES // network.m)
     for begin in range(0, points.y.size, length):
         block = slice(begin, begin + length)
-        wrong += int(np.count_nonzero(~(points.y[block] * outputs(alpha, U, points.x[block]) > 0)))
-    return wrong / points.y.size
+        inputs, offset = run.seen(points.x[block]) if kept is None else _block(kept, block)
+        f = np.asarray(network.outputs(flat, inputs, offset))
+        wrong += int(np.count_nonzero(~(margins_of(f, points.y[block]) > 0.0)))
+        if f.ndim == 1:
+            with np.errstate(over="ignore"):
+                total += float(np.minimum((points.y[block] - factor * f) ** 2, 1.0).sum())
+    return TestValues(wrong / points.y.size, total / points.y.size)
+
+
+def _block(kept: tuple[Array, Array | None], block: slice) -> tuple[Array, Array | None]:
+    inputs, offset = kept
+    return inputs[block], None if offset is None else offset[:, block]
+
+
+def error_on_test(run: Run, index: int) -> float:
+    return test_values(run, index).error
+
+
+def loss_on_test(run: Run, index: int) -> float:
+    return test_values(run, index).loss if is_squared(run) else float("nan")
+
+
+def is_squared(run: Run) -> bool:
+    return run.loss.kind == "squared"
 
 
 def standard_error(run: Run, index: int) -> float:
@@ -40,26 +96,25 @@ def standard_error(run: Run, index: int) -> float:
         return float("nan")
     if points.exact:
         return 0.0
-    error = ERROR.at(run, index)
+    error = error_on_test(run, index)
     return float(np.sqrt(error * (1.0 - error) / points.y.size))
 
 
-ERROR = Observable(
-    "test_error",
-    "test error",
-    "share of test points with not y f(x) > 0: all 2^d corners for d <= 12, else 2^14 fixed points",
-    "telgarsky22, Theorem 2.1",
-    Shape.SCALAR,
-    error_on_test,
-)
+S = Shape.SCALAR
 OBSERVABLES = (
-    ERROR,
     Observable(
-        "test_error_se",
-        "standard error of the test error",
-        "sqrt(e (1 - e) / N) on N sampled points; 0 where every corner is tested",
-        "",
-        Shape.SCALAR,
-        standard_error,
+        "test_error", "test error",
+        "share of test points with not p > 0: the whole support where it is small (all 2^d corners "
+        "for d <= 12), else 2^14 fixed points, fewer beyond d = 1024",
+        "telgarsky22, Theorem 2.1", S, error_on_test,
     ),
-)
+    Observable(
+        "test_error_se", "standard error of the test error",
+        "sqrt(e (1 - e) / N) on N sampled points; 0 where the whole support is tested",
+        "", S, standard_error,
+    ),
+    Observable(
+        "test_loss", "test loss", "mean of min((y - f(x))^2, 1) over the test points",
+        "wei19, section F.3", S, loss_on_test, applies=is_squared, where="squared loss",
+    ),
+)  # fmt: skip

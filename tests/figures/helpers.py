@@ -93,11 +93,11 @@ DEGENERATE: dict[str, Callable[[], Run]] = {
     "two close times": lambda: written(problem_of(), (2.0, 2.0 + 1e-9)),
     "m = 1": lambda: written(problem_of("network.m=1")),
     "m = 2": lambda: written(problem_of("network.m=2")),
-    "d = 1": lambda: written(problem_of("data.d=1", "data.k=1", "data.n=3")),
+    "d = 1": lambda: written(problem_of("data.d=1", "data.k=1", "data.n=3", "data.seed=1")),
     "dead": lambda: written(problem_of(), TIMES[:4], zeros),
     "half dead": lambda: written(problem_of(), TIMES[:4], half_dead),
     "huge": lambda: written(problem_of("dynamics.until_log10_time=1e200"), (1.0, 1e3, 1e200), huge),
-    "one label": lambda: written(problem_of("data.n=1")),
+    "one label": lambda: written(problem_of("data.kind=two_cones", "data.d=4", "data.n=5")),
     "stopped": lambda: written(problem_of(), TIMES[:3], reason="diverged"),
     "signs": lambda: written(problem_of(title="5 $ for \\alpha^2_ \u4e2d\n$")),
 }

@@ -1,0 +1,77 @@
+"""How far a batch-norm network moves: U = (a, c) and V apart, and the divisors N(v_j)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.network.batch_norm import BatchNorm
+from core.observables.margins import is_batch_norm
+from core.observables.observable import Observable, Shape, memoised
+from core.runs import Run
+
+Array = NDArray[np.float64]
+
+
+def outer_displacement(run: Run, index: int) -> float:
+    """|U_t - U_0|, U = (a, c); NaN for other networks."""
+    if not is_batch_norm(run):
+        return float("nan")
+    scaled = run.network.scaled
+    with np.errstate(over="ignore"):
+        physical = run.network.physical(run.parameters(index), float(run.rho[index]))
+        return float(np.linalg.norm(physical[:scaled] - run.origin[:scaled]))
+
+
+def inner_displacement(run: Run, index: int) -> float:
+    """|V_t - V_0|_F; NaN for other networks."""
+    if not is_batch_norm(run):
+        return float("nan")
+    scaled = run.network.scaled
+    return float(np.linalg.norm(run.parameters(index)[scaled:] - run.origin[scaled:]))
+
+
+def normaliser(run: Run, index: int) -> Array:
+    """N(v_j) = sqrt(v_j' Sigma v_j + eps), (m,)."""
+    return np.asarray(memoised(run, "_normaliser", index, _normaliser))
+
+
+def _normaliser(run: Run, index: int) -> Array:
+    if not isinstance(run.network, BatchNorm):
+        return np.full(run.network.m, np.nan)
+    N, _ = run.network.statistics(run.network.directions(run.parameters(index)))
+    return np.asarray(N[:, 0])
+
+
+def smallest_normaliser(run: Run, index: int) -> float:
+    return float(normaliser(run, index).min())
+
+
+def median_normaliser(run: Run, index: int) -> float:
+    return float(np.median(normaliser(run, index)))
+
+
+S, N = Shape.SCALAR, Shape.NODE
+SOURCE = "batchnorm, Theorem 2.1"
+OBSERVABLES = (
+    Observable(
+        "outer_displacement", "outer displacement", "|U_t - U_0|, U = (a, c)", SOURCE, S,
+        outer_displacement, applies=is_batch_norm, where="batch_norm",
+    ),
+    Observable(
+        "inner_displacement", "inner displacement", "|V_t - V_0|_F", SOURCE, S,
+        inner_displacement, applies=is_batch_norm, where="batch_norm",
+    ),
+    Observable(
+        "smallest_normaliser", "smallest normaliser", "min_j N(v_j)", "batchnorm, section 1.3", S,
+        smallest_normaliser, applies=is_batch_norm, where="batch_norm",
+    ),
+    Observable(
+        "median_normaliser", "median normaliser", "the median of N(v_j)", "batchnorm, section 1.3",
+        S, median_normaliser, applies=is_batch_norm, where="batch_norm",
+    ),
+    Observable(
+        "normaliser", "normaliser", "N(v_j) = sqrt(v_j' Sigma v_j + eps)", "batchnorm, section 1.3",
+        N, normaliser, applies=is_batch_norm, where="batch_norm",
+    ),
+)  # fmt: skip

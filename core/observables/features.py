@@ -1,0 +1,172 @@
+"""What Theorem 3.1 of homogeneity asks of the features F of <a*b, F(x; V)>: C_1, C_2 and KL."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from core.network.normalised import Normalised
+from core.network.parametrisation import Network
+from core.observables.observable import Observable, Shape, memoised
+from core.runs import Run
+
+Array = NDArray[np.float64]
+MOST_FEATURES = 512  # n m of a deep head whose features are differentiated one by one
+MOST_VALUES = 20_000_000
+
+
+def has_reparametrisation(run: Run) -> bool:
+    """Whether the outer weights are products a_j b_j."""
+    return run.network.kind in ("scalar", "normalised", "head")
+
+
+def reparametrised(run: Run, index: int) -> Array:
+    """u = |a * b| at the physical scale, (m,); NaN where the outer weights are no products."""
+    if not has_reparametrisation(run):
+        return np.full(run.network.m, np.nan)
+    parts = run.network.unpack(run.parameters(index))
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(2.0 * run.rho[index]) * np.abs(parts["a"] * parts["b"]))
+
+
+def signed_features(run: Run, index: int) -> Array:
+    """z_i = y_i beta * F(x_i; V), (n, m), beta_j = sgn(a_j(0) b_j(0)) (homogeneity, 3.2)."""
+    parts = run.network.unpack(run.origin)
+    beta = np.sign(parts["a"] * parts["b"])
+    return np.asarray(run.dataset.y[:, None] * beta * features(run, index))
+
+
+def features(run: Run, index: int) -> Array:
+    """F_j(x_i; V), (n, m)."""
+    network, flat = run.network, run.parameters(index)
+    rows = np.zeros((run.dataset.n, network.m))
+    for j in range(network.m):
+        rows[:, j] = network.outputs(_single(network, flat, j), run.inputs)
+    return rows
+
+
+def _single(network: Network, flat: Array, j: int) -> Array:
+    """Parameters with a*b = e_j, at which the network is its feature j."""
+    single = np.array(flat)
+    single[: 2 * network.m] = 0.0
+    single[j] = single[network.m + j] = 1.0
+    return single
+
+
+def reference_distribution(run: Run) -> Array:
+    """pbar >= 0, |pbar|_1 = 1, with the largest min_i <pbar, z_i(0)>, (m,), by linear programming.
+
+    The theorem leaves pbar open; this one has the largest gamma of the initial features.
+    """
+    key = ("_pbar", -1)
+    if key not in run.memo:
+        Z = signed_features(run, 0)
+        n, m = Z.shape
+        cost = np.append(np.zeros(m), -1.0)
+        above = np.concatenate([-Z, np.ones((n, 1))], axis=1)  # gamma - <pbar, z_i> <= 0
+        total = np.append(np.ones(m), 0.0)[None]
+        found = linprog(
+            cost, A_ub=above, b_ub=np.zeros(n), A_eq=total, b_eq=[1.0],
+            bounds=[(0.0, None)] * m + [(None, None)], method="highs",
+        )  # fmt: skip
+        run.memo[key] = np.asarray(found.x[:m]) if found.success else np.full(m, np.nan)
+    return np.asarray(run.memo[key])
+
+
+def kl(v: Array, u: Array) -> float:
+    """KL(v, u) = <v, ln(v/u)> + <1, u - v>, for v and u of any total (homogeneity, section 3).
+
+    >>> round(float(np.exp(kl(np.array([1.0, 0.0]), np.array([0.5, 0.5])))), 12)
+    2.0
+    """
+    if (u[v > 0.0] == 0.0).any():
+        return float("inf")
+    inside = v[v > 0.0]
+    return float(inside @ np.log(inside / u[v > 0.0]) + u.sum() - v.sum())
+
+
+def kl_from_reference(run: Run, index: int) -> float:
+    u = reparametrised(run, index)
+    return kl(reference_distribution(run), u) if np.isfinite(u).all() else float("nan")
+
+
+def _gradients(run: Run, index: int) -> Array:
+    """grad_V F_j(x_i), (n, m, size of V), of a deep head."""
+    network, flat = run.network, run.parameters(index)
+    n, m = run.dataset.n, network.m
+    rows = np.zeros((n, m, network.size - network.scaled))
+    for j in range(m):
+        single = _single(network, flat, j)
+        for i in range(n):
+            slope = network.gradient(single, run.inputs[i : i + 1], np.ones(1))
+            rows[i, j] = slope[network.scaled :]
+    return rows
+
+
+def slopes(run: Run, index: int) -> tuple[float, float]:
+    """(C_1, C_2) at one frame; the theorem takes their largest values so far."""
+    result: tuple[float, float] = memoised(run, "_slopes", index, _slopes)
+    return result
+
+
+def _slopes(run: Run, index: int) -> tuple[float, float]:
+    network = run.network
+    if isinstance(network, Normalised):
+        # grad_V F_j has only node j's block, (I - u u') x o/|v|: C_1 is at i = r, and C_2 = 0.
+        V = network.directions(run.parameters(index))
+        lengths = np.linalg.norm(V, axis=1)
+        Z = (V / lengths[:, None]) @ run.inputs.T
+        squared = np.einsum("ik,ik->i", run.inputs, run.inputs)
+        across = np.where(Z > 0.0, squared - Z**2, 0.0) / lengths[:, None] ** 2
+        return float(across.max()), 0.0
+    rows = _gradients(run, index)
+    n, m, size = rows.shape
+    c_1, c_2 = 0.0, 0.0
+    flat = rows.reshape(n, m * size)
+    c_1 = float(np.einsum("ijk,ijk->ij", rows, rows).max())
+    for j in range(m):
+        inner = np.abs(rows[:, j] @ flat.reshape(n * m, size).T).reshape(n, n, m)
+        inner[:, :, j] = 0.0
+        c_2 = max(c_2, float(inner.max()))
+    return c_1, c_2
+
+
+def c_1(run: Run, index: int) -> float:
+    return slopes(run, index)[0]
+
+
+def c_2(run: Run, index: int) -> float:
+    return slopes(run, index)[1]
+
+
+def has_slopes(run: Run) -> bool:
+    """Whether F has trained parameters, and their gradients are few enough."""
+    if run.network.kind == "normalised":
+        return True
+    count = run.dataset.n * run.network.m
+    small = count <= MOST_FEATURES and count * run.network.size <= MOST_VALUES
+    return run.network.kind == "head" and small
+
+
+S, SOURCE = Shape.SCALAR, "homogeneity, Theorem 3.1"
+WITH_U = "networks whose outer weights are products a_j b_j"
+OBSERVABLES = (
+    Observable(
+        "u", "reparametrised weights", "u_j = |a_j b_j|", "homogeneity, section 3.2", Shape.NODE,
+        reparametrised, applies=has_reparametrisation, where=WITH_U,
+    ),
+    Observable(
+        "kl_pbar", "KL(pbar, u)",
+        "<pbar, ln(pbar/u)> + <1, u - pbar>; pbar: largest margin of the initial features",
+        SOURCE, S, kl_from_reference, applies=has_reparametrisation,
+    ),
+    Observable(
+        "c_1", "C_1", "max over i, r, j of |<grad_V F_j(x_i; V), grad_V F_j(x_r; V)>|",
+        SOURCE, S, c_1, applies=has_slopes,
+    ),
+    Observable(
+        "c_2", "C_2", "max over i, r, j != k of |<grad_V F_j(x_i; V), grad_V F_k(x_r; V)>|",
+        SOURCE, S, c_2, applies=has_slopes,
+    ),
+)  # fmt: skip

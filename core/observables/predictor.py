@@ -1,0 +1,42 @@
+"""The predictor itself: on a line of 1-D inputs, and on a plane through the inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.runs import Run
+
+Array = NDArray[np.float64]
+
+
+def flat_values(run: Run, index: int, x: Array) -> Array:
+    """f at the flat parameters and any points x (N, d), (N,); the class for several of them."""
+    inputs, offset = run.seen(x)
+    f = np.asarray(run.network.outputs(run.parameters(index), inputs, offset))
+    return np.asarray(f.argmax(axis=1), dtype=np.float64) if f.ndim == 2 else f
+
+
+def values_at(run: Run, index: int, x: Array) -> Array:
+    """f at any points x (N, d), (N,), or the number of the largest logit for several classes.
+
+    At the physical scale; infinite where that overflows.
+    """
+    f = flat_values(run, index, x)
+    if run.network.k > 1:
+        return f
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(run.network.degree * run.rho[index]) * f)
+
+
+def line_values(run: Run, index: int, grid: Array) -> Array:
+    """f on a line of inputs, (len(grid),), for data of dimension 1."""
+    return values_at(run, index, grid[:, None])
+
+
+def slice_values(run: Run, index: int, axes: tuple[int, int], first: Array, second: Array) -> Array:
+    """f on a grid of two coordinates, the others 0: (len(second), len(first))."""
+    x = np.zeros((second.size, first.size, run.dataset.d))
+    x[:, :, axes[0]] = first[None, :]
+    x[:, :, axes[1]] = second[:, None]
+    return values_at(run, index, x.reshape(-1, run.dataset.d)).reshape(second.size, first.size)

@@ -1,0 +1,199 @@
+"""Singular values of the inner weights, and how many directions a trajectory uses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.observables.observable import Observable, Shape, memoised, once
+from core.runs import Run
+
+Array = NDArray[np.float64]
+LEADING = 16  # singular values that are kept of every frame
+MOMENTS = 64
+MOST_VALUES = 2_000_000  # of all moments of a trajectory together
+
+
+def inner_gram(run: Run, flat: Array) -> Array:
+    """V V' (m, m) or V' V, whichever is smaller; V V' for runs in row-space form.
+
+    There V V' = c c' + diag(z) E E' diag(z): the basis is orthogonal to every e_j.
+    """
+    V = run.network.directions(flat)
+    if run.reduction is not None:
+        c, z = V[:, :-1], V[:, -1]
+        outside = once(run, "_perpendicular_gram", _perpendicular_gram)
+        return np.asarray(c @ c.T + z[:, None] * outside * z[None, :])
+    return np.asarray(V @ V.T if V.shape[0] < V.shape[1] else V.T @ V)
+
+
+def _perpendicular_gram(run: Run) -> Array:
+    assert run.reduction is not None
+    return np.asarray(run.reduction.perpendicular @ run.reduction.perpendicular.T)
+
+
+def flat_spectrum(run: Run, index: int) -> Array:
+    """(|V|_F^2, sigma_1^2, sigma_2^2, ...) at the flat parameters: leading ones, decreasing."""
+    return np.asarray(memoised(run, "_spectrum", index, _flat_spectrum))
+
+
+def _flat_spectrum(run: Run, index: int) -> Array:
+    gram = inner_gram(run, run.parameters(index))
+    if not np.isfinite(gram).all():
+        return np.full(LEADING + 1, np.nan)
+    values = np.linalg.eigvalsh(gram)[::-1][:LEADING]
+    leading = np.zeros(LEADING)
+    leading[: values.size] = np.maximum(values, 0.0)
+    return np.concatenate([[np.trace(gram)], leading])
+
+
+def inner_scale(run: Run, index: int) -> float:
+    """What V at the flat parameters is multiplied by to be V itself: e^rho, or 1."""
+    with np.errstate(over="ignore"):
+        return float(np.exp(run.rho[index])) if once(run, "_inner_scaled", _inner_scaled) else 1.0
+
+
+def _inner_scaled(run: Run) -> bool:
+    """Whether V belongs to the homogeneous parameters, which e^rho multiplies."""
+    network, flat = run.network, run.origin
+    doubled = network.physical(flat, float(np.log(2.0)))
+    return not np.array_equal(network.directions(doubled), network.directions(flat))
+
+
+def singular_values(run: Run, index: int) -> Array:
+    """The leading singular values of V at a frame, decreasing, at most 16 and at most min(m, d).
+
+    V holds the inner weight vectors v_j as they are trained, at the physical scale.
+    """
+    count = min(LEADING, run.network.m, run.dataset.d)
+    return inner_scale(run, index) * np.sqrt(flat_spectrum(run, index)[1 : count + 1])
+
+
+def log10_singular_values(run: Run, index: int) -> Array:
+    """log10 of `singular_values`, finite also where these overflow; -inf for those that are 0."""
+    count = min(LEADING, run.network.m, run.dataset.d)
+    scaled = once(run, "_inner_scaled", _inner_scaled)
+    factor = float(run.rho[index]) / float(np.log(10.0)) if scaled else 0.0
+    with np.errstate(divide="ignore"):
+        return np.asarray(factor + 0.5 * np.log10(flat_spectrum(run, index)[1 : count + 1]))
+
+
+def stable_rank(run: Run, index: int) -> float:
+    total, largest = flat_spectrum(run, index)[:2]
+    return float(total / largest) if largest > 0.0 else float("nan")
+
+
+def _singular_value(run: Run, index: int, place: int) -> float:
+    values = singular_values(run, index)
+    return float(values[place]) if place < values.size else float("nan")
+
+
+def sigma_1(run: Run, index: int) -> float:
+    return _singular_value(run, index, 0)
+
+
+def sigma_2(run: Run, index: int) -> float:
+    return _singular_value(run, index, 1)
+
+
+def sigma_3(run: Run, index: int) -> float:
+    return _singular_value(run, index, 2)
+
+
+def _stride(run: Run) -> int:
+    return -(-run.planned // MOMENTS)
+
+
+def displacement(run: Run, index: int) -> Array:
+    """V(t) - V(0), flat, in the run's coordinates, which keep inner products only per node."""
+    network = run.network
+    with np.errstate(over="ignore", invalid="ignore"):
+        physical = network.physical(run.parameters(index), float(run.rho[index]))
+        return np.asarray(network.directions(physical) - network.directions(run.origin)).reshape(-1)
+
+
+def effective_rank(squares: Array) -> float:
+    """exp(-sum_k p_k ln p_k), p_k = sigma_k^2 / sum_l sigma_l^2; NaN where all are 0.
+
+    >>> round(effective_rank(np.array([1.0, 1.0, 0.0])), 12)
+    2.0
+    """
+    total = float(squares.sum())
+    if not (np.isfinite(total) and total > 0.0):
+        return float("nan")
+    p = squares[squares > 0.0] / total
+    return float(np.exp(-(p @ np.log(p))))
+
+
+def trajectory_rank(run: Run, index: int) -> float:
+    """Effective rank of the displacements V(t) - V(0) up to a frame.
+
+    They are taken at frames 0, s, 2s, ... before it and at the frame itself, s = ceil(T / 64), as
+    the rows of a matrix; its squared singular values are the eigenvalues of the matrix of inner
+    products. A row has m d entries: inner products of displacements are sums over nodes, which the
+    row-space form keeps.
+    """
+    moments = [*range(0, index, _stride(run)), index]
+    rows = np.array([_kept(run, moment) for moment in moments])
+    if not np.isfinite(rows).all():
+        return float("nan")
+    largest = float(np.abs(rows).max())
+    if largest == 0.0:
+        return float("nan")
+    rows = rows / largest  # late runs would overflow
+    squares = np.linalg.eigvalsh(rows @ rows.T)
+    return effective_rank(np.where(squares > 1e-14 * squares[-1], squares, 0.0))
+
+
+def _kept(run: Run, moment: int) -> Array:
+    """The displacement at a moment of the stride, kept in the run; others are made anew."""
+    if moment % _stride(run):
+        return displacement(run, moment)
+    kept = once(run, "_displacements", _no_displacements)
+    if moment not in kept:
+        kept[moment] = displacement(run, moment)
+    return np.asarray(kept[moment])
+
+
+def _no_displacements(run: Run) -> dict[int, Array]:
+    return {}
+
+
+def has_inner(run: Run) -> bool:
+    """Whether the nodes have inner weight vectors at all."""
+    return bool(np.isfinite(run.network.directions(run.origin)).all())
+
+
+def moves_inner(run: Run) -> bool:
+    """Whether the inner weights are trained, and few enough to be kept at 64 moments."""
+    trained = bool({"V", "W"} & {block.name for block in run.network.layout})
+    size = run.network.directions(run.origin).size
+    return has_inner(run) and trained and MOMENTS * size <= MOST_VALUES
+
+
+S = Shape.SCALAR
+WHERE = "networks with inner weight vectors"
+OBSERVABLES = (
+    Observable(
+        "stable_rank", "stable rank", "|V|_F^2 / |V|_2^2", "frei23, Definition 4.1", S, stable_rank,
+        applies=has_inner, where=WHERE,
+    ),
+    Observable(
+        "sigma_1", "largest singular value", "|V|_2", "frei23, Theorem 3.2", S, sigma_1,
+        applies=has_inner, where=WHERE,
+    ),
+    Observable(
+        "sigma_2", "second singular value", "the second singular value of V", "", S, sigma_2,
+        applies=has_inner, where=WHERE,
+    ),
+    Observable(
+        "sigma_3", "third singular value", "the third singular value of V", "", S, sigma_3,
+        applies=has_inner, where=WHERE,
+    ),
+    Observable(
+        "trajectory_rank", "effective rank of the trajectory",
+        "exp of the entropy of sigma_k^2 / sum sigma^2, sigma the singular values of the rows "
+        "V(s) - V(0) at up to 64 moments s <= t",
+        "", S, trajectory_rank, applies=moves_inner, where="trained V, m d <= 31,250",
+    ),
+)  # fmt: skip
