@@ -24,6 +24,7 @@ from app.controllers.files import FileController
 from app.controllers.looks import Looks
 from app.controllers.outputs import Outputs
 from app.controllers.playback import Playback
+from app.controllers.preview import PreviewController
 from app.controllers.readout import Readout
 from app.controllers.slot import PanelSlot
 from app.errors import LOG, LOG_FILE, Reporter, open_log
@@ -54,8 +55,9 @@ class Marginscope(QObject):
         self.session = Session()
         self.worker = RunWorker(self)
         intent = Intent(
-            palette=self.settings.palette, pace=self.settings.pace, loop=self.settings.loop
-        )
+            palette=self.settings.palette, pace=self.settings.pace, loop=self.settings.loop,
+            views=self.settings.views, curves=self.settings.curves,
+        )  # fmt: skip
         self.window = MainWindow(PALETTES[intent.palette])
         window = self.window
         self.display = DisplayController(self.session, intent, self)
@@ -64,6 +66,7 @@ class Marginscope(QObject):
         self.files = FileController(self.session, self.experiment, window.form, places, window)
         self.looks = Looks(window, self.display)
         self.outputs = Outputs(self.session, self.display, window)
+        self.preview = PreviewController(window)
         self.readout = Readout(self.display, window.inspector, window.status, self)
         self.closing = Closing(window, self.session, self.put_away)
         self._unpainted = QTimer(self)
@@ -78,7 +81,7 @@ class Marginscope(QObject):
         handlers = {
             "files": self.files, "outputs": self.outputs, "experiment": self.experiment,
             "playback": self.playback, "display": self.display, "looks": self.looks,
-            "window": self.window,
+            "window": self.window, "preview": self.preview,
         }  # fmt: skip
         self.actions = actions.make_actions(self.window, handlers)
         self.window.set_actions(self.actions)
@@ -89,6 +92,7 @@ class Marginscope(QObject):
         self.looks.set_inspector(self.settings.inspector_shown)
         self.actions["dark"].setChecked(self.settings.palette == "dark")
         self.window.set_recent(self.settings.recent)
+        self.window.show_views(self.display.view.views)
 
     def _connect(self) -> None:
         window, worker, display = self.window, self.worker, self.display
@@ -97,6 +101,9 @@ class Marginscope(QObject):
         window.dropped.connect(self.files.dropped)
         window.recent.triggered.connect(self.files.open_recent)
         window.margin_axes.triggered.connect(self.looks.choose_margin_axis)
+        window.view_choice.triggered.connect(self.looks.choose_view)
+        window.curve_choice.aboutToShow.connect(self.looks.offer_curves)
+        window.curve_choice.triggered.connect(self.looks.choose_curve)
         window.chooser.chosen.connect(self.experiment.choose)
         window.chooser.open_requested.connect(self.files.open)
         window.form.submitted.connect(self.experiment.run)
@@ -108,6 +115,8 @@ class Marginscope(QObject):
         self.experiment.began.connect(self.readout.say)
         self.outputs.done.connect(self.readout.say)
         self.experiment.loaded.connect(self._show_study)
+        self.experiment.loaded.connect(self.preview.refresh)
+        self.looks.recoloured.connect(self.preview.set_colours)
         window.form.changed.connect(self._show_edit)
         self.files.opened.connect(self._remember)
         for source in (self.experiment, self.files):
@@ -218,6 +227,7 @@ class Marginscope(QObject):
         self.display.stop()
         self.readout.stop()
         self.outputs.close()
+        self.preview.close()
         if not self.worker.close():
             LOG.error("The training did not end in time.")
         self.session.clear()
@@ -232,6 +242,7 @@ class Marginscope(QObject):
             "geometry": geometry, "palette": intent.palette, "pace": intent.pace,
             "loop": intent.loop, "form_shown": self.actions["form"].isChecked(),
             "inspector_shown": self.actions["inspector"].isChecked(),
+            "views": self.display.view.views, "curves": intent.curves,
         }  # fmt: skip
         self.settings = self.settings.model_copy(update=changes)
         save_settings(self.places.settings, self.settings)

@@ -16,7 +16,6 @@ from PySide6.QtGui import (
     QPaintEvent,
 )
 from PySide6.QtWidgets import (
-    QGraphicsView,
     QLabel,
     QMainWindow,
     QMenu,
@@ -37,9 +36,10 @@ from app.panels.inspector import Inspector
 from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
 from app.panels.transport import Transport
-from app.state.intent import MARGIN_AXES
+from app.state.intent import MARGIN_AXES, VIEWS
 from core.figures.palette import Palette
 
+PAPER = "paper"  # the entry of the menu of views for the layout of the paper's figure
 LOADING = "Loading the numerical libraries ..."
 
 
@@ -82,7 +82,10 @@ class MainWindow(QMainWindow):
             self.middle.addWidget(page)
         self.form_area: QWidget = self.form
         self.recent = QMenu("Open &recent", self)
-        self.margin_axes = QMenu("&Margins against", self)
+        self.margin_axes = QMenu("Curves a&gainst", self)
+        self.view_choice = QMenu("&Views", self)
+        self.curve_choice = QMenu("C&urves", self)
+        self.curve_choice.setToolTipsVisible(True)
         self.setCentralWidget(self._arranged())
 
     def _arranged(self) -> QWidget:
@@ -91,7 +94,7 @@ class MainWindow(QMainWindow):
         for place, part in enumerate((self.form_area, self.middle, self.inspector)):
             self.columns.addWidget(part)
             self.columns.setStretchFactor(place, 1 if part is self.middle else 0)
-        self.columns.setSizes([264, 752, 264])
+        self.columns.setSizes([280, 736, 264])
         line = QVBoxLayout(self.status_area)
         line.setContentsMargins(0, 0, 0, 0)
         line.addWidget(self.status)
@@ -107,14 +110,9 @@ class MainWindow(QMainWindow):
         """Menus, tool bar and transport from the table's actions."""
         menus = fill_menus(self, actions)
         menus["&File"].insertMenu(actions["save_study"], self.recent)
-        menus["&View"].insertMenu(actions["unpin"], self.margin_axes)
-        group = QActionGroup(self)
-        for name, title in MARGIN_AXES.items():
-            action = self.margin_axes.addAction(title)
-            action.setData(name)
-            action.setCheckable(True)
-            action.setChecked(name == "log10_time")
-            group.addAction(action)
+        for menu in (self.view_choice, self.curve_choice, self.margin_axes):
+            menus["&View"].insertMenu(actions["coordinates"], menu)
+        self._fill_choices()
         bar = QToolBar("Tools", self)
         bar.setObjectName("tools")
         bar.setMovable(False)
@@ -125,10 +123,39 @@ class MainWindow(QMainWindow):
         stretch = QWidget(bar)
         stretch.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         bar.addWidget(stretch)
+        layout = QToolButton(bar)
+        layout.setText("Views")
+        layout.setToolTip("Which views of a run are shown")
+        layout.setMenu(self.view_choice)
+        layout.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        bar.addWidget(layout)
         self._fill(bar, actions, TOOL_BAR_RIGHT)
         self.addToolBar(bar)
         self.tools = bar
         self.transport.add_buttons(actions)
+
+    def _fill_choices(self) -> None:
+        """The entries of the menus of views and of axes; that of curves depends on the run."""
+        paper = self.view_choice.addAction("The &paper's figure")
+        paper.setData(PAPER)
+        self.view_choice.addSeparator()
+        for name, title in VIEWS.items():
+            action = self.view_choice.addAction(title)
+            action.setData(name)
+            action.setCheckable(True)
+        group = QActionGroup(self)
+        for name, title in MARGIN_AXES.items():
+            action = self.margin_axes.addAction(title)
+            action.setData(name)
+            action.setCheckable(True)
+            action.setChecked(name == "log10_time")
+            group.addAction(action)
+
+    def show_views(self, names: Sequence[str]) -> None:
+        """Mark the views that are shown."""
+        for action in self.view_choice.actions():
+            if action.isCheckable():
+                action.setChecked(action.data() in names)
 
     def _fill(self, bar: QToolBar, actions: Mapping[str, QAction], keys: Sequence[str]) -> None:
         for key in keys:
@@ -144,8 +171,6 @@ class MainWindow(QMainWindow):
         """The run panels, which come after the window itself."""
         for panel in panels:
             self.views.addWidget(panel)
-            for view in panel.findChildren(QGraphicsView):
-                view.setAcceptDrops(False)  # a file dropped there is the window's
 
     def set_recent(self, paths: Sequence[str]) -> None:
         """The files of the menu of recent ones."""

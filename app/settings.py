@@ -14,6 +14,7 @@ from typing import Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from app.state.intent import FIGURE_1, FIRST_CURVES
 from core.errors import MarginscopeError
 from core.files import write_whole
 
@@ -33,6 +34,8 @@ class Settings(BaseModel):
     loop: bool = False
     form_shown: bool = True
     inspector_shown: bool = True
+    views: tuple[str, ...] = Field(FIGURE_1, max_length=20)
+    curves: tuple[str, ...] = Field(FIRST_CURVES, max_length=20)
     recent: tuple[str, ...] = ()
 
     def with_recent(self, path: Path) -> Settings:

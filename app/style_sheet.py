@@ -36,7 +36,7 @@ QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 0px; border:
 QAbstractSpinBox QLineEdit, QAbstractSpinBox QLineEdit:hover {
     background: transparent; border: 0px; padding: 0px; min-height: 0px;
 }
-QComboBox { padding-left: 8px; padding-right: 20px; }
+QComboBox { padding-left: 8px; padding-right: 0px; }
 QComboBox::drop-down { border: 0px; width: 20px; }
 QComboBox::down-arrow { image: url(@chevron); width: 12px; height: 12px; }
 QComboBox QAbstractItemView {

@@ -19,6 +19,7 @@ from app.errors import LOG
 from app.state.intent import Intent
 from app.state.resolve import ResolvedRun, ResolvedView, advanced, has_room, resolve
 from app.state.session import OpenRun, Session
+from app.workers.calculator import Calculator
 from core.errors import MarginscopeError
 from core.figures.palette import PALETTES
 
@@ -49,6 +50,8 @@ class DisplayController(QObject):
         self.slots: tuple[PanelSlot, ...] = ()
         self.view: ResolvedView = resolve(intent, session.snapshot())
         self._shown: ResolvedView | None = None
+        self.calculator = Calculator(self)
+        self.calculator.computed.connect(self._computed)
         self._last = time.monotonic()
         self._timer = QTimer(self)
         self._timer.setObjectName("display")
@@ -63,6 +66,7 @@ class DisplayController(QObject):
             slot.hovered.connect(self._hovered)
             slot.clicked.connect(self._clicked)
             slot.selected.connect(self._selected)
+            slot.panel.asked.connect(self.calculator.wake)
         self.rearrange()
 
     # ------------------------------------------------------------------------------ requests
@@ -99,6 +103,7 @@ class DisplayController(QObject):
         for place, slot in enumerate(self.slots):
             slot.set_run(runs[place] if place < len(runs) else None)
             slot.panel.setVisible(place < max(len(runs), 1))
+        self._watch()
         open_keys = {run.key for run in runs}
         hovered = self.intent.hovered
         self.intent = replace(
@@ -109,6 +114,14 @@ class DisplayController(QObject):
         self._shown = None
         self.runs_changed.emit()
         self.refresh()
+
+    def _watch(self) -> None:
+        """What takes a while is computed for the runs that can be read."""
+        self.calculator.watch([run.data.later for run in self.session if run.data is not None])
+
+    def _computed(self) -> None:
+        for slot in self.slots:
+            slot.panel.computed()
 
     def preparing(self, words: str) -> None:
         """What runs that have not begun wait for; empty once that is there."""
@@ -128,6 +141,7 @@ class DisplayController(QObject):
         except MarginscopeError as error:
             self.failed(key, str(error))
             return
+        self._watch()
         for slot in self.slots:
             if slot.run is run:
                 slot.set_run(run)
@@ -193,8 +207,9 @@ class DisplayController(QObject):
             self._timer.stop()
 
     def stop(self) -> None:
-        """Tick no more; what is shown stays until the next change."""
+        """Tick and compute no more; what is shown stays until the next change."""
         self._timer.stop()
+        self.calculator.close()
 
     @property
     def ticking(self) -> bool:
@@ -243,7 +258,11 @@ class DisplayController(QObject):
             if before is None or before.coordinates != view.coordinates:
                 slot.panel.set_coordinates(*view.coordinates)
             if before is None or before.margin_axis != view.margin_axis:
-                slot.panel.set_margin_axis(view.margin_axis)
+                slot.panel.set_axis(view.margin_axis)
+            if before is None or before.curves != view.curves:
+                slot.panel.set_curves(view.curves)
+            if before is None or before.views != view.views:
+                slot.panel.set_views(view.views)
             run = view.runs[place] if place < len(view.runs) else None
             old = before.runs[place] if before and place < len(before.runs) else None
             if run is not None and run.frame >= 0 and run != old:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import final
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox
 
 from app import style
 from app.actions import set_icons
 from app.controllers.display import DisplayController
-from app.main_window import MainWindow
+from app.main_window import PAPER, MainWindow
 from app.panels.coordinates import CoordinatesDialog
-from app.state.intent import MARGIN_AXES
+from app.panels.inspector import definitions
+from app.state.intent import FIGURE_1, MARGIN_AXES, MOST_CURVES
 from core import __version__
 from core.figures.palette import PALETTES, Palette
 
 LECTURE_SCALE = 1.4
+NO_RUN = "Run a study, or open a run, to choose its curves."
 ABOUT = (
     "Marginscope {version}: watch shallow networks learn, against what theory promises.\n\n"
     "MIT licence. The papers behind a figure are named in its study."
@@ -27,7 +29,12 @@ ABOUT = (
 
 @final
 class Looks(QObject):
-    """Changes nothing but the appearance, which applies to the whole application."""
+    """Changes nothing but the appearance, which applies to the whole application.
+
+    recoloured(palette): for windows of their own.
+    """
+
+    recoloured = Signal(object)
 
     def __init__(self, window: MainWindow, display: DisplayController) -> None:
         super().__init__(window)
@@ -58,6 +65,7 @@ class Looks(QObject):
         if self._actions:
             set_icons(self._actions, self.icon)
         self._window.set_colours(self.palette_now)
+        self.recoloured.emit(self.palette_now)
 
     def set_dark(self, dark: bool) -> None:
         """Dark or light."""
@@ -102,9 +110,57 @@ class Looks(QObject):
         return min(sizes, default=2)
 
     def choose_margin_axis(self, action: QAction) -> None:
-        """Draw the margins against what an action of the menu stands for."""
+        """Draw curves and margins against what an action of the menu stands for."""
         if action.data() in MARGIN_AXES:
             self._display.ask(margin_axis=action.data())
+
+    def choose_view(self, action: QAction) -> None:
+        """Show or hide the view that an action of the menu stands for; one always stays."""
+        before = self._display.intent.views
+        if action.data() == PAPER:
+            self._show(FIGURE_1)
+        elif action.isChecked():
+            self._show((*before, action.data()))
+        else:
+            self._show(tuple(name for name in before if name != action.data()) or before)
+
+    def _show(self, views: tuple[str, ...]) -> None:
+        self._display.ask(views=views)
+        self._window.show_views(self._display.view.views)
+
+    def offer_curves(self) -> None:
+        """Fill the menu of curves with the observables that any of the shown runs has."""
+        menu = self._window.curve_choice
+        menu.clear()
+        chosen = self._display.intent.curves
+        found = self._observables()
+        for name, (title, explanation) in found.items():
+            action = menu.addAction(title)
+            action.setData(name)
+            action.setToolTip(explanation)
+            action.setCheckable(True)
+            action.setChecked(name in chosen)
+        if not found:
+            menu.addAction(NO_RUN).setEnabled(False)
+
+    def _observables(self) -> dict[str, tuple[str, str]]:
+        runs = [run.data.run for run in self._display.session if run.data is not None]
+        if not runs:
+            return {}
+        from core.observables.registry import scalars_of
+
+        names = [item.name for run in runs for item in scalars_of(run)]
+        return {name: definitions()[name] for name in dict.fromkeys(names)}
+
+    def choose_curve(self, action: QAction) -> None:
+        """Show or hide a curve, and with the first one the view of curves itself."""
+        name = action.data()
+        curves = tuple(one for one in self._display.intent.curves if one != name)
+        if action.isChecked():
+            curves = (*curves, name)[-MOST_CURVES:]
+            if "curves" not in self._display.intent.views:
+                self._show((*self._display.intent.views, "curves"))
+        self._display.ask(curves=curves)
 
     def about(self) -> None:
         """Say what this is."""

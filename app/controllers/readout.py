@@ -18,6 +18,7 @@ from app.state.session import OpenRun
 from core.control import RunState, Status
 from core.errors import MarginscopeError
 from core.figures.numbers import number_text, time_text
+from core.sections.dynamics import KernelPredictor
 
 TEXT_MS = 250
 
@@ -158,6 +159,9 @@ class Readout(QObject):
             return
         recorded, experiment = run.data.run, run.data.run.experiment
         frame, data = self._frame_of(run), recorded.dataset
+        network = f"{experiment.network.kind}, m = {run.data.m}"
+        if not run.data.has_nodes:
+            network = "none: the limit of infinite width"
         self._inspector.show_run(
             {
                 "shown": run.heading,
@@ -165,7 +169,7 @@ class Readout(QObject):
                 "time": time_text(float(recorded.log10_time[frame])) if frame >= 0 else "",
                 "status": status_text(run),
                 "data": f"{experiment.data.kind}, n = {data.n}, d = {data.d}",
-                "network": f"{experiment.network.kind}, m = {run.data.m}",
+                "network": network,
                 "loss": experiment.loss.kind,
                 "dynamics": _dynamics_text(run),
                 "seed": str(experiment.run.seed),
@@ -200,8 +204,9 @@ class Readout(QObject):
 def _dynamics_text(run: OpenRun) -> str:
     assert run.data is not None
     dynamics = run.data.run.experiment.dynamics
-    end = time_text(dynamics.until_log10_time)
-    if dynamics.kind == "gd":
-        step = "" if dynamics.step is None else f", step {number_text(dynamics.step)}"
-        return f"gradient descent{step}, to {end}"
-    return f"gradient flow to {end}"
+    if isinstance(dynamics, KernelPredictor):
+        return dynamics.words
+    end, step = time_text(dynamics.until_log10_time), getattr(dynamics, "step", None)
+    if step is None:
+        return f"{dynamics.words} to {end}"
+    return f"{dynamics.words}, step {number_text(step)}, to {end}"

@@ -112,7 +112,9 @@ class FieldRow(QObject):
         self.restored.emit(self.field.key)
 
     def _on_browse(self) -> None:
-        kinds = "Arrays and tables (*.npz *.csv)" if self.field.name == "path" else "Arrays (*.npz)"
+        kinds = "Arrays (*.npz)"
+        if self.field.name == "path":  # images on the disk have names of their own
+            kinds = "Arrays and tables (*.npz *.csv);;All files (*)"
         path, _ = QFileDialog.getOpenFileName(
             self.control.window(), f"Choose the {self.field.label}", "", kinds
         )

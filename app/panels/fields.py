@@ -32,9 +32,10 @@ LABELS = {
 EMPTY = {
     "data.seed": "the run's seed",
     "network.seed": "the run's seed",
-    "dynamics.step": "1/lambda_0",
+    "dynamics.step": "chosen at the start",
+    "dynamics.variance": "1/d",
     "data.d": "as in the file",
-    "data.n": "as in the file",
+    "data.n": "all that there are",
     "data.path": "choose a file",
     "network.init_path": "choose a file",
     "network.m": "as in the file",
@@ -44,12 +45,14 @@ ONLY_WITH = {"network.init_path": ("network.init", "file")}
 PATHS = ("path", "init_path")
 SET_BY_PROGRAM = ("content",)
 SEPARATOR = re.compile(r"\s*[,;]\s*")
+TRUTHS = ("false", "true")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One key of a section. `choices` are those of a Literal; `many` marks a tuple of numbers."""
+    """One key of a section. `choices` are those of a Literal, or false and true; `many` marks a
+    tuple of numbers."""
 
     section: str
     name: str
@@ -61,6 +64,7 @@ class Field:
     choices: tuple[str, ...] = ()
     many: bool = False
     words: bool = False
+    truth: bool = False  # true or false, chosen like other choices
 
     @property
     def key(self) -> str:
@@ -120,6 +124,7 @@ def fields_of(section: str, kind: str) -> tuple[Field, ...]:
                 bool(extra.get("advanced", False)), tuple(choices),
                 many=any(get_origin(option) is tuple for option in options),
                 words=str in options,
+                truth=bool in options,
             )
         )  # fmt: skip
     return tuple(found)
@@ -132,17 +137,21 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 
 
 def _choices(annotation: Any) -> tuple[str, ...]:
+    if annotation is bool:
+        return TRUTHS
     return get_args(annotation) if get_origin(annotation) is Literal else ()
 
 
 def text_of(value: Any) -> str:
     """A value as it stands in a field.
 
-    >>> text_of(4.0), text_of((1, 2.5)), text_of(None), text_of("paper")
-    ('4', '1, 2.5', '', 'paper')
+    >>> text_of(4.0), text_of((1, 2.5)), text_of(None), text_of("paper"), text_of(True)
+    ('4', '1, 2.5', '', 'paper', 'true')
     """
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return TRUTHS[value]
     if isinstance(value, list | tuple):
         return ", ".join(text_of(item) for item in value)
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
@@ -170,7 +179,9 @@ def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
     if not text:
         return field.default
     if field.words or field.choices:
-        return _parts(text) if is_axis and "," in text else text
+        given = _parts(text) if is_axis and "," in text else [text]
+        values = [_truth(part) for part in given] if field.truth else given
+        return values if is_axis and "," in text else values[0]
     if SEPARATOR.search(text) or text.startswith("["):
         return [_number(part) for part in _parts(text)]
     return _number(text)
@@ -179,6 +190,10 @@ def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
 def _parts(text: str) -> list[str]:
     inner = text.strip().removeprefix("[").removesuffix("]").strip().rstrip(",;")
     return SEPARATOR.split(inner.strip()) if inner.strip() else []
+
+
+def _truth(text: str) -> Any:
+    return text == TRUTHS[1] if text in TRUTHS else text
 
 
 def _number(text: str) -> Any:

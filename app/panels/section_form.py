@@ -13,7 +13,7 @@ from app.panels.inputs import Choice, heading_label, line_height, problem_label,
 from app.panels.study_edits import StudyEdits
 from core.experiment import KINDS
 
-LABEL_WIDTH = 104
+LABEL_WIDTH = 96
 GAP = 4
 
 

@@ -11,11 +11,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.state.later import Later
 from core.schedule import coordinate as schedule_coordinate
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class DisplayData:
     def __init__(self, run: Run, coordinates: tuple[int, int] = (0, 1)) -> None:
         self.run = run
         self.frames = 0
-        self.m = int(run.network.directions(run.origin).shape[0])
+        self.m = int(run.network.m)
         self.coordinates = coordinates
         room = max(run.planned, run.frames, 1)
         self._flat: Singles = np.empty((room, self.m, 2), dtype=np.float32)
@@ -84,6 +86,11 @@ class DisplayData:
         self._log10_norm = np.empty(room)
         self._sorted: OrderedDict[tuple[str, int], SortedNodes] = OrderedDict()
         self._coordinate = np.empty(0)
+        self.later = Later(run)
+        self.classes = int(run.dataset.classes)
+        self._class: NDArray[np.int16] | None = None
+        if self.classes > 2:
+            self._class = np.empty((room, self.m), dtype=np.int16)
 
     # -------------------------------------------------------------------------------- reading
 
@@ -128,11 +135,14 @@ class DisplayData:
             setattr(
                 self, name, np.concatenate([old, np.zeros((missing, *old.shape[1:]), old.dtype)])
             )
+        if self._class is not None:
+            more = np.zeros((missing, self.m), dtype=np.int16)
+            self._class = np.concatenate([self._class, more])
         for kind, old in self._node.items():
             self._node[kind] = np.concatenate([old, np.zeros((missing, self.m), np.float32)])
 
     def _read(self, index: int) -> None:
-        from core.observables.nodes import outer_signs
+        from core.observables.nodes import outer_classes, outer_signs
         from core.observables.registry import OBSERVABLES
 
         run = self.run
@@ -140,18 +150,18 @@ class DisplayData:
             # Not through `at`, which would keep the same numbers a second time in the run.
             values[index] = OBSERVABLES[kind].function(run, index)
         self._signs[index] = outer_signs(run, index)
+        if self._class is not None:
+            self._class[index] = outer_classes(run, index)
         self._margins[index] = [OBSERVABLES[name].at(run, index) for name in MARGINS]
-        length = float(np.linalg.norm(run.parameters(index)))
+        length = run.network.norm(run.parameters(index))
         unit = math.log10(length) if length > 0.0 else -math.inf
         self._log10_norm[index] = 2.0 * (unit + float(run.rho[index]) / math.log(10.0))
         self._place(index)
 
     def _place(self, index: int) -> None:
-        alpha, U = self.run.network.effective(self.run.parameters(index))
-        points = np.zeros((self.m, 2))
-        for axis, column in enumerate(self.coordinates):
-            if column < U.shape[1]:
-                points[:, axis] = np.abs(alpha) * U[:, column]
+        from core.observables.nodes import plane
+
+        points = plane(self.run, index, self.coordinates)
         self._flat[index] = points
         self._reach[index] = np.abs(points).max(initial=0.0)
         self._placed[index] = True
@@ -161,6 +171,43 @@ class DisplayData:
         if (first, second) != self.coordinates:
             self.coordinates = (first, second)
             self._placed[:] = False
+
+    # ------------------------------------------------------------------------------ the run
+
+    @cached_property
+    def has_inner(self) -> bool:
+        """Whether the nodes have inner weight vectors, which can be drawn."""
+        from core.observables.spectrum import has_inner
+
+        return has_inner(self.run)
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether there are nodes at all: the kernel predictor is none of them."""
+        return self.run.network.kind != "kernel_predictor"
+
+    @property
+    def description(self) -> str:
+        """What was run, by what: network, loss, dynamics, sizes and engine."""
+        experiment, sizes = self.run.experiment, self.run.dataset
+        parts = [experiment.dynamics.words, f"n = {sizes.n}", f"d = {sizes.d}"]
+        if self.has_nodes:
+            parts = [f"{experiment.network.kind} network", *parts, f"m = {self.m}"]
+            parts.append(f"{experiment.loss.kind} loss".replace("_", " "))
+        if self.classes > 2:
+            parts.append(f"{self.classes} classes")
+        return f"{', '.join(parts)} \u2013 {self.run.engine}"
+
+    @cached_property
+    def labels(self) -> Indices:
+        """The class of each training example, (n,): 0 for -1 and 1 for +1, else its number."""
+        y = self.run.dataset.y
+        return np.asarray(y > 0 if self.classes == 2 else y, dtype=np.int64)
+
+    @property
+    def until(self) -> float:
+        """log10 t where the run is planned to end."""
+        return float(self.run.experiment.dynamics.until_log10_time)
 
     # ---------------------------------------------------------------------------------- times
 
@@ -218,6 +265,13 @@ class DisplayData:
         """The sign of each a_j, (m,)."""
         return np.asarray(self._signs[frame])
 
+    def kinds(self, frame: int) -> Indices:
+        """The class that each node speaks for, (m,): 0 for -1 and 1 for +1, or that of its largest
+        outer weight; the number of classes where its outer weights are 0."""
+        signs = self._signs[frame]
+        found = signs > 0 if self._class is None else self._class[frame]
+        return np.asarray(np.where(signs == 0, self.classes, found), dtype=np.int64)
+
     def relative_norms(self, frame: int) -> Singles:
         """|a_j v_j| / max_k |a_k v_k|, (m,); NaN where all are 0."""
         return np.asarray(self._node["relative_norm"][frame])
@@ -250,12 +304,15 @@ class DisplayData:
 
     def node(self, frame: int, j: int) -> NodeFacts:
         """All numbers of a node at a frame."""
+        from core.observables.nodes import plane
+
         run = self.run
         with np.errstate(over="ignore"):
-            flat = np.exp(run.rho[frame]) * run.parameters(frame)
-            alpha, U = run.network.effective(flat)
+            flat = run.network.physical(run.parameters(frame), float(run.rho[frame]))
+            alpha = run.network.nodes(flat)[0]
             inner = float(np.linalg.norm(run.network.directions(flat)[j]))
-            point = [abs(alpha[j]) * U[j, c] if c < U.shape[1] else 0.0 for c in self.coordinates]
+            factor = np.exp(run.network.degree * run.rho[frame])
+            point = factor * plane(run, frame, self.coordinates)[j]
         rotation = float(self._node["rotation"][frame, j])
         signs = self._signs[: frame + 1, j]
         signs = signs[signs != 0]

@@ -9,6 +9,15 @@ START = float("-inf")
 MARGIN_AXES = {"log10_time": "log10 t", "step": "step", "norm_squared": "|W|^2"}
 PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 
+# The views of a run, in the order in which they stand; the first four are the paper's figure.
+VIEWS = {
+    "neurons": "Neurons", "rotations": "Rotations", "norms": "Norms", "margins": "Margins",
+    "curves": "Curves", "spectrum": "Spectrum", "predictor": "Predictor",
+}  # fmt: skip
+FIGURE_1 = ("neurons", "rotations", "norms", "margins")
+MOST_CURVES = 6
+FIRST_CURVES = ("log10_risk", "distance")
+
 # The key of a run and the index of one of its nodes.
 Mark = tuple[int, int]
 
@@ -31,4 +40,6 @@ class Intent:
     pinned: frozenset[Mark] = frozenset()
     coordinates: tuple[int, int] = (0, 1)
     margin_axis: str = "log10_time"
+    views: tuple[str, ...] = FIGURE_1
+    curves: tuple[str, ...] = FIRST_CURVES
     palette: str = "light"

@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 
-from app.state.intent import START, Intent, Mark
+from app.state.intent import FIGURE_1, START, VIEWS, Intent, Mark
 from app.state.session import RunSnapshot, Snapshot
 
 PLAY_SECONDS = 10.0
@@ -90,6 +90,8 @@ class ResolvedView:
     inspected: Mark | None
     coordinates: tuple[int, int]
     margin_axis: str
+    views: tuple[str, ...]
+    curves: tuple[str, ...]
     palette: str
 
 
@@ -143,6 +145,8 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
         inspected=_inspected(intent, runs, snapshot.runs),
         coordinates=intent.coordinates,
         margin_axis=intent.margin_axis,
+        views=tuple(name for name in VIEWS if name in intent.views) or FIGURE_1,
+        curves=intent.curves,
         palette=intent.palette,
     )
 

@@ -39,11 +39,27 @@ EDGE = 8
 @final
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A sign in a colour and its text; either may be missing."""
+    """A sign in a colour and its text; either may be missing. `short` is the text for a key that
+    would not fit otherwise."""
 
     text: str
     colour: str = ""
     sign: Sign = "none"
+    short: str = ""
+
+    def width(self, metrics: QFontMetricsF, short: bool) -> float:
+        """How much room it takes, with the space to the next one."""
+        text = self.words(short)
+        return (
+            SIGN_WIDTHS[self.sign]
+            + (4.0 if SIGN_WIDTHS[self.sign] and text else 0.0)
+            + metrics.horizontalAdvance(text)
+            + (BETWEEN if text else 4.0)
+        )
+
+    def words(self, short: bool) -> str:
+        """The text, or the short one if there is one."""
+        return self.short or self.text if short else self.text
 
 
 @final
@@ -127,17 +143,17 @@ class Header(QWidget):
 
     def _paint_entries(self, painter: QPainter, space: QRectF, metrics: QFontMetricsF) -> None:
         x = space.left()
+        short = sum(entry.width(metrics, False) for entry in self._entries) > space.width()
         for entry in self._entries:
             if x >= space.right() - 12.0:
                 break
             width = SIGN_WIDTHS[entry.sign]
             self._paint_sign(painter, entry, QRectF(x, space.top(), width, space.height()))
-            x += width + (4.0 if width and entry.text else 0.0)
+            text, end = entry.words(short), x + entry.width(metrics, short)
+            x += width + (4.0 if width and text else 0.0)
             painter.setPen(QColor(self._palette.muted))
-            self._write(
-                painter, QRectF(x, space.top(), space.right() - x, space.height()), entry.text
-            )
-            x += metrics.horizontalAdvance(entry.text) + (BETWEEN if entry.text else 4.0)
+            self._write(painter, QRectF(x, space.top(), space.right() - x, space.height()), text)
+            x = end
 
     def _paint_sign(self, painter: QPainter, entry: Entry, space: QRectF) -> None:
         if entry.sign == "none":

@@ -16,7 +16,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
 FAR = 2.0**30  # pixels; beyond them Qt's own arithmetic fails
@@ -94,6 +94,47 @@ class CurveStack(pg.GraphicsObject):
         for path, pen in self._curves[: self._shown]:
             painter.setPen(pen)
             painter.drawPath(path)
+
+
+@final
+class Picture(pg.GraphicsObject):
+    """Colours on a grid, smoothed between its points."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._image: QImage | None = None
+        self._place = QRectF()
+        self.smooth = True
+
+    @property
+    def place(self) -> QRectF:
+        """Where it lies, in the axes' units."""
+        return self._place
+
+    def show_colours(self, colours: NDArray[np.uint8], place: QRectF) -> None:
+        """RGBA colours (rows, columns, 4), the first row at the least value, over a rectangle."""
+        rows, columns = colours.shape[:2]
+        data = np.ascontiguousarray(colours)
+        form = QImage.Format.Format_RGBA8888
+        self._image = QImage(data.data, columns, rows, 4 * columns, form).copy()
+        self.prepareGeometryChange()
+        self._place = place
+        self.update()
+
+    def show_nothing(self) -> None:
+        """An empty plot."""
+        self._image = None
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """The rectangle of the colours."""
+        return QRectF(self._place)
+
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        """Qt's request."""
+        if self._image is not None:
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.smooth)
+            painter.drawImage(self._place, self._image)
 
 
 @final

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from PySide6.QtCore import QRectF, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QRectF
+from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData, Floats, Indices, Singles
-from app.views.header import Entry, Header
+from app.views.examples import example_entries, shaded, show_examples
 from app.views.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
 from app.views.overlay import Mark, Overlay
-from app.views.plot_item import Drag, Home, Plot
+from app.views.plot_item import Drag, Home
+from app.views.sorted_nodes import NO_INNER, absence_of_nodes
 from app.views.ticks import screen_text
+from app.views.view import View
 from core.figures.numbers import number_text
-from core.figures.palette import Palette, node_colours
+from core.figures.palette import Palette
 
-LEVELS = 4  # shades of trails for each sign; the nodes themselves have more
+LEVELS = 4  # shades of trails for each class; the nodes themselves have more
 SHADES = 12
-SIGNS = (-1, 1, 0)
 MOST_LABELS = 6
 MOST_MARKED_TRAILS = 24
 TITLE = "nodes |a\u2c7c| v\u2c7c"
@@ -30,31 +30,20 @@ STEPS_OF_RANGE = 20.0  # a growing range grows in steps of 10^(1/20)
 
 
 @final
-class NeuronsView(QWidget):
-    """Trails of at most 128 points up to a frame, coloured by the present sign and norm."""
+class NeuronsView(View):
+    """Trails of at most 128 points up to a frame, coloured by the present sign and norm; for more
+    than two classes by the class of the node's largest outer weight."""
 
-    node_hovered = Signal(int)
-    node_clicked = Signal(int)
-    nodes_selected = Signal(object)
+    on_coordinates = True
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._palette = palette
-        self._data: DisplayData | None = None
-        self._frame = -1
+        super().__init__(
+            palette, TITLE, parent, horizontal="coordinate 1", vertical="coordinate 2",
+            equal=True, drag=Drag.BOX,
+        )  # fmt: skip
         self._power = 0
         self._shown_examples: tuple[float, tuple[int, int], Palette] | None = None
-        self._hovered, self._pinned = -1, frozenset[int]()
         self._points: Singles = np.empty((0, 2), np.float32)
-        self.header = Header(palette, TITLE)
-        self.plot = Plot(
-            palette, horizontal="coordinate 1", vertical="coordinate 2", equal=True, drag=Drag.BOX
-        )
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.header)
-        layout.addWidget(self.plot, 1)
         self.plot.add_zero_line()
         self.plot.add_zero_line(vertical=True)
         self._examples = self.plot.add(Markers(), -5.0)
@@ -62,7 +51,7 @@ class NeuronsView(QWidget):
         self._marked = self.plot.add(CurveStack(), 1.0)
         self._nodes = self.plot.add(Markers(), 2.0)
         self._rings = self.plot.add(Markers(), 3.0)
-        self._make_styles(1)
+        self._recolour()
         self.plot.hovered.connect(self._hover)
         self.plot.left.connect(self._leave)
         self.plot.clicked.connect(self._click)
@@ -70,31 +59,21 @@ class NeuronsView(QWidget):
 
     # --------------------------------------------------------------------------------- content
 
-    def set_data(self, data: DisplayData | None) -> None:
-        """Another run, or none."""
-        self._data, self._frame = data, -1
-        self._points = np.empty((0, 2), np.float32)
-        self.plot.reset_range()
-        self._clear()
-        if data is not None:
-            self._make_styles(data.m)
-        self.refit()
-
     def _clear(self) -> None:
+        self._points = np.empty((0, 2), np.float32)
         for curves in (self._trails, self._marked):
             curves.set_curves(())
         for markers in (self._nodes, self._examples, self._rings):
             markers.show_at(NOWHERE)
         self._shown_examples = None
-        self.plot.set_overlay(Overlay())
-        self.header.set_key()
+        self._recolour()
 
-    def refit(self) -> None:
+    def _absence(self, data: DisplayData) -> str:
+        return absence_of_nodes(data) or ("" if data.has_inner else NO_INNER)
+
+    def refit(self, data: DisplayData) -> None:
         """The range, the scale of the data and the axes' names, from all frames read so far."""
-        data = self._data
-        if data is None or data.frames == 0:
-            return
-        from core.figures.neurons import DATA_REACH, data_dots, projected
+        from core.figures.neurons import DATA_REACH, projected
 
         log10_extent = data.log10_extent(data.known_frames(self._kept(data.frames - 1)))
         if math.isfinite(log10_extent) and not data.complete:
@@ -112,13 +91,10 @@ class NeuronsView(QWidget):
         wanted = (factor, data.coordinates, self._palette)
         if wanted != self._shown_examples:
             self._shown_examples = wanted
-            self._show_examples(data_dots(data.run, *wanted))
+            show_examples(self._examples, data, factor, data.coordinates, self._palette)
         self._show_names(data)
         times = f"data \u00d7 {screen_text(number_text(factor * 10.0**power))}"
-        self.header.set_key(
-            Entry("", self._palette.positive, "plus"),
-            Entry(times, self._palette.negative, "cross"),
-        )
+        self.header.set_key(*example_entries(data.classes, times, self._palette))
 
     def _show_names(self, data: DisplayData) -> None:
         unit = screen_text(f" (10^{self._power})") if self._power else ""
@@ -126,52 +102,23 @@ class NeuronsView(QWidget):
             exists = c < data.run.dataset.d
             axis.set_label(f"coordinate {c + 1}{unit}" if exists else f"no coordinate {c + 1}")
 
-    def _show_examples(self, kinds: Iterable[Any]) -> None:
-        from core.figures.primitives import Marker
-
-        points, styles = [NOWHERE], []
-        for dots in kinds:
-            points.append(np.stack([dots.x, dots.y], axis=1))
-            symbol = Symbol.CROSS if dots.marker is Marker.CROSS else Symbol.PLUS
-            sizes = np.rint(1.4 * np.sqrt(dots.areas) + 3.0).tolist()
-            styles += [
-                Style(colour, size, symbol)
-                for colour, size in zip(dots.colours, sizes, strict=True)
-            ]
-        self._examples.set_styles(*styles)
-        self._examples.show_at(np.concatenate(points), np.arange(len(styles)))
-
-    def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
-        self._palette = palette
-        self.plot.set_colours(palette)
-        self.header.set_colours(palette)
-        self._make_styles(1 if self._data is None else self._data.m)
-        self.redraw()
-
-    def redraw(self) -> None:
-        """The ranges, and the same frame once more: new frames may have changed its scale."""
-        frame, self._frame = self._frame, -1
-        self.refit()
-        if frame >= 0:
-            self.show_frame(frame)
-
-    def _make_styles(self, m: int) -> None:
-        palette, crowd = self._palette, min(1.0, 4.0 / math.sqrt(m))
+    def _recolour(self) -> None:
+        data, palette = self._data, self._palette
+        classes = 2 if data is None else data.classes
+        crowd = min(1.0, 4.0 / math.sqrt(1 if data is None else data.m))
         levels = ((np.arange(LEVELS) + 0.5) / LEVELS) ** 2
         shades = np.arange(SHADES) / (SHADES - 1)
         sizes = (5.0 + 4.0 * crowd) * (0.75 + 0.5 * shades)
+        self._kinds = classes + 1
         self._pens = [
             pen_of(colour)
-            for sign in SIGNS
-            for colour in node_colours(np.full(LEVELS, sign), levels, palette)
+            for kind in range(self._kinds)
+            for colour in shaded(kind, classes, levels, palette)
         ]
         self._nodes.set_styles(*(
             Style(colour, size, edge=palette.background)
-            for sign in SIGNS
-            for colour, size in zip(
-                node_colours(np.full(SHADES, sign), shades**2, palette), sizes, strict=True
-            )
+            for kind in range(self._kinds)
+            for colour, size in zip(shaded(kind, classes, shades**2, palette), sizes, strict=True)
         ))  # fmt: skip
         self._rings.set_styles(Style(palette.foreground, 10.0, Symbol.RING))
 
@@ -186,19 +133,14 @@ class NeuronsView(QWidget):
         stride = math.ceil(data.run.planned / max(longest_trail(data.m) - 1, 1))
         return np.append(np.arange(0, frame, stride, dtype=np.int64), frame)
 
-    def show_frame(self, frame: int) -> None:
+    def _show(self, data: DisplayData, frame: int) -> None:
         """Trails up to a frame, and the nodes where they are then."""
-        data = self._data
-        if data is None or frame == self._frame or not 0 <= frame < data.frames:
-            return
-        self._frame = frame
         trails = np.ascontiguousarray(
             data.positions(self._kept(frame), self._power).transpose(1, 0, 2)
         )
         self._points = trails[:, -1]
         strength = np.sqrt(np.nan_to_num(data.relative_norms(frame), nan=0.0))
-        signs = data.signs(frame)
-        kinds = np.where(signs < 0, 0, np.where(signs > 0, 1, 2))
+        kinds = data.kinds(frame)
         self._show_trails(trails, kinds, strength)
         self._show_nodes(kinds, strength)
         self._show_marked_trails(trails)
@@ -207,14 +149,14 @@ class NeuronsView(QWidget):
     def _show_trails(self, trails: Singles, kinds: Indices, strength: Singles) -> None:
         bands = kinds * LEVELS + np.minimum((strength * LEVELS).astype(np.int64), LEVELS - 1)
         order = np.argsort(bands, kind="stable")
-        ends = np.searchsorted(bands[order], np.arange(len(SIGNS) * LEVELS + 1))
+        ends = np.searchsorted(bands[order], np.arange(self._kinds * LEVELS + 1))
         trails = trails[order]
         length = trails.shape[1]
         connect = np.ones((trails.shape[0], length), dtype=np.bool_)
         connect[:, -1] = False
         curves = []
-        for level in range(LEVELS):  # the strongest nodes of either sign on top
-            for band in range(level, len(SIGNS) * LEVELS, LEVELS):
+        for level in range(LEVELS):  # the strongest nodes of every class on top
+            for band in range(level, self._kinds * LEVELS, LEVELS):
                 part = slice(ends[band], ends[band + 1])
                 if ends[band] < ends[band + 1]:
                     lines = trails[part].reshape(-1, 2)
@@ -229,12 +171,8 @@ class NeuronsView(QWidget):
 
     # ----------------------------------------------------------------------------------- marks
 
-    def set_marked(self, hovered: int, pinned: frozenset[int]) -> None:
+    def _mark_nodes(self, data: DisplayData) -> None:
         """Mark nodes: rings, labels, and their trails in the foreground."""
-        self._hovered, self._pinned = hovered, pinned
-        data = self._data
-        if data is None or self._frame < 0:
-            return
         nodes = self._marked_nodes()
         trails = data.positions(self._kept(self._frame), self._power)[:, nodes]
         self._draw_marked(np.ascontiguousarray(trails.transpose(1, 0, 2)))

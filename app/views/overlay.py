@@ -116,7 +116,8 @@ def paint_overlay(
             break
     if overlay.note:
         painter.setPen(QColor(palette.muted))
-        painter.drawText(inside, Qt.AlignmentFlag.AlignCenter, overlay.note)
+        flags = int(Qt.AlignmentFlag.AlignCenter) | int(Qt.TextFlag.TextWordWrap)
+        painter.drawText(inside.adjusted(GAP, 0.0, -GAP, 0.0), flags, overlay.note)
     if overlay.box is not None:
         ground = QColor(palette.foreground)
         ground.setAlpha(24)

@@ -19,6 +19,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
+    QFont,
     QFontMetricsF,
     QKeyEvent,
     QMouseEvent,
@@ -194,12 +195,24 @@ class Plot(pg.GraphicsView):
         self.setBackground(palette.background)
         for line in self._zero_lines:
             line.setPen(pen_of(palette.grid))
+        for axis in (self.side, self.bottom):
+            axis.set_look(palette, *self.lettering())
+
+    def set_labels(self, horizontal: str, vertical: str) -> None:
+        """The names of the axes, and the room that they need."""
+        if (horizontal, vertical) == (self.bottom.labelText, self.side.labelText):
+            return
+        self.bottom.set_label(horizontal)
+        self.side.set_label(vertical)
+        for axis in (self.side, self.bottom):
+            axis.set_look(self.palette_of_plot, *self.lettering())
+
+    def lettering(self) -> tuple[QFontMetricsF, QFont]:
+        """What the axes are written in."""
         font = self.font()
         if font.pointSizeF() > 0:
             font.setPointSizeF(0.9 * font.pointSizeF())
-        metrics = QFontMetricsF(font)
-        for axis in (self.side, self.bottom):
-            axis.set_look(palette, metrics, font)
+        return QFontMetricsF(font), font
 
     # ----------------------------------------------------------------------------------- range
 
@@ -207,6 +220,12 @@ class Plot(pg.GraphicsView):
         """The range shown unless somebody has zoomed."""
         if home != self._home:
             self._home = home
+            self._apply()
+
+    def set_equal(self, equal: bool) -> None:
+        """Whether a unit is as long on both axes."""
+        if equal != self._equal:
+            self._equal = equal
             self._apply()
 
     @property

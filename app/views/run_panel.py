@@ -1,41 +1,69 @@
-"""Four linked views of one run, laid out like the panels of the paper's figure."""
+"""Linked views of one run; at first those of the paper's figure, laid out like its panels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QGridLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
 
+from app.panels.elided import ElidedLabel
 from app.state.display import DisplayData
+from app.state.intent import FIGURE_1, FIRST_CURVES, VIEWS
+from app.views.curves import CurvesView
 from app.views.margins import MarginsView
 from app.views.neurons import NeuronsView
 from app.views.norms import norms_view
+from app.views.predictor import PredictorView
 from app.views.rotations import rotations_view
+from app.views.spectrum import SpectrumView
+from app.views.trace_view import TraceView
+from app.views.view import View
 from core.figures.palette import Palette
+
+MAKERS: dict[str, Callable[[Palette, QWidget], View]] = {
+    "neurons": NeuronsView,
+    "rotations": rotations_view,
+    "norms": norms_view,
+    "margins": MarginsView,
+    "curves": CurvesView,
+    "spectrum": SpectrumView,
+    "predictor": PredictorView,
+}
+MUTED = QPalette.ColorRole.PlaceholderText
+WIDE = 960  # pixels from which more than four views stand in three columns
 
 
 @final
 class RunPanel(QWidget):
-    """Neurons and rotations above, norms and margins below; shows what it is told and asks for
-    the rest."""
+    """Shows what it is told and asks for the rest. A view is made when it is first shown."""
 
     node_hovered = Signal(int)  # -1: none
     node_clicked = Signal(int)  # -1: the background
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
+    asked = Signal()  # numbers are wanted that take a while
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._data: DisplayData | None = None
         self._frame = -1
         self._hovered, self._pinned = -1, frozenset[int]()
-        self.neurons = NeuronsView(palette, self)
-        self.rotations = rotations_view(palette, self)
-        self.norms = norms_view(palette, self)
-        self.margins = MarginsView(palette, self)
-        self._views = (self.neurons, self.rotations, self.norms, self.margins)
+        self._palette = palette
+        self._axis = "log10_time"
+        self._curves: tuple[str, ...] = FIRST_CURVES
+        self._made: dict[str, View] = {}
+        self._names: tuple[str, ...] = ()
+        self._columns = 0
         self.heading = QLabel(self)
         self.heading.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.heading.setTextFormat(Qt.TextFormat.PlainText)
@@ -43,43 +71,118 @@ class RunPanel(QWidget):
         font = self.heading.font()
         font.setWeight(QFont.Weight.DemiBold)
         self.heading.setFont(font)
-        self.heading.setContentsMargins(8, 4, 8, 0)
+        self.details = ElidedLabel(self, Qt.TextElideMode.ElideRight, MUTED)
         self.message = QLabel(self)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.message.setTextFormat(Qt.TextFormat.PlainText)
         self.message.setWordWrap(True)
         self.message.setContentsMargins(24, 24, 24, 24)
         self._lay_out()
-        self._connect()
-        self.setAutoFillBackground(True)
+        self.set_views(FIGURE_1)
         self.set_colours(palette)
 
     def _lay_out(self) -> None:
         self._shown = QWidget(self)
-        grid = QGridLayout(self._shown)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(8)
-        for position, view in enumerate(self._views):
-            grid.addWidget(view, position // 2, position % 2)
-        for line in (0, 1):
-            grid.setRowStretch(line, 1)
-            grid.setColumnStretch(line, 1)
+        self._grid = QGridLayout(self._shown)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(8)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self.heading)
+        line = QHBoxLayout()
+        line.setContentsMargins(8, 4, 8, 0)
+        line.setSpacing(8)
+        line.addWidget(self.heading)
+        line.addWidget(self.details, 1)
+        column.addLayout(line)
         self._stack = QStackedLayout()
         self._stack.addWidget(self.message)
         self._stack.addWidget(self._shown)
         column.addLayout(self._stack, 1)
 
-    def _connect(self) -> None:
-        for view in (self.neurons, self.rotations, self.norms):
+    # ----------------------------------------------------------------------------------- views
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The views that are shown."""
+        return self._names
+
+    @property
+    def _views(self) -> tuple[View, ...]:
+        return tuple(self._made[name] for name in self._names)
+
+    def view(self, name: str) -> View:
+        """A view by its name in app.state.intent.VIEWS, made if it was never shown."""
+        if name not in self._made:
+            view = MAKERS[name](self._palette, self._shown)
+            view.hide()
             view.node_hovered.connect(self.node_hovered)
             view.node_clicked.connect(self.node_clicked)
-        self.neurons.nodes_selected.connect(self.nodes_selected)
-        self.margins.moment_clicked.connect(self.moment_clicked)
+            view.nodes_selected.connect(self.nodes_selected)
+            view.moment_clicked.connect(self.moment_clicked)
+            view.asked.connect(self.asked)
+            view.plot.setAcceptDrops(False)  # a file dropped there is the window's
+            self._made[name] = view
+        return self._made[name]
+
+    def set_views(self, names: Sequence[str]) -> None:
+        """Show some views, in the order of app.state.intent.VIEWS."""
+        names = tuple(name for name in VIEWS if name in names)
+        if names == self._names:
+            return
+        before, self._names = self._names, names
+        for name in before:
+            if name not in names:
+                self._made[name].set_data(None)
+                self._made[name].hide()
+        for name in names:
+            view = self.view(name)
+            if name not in before:
+                self._bring_up(view)
+            view.show()
+        self._columns = 0
+        self._arrange()
+
+    def _bring_up(self, view: View) -> None:
+        """Let a view show what the others do."""
+        view.set_colours(self._palette)
+        if isinstance(view, TraceView):
+            view.set_axis(self._axis)
+        if isinstance(view, CurvesView):
+            view.set_names(self._curves)
+        view.set_data(self._data)
+        view.set_marked(self._hovered, self._pinned)
+        if self._frame >= 0:
+            view.show_frame(self._frame)
+
+    def _arrange(self) -> None:
+        """Rows of two views, or of three where there are many and room; the last takes the rest."""
+        count = len(self._names)
+        columns = 3 if count > 4 and self.width() >= WIDE else min(count, 2)
+        if count == 2 and self.width() < self.height():
+            columns = 1
+        if columns == self._columns:
+            return
+        self._columns = columns
+        rows = -(-count // columns)
+        for place, view in enumerate(self._views):
+            last = columns * rows - count if place == count - 1 else 0
+            self._grid.addWidget(view, place // columns, place % columns, 1, 1 + last)
+        for line in range(len(MAKERS)):
+            self._grid.setRowStretch(line, 1 if line < rows else 0)
+            self._grid.setColumnStretch(line, 1 if line < columns else 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Qt's request: the ground between the views, which a style sheet would leave as it was."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self._palette.background))
+        painter.end()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Qt's news."""
+        super().resizeEvent(event)
+        self._arrange()
 
     # --------------------------------------------------------------------------------- content
 
@@ -88,6 +191,9 @@ class RunPanel(QWidget):
         self._data, self._frame = data, -1
         self.heading.setText(heading)
         self.heading.setVisible(bool(heading))
+        words = "" if data is None else data.description
+        self.details.set_text(words, words)
+        self.details.setVisible(bool(words))
         self.setAccessibleName(heading)
         for view in self._views:
             view.set_data(data)
@@ -119,12 +225,29 @@ class RunPanel(QWidget):
         if self._data is None or self._data.coordinates == (first, second):
             return
         self._data.set_coordinates(first, second)
-        self.neurons.set_data(self._data)
-        self.neurons.show_frame(self._frame)
+        for view in self._views:
+            if view.on_coordinates:
+                view.set_data(self._data)
+                view.show_frame(self._frame)
 
-    def set_margin_axis(self, name: str) -> None:
-        """What margins are shown against: log10_time, step or norm_squared."""
-        self.margins.set_axis(name)
+    def set_axis(self, name: str) -> None:
+        """What curves are shown against: log10_time, step or norm_squared."""
+        self._axis = name
+        for view in self._views:
+            if isinstance(view, TraceView):
+                view.set_axis(name)
+
+    def set_curves(self, names: Sequence[str]) -> None:
+        """The observables that the view of curves shows."""
+        self._curves = tuple(names)
+        for view in self._views:
+            if isinstance(view, CurvesView):
+                view.set_names(names)
+
+    def computed(self) -> None:
+        """Some of the numbers that were asked for are there."""
+        for view in self._views:
+            view.computed()
 
     def reset_ranges(self) -> None:
         """Back from every zoom."""
@@ -137,9 +260,7 @@ class RunPanel(QWidget):
 
     def set_colours(self, palette: Palette) -> None:
         """Another palette."""
-        colours = self.palette()
-        colours.setColor(self.backgroundRole(), palette.background)
-        colours.setColor(self.foregroundRole(), palette.foreground)
-        self.setPalette(colours)
+        self._palette = palette
+        self.update()
         for view in self._views:
             view.set_colours(palette)

@@ -6,15 +6,15 @@ import math
 from typing import Any, final
 
 import numpy as np
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData, Floats, Indices
-from app.views.header import Header, TimeKey
+from app.views.header import TimeKey
 from app.views.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
 from app.views.overlay import Mark, Overlay
-from app.views.plot_item import Home, Plot
+from app.views.plot_item import Home
 from app.views.ticks import LOG10, screen_text
+from app.views.view import View
 from core.figures.numbers import number_text, time_text
 from core.figures.palette import Palette, time_colours
 
@@ -24,33 +24,26 @@ MOST_DOTS = 64  # nodes up to which each gets a dot on the current curve
 MOST_LABELS = 6
 CURRENT = 2.0  # pixels: dear for thousands of lines, not for one
 NOWHERE: Floats = np.empty((0, 2))
+NO_INNER = "this network has no inner weight vectors"
 NOTES = {"rotation": "no node has a direction", "relative_norm": "all nodes are 0"}
 
 
-@final
-class SortedView(QWidget):
-    """Curves against rank / m, one a moment, coloured by time, the current one on top."""
+def absence_of_nodes(data: DisplayData) -> str:
+    """A sentence about runs without nodes."""
+    return "" if data.has_nodes else "a kernel predictor has no nodes"
 
-    node_hovered = Signal(int)
-    node_clicked = Signal(int)
+
+@final
+class SortedView(View):
+    """Curves against rank / m, one a moment, coloured by time, the current one on top."""
 
     def __init__(
         self, palette: Palette, kind: str, title: str, parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
-        self._palette, self._kind = palette, kind
-        self._data: DisplayData | None = None
-        self._frame = -1
-        self._hovered, self._pinned = -1, frozenset[int]()
+        super().__init__(palette, title, parent, horizontal="rank / m")
+        self._kind = kind
         self._paths: list[Any] = []
         self._points = NOWHERE
-        self.header = Header(palette, title)
-        self.plot = Plot(palette, horizontal="rank / m")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.header)
-        layout.addWidget(self.plot, 1)
         self.plot.add_zero_line()
         self._past = self.plot.add(CurveStack())
         self._current = self.plot.add(CurveStack(), 1.0)
@@ -62,24 +55,20 @@ class SortedView(QWidget):
 
     # --------------------------------------------------------------------------------- content
 
-    def set_data(self, data: DisplayData | None) -> None:
-        """Another run, or none."""
-        self._data, self._frame = data, -1
+    def _clear(self) -> None:
         self._paths, self._points = [], NOWHERE
-        self.plot.reset_range()
         for curves in (self._past, self._current):
             curves.set_curves(())
         for markers in (self._dots, self._rings):
             markers.show_at(NOWHERE)
-        self.plot.set_overlay(Overlay())
-        self.header.set_key()
-        self.refit()
 
-    def refit(self) -> None:
+    def _absence(self, data: DisplayData) -> str:
+        if self._kind == "rotation" and not data.has_inner:
+            return absence_of_nodes(data) or NO_INNER
+        return absence_of_nodes(data)
+
+    def refit(self, data: DisplayData) -> None:
         """The range, the moments and their key, from all frames read so far."""
-        data = self._data
-        if data is None or data.frames == 0:
-            return
         low = 0.0
         if self._kind == "rotation":
             least = data.least(self._kind)
@@ -114,7 +103,7 @@ class SortedView(QWidget):
         times = data.log10_time
         last = float(times[-1])
         if not data.complete:
-            last = max(last, float(data.run.experiment.dynamics.until_log10_time))
+            last = max(last, data.until)
         first = "t = 0" if math.isinf(times[0]) else screen_text(time_text(float(times[0])))
         text = screen_text(time_text(last)).replace("log10", LOG10)
         colours = time_colours(np.linspace(0.0, 1.0, 17), self._palette)
@@ -128,28 +117,10 @@ class SortedView(QWidget):
         shown = int(np.searchsorted(moments, max(self._frame, 0)))
         self._past.set_curves(list(zip(self._paths, pens, strict=True)), shown)
 
-    def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
-        self._palette = palette
-        self.plot.set_colours(palette)
-        self.header.set_colours(palette)
-        self.redraw()
-
-    def redraw(self) -> None:
-        """The ranges, and the same frame once more."""
-        frame, self._frame = self._frame, -1
-        self.refit()
-        if frame >= 0:
-            self.show_frame(frame)
-
     # ----------------------------------------------------------------------------------- frame
 
-    def show_frame(self, frame: int) -> None:
+    def _show(self, data: DisplayData, frame: int) -> None:
         """The moments before a frame, and the frame itself."""
-        data = self._data
-        if data is None or frame == self._frame or not 0 <= frame < data.frames:
-            return
-        self._frame = frame
         nodes = data.sorted_nodes(self._kind, frame)
         ranks = np.arange(1, data.m + 1) / data.m
         self._points = np.stack([ranks, nodes.values], axis=1)
@@ -161,17 +132,10 @@ class SortedView(QWidget):
         self._current.set_curves([(path, pen_of(colour, width))])
         self._dots.set_styles(Style(colour, 5.0))
         self._dots.show_at(self._points if data.m <= MOST_DOTS else NOWHERE)
-        self._show_marks()
+        self._mark_nodes(data)
 
-    def set_marked(self, hovered: int, pinned: frozenset[int]) -> None:
+    def _mark_nodes(self, data: DisplayData) -> None:
         """Mark nodes at their rank."""
-        self._hovered, self._pinned = hovered, pinned
-        if self._data is not None and self._frame >= 0:
-            self._show_marks()
-
-    def _show_marks(self) -> None:
-        data = self._data
-        assert data is not None
         place = data.sorted_nodes(self._kind, self._frame).place
         pinned = [j for j in sorted(self._pinned) if j < data.m]
         marks = []

@@ -48,6 +48,24 @@ def powers(low: float, high: float, most: int) -> Ticks:
     return tuple((x, screen_text(power_text(x, 3))) for x, _ in linear_ticks(low, high, most))
 
 
+def logarithmic(low: float, high: float, most: int) -> Ticks:
+    """Ticks of an axis that shows log10 of a quantity, at 1, 2 and 5 times powers where it is
+    short."""
+    if high - low >= 1.5:
+        return powers(low, high, most)
+    digits = (1.0, 2.0, 5.0) if high - low > 0.35 else tuple(0.5 * k for k in range(2, 20))
+    places = [
+        (math.log10(digit) + k, digit * 10.0**k)
+        for k in range(math.floor(low), math.floor(high) + 1)
+        for digit in digits
+    ]
+    shown = [(place, value) for place, value in places if low <= place <= high]
+    if len(shown) < 2:
+        return powers(low, high, most)
+    step = -(-len(shown) // max(most, 2))
+    return tuple((place, screen_text(number_text(value))) for place, value in shown[::step])
+
+
 def _power(exponent: int) -> str:
     return screen_text(power_text(float(exponent)))
 

@@ -365,7 +365,7 @@ def test_advanced_fields_are_folded_until_asked_for_or_edited(form: ExperimentFo
     choose(form, "dynamics.scheme", "euler")
     qtbot.mouseClick(section.more, Qt.MouseButton.LeftButton)
     assert control(form, "dynamics.scheme").isVisible()
-    assert not form.sections["data"].more.isVisible()
+    assert not form.sections["run"].more.isVisible()
 
 
 # ---------------------------------------------------------------------------------- keyboard
@@ -375,12 +375,12 @@ def test_tab_goes_through_the_fields_in_order(form: ExperimentForm) -> None:
     choose(form, "data.kind", "file")
     control(form, "data.kind").setFocus()
     seen = []
-    for _ in range(8):
+    for _ in range(9):
         focused = QApplication.focusWidget()
         seen.append(focused.objectName())
         QTest.keyClick(focused, Key.Key_Tab)
     assert seen[:5] == ["data.kind", "data.path", "data.d", "data.n", "data.seed"]
-    assert seen[5:8] == ["network.m", "network.init", "network.seed"]
+    assert seen[5:9] == ["network.kind", "network.m", "network.init", "network.seed"]
 
 
 def test_return_applies_and_goes_to_what_is_wrong(form: ExperimentForm, qtbot) -> None:
@@ -428,3 +428,47 @@ def test_switching_kinds_leaves_nothing_behind(form: ExperimentForm) -> None:
         return len(form.findChildren(QObject))
 
     assert len({turn() for _ in range(10)}) == 1
+
+
+# ---------------------------------------------------------------------------- true and false
+
+GD = '[dynamics]\nkind = "gd"\n'
+
+
+def test_true_and_false_are_chosen(qtbot) -> None:
+    form = ExperimentForm()
+    qtbot.addWidget(form)
+    form.set_study(
+        parse_study('[network]\nkind = "fixed_outer"\nm = 8\nsmooth = true\n' + GD, "own")
+    )
+    smooth = form.findChild(Choice, "network.smooth")
+    assert [smooth.itemText(k) for k in range(smooth.count())] == ["false", "true"]
+    assert smooth.currentText() == "true"
+    assert form.study().cells()[0].experiment.network.smooth is True
+    smooth.setCurrentText("false")
+    smooth.textActivated.emit("false")
+    assert form.problems() == {}
+    assert form.study().tables["network"]["smooth"] is False
+    assert form.study().cells()[0].experiment.network.smooth is False
+
+
+def test_an_axis_over_true_and_false_stays_one(qtbot) -> None:
+    form = ExperimentForm()
+    qtbot.addWidget(form)
+    text = """
+[network]
+kind = "fixed_outer"
+m = 8
+[dynamics]
+kind = "gd"
+[axes]
+"network.smooth" = [false, true]
+"""
+    form.set_study(parse_study(text, "own"))
+    smooth = form.findChild(Choice, "network.smooth")
+    assert smooth.currentText() == "false, true"
+    assert [cell.experiment.network.smooth for cell in form.study().cells()] == [False, True]
+    smooth.textActivated.emit("true")
+    assert [cell.experiment.network.smooth for cell in form.study().cells()] == [True]
+    smooth.textActivated.emit("false, true")
+    assert [cell.experiment.network.smooth for cell in form.study().cells()] == [False, True]

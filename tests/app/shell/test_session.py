@@ -113,7 +113,7 @@ def test_a_hovered_node_is_inspected_and_a_clicked_one_stays(
 ) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_End)
     slot = program.display.slots[1]
-    plot, data = slot.panel.neurons.plot, slot.run.data
+    plot, data = slot.panel.view("neurons").plot, slot.run.data
     frame = data.frames - 1
     node = int(np.nanargmax(data.relative_norms(frame)))
     point = data.positions(np.array([frame]))[0, node]

@@ -69,22 +69,24 @@ def test_a_node_is_found_under_the_pointer(qtbot, panel: RunPanel, data: Display
     j = lonely(data, frame)
     x, y = data.positions(np.array([frame]))[0, j]
     with qtbot.waitSignal(panel.node_hovered, check_params_cb=lambda found: found == j):
-        move(qtbot, panel.neurons.plot, x, y)
+        move(qtbot, panel.view("neurons").plot, x, y)
     with qtbot.waitSignal(panel.node_clicked, check_params_cb=lambda found: found == j):
-        qtbot.mouseClick(panel.neurons.plot.viewport(), LEFT, pos=pixel(panel.neurons.plot, x, y))
-    half = panel.neurons.plot.shown().right()
+        qtbot.mouseClick(
+            panel.view("neurons").plot.viewport(), LEFT, pos=pixel(panel.view("neurons").plot, x, y)
+        )
+    half = panel.view("neurons").plot.shown().right()
     with qtbot.waitSignal(panel.node_clicked, check_params_cb=lambda found: found == -1):
-        corner = pixel(panel.neurons.plot, 0.97 * half, 0.0)
-        qtbot.mouseClick(panel.neurons.plot.viewport(), LEFT, pos=corner)
+        corner = pixel(panel.view("neurons").plot, 0.97 * half, 0.0)
+        qtbot.mouseClick(panel.view("neurons").plot.viewport(), LEFT, pos=corner)
 
 
 def test_leaving_the_view_ends_hovering(qtbot, panel: RunPanel) -> None:
     with qtbot.waitSignal(panel.node_hovered, check_params_cb=lambda found: found == -1):
-        QApplication.sendEvent(panel.neurons.plot, QEvent(QEvent.Type.Leave))
+        QApplication.sendEvent(panel.view("neurons").plot, QEvent(QEvent.Type.Leave))
 
 
 def test_a_box_selects_the_nodes_inside(qtbot, panel: RunPanel, data: DisplayData) -> None:
-    plot = panel.neurons.plot
+    plot = panel.view("neurons").plot
     shown, points = plot.shown(), data.positions(np.array([data.frames - 10]))[0]
     start = pixel(plot, 0.98 * shown.right(), 0.98 * shown.bottom())
     with qtbot.waitSignal(panel.nodes_selected) as caught:
@@ -98,7 +100,7 @@ def test_a_box_selects_the_nodes_inside(qtbot, panel: RunPanel, data: DisplayDat
 
 def test_trails_and_nodes_have_the_colours_of_the_present(panel: RunPanel, data) -> None:
     frame = data.frames - 10
-    view = panel.neurons
+    view = panel.view("neurons")
     assert view._nodes.points.shape == (data.m, 2)
     strength = data.relative_norms(frame)
     strongest = int(np.argmax(strength))
@@ -114,15 +116,17 @@ def test_trails_and_nodes_have_the_colours_of_the_present(panel: RunPanel, data)
 
 
 def test_the_data_are_scaled_and_it_is_said(panel: RunPanel, data: DisplayData) -> None:
-    text = panel.neurons.header.text
+    text = panel.view("neurons").header.text
     assert "data \u00d7" in text
     factor = float(text.split("\u00d7")[1])
     reach = float(np.abs(data.run.dataset.x[:, :2]).max())
-    assert np.abs(panel.neurons._examples.points).max() == pytest.approx(factor * reach, rel=1e-6)
+    assert np.abs(panel.view("neurons")._examples.points).max() == pytest.approx(
+        factor * reach, rel=1e-6
+    )
 
 
 def test_a_unit_is_as_long_on_both_axes_and_the_range_stays(qtbot, panel: RunPanel, data) -> None:
-    plot = panel.neurons.plot
+    plot = panel.view("neurons").plot
     before = plot.shown()
     box = plot.inside()
     units = before.width() / box.width(), before.height() / box.height()
@@ -139,10 +143,10 @@ def test_a_unit_is_as_long_on_both_axes_and_the_range_stays(qtbot, panel: RunPan
 
 
 def test_other_coordinates(panel: RunPanel, data: DisplayData) -> None:
-    before = panel.neurons._nodes.points.copy()
+    before = panel.view("neurons")._nodes.points.copy()
     panel.set_coordinates(5, 6)
-    assert not np.array_equal(before, panel.neurons._nodes.points)
-    assert panel.neurons.plot.bottom.labelText == "coordinate 6"
+    assert not np.array_equal(before, panel.view("neurons")._nodes.points)
+    assert panel.view("neurons").plot.bottom.labelText == "coordinate 6"
 
 
 # ------------------------------------------------------------------------------ zoom and reset
@@ -150,7 +154,7 @@ def test_other_coordinates(panel: RunPanel, data: DisplayData) -> None:
 
 @pytest.mark.parametrize("name", ["neurons", "rotations", "norms", "margins"])
 def test_the_wheel_zooms_and_a_double_click_resets(qtbot, panel: RunPanel, name: str) -> None:
-    plot = getattr(panel, name).plot
+    plot = panel.view(name).plot
     before, here = plot.shown(), plot.inside().center().toPoint()
     place = plot.place(here.x(), here.y())
     wheel(plot, here, 3)
@@ -169,7 +173,7 @@ def test_the_wheel_zooms_and_a_double_click_resets(qtbot, panel: RunPanel, name:
 
 @pytest.mark.parametrize(("name", "kind"), [("rotations", "rotation"), ("norms", "relative_norm")])
 def test_sorted_curves(qtbot, panel: RunPanel, data: DisplayData, name: str, kind: str) -> None:
-    view, frame = getattr(panel, name), data.frames - 10
+    view, frame = panel.view(name), data.frames - 10
     nodes = data.sorted_nodes(kind, frame)
     assert 1 < view._past.shown <= MOST_MOMENTS
     path, pen = view._current.curves[0]
@@ -187,21 +191,25 @@ def test_sorted_curves(qtbot, panel: RunPanel, data: DisplayData, name: str, kin
 
 def test_marked_nodes_are_marked_in_every_view(panel: RunPanel, data: DisplayData) -> None:
     panel.set_marked(5, frozenset({2, 9}))
-    for view in (panel.neurons, panel.rotations, panel.norms):
+    for view in (panel.view("neurons"), panel.view("rotations"), panel.view("norms")):
         marks = view.plot.overlay.marks
         assert {mark.label for mark in marks} == {"node 2", "node 5", "node 9"}
         assert [mark.label for mark in marks if mark.hovered] == ["node 5"]
         assert all(mark.numbers for mark in marks)
-    assert panel.margins.plot.overlay.corner[0].startswith("node 5: a ")
+    assert panel.view("margins").plot.overlay.corner[0].startswith("node 5: a ")
     x, y = data.positions(np.array([data.frames - 10]))[0, 5]
-    mark = panel.neurons.plot.overlay.marks[-1]
+    mark = panel.view("neurons").plot.overlay.marks[-1]
     assert (mark.x, mark.y) == pytest.approx((x, y))
     panel.set_marked(-1, frozenset(range(10)))
-    assert panel.neurons.plot.overlay.marks == ()
-    assert panel.neurons._rings.points.shape == panel.norms._rings.points.shape == (10, 2)
+    assert panel.view("neurons").plot.overlay.marks == ()
+    assert (
+        panel.view("neurons")._rings.points.shape
+        == panel.view("norms")._rings.points.shape
+        == (10, 2)
+    )
     panel.set_marked(-1, frozenset())
-    assert panel.neurons._rings.points.size == 0
-    assert panel.neurons._marked.curves == []
+    assert panel.view("neurons")._rings.points.size == 0
+    assert panel.view("neurons")._marked.curves == []
 
 
 # ------------------------------------------------------------------------------------- margins
@@ -209,27 +217,27 @@ def test_marked_nodes_are_marked_in_every_view(panel: RunPanel, data: DisplayDat
 
 @pytest.mark.parametrize("axis", ["log10_time", "step", "norm_squared"])
 def test_a_click_asks_for_a_moment(qtbot, panel: RunPanel, data: DisplayData, axis: str) -> None:
-    panel.set_margin_axis(axis)
-    plot, asked = panel.margins.plot, []
+    panel.set_axis(axis)
+    plot, asked = panel.view("margins").plot, []
     panel.moment_clicked.connect(asked.append)
     for frame in (3, 40):
-        place = float(panel.margins._places[frame])
+        place = float(panel.view("margins")._places[frame])
         qtbot.mouseClick(plot.viewport(), LEFT, pos=pixel(plot, place, 0.0))
-        shown, most = plot.shown().width(), np.diff(panel.margins._places).max()
-        found = panel.margins._places[data.frame_at(asked[-1])]
+        shown, most = plot.shown().width(), np.diff(panel.view("margins")._places).max()
+        found = panel.view("margins")._places[data.frame_at(asked[-1])]
         assert abs(found - place) <= 1.5 * shown / plot.inside().width() + most
     pull(plot, pixel(plot, place, 0.0), plot.inside().topLeft().toPoint())
     # |W|^2 falls at first, so that its least value is not the first frame's.
-    assert data.frame_at(asked[-1]) == int(np.argmin(panel.margins._places))
+    assert data.frame_at(asked[-1]) == int(np.argmin(panel.view("margins")._places))
 
 
 def test_the_cursor_stands_at_the_frame(panel: RunPanel, data: DisplayData) -> None:
     panel.show_frame(30)
-    assert panel.margins.plot.overlay.cursor == pytest.approx(data.log10_time[30])
-    path = panel.margins._strong.curves[0][0]
+    assert panel.view("margins").plot.overlay.cursor == pytest.approx(data.log10_time[30])
+    path = panel.view("margins")._strong.curves[0][0]
     assert path.elementCount() == 30  # t = 0 has no place on the axis
     assert path.elementAt(29).y == pytest.approx(data.margins[30, 0])
-    shown = panel.margins.plot.shown()
+    shown = panel.view("margins").plot.shown()
     assert shown.top() > data.margins[:, 1].min()  # where the smoothed margin starts
     assert shown.bottom() > data.margins[:, 0].max()
 
@@ -251,7 +259,7 @@ def test_without_a_run_there_is_a_message(qtbot, panel: RunPanel, data: DisplayD
     panel.set_data(None, "")
     panel.set_message("Choose a study.")
     assert panel.message.isVisible()
-    assert not panel.neurons.isVisible()
+    assert not panel.view("neurons").isVisible()
     panel.show_frame(3)
     panel.set_marked(1, frozenset({1}))
     panel.data_grew()
@@ -259,8 +267,8 @@ def test_without_a_run_there_is_a_message(qtbot, panel: RunPanel, data: DisplayD
     panel.show_frame(10_000)
     assert not panel.message.isVisible()
     assert panel.heading.text() == "m = 16"
-    assert panel.neurons._nodes.points.shape == (data.m, 2)
-    assert panel.norms.plot.overlay.marks[0].label == "node 1"
+    assert panel.view("neurons")._nodes.points.shape == (data.m, 2)
+    assert panel.view("norms").plot.overlay.marks[0].label == "node 1"
 
 
 def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
@@ -271,13 +279,13 @@ def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
         panel.resize(800, 700)
         panel.set_data(data, "")
         panel.show()
-        assert panel.neurons._nodes.points.size == 0
+        assert panel.view("neurons")._nodes.points.size == 0
         reach = 0.0
         while not data.complete:
             data.update(0.0)
             panel.data_grew()
             panel.show_frame(data.frames - 1)
-            shown = panel.neurons.plot.shown().right()
+            shown = panel.view("neurons").plot.shown().right()
             assert shown >= reach or data.frames <= 2 or data.complete
             reach = shown
         panel.grab()
@@ -295,13 +303,13 @@ def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
             pass
         panel.data_grew()
         panel.show_frame(4)
-        early = panel.neurons._nodes.points.copy()
+        early = panel.view("neurons")._nodes.points.copy()
         while not data.complete:
             data.update()
         panel.data_grew()
-        assert panel.neurons._power >= 4
-        late = panel.neurons._nodes.points * 10.0**panel.neurons._power
+        assert panel.view("neurons")._power >= 4
+        late = panel.view("neurons")._nodes.points * 10.0 ** panel.view("neurons")._power
         np.testing.assert_allclose(late, early, rtol=1e-5)
-        assert panel.margins.plot.bottom.labelText.endswith(" t")
+        assert panel.view("margins").plot.bottom.labelText.endswith(" t")
         panel.show_frame(29)
         assert panel.grab().width() > 0

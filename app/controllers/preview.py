@@ -1,0 +1,88 @@
+"""The preview of the data in the form: opened by an action, kept up to date while it is open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject, QTimer
+
+from app.main_window import MainWindow
+from app.workers.preview_worker import PreviewWorker
+from core.figures.palette import PALETTES, Palette
+
+if TYPE_CHECKING:
+    from app.panels.preview import PreviewDialog
+
+# While somebody types, the data are not drawn anew for every letter.
+PAUSE = 250
+WRONG = "Mend the values marked in the experiment panel; then the data are shown."
+NOT_YET = "Choose a study; then its data are shown."
+
+
+@final
+class PreviewController(QObject):
+    """Shows the data that Run would train on; of a study of several runs those of the first."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._palette = PALETTES["light"]
+        self.dialog: PreviewDialog | None = None
+        self.worker = PreviewWorker(self)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE)
+        self._pause.timeout.connect(self._ask)
+        window.form.changed.connect(self._on_changed)
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette."""
+        self._palette = palette
+        if self.dialog is not None:
+            self.dialog.set_colours(palette)
+
+    def show(self) -> None:
+        """Open the preview, or bring it to the front."""
+        if self.dialog is None:
+            from app.panels.preview import PreviewDialog  # the plots are slow to load
+
+            self.dialog = PreviewDialog(self._palette, self._window)
+            self.worker.made.connect(self.dialog.show_preview)
+            self.worker.refused.connect(self.dialog.show_problem)
+        self.dialog.show()
+        self.dialog.raise_()
+        self.dialog.activateWindow()
+        self._ask()
+
+    def refresh(self, _: object = None) -> None:
+        """Another study is in the form."""
+        self._on_changed()
+
+    def close(self) -> None:
+        """Put the window and the thread away."""
+        self._pause.stop()
+        self.worker.close()
+        if self.dialog is not None:
+            self.dialog.close()
+
+    def _on_changed(self) -> None:
+        if self.dialog is not None and self.dialog.isVisible():
+            self._pause.start()
+
+    def _ask(self) -> None:
+        """Draw the data as the form stands now."""
+        if self.dialog is None:
+            return
+        study = self._window.form.study()
+        if study is None:
+            self.dialog.show_problem(WRONG if self._window.form.problems() else NOT_YET)
+            return
+        cells = study.cells()
+        experiment = cells[0].experiment
+        same = all(
+            (cell.experiment.data, cell.experiment.run.seed)
+            == (experiment.data, experiment.run.seed)
+            for cell in cells
+        )
+        self.dialog.show_waiting("" if same else f"Of the first run of {len(cells)}.")
+        self.worker.ask((experiment.data, experiment.run.seed, study.folder))

@@ -1,0 +1,207 @@
+"""Numbers of a run that take longer than a frame of the screen, computed outside its thread.
+
+The screen asks and goes on; `work` is called by app.workers.calculator in a thread of its own. An
+array element is written before it is marked as known, so that readers never see one half made.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from core.runs import Run
+
+Floats = NDArray[np.float64]
+SPECTRUM = "log10 of the leading singular values"
+LEADING = 16
+STRIDES = (64, 16, 4, 1)  # a curve is coarse at first, and whole from its start
+
+log = logging.getLogger(__name__)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Where the predictor is wanted: a frame, two coordinates and the range and number of points
+    of each. For data of one coordinate the second one has no points."""
+
+    frame: int
+    axes: tuple[int, int]
+    first: tuple[float, float, int]
+    second: tuple[float, float, int]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """f at the flat parameters, (second, first) or (first,); the class for several of them.
+
+    Physical values are 10^log10_scale times these.
+    """
+
+    question: Question
+    values: Floats
+    log10_scale: float
+
+
+@final
+class Trace:
+    """A number, or a few, for each frame: values (T, width), known (T,)."""
+
+    def __init__(self, room: int, width: int) -> None:
+        self.values = np.full((room, width), np.nan)
+        self.known = np.zeros(room, dtype=bool)
+
+    def make_room(self, room: int) -> None:
+        """Longer arrays, where a file has more frames than were planned."""
+        missing = room - self.known.size
+        if missing > 0:
+            more = np.full((missing, self.values.shape[1]), np.nan)
+            self.values = np.concatenate([self.values, more])
+            self.known = np.concatenate([self.known, np.zeros(missing, dtype=bool)])
+
+    def missing(self, frames: int) -> int:
+        """The next frame to compute of the first `frames`; -1 for none."""
+        if frames == 0:
+            return -1
+        if not self.known[frames - 1]:
+            return frames - 1
+        for stride in STRIDES:
+            unknown = np.flatnonzero(~self.known[:frames:stride])
+            if unknown.size:
+                return int(unknown[0]) * stride
+        return -1
+
+
+@final
+class Later:
+    """What was asked for of one run, and what is known of it."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._lock = threading.Lock()
+        self._traces: dict[str, Trace] = {}
+        self._wanted: tuple[str, ...] = ()
+        self._frames = 0
+        self._question: Question | None = None
+        self._answer: Answer | None = None
+        self._broken = False
+        self.traced = 0  # values of traces computed so far
+
+    # --------------------------------------------------------------- the thread of the screen
+
+    def ask_traces(self, owner: str, names: tuple[str, ...], frames: int) -> None:
+        """Compute scalars by their names, or SPECTRUM, at the first `frames` frames.
+
+        Those that the same owner asked for before and does not name now are given up.
+        """
+        with self._lock:
+            kept = tuple(name for name in self._wanted if not name.startswith(f"{owner}:"))
+            self._wanted = kept + tuple(f"{owner}:{name}" for name in names)
+            self._frames = max(self._frames, frames)
+            room = max(frames, self._run.planned)
+            for name in names:
+                width = LEADING if name == SPECTRUM else 1
+                self._traces.setdefault(name, Trace(room, width)).make_room(room)
+
+    def trace(self, name: str, frames: int) -> Floats:
+        """Values (frames, width) of what was asked for, NaN where they are not known yet."""
+        trace = self._traces[name]
+        return np.where(trace.known[:frames, None], trace.values[:frames], np.nan)
+
+    def ask_prediction(self, question: Question) -> None:
+        """Compute the predictor; only the question asked last counts."""
+        with self._lock:
+            self._question = question
+
+    @property
+    def answer(self) -> Answer | None:
+        """The last predictor that was computed, perhaps of an older question."""
+        return self._answer
+
+    @property
+    def pending(self) -> bool:
+        """Whether something is to be computed."""
+        return not self._broken and (self._next_question() or self._next_trace()) is not None
+
+    # ----------------------------------------------------------------------- the other thread
+
+    def work(self, seconds: float) -> bool:
+        """Compute for about so long; whether anything was to do."""
+        deadline = time.perf_counter() + seconds
+        done = False
+        while not self._broken and self._step():
+            done = True
+            if time.perf_counter() >= deadline:
+                break
+        return done
+
+    def _step(self) -> bool:
+        try:
+            question = self._next_question()
+            if question is not None:
+                self._answer = answer(self._run, question)
+                return True
+            wanted = self._next_trace()
+            if wanted is None:
+                return False
+            self._compute(*wanted)
+        except Exception:
+            # A run that was closed meanwhile, or whose file is gone: others must go on.
+            self._broken = True
+            log.debug("numbers for the screen ended", exc_info=True)
+        return True
+
+    def _next_question(self) -> Question | None:
+        with self._lock:
+            question, known = self._question, self._answer
+        return None if known is not None and known.question == question else question
+
+    def _next_trace(self) -> tuple[str, Trace, int] | None:
+        with self._lock:
+            for wanted in self._wanted:
+                name = wanted.split(":", 1)[1]
+                trace = self._traces[name]
+                frame = trace.missing(self._frames)
+                if frame >= 0:
+                    return name, trace, frame
+        return None
+
+    def _compute(self, name: str, trace: Trace, frame: int) -> None:
+        from core.observables.registry import OBSERVABLES
+
+        if name == SPECTRUM:
+            from core.observables.spectrum import log10_singular_values
+
+            found = log10_singular_values(self._run, frame)
+            value = np.full(LEADING, np.nan)
+            value[: found.size] = found[:LEADING]
+        else:
+            value = np.array([OBSERVABLES[name].at(self._run, frame)], dtype=np.float64)
+        with self._lock:  # the arrays may be made longer meanwhile
+            trace.values[frame] = value
+            trace.known[frame] = True
+            self.traced += 1
+
+
+def answer(run: Run, question: Question) -> Answer:
+    """The predictor of a run where a question wants it, computed now."""
+    from core.observables.predictor import flat_values
+
+    first = np.linspace(*question.first)
+    scale = run.network.degree * float(run.rho[question.frame]) / float(np.log(10.0))
+    if run.dataset.d == 1:
+        return Answer(question, flat_values(run, question.frame, first[:, None]), scale)
+    second = np.linspace(*question.second)
+    x = np.zeros((second.size, first.size, run.dataset.d))
+    x[:, :, question.axes[0]] = first[None, :]
+    x[:, :, question.axes[1]] = second[:, None]
+    values = flat_values(run, question.frame, x.reshape(-1, run.dataset.d))
+    return Answer(question, values.reshape(second.size, first.size), scale)

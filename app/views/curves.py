@@ -1,0 +1,162 @@
+"""Any scalar observables over the run, chosen from a menu."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import Enum
+from typing import final
+
+import numpy as np
+from PySide6.QtWidgets import QWidget
+
+from app.state.display import DisplayData, Floats
+from app.state.intent import MOST_CURVES
+from app.views.header import Entry, Sign
+from app.views.overlay import Overlay
+from app.views.ticks import logarithmic, plain, screen_text
+from app.views.trace_view import Line, TraceView
+from core.figures.numbers import number_text
+from core.figures.palette import Palette
+
+WIDE = 100.0  # largest over smallest value beyond which positive curves are shown by their log10
+FLAT = 0.04  # share of the axis that every curve must use; else each has a range of its own
+NOTHING = "choose curves from the menu View, Curves"
+WAITING = "computing ..."
+
+
+@final
+class Scale(Enum):
+    """What the vertical axis shows."""
+
+    LINEAR = "the values"
+    LOGARITHMIC = "their logarithms"
+    OWN = "each curve from its least to its largest value"
+
+
+@final
+class CurvesView(TraceView):
+    """Curves on one linear or logarithmic axis, or each on a range of its own where they differ too
+    much; their values at the cursor stand in the key."""
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(palette, "curves", parent)
+        self._names: tuple[str, ...] = ()
+        self._traces: tuple[Floats, ...] = ()
+        self._scale = Scale.LINEAR
+        self._traced = -1
+
+    def set_names(self, names: Sequence[str]) -> None:
+        """The observables to show, by their names in the tables."""
+        if tuple(names) != self._names:
+            self._names = tuple(names)
+            self.plot.reset_range()
+            self.redraw()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that are shown: the ones that the run has."""
+        from core.observables.registry import OBSERVABLES
+
+        data = self._data
+        if data is None:
+            return self._names[:MOST_CURVES]
+        run = data.run
+        has = [name for name in self._names if name in OBSERVABLES]
+        return tuple(name for name in has if OBSERVABLES[name].in_tables(run))[:MOST_CURVES]
+
+    # --------------------------------------------------------------------------------- content
+
+    def _give_up(self, data: DisplayData) -> None:
+        data.later.ask_traces("curves", (), 0)
+
+    def computed(self) -> None:
+        """More values are there."""
+        if self._data is not None and self._data.later.traced != self._traced:
+            self.redraw()
+
+    def lines(self, data: DisplayData) -> tuple[Line, ...]:
+        """The curves, scaled as the axis wants them."""
+        names = self.names
+        data.later.ask_traces("curves", names, data.frames)
+        if data.later.pending:
+            self.asked.emit()
+        self._traced = data.later.traced
+        self._traces = tuple(data.later.trace(name, data.frames)[:, 0] for name in names)
+        first = self.first(data)  # earlier ones are not seen, and far below the others
+        self._scale = scale_of([values[first:] for values in self._traces])
+        axis = self.plot.side
+        axis.set_ticks(logarithmic if self._scale is Scale.LOGARITHMIC else plain)
+        own = self._scale is Scale.OWN
+        self.plot.set_labels(self.plot.bottom.labelText, "share of its range" if own else "")
+        return tuple(
+            Line(scaled(values, self._scale), self._colour(k), self._sign(k))
+            for k, values in enumerate(self._traces)
+        )
+
+    def _colour(self, position: int) -> str:
+        palette = self._palette
+        colours = (palette.foreground, *palette.references, palette.positive)
+        return colours[position % len(colours)]
+
+    def _sign(self, position: int) -> Sign:
+        signs: tuple[Sign, ...] = ("line", "dashed")
+        return signs[position % len(signs)]
+
+    def limits(self, data: DisplayData, lines: tuple[Line, ...]) -> tuple[float, float]:
+        """All values that are finite, with some room."""
+        values = np.concatenate([np.empty(0), *(line.values[self.first(data) :] for line in lines)])
+        values = values[np.isfinite(values)]
+        low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+        pad = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
+        return low - pad, high + pad
+
+    def words(self, data: DisplayData, frame: int) -> Overlay:
+        """The key says the values at the cursor."""
+        from core.observables.registry import OBSERVABLES
+
+        entries = []
+        for k, (name, values) in enumerate(zip(self.names, self._traces, strict=True)):
+            value = float(values[frame]) if frame < values.size else math.nan
+            text = screen_text(number_text(value, 3)) if not math.isnan(value) else "\u2013"
+            title = OBSERVABLES[name].title
+            short = name.replace("_", " ")
+            entries.append(Entry(f"{title} {text}", self._colour(k), self._sign(k), short))
+        self.header.set_key(*entries)
+        if not entries:
+            return Overlay(note=NOTHING)
+        known = any(np.isfinite(values).any() for values in self._traces)
+        if known:
+            return Overlay()
+        return Overlay(note=WAITING if data.later.pending else "no value at any frame")
+
+
+def scaled(values: Floats, scale: Scale) -> Floats:
+    """Values as an axis shows them; those it cannot show are NaN."""
+    finite = np.where(np.isfinite(values), values, np.nan)
+    if scale is Scale.LINEAR:
+        return finite
+    if scale is Scale.LOGARITHMIC:
+        return np.log10(np.where(finite > 0.0, finite, np.nan))
+    low, high = (float(f.reduce(finite, initial=np.nan)) for f in (np.fmin, np.fmax))
+    return np.where(np.isnan(finite), np.nan, (finite - low) / (high - low if high > low else 1.0))
+
+
+def scale_of(curves: Sequence[Floats]) -> Scale:
+    """Which axis suits some curves.
+
+    >>> a, b = np.array([1.0, 2.0]), np.array([1.0, 1e4])
+    >>> scale_of([a]).name, scale_of([a, b]).name, scale_of([a, -b]).name
+    ('LINEAR', 'LOGARITHMIC', 'OWN')
+    """
+    finite = [values[np.isfinite(values)] for values in curves]
+    finite = [values for values in finite if values.size]
+    if not finite:
+        return Scale.LINEAR
+    low, high = min(float(v.min()) for v in finite), max(float(v.max()) for v in finite)
+    if low > 0.0 and high > WIDE * low:
+        return Scale.LOGARITHMIC
+    spans = [float(np.ptp(values)) for values in finite]
+    if len(finite) > 1 and min(spans) < FLAT * (high - low):
+        return Scale.OWN
+    return Scale.LINEAR

@@ -1,0 +1,243 @@
+"""The predictor f itself: over a line of 1-D inputs, or on a plane through the inputs."""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+import numpy as np
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainterPath
+from PySide6.QtWidgets import QWidget
+
+from app.state.display import DisplayData, Floats
+from app.state.later import Answer, Question
+from app.views.contours import contour
+from app.views.examples import class_colours, example_entries, show_examples, show_points
+from app.views.header import Entry
+from app.views.items import CurveStack, Markers, Picture, path_of, pen_of
+from app.views.overlay import Overlay
+from app.views.plot_item import Home
+from app.views.ticks import screen_text
+from app.views.view import View
+from core.figures.numbers import number_text
+from core.figures.palette import Palette, rgb
+
+TITLE = "predictor f"
+ROOM = 0.25  # around the data, as a share of their extent
+LINE_POINTS = 257
+FEWEST, MOST = 16, 128  # points of the grid on each axis
+WORK = 3e7  # points of the grid times what each takes: a few hundredths of a second
+LEVELS = (0.25, 0.5, 0.75)  # of the largest |f|, at which there are thin lines
+WEAKEST, STRONGEST = 0.10, 0.55  # shares of the class colour where f is near 0, and at its largest
+LINE = 1.5  # pixels
+NOWHERE: Floats = np.empty((0, 2))
+
+
+@final
+class PredictorView(View):
+    """The sign of f in the colours of the classes, deeper for larger |f|, and the line f = 0."""
+
+    on_coordinates = True
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(palette, TITLE, parent, equal=True)
+        self._drawn: Answer | None = None
+        self.plot.add_zero_line()
+        self._picture = self.plot.add(Picture(), -5.0)
+        self._levels = self.plot.add(CurveStack(), 0.0)
+        self._line = self.plot.add(CurveStack(), 1.0)
+        self._examples = self.plot.add(Markers(), 2.0)
+        self.plot.view.sigRangeChanged.connect(self._range_changed)
+
+    # --------------------------------------------------------------------------------- content
+
+    def _clear(self) -> None:
+        self._drawn = None
+        self._picture.show_nothing()
+        for curves in (self._levels, self._line):
+            curves.set_curves(())
+        self._examples.show_at(NOWHERE)
+        if self._data is not None:
+            self.plot.set_equal(self._data.run.dataset.d > 1)
+
+    def _absence(self, data: DisplayData) -> str:
+        d = data.run.dataset.d
+        missing = [c + 1 for c in data.coordinates if c >= d and d > 1]
+        return f"the inputs have no coordinate {missing[0]}" if missing else ""
+
+    def refit(self, data: DisplayData) -> None:
+        """The range around the data, which no frame changes, the axes and the data."""
+        x = data.run.dataset.x
+        if x.shape[1] == 1:
+            left, right = _around(x[:, 0])
+            self.plot.set_labels("x", "f(x)" if data.run.network.k == 1 else "class")
+            self.plot.set_home(Home(left, right, *self._heights()))
+            self._show_on_line(data)
+        else:
+            columns = [_around(x[:, c]) for c in data.coordinates]
+            self.plot.set_home(Home(*columns[0], *columns[1]))
+            first, second = data.coordinates
+            self.plot.set_labels(f"coordinate {first + 1}", f"coordinate {second + 1}")
+            show_examples(self._examples, data, 1.0, data.coordinates, self._palette)
+        self._show_key(data)
+
+    def _show_on_line(self, data: DisplayData) -> None:
+        """Examples at their labels where f is fitted to them, else on the line f = 0."""
+        x = data.run.dataset.x[:, 0]
+        fitted = data.run.experiment.loss.kind == "squared"
+        heights = data.run.dataset.y if fitted else np.zeros(x.size)
+        show_points(self._examples, np.stack([x, heights], axis=1), data, self._palette)
+
+    def _show_key(self, data: DisplayData) -> None:
+        entries = [*example_entries(data.classes, "data", self._palette)]
+        if data.run.network.k == 1 and data.run.dataset.d > 1:
+            entries.append(Entry("f = 0", self._palette.foreground, "line"))
+        if data.run.dataset.d > 2:
+            entries.append(Entry("other coordinates 0", short="others 0"))
+        if self._drawn is not None and data.run.network.k == 1:
+            largest = float(np.abs(self._drawn.values).max(initial=0.0))
+            if largest > 0.0:
+                text = _physical(largest, self._drawn.log10_scale)
+                entries.append(Entry(f"|f| up to {text}", short=f"|f| \u2264 {text}"))
+        self.header.set_key(*entries)
+
+    def _recolour(self) -> None:
+        self._drawn = None
+
+    # ----------------------------------------------------------------------------------- frame
+
+    def _show(self, data: DisplayData, frame: int) -> None:
+        self._ask()
+        self.computed()
+
+    def _range_changed(self) -> None:
+        if self._data is not None and self._frame >= 0 and not self._absent:
+            self._ask()
+
+    def _ask(self) -> None:
+        """Ask for the predictor at the frame, over what is seen of the plot."""
+        data = self._data
+        assert data is not None
+        shown = self.plot.shown()
+        first, second = (shown.left(), shown.right()), (shown.top(), shown.bottom())
+        if data.run.dataset.d == 1:
+            question = Question(self._frame, (0, 0), (*first, LINE_POINTS), (0.0, 0.0, 0))
+        else:
+            d = data.run.dataset.d
+            cost = d + data.m + d * data.m / 64.0  # memory, and products, which are quicker
+            count = int(np.clip(math.sqrt(WORK / cost), FEWEST, MOST))
+            question = Question(
+                self._frame, data.coordinates, (*first, count), (*second, count)
+            )  # fmt: skip
+        data.later.ask_prediction(question)
+        if data.later.pending:
+            self.asked.emit()
+
+    def computed(self) -> None:
+        """Draw the latest answer, perhaps of a frame before: the next one is on its way."""
+        data = self._data
+        answer = data.later.answer if data is not None else None
+        if data is None or answer is None or answer is self._drawn or self._absent:
+            return
+        if data.run.dataset.d > 1 and answer.question.axes != data.coordinates:
+            return
+        self._drawn = answer
+        if data.run.dataset.d == 1:
+            self._draw_line(data, answer)
+        elif data.run.network.k > 1:
+            self._draw_classes(data, answer)
+        else:
+            self._draw_levels(answer)
+        self._show_key(data)
+
+    def _draw_line(self, data: DisplayData, answer: Answer) -> None:
+        home = _around(data.run.dataset.x[:, 0])
+        self.plot.set_home(Home(*home, *self._heights()))
+        exponent = min(answer.log10_scale, 300.0) if data.run.network.k == 1 else 0.0
+        values = answer.values * 10.0**exponent
+        path = path_of(np.linspace(*answer.question.first), values)
+        width = LINE * self.plot.devicePixelRatioF()
+        self._line.set_curves([(path, pen_of(self._palette.foreground, width))])
+
+    def _heights(self) -> tuple[float, float]:
+        """The range of f on the line: a round number that holds it, and 1.2 at least."""
+        answer, data = self._drawn, self._data
+        assert data is not None
+        if data.run.network.k > 1:
+            return -0.5, data.classes - 0.5
+        largest = 1.0 if data.run.experiment.loss.kind == "squared" else 0.0
+        if answer is not None:
+            largest_flat = float(np.abs(answer.values).max(initial=0.0))
+            largest = max(largest, largest_flat * 10.0 ** min(answer.log10_scale, 300.0))
+        reach = 1.15 * _round_up(largest or 1.0)
+        return -reach, reach
+
+    def _draw_classes(self, data: DisplayData, answer: Answer) -> None:
+        colours = np.array([rgb(c) for c in class_colours(data.classes, self._palette)])
+        ground = rgb(self._palette.background)
+        number = np.clip(answer.values.astype(np.int64), 0, data.classes - 1)
+        self._picture.smooth = False
+        self._show_picture(ground + 0.4 * (colours[number] - ground), answer)
+
+    def _draw_levels(self, answer: Answer) -> None:
+        palette, values = self._palette, answer.values
+        largest = float(np.abs(values).max(initial=0.0))
+        share = values / largest if largest > 0.0 else np.zeros(values.shape)
+        ground = rgb(palette.background)
+        ink = np.where(share[..., None] > 0.0, rgb(palette.positive), rgb(palette.negative))
+        depth = np.where(share == 0.0, 0.0, WEAKEST + (STRONGEST - WEAKEST) * np.abs(share))
+        self._picture.smooth = True
+        self._show_picture(ground + depth[..., None] * (ink - ground), answer)
+        faint = pen_of(palette.muted)
+        self._levels.set_curves(
+            [(_path(share, sign * level, answer), faint) for level in LEVELS for sign in (1, -1)]
+        )
+        width = LINE * self.plot.devicePixelRatioF()
+        pen = pen_of(palette.foreground, width)
+        self._line.set_curves([(_path(share, 0.0, answer), pen)])
+
+    def _show_picture(self, colours: Floats, answer: Answer) -> None:
+        (left, right, columns), (low, high, rows) = answer.question.first, answer.question.second
+        dx, dy = (right - left) / (columns - 1), (high - low) / (rows - 1)
+        place = QRectF(left - dx / 2, low - dy / 2, dx * columns, dy * rows)
+        opaque = np.full((*colours.shape[:2], 1), 255.0)
+        rounded = np.rint(np.concatenate([colours, opaque], axis=2)).astype(np.uint8)
+        self._picture.show_colours(rounded, place)
+
+    def _mark_nodes(self, data: DisplayData) -> None:
+        self.plot.set_overlay(Overlay())
+
+
+def _path(share: Floats, level: float, answer: Answer) -> QPainterPath:
+    """The level line in the axes' units."""
+    (left, right, columns), (low, high, rows) = answer.question.first, answer.question.second
+    points = contour(share, level).reshape(-1, 2)
+    x = left + points[:, 0] * (right - left) / (columns - 1)
+    y = low + points[:, 1] * (high - low) / (rows - 1)
+    return path_of(x, y, np.arange(x.size) % 2 == 0)
+
+
+def _around(values: Floats) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    pad = ROOM * (high - low) or 1.0
+    return low - pad, high + pad
+
+
+def _round_up(value: float) -> float:
+    """The next of 1, 2, 5 times a power of ten, so that the range stays for many frames.
+
+    >>> _round_up(0.3), _round_up(2.0), _round_up(7.1)
+    (0.5, 2.0, 10.0)
+    """
+    power = 10.0 ** math.floor(math.log10(value))
+    digit = next(k for k in (1, 2, 5, 10) if value <= k * power * (1.0 + 1e-12))
+    return float(f"{digit * power:.3g}")
+
+
+def _physical(value: float, log10_scale: float) -> str:
+    """A value times a power of ten, also where that overflows."""
+    exponent = math.log10(value) + log10_scale
+    if abs(exponent) > 300.0:
+        return screen_text(f"10^{exponent:.0f}")
+    return screen_text(number_text(10.0**exponent, 3))

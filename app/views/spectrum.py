@@ -1,0 +1,94 @@
+"""The leading singular values of the inner weights over the run."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from PySide6.QtWidgets import QWidget
+
+from app.state.display import DisplayData, Floats
+from app.state.later import LEADING, SPECTRUM
+from app.views.curves import WAITING
+from app.views.header import Entry, TimeKey
+from app.views.overlay import Overlay
+from app.views.sorted_nodes import NO_INNER
+from app.views.ticks import logarithmic, screen_text
+from app.views.trace_view import Line, TraceView
+from core.figures.numbers import number_text
+from core.figures.palette import Colours, Palette, time_colours
+
+MOST_DECADES = 6.0  # below the largest; the rest is rounding, since V V' is what is decomposed
+SIGMA = "\u03c3"
+SUBSCRIPTS = {ord(str(digit)): 0x2080 + digit for digit in range(10)}
+
+
+def hex_of(colour: Colours) -> str:
+    """An RGBA row as "#rrggbb"."""
+    return "#{:02x}{:02x}{:02x}".format(*colour[:3].tolist())
+
+
+@final
+class SpectrumView(TraceView):
+    """At most 16 singular values on a logarithmic axis, the largest in the strongest colour."""
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(palette, "singular values of V", parent)
+        self._values: Floats = np.empty((0, 0))
+        self._traced = -1
+        self.plot.side.set_ticks(logarithmic)
+
+    def _absence(self, data: DisplayData) -> str:
+        return super()._absence(data) or ("" if data.has_inner else NO_INNER)
+
+    def _give_up(self, data: DisplayData) -> None:
+        data.later.ask_traces("spectrum", (), 0)
+
+    def computed(self) -> None:
+        """More values are there."""
+        if self._data is not None and self._data.later.traced != self._traced:
+            self.redraw()
+
+    def lines(self, data: DisplayData) -> tuple[Line, ...]:
+        """log10 of each singular value."""
+        data.later.ask_traces("spectrum", (SPECTRUM,), data.frames)
+        if data.later.pending:
+            self.asked.emit()
+        self._traced = data.later.traced
+        count = min(LEADING, data.m, data.run.dataset.d)
+        self._values = data.later.trace(SPECTRUM, data.frames)[:, :count]
+        colours = time_colours(np.linspace(1.0, 0.0, max(count, 2)), self._palette)
+        self._show_key(count)
+        return tuple(
+            Line(self._values[:, k], hex_of(colours[k]))
+            for k in reversed(range(count))  # the largest on top
+        )
+
+    def _show_key(self, count: int) -> None:
+        first, last = (f"{SIGMA}{str(k).translate(SUBSCRIPTS)}" for k in (1, count))
+        ramp = time_colours(np.linspace(1.0, 0.0, 17), self._palette)
+        if count > 1:
+            self.header.set_key(time=TimeKey(first, last, ramp))
+        else:
+            self.header.set_key(Entry(first, hex_of(ramp[0]), "line"))
+
+    def limits(self, data: DisplayData, lines: tuple[Line, ...]) -> tuple[float, float]:
+        """From the largest value down to what can be trusted."""
+        finite = self._values[np.isfinite(self._values)]
+        if not finite.size:
+            return -1.0, 1.0
+        high = float(finite.max())
+        low = max(float(finite.min()), high - MOST_DECADES)
+        pad = 0.06 * (high - low) or 0.5
+        return low - pad, high + pad
+
+    def words(self, data: DisplayData, frame: int) -> Overlay:
+        """The ratio of the two largest at the frame."""
+        values = self._values
+        if frame >= values.shape[0] or not np.isfinite(values).any():
+            return Overlay(note=WAITING if data.later.pending else "all inner weights are 0")
+        here = values[frame]
+        if here.size < 2 or not np.isfinite(here[:2]).all():
+            return Overlay()
+        ratio = screen_text(number_text(float(10.0 ** min(here[0] - here[1], 300.0)), 3))
+        return Overlay(corner=(f"{SIGMA}\u2081/{SIGMA}\u2082 = {ratio}",))

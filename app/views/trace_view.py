@@ -1,0 +1,170 @@
+"""What the views of curves over a run share: the axis, the cursor, and scrubbing."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from PySide6.QtGui import QPainterPath, QPen
+from PySide6.QtWidgets import QWidget
+
+from app.state.display import DisplayData, Floats, with_stand_in
+from app.views.header import Sign
+from app.views.items import CurveStack, path_of, pen_of
+from app.views.overlay import Overlay
+from app.views.plot_item import Drag, Home
+from app.views.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
+from app.views.view import View
+from core.figures.palette import Palette, rgba
+from core.schedule import PLAIN_HORIZON, coordinate
+
+AXES = ("log10_time", "step", "norm_squared")
+DASHES: dict[Sign, tuple[float, ...]] = {"dashed": (5.0, 3.0), "dotted": (1.5, 2.5)}
+FAINT = 0.3  # opacity
+STRONG = 1.5  # pixels: dear for thousands of lines, not for a few
+LARGE_RATIO = 2.0  # decades of |W|^2 beyond which its axis is logarithmic
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """One curve: a value for each frame read so far (T,), NaN where there is none."""
+
+    values: Floats
+    colour: str
+    sign: Sign = "line"
+
+    @property
+    def dashes(self) -> tuple[float, ...]:
+        """Those of the curve up to the cursor."""
+        return DASHES.get(self.sign, ())
+
+
+class TraceView(View):
+    """The part of each curve up to the current frame strong, the rest faint."""
+
+    def __init__(self, palette: Palette, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(palette, title, parent, horizontal="time t", drag=Drag.SCRUB)
+        self._axis = "log10_time"
+        self._far = False
+        self._places: Floats = np.empty(0)
+        self._lines: tuple[Line, ...] = ()
+        self.plot.add_zero_line()
+        self._faint = self.plot.add(CurveStack())
+        self._strong = self.plot.add(CurveStack(), 1.0)
+        self.plot.pulled.connect(self._ask)
+
+    @abstractmethod
+    def lines(self, data: DisplayData) -> tuple[Line, ...]:
+        """The curves."""
+
+    @abstractmethod
+    def limits(self, data: DisplayData, lines: tuple[Line, ...]) -> tuple[float, float]:
+        """The vertical range."""
+
+    @abstractmethod
+    def words(self, data: DisplayData, frame: int) -> Overlay:
+        """What is said at a frame; the cursor is put in."""
+
+    # --------------------------------------------------------------------------------- content
+
+    def _absence(self, data: DisplayData) -> str:
+        return "" if data.has_nodes else "a kernel predictor is fitted at once: there are no curves"
+
+    def _clear(self) -> None:
+        self._places, self._lines = np.empty(0), ()
+        for curves in (self._faint, self._strong):
+            curves.set_curves(())
+
+    def set_axis(self, name: str) -> None:
+        """What the horizontal axis shows: one of AXES."""
+        if name not in AXES:
+            raise ValueError(f"{name} is not one of {', '.join(AXES)}")
+        if name != self._axis:
+            self._axis = name
+            self.plot.reset_range()
+            self.redraw()
+
+    def refit(self, data: DisplayData) -> None:
+        """The range and the faint curves, from all frames read so far."""
+        left, right = self._place_frames(data)
+        self._lines = self.lines(data)
+        bottom, top = self.limits(data, self._lines)
+        self.plot.set_home(Home(left, right, bottom, top))
+        pens = [pen_of(rgba(line.colour, FAINT)) for line in self._lines]
+        self._faint.set_curves(self._curves(data, data.frames, pens))
+
+    def _curves(
+        self, data: DisplayData, until: int, pens: list[QPen]
+    ) -> list[tuple[QPainterPath, QPen]]:
+        """The curves over the frames before `until`."""
+        part = slice(self.first(data), until)
+        drawn = []
+        for line, pen in zip(self._lines, pens, strict=True):
+            values = line.values[part]
+            known = np.isfinite(values)
+            drawn.append((path_of(self._places[part][known], values[known]), pen))
+        return drawn
+
+    def first(self, data: DisplayData) -> int:
+        """The first frame with a place of its own: t = 0 is not on a logarithmic axis."""
+        return 0 if self._axis == "norm_squared" or math.isfinite(data.log10_time[0]) else 1
+
+    def _place_frames(self, data: DisplayData) -> tuple[float, float]:
+        """Set where each frame stands; returns the ends of the axis."""
+        axis = self.plot.bottom
+        if self._axis == "log10_time":
+            end = float(data.log10_time[-1]) if data.complete else data.until
+            self._far = max(end, float(data.log10_time[-1])) > PLAIN_HORIZON
+            times = with_stand_in(data.log10_time)
+            self._places = coordinate(times) if self._far else times
+            axis.set_ticks(far_times if self._far else powers)
+            axis.set_label(f"{LOG10} t" if self._far else "time t")
+            last = float(coordinate(np.array(end))) if self._far else end
+        elif self._axis == "step":
+            with np.errstate(divide="ignore"):
+                self._places = with_stand_in(np.log10(data.steps))
+            axis.set_ticks(powers)
+            axis.set_label("step")
+            last = float(self._places[-1])
+        else:
+            logarithms = data.log10_norm_squared
+            wide = float(np.ptp(logarithms)) > LARGE_RATIO
+            self._places = logarithms if wide else 10.0**logarithms
+            axis.set_ticks(powers if wide else plain)
+            axis.set_label(NORM_SQUARED)
+            last = float(self._places.max())
+        left, right = float(self._places.min()), max(last, float(self._places.max()))
+        pad = 0.02 * (right - left) or 0.5
+        return left - pad, right + pad
+
+    # ----------------------------------------------------------------------------------- frame
+
+    def _show(self, data: DisplayData, frame: int) -> None:
+        """The curves strong up to a frame, and the cursor there."""
+        width = STRONG * self.plot.devicePixelRatioF()
+        pens = [pen_of(line.colour, width, line.dashes) for line in self._lines]
+        self._strong.set_curves(self._curves(data, frame + 1, pens))
+        self._mark_nodes(data)
+
+    def _mark_nodes(self, data: DisplayData) -> None:
+        cursor = float(self._places[self._frame])
+        said = self.words(data, self._frame)
+        self.plot.set_overlay(Overlay(cursor=cursor, corner=said.corner, note=said.note))
+
+    # ----------------------------------------------------------------------------------- mouse
+
+    def _ask(self, x: float, y: float) -> None:
+        data = self._data
+        if data is None or data.frames == 0 or self._places.size == 0:
+            return
+        place = self.plot.place(x, y)[0]
+        known = data.coordinate
+        if self._axis == "log10_time":
+            wanted = place if self._far else float(coordinate(np.array(place)))
+        else:
+            wanted = float(known[int(np.argmin(np.abs(self._places - place)))])
+        self.moment_clicked.emit(float(np.clip(wanted, known[0], known[-1])))

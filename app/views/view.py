@@ -1,0 +1,128 @@
+"""What all views of a run share: a header, a plot, and how they are told what to show."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.state.display import DisplayData
+from app.views.header import Header
+from app.views.overlay import Overlay
+from app.views.plot_item import Plot
+from core.figures.palette import Palette
+
+
+class View(QWidget):
+    """Shows one run at one frame. What it has nothing to show of says `_absence` in a sentence.
+
+    `asked`: numbers are wanted that take longer than a frame of the screen; `computed` is called
+    when there are new ones.
+    """
+
+    on_coordinates: ClassVar[bool] = False  # whether it shows the two chosen input coordinates
+
+    node_hovered = Signal(int)  # -1: none
+    node_clicked = Signal(int)  # -1: the background
+    nodes_selected = Signal(object)  # frozenset[int]
+    moment_clicked = Signal(float)  # in the schedule's coordinate
+    asked = Signal()
+
+    def __init__(
+        self, palette: Palette, title: str, parent: QWidget | None = None, **options: Any
+    ) -> None:
+        """`options` are those of the plot."""
+        super().__init__(parent)
+        self._palette = palette
+        self._data: DisplayData | None = None
+        self._frame = -1
+        self._absent = ""
+        self._hovered, self._pinned = -1, frozenset[int]()
+        self.header = Header(palette, title)
+        self.plot = Plot(palette, **options)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.header)
+        layout.addWidget(self.plot, 1)
+
+    # --------------------------------------------------------------------------------- content
+
+    def set_data(self, data: DisplayData | None) -> None:
+        """Another run, or none."""
+        if self._data is not None:
+            self._give_up(self._data)
+        self._data, self._frame = data, -1
+        self._absent = self._absence(data) if data is not None else ""
+        self.plot.reset_range()
+        self.header.set_key()
+        self._clear()
+        self.plot.set_overlay(Overlay(note=self._absent))
+        self._fit()
+
+    def redraw(self) -> None:
+        """The ranges, and the same frame once more: new frames may have changed its scale."""
+        frame, self._frame = self._frame, -1
+        self._fit()
+        if frame >= 0:
+            self.show_frame(frame)
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette."""
+        self._palette = palette
+        self.plot.set_colours(palette)
+        self.header.set_colours(palette)
+        self._recolour()
+        self.redraw()
+
+    def show_frame(self, frame: int) -> None:
+        """Show the moment of a frame."""
+        data = self._data
+        if data is None or frame == self._frame or not 0 <= frame < data.frames:
+            return
+        self._frame = frame
+        if not self._absent:
+            self._show(data, frame)
+
+    def set_marked(self, hovered: int, pinned: frozenset[int]) -> None:
+        """Mark nodes."""
+        self._hovered, self._pinned = hovered, pinned
+        if self._data is not None and self._frame >= 0 and not self._absent:
+            self._mark_nodes(self._data)
+
+    def computed(self) -> None:
+        """Some of the numbers that were asked for are there."""
+
+    def _fit(self) -> None:
+        data = self._data
+        if data is not None and data.frames > 0 and not self._absent:
+            self.refit(data)
+
+    # ---------------------------------------------------------------------- what each view does
+
+    @abstractmethod
+    def refit(self, data: DisplayData) -> None:
+        """The range, the key and whatever else depends on all frames read so far."""
+
+    @abstractmethod
+    def _show(self, data: DisplayData, frame: int) -> None:
+        """Draw a frame."""
+
+    @abstractmethod
+    def _clear(self) -> None:
+        """Draw nothing."""
+
+    def _absence(self, data: DisplayData) -> str:
+        """Why there is nothing to show of a run; "" where there is something."""
+        return ""
+
+    def _give_up(self, data: DisplayData) -> None:
+        """Ask no longer for numbers of a run."""
+
+    def _recolour(self) -> None:
+        """Make anew what has the palette's colours and belongs to no frame."""
+
+    def _mark_nodes(self, data: DisplayData) -> None:
+        """Show which nodes are hovered and pinned."""

@@ -1,0 +1,141 @@
+"""The preview of the data: opened from the keyboard, up to date with the form, never in the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.controllers.preview import WRONG
+from app.panels.preview import PreviewDialog, class_styles
+from app.workers.preview_worker import OUR_ERROR, PreviewWorker
+from core.data.preview import Preview, preview
+from core.experiment import KINDS
+from core.figures.palette import DARK, LIGHT, PALETTES
+from core.study import load_study
+
+WAIT = 20_000
+
+
+@pytest.fixture
+def dialog(program: Marginscope, qtbot: QtBot) -> PreviewDialog:
+    """The preview of the small study, opened by its shortcut."""
+    QTest.keyClick(program.window, Qt.Key.Key_F8)
+    found = program.preview.dialog
+    assert found is not None
+    qtbot.waitUntil(lambda: found.preview is not None, timeout=WAIT)
+    return found
+
+
+def type_into(program: Marginscope, key: str, text: str) -> None:
+    """Replace what stands in a field of the form."""
+    section, _ = key.split(".")
+    (row,) = [row for row in program.window.form.sections[section].rows if row.field.key == key]
+    row.control.setFocus()
+    row.control.selectAll()
+    QTest.keyClicks(row.control, text)
+
+
+def test_it_shows_the_data_that_are_trained_on(program: Marginscope, dialog: PreviewDialog) -> None:
+    assert dialog.isVisible()
+    assert dialog.preview is not None
+    (first, *_) = program.session
+    assert first.data is not None
+    assert np.array_equal(dialog.preview.dataset.x, first.data.run.dataset.x)
+    assert dialog.facts.text() == "n = 12\nd = 6\n|x| = 1"
+    assert dialog.note.text() == "12 points at 4 places."
+
+
+def test_it_follows_the_form(program: Marginscope, dialog: PreviewDialog, qtbot: QtBot) -> None:
+    type_into(program, "data.n", "30")
+    qtbot.waitUntil(
+        lambda: dialog.preview is not None and dialog.preview.dataset.n == 30, timeout=WAIT
+    )
+    type_into(program, "data.k", "99")
+    qtbot.waitUntil(lambda: dialog.problem.isVisible(), timeout=WAIT)
+    assert dialog.problem.text() == WRONG
+    assert not dialog.plot.isVisible()
+    type_into(program, "data.k", "1")
+    qtbot.waitUntil(lambda: dialog.preview is not None, timeout=WAIT)
+    assert not dialog.problem.isVisible()
+    assert dialog.plot.isVisible()
+    type_into(program, "data.n", "1")
+    qtbot.waitUntil(lambda: dialog.problem.isVisible(), timeout=WAIT)
+    assert "both classes are needed" in dialog.problem.text()
+
+
+def test_coordinates_are_chosen(dialog: PreviewDialog) -> None:
+    dialog.boxes[1].setFocus()
+    QTest.keyClick(dialog.boxes[1], Qt.Key.Key_Up)
+    assert dialog.plot.side.labelText == "coordinate 3"
+    assert dialog.preview is not None
+    assert np.array_equal(dialog.markers.points, dialog.preview.dataset.x[:, [0, 2]])
+
+
+def test_it_takes_the_palette(program: Marginscope, dialog: PreviewDialog) -> None:
+    for name in ("dark", "light"):
+        program.actions["dark"].trigger()
+        assert dialog.plot.palette_of_plot is PALETTES[name]
+        colour = dialog.plot.grab().toImage().pixelColor(2, 2)
+        assert colour == QColor(PALETTES[name].background)
+
+
+def test_other_data_have_other_planes_and_pictures(qtbot: QtBot) -> None:
+    dialog = PreviewDialog(LIGHT)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    for kind, plane, pictures in (
+        ("gaussian_mixture", "known directions", False),
+        ("digits", "principal components", True),
+        ("intervals", "coordinates", False),
+    ):
+        dialog.show_preview(preview(KINDS["data"][kind](), 0, None))
+        assert dialog.chooser.currentText() == plane
+        assert dialog.strip.isVisible() is pictures
+    assert not dialog.boxes[0].isVisible()  # one dimension leaves nothing to choose
+
+
+def test_classes_can_be_told_apart_without_colour_where_colours_run_out() -> None:
+    for palette in (LIGHT, DARK):
+        two = class_styles(2, palette)
+        assert [style.colour for style in two] == [palette.negative, palette.positive]
+        many = {(style.colour, style.symbol) for style in class_styles(10, palette)}
+        assert len(many) == 10
+        assert len({colour for colour, _ in many}) == 6
+
+
+def test_of_several_requests_the_last_counts(qtbot: QtBot) -> None:
+    worker = PreviewWorker()
+    made: list[Preview] = []
+    worker.made.connect(made.append)
+    for n in (50, 60, 70):
+        worker.ask((KINDS["data"]["parity"](n=n), 0, None))
+    qtbot.waitUntil(lambda: bool(made) and not worker.busy, timeout=WAIT)
+    assert [found.dataset.n for found in made] == [70]
+    worker.close()
+    worker.ask((KINDS["data"]["parity"](), 0, None))
+    assert not worker.busy
+
+
+def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
+    worker = PreviewWorker()
+    with qtbot.waitSignal(worker.refused, timeout=WAIT) as signal:
+        worker.ask((object(), 0, None))
+    assert signal.args == [OUR_ERROR]
+    worker.close()
+
+
+def test_axes_over_the_data_are_said_so(
+    program: Marginscope, dialog: PreviewDialog, qtbot: QtBot
+) -> None:
+    study = load_study("telgarsky22-figure-1").with_settings(["data.d=[3, 4]", "network.m=4"])
+    program.window.form.set_study(study)
+    program.preview.refresh()
+    qtbot.waitUntil(
+        lambda: dialog.preview is not None and dialog.preview.dataset.d == 3, timeout=WAIT
+    )
+    assert dialog.note.text().startswith("Of the first run of 2.")

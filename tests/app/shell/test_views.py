@@ -1,0 +1,142 @@
+"""Which views are shown, and which curves: chosen from menus, computed beside, remembered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QToolButton
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.settings import load_settings
+from app.state.intent import FIGURE_1, FIRST_CURVES, VIEWS
+from app.state.later import SPECTRUM
+from core.observables.registry import scalars_of
+from tests.app.shell.conftest import Opener, trained
+
+
+def entry(menu: QMenu, data: str) -> QAction:
+    """The entry of a menu that stands for something."""
+    return next(action for action in menu.actions() if action.data() == data)
+
+
+def computed(program: Marginscope, qtbot: QtBot) -> None:
+    """Wait until nothing is left to compute."""
+    qtbot.waitUntil(lambda: not program.display.calculator.busy, timeout=10000)
+    qtbot.wait(50)
+
+
+def test_the_papers_figure_comes_first(program: Marginscope) -> None:
+    for slot in program.display.slots:
+        assert slot.panel.names == FIGURE_1
+    marked = [a.data() for a in program.window.view_choice.actions() if a.isChecked()]
+    assert marked == list(FIGURE_1)
+    assert program.display.calculator._thread is None
+
+
+def test_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> None:
+    menu = program.window.view_choice
+    for name in ("predictor", "spectrum", "curves"):
+        entry(menu, name).trigger()
+    assert program.display.view.views == tuple(VIEWS)
+    for slot in program.display.slots:
+        assert slot.panel.names == tuple(VIEWS)
+        assert all(slot.panel.view(name).isVisibleTo(slot.panel) for name in VIEWS)
+    program.playback.to_end()
+    computed(program, qtbot)
+    for slot, run in zip(program.display.slots, program.session, strict=True):
+        assert np.isfinite(run.data.later.trace(SPECTRUM, run.data.frames)[:, 0]).all()
+        assert run.data.later.answer.question.frame == run.data.frames - 1
+        assert slot.panel.view("curves").plot.overlay.note == ""
+        assert "f = 0" in slot.panel.view("predictor").header.text
+    entry(menu, "neurons").trigger()
+    assert "neurons" not in program.display.view.views
+    entry(menu, "paper").trigger()
+    assert program.display.view.views == FIGURE_1
+    assert [a.data() for a in menu.actions() if a.isChecked()] == list(FIGURE_1)
+
+
+def test_the_last_view_stays(program: Marginscope) -> None:
+    menu = program.window.view_choice
+    for name in FIGURE_1:
+        entry(menu, name).trigger()
+    assert program.display.view.views == ("margins",)
+    assert entry(menu, "margins").isChecked()
+
+
+def test_curves_are_chosen_from_what_the_run_has(program: Marginscope, qtbot: QtBot) -> None:
+    menu = program.window.curve_choice
+    menu.aboutToShow.emit()
+    run = next(iter(program.session)).data.run
+    offered = {action.data() for action in menu.actions()}
+    assert offered == {item.name for item in scalars_of(run)}
+    assert {a.data() for a in menu.actions() if a.isChecked()} == set(FIRST_CURVES) & offered
+    entry(menu, "stable_rank").trigger()
+    assert program.display.view.curves == (*FIRST_CURVES, "stable_rank")
+    assert program.display.view.views == (*FIGURE_1, "curves")
+    computed(program, qtbot)
+    assert "stable rank" in program.display.slots[0].panel.view("curves").header.text
+    menu.aboutToShow.emit()
+    entry(menu, "stable_rank").trigger()
+    assert program.display.view.curves == FIRST_CURVES
+
+
+def test_without_a_run_there_is_no_curve_to_choose(open_program: Opener, qtbot: QtBot) -> None:
+    program = open_program("nonsense")
+    qtbot.waitUntil(lambda: program.display.slots != (), timeout=10000)
+    program.window.curve_choice.aboutToShow.emit()
+    only = program.window.curve_choice.actions()
+    assert len(only) == 1
+    assert not only[0].isEnabled()
+
+
+def test_the_choice_is_remembered(program: Marginscope, open_program: Opener, study: Path) -> None:
+    entry(program.window.view_choice, "spectrum").trigger()
+    program.display.ask(curves=("risk", "atoms"))
+    program.window.close()
+    settings, warning = load_settings(program.places.settings)
+    assert warning == ""
+    assert settings.views == (*FIGURE_1, "spectrum")
+    assert settings.curves == ("risk", "atoms")
+
+
+def test_settings_that_name_no_view_show_the_papers_figure(
+    open_program: Opener, study: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "user" / "settings.json"
+    first = open_program(study)
+    first.places.settings.parent.mkdir(parents=True, exist_ok=True)
+    first.window.close()
+    path = first.places.settings
+    path.write_text('{"views": ["nothing", "like it"], "curves": ["no curve"]}')
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program), timeout=10000)
+    assert program.display.slots[0].panel.names == FIGURE_1
+    entry(program.window.view_choice, "curves").trigger()
+    note = program.display.slots[0].panel.view("curves").plot.overlay.note
+    assert note.startswith("choose curves")
+
+
+def test_new_runs_take_over_the_chosen_views(program: Marginscope, qtbot: QtBot) -> None:
+    program.display.ask(views=("curves", "predictor"))
+    computed(program, qtbot)
+    program.actions["seed"].trigger()
+    qtbot.waitUntil(lambda: trained(program), timeout=10000)
+    computed(program, qtbot)
+    for slot, run in zip(program.display.slots, program.session, strict=True):
+        assert slot.panel.names == ("curves", "predictor")
+        assert run.data.run.experiment.run.seed == 1
+        assert np.isfinite(run.data.later.trace("distance", run.data.frames)).all()
+
+
+def test_the_heading_names_what_was_run_by_what(program: Marginscope) -> None:
+    words = program.display.slots[0].panel.details.text()
+    for part in ("standard network", "gradient flow", "n = 12", "d = 6", "m = 8", "compiled"):
+        assert part in words
+
+
+def test_the_tool_bar_has_the_menu_of_views(program: Marginscope) -> None:
+    buttons = program.window.tools.findChildren(QToolButton)
+    assert any(button.menu() is program.window.view_choice for button in buttons)

@@ -1,0 +1,142 @@
+"""All views of every kind of network: something to see, or a sentence that says why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QImage
+from pytestqt.qtbot import QtBot
+
+from app.state.display import DisplayData
+from app.state.intent import VIEWS
+from app.views.run_panel import RunPanel
+from core.dynamics import rows
+from core.figures.palette import DARK, LIGHT
+from core.observables.nodes import outer_classes, positions
+from core.runs import open_run
+from tests.recording import recorded
+
+SMALL = ("data.d=8", "data.n=16", "recording.frames=12", "dynamics.until_log10_time=1")
+RUNS: dict[str, tuple[str, ...]] = {
+    **{
+        kind: (*SMALL, f"network.kind={kind}")
+        for kind in ("standard", "scalar", "normalised", "fixed_outer", "bias", "head")
+    },
+    "batch_norm": (*SMALL, "network.kind=batch_norm", "dynamics.kind=gd"),
+    "multiclass": (
+        "data.kind=digits", "data.classes=[1, 7, 4, 3]", "data.n=30", "recording.frames=12",
+        "network.kind=multiclass", "loss.kind=cross_entropy", "dynamics.until_log10_time=1",
+    ),
+    "row-space": ("data.d=90", *SMALL[1:]),
+    "kernel": ("data.d=8", "data.n=16", "dynamics.kind=kernel"),
+}  # fmt: skip
+
+
+def shown(folder: Path, settings: tuple[str, ...]) -> DisplayData:
+    """A recorded run, read to its end."""
+    path = folder / "run.msrun"
+    recorded(path, *settings)
+    data = DisplayData(open_run(path))
+    while not data.complete:
+        data.update()
+    return data
+
+
+def compute(panel: RunPanel, data: DisplayData) -> None:
+    """What the calculator does, at once."""
+    while data.later.work(1.0):
+        panel.computed()
+    panel.computed()
+
+
+def ink(panel: RunPanel, name: str) -> float:
+    """The share of a view's pixels between its axes that are not the ground."""
+    plot = panel.view(name).plot
+    image = plot.grab(plot.inside().toRect()).toImage()
+    image = image.convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1, 4)
+    pixels = pixels[:, : image.width(), :3]
+    return float((pixels != np.uint8(255)).any(axis=2).mean())
+
+
+@pytest.mark.parametrize("kind", list(RUNS))
+def test_every_view_shows_every_network(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    if kind == "row-space":
+        monkeypatch.setattr(rows, "SMALLEST", 0)
+    data = shown(tmp_path, RUNS[kind])
+    with data.run:
+        panel = RunPanel(LIGHT)
+        qtbot.addWidget(panel)
+        panel.resize(1000, 900)
+        panel.set_views(tuple(VIEWS))
+        panel.set_data(data, "a run")
+        panel.show()
+        qtbot.waitExposed(panel)
+        for frame in (0, data.frames - 1):
+            panel.show_frame(frame)
+            panel.set_marked(0, frozenset({1, 2}))
+            compute(panel, data)
+        assert (data.run.reduction is not None) is (kind == "row-space")
+        words = {"row-space": "row space", "kernel": "kernel predictor"}.get(
+            kind, f"{kind} network"
+        )
+        assert words in panel.details.text()
+        for name in VIEWS:
+            plot = panel.view(name).plot
+            assert plot.overlay.note == sentence(kind, name), name
+            assert ink(panel, name) > 0.001
+        panel.set_colours(DARK)
+        panel.set_data(None, "")
+
+
+def sentence(kind: str, name: str) -> str:
+    """What a view says instead of showing something."""
+    if kind == "kernel":
+        if name in ("margins", "curves", "spectrum"):
+            return "a kernel predictor is fitted at once: there are no curves"
+        return "" if name == "predictor" else "a kernel predictor has no nodes"
+    if kind == "head" and name in ("neurons", "rotations", "spectrum"):
+        return "this network has no inner weight vectors"
+    return ""
+
+
+def test_nodes_of_a_run_in_row_space_stand_where_the_whole_vectors_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "SMALLEST", 0)
+    data = shown(tmp_path, RUNS["row-space"])
+    with data.run as run:
+        assert run.reduction is not None
+        for coordinates in ((0, 1), (50, 89)):
+            data.set_coordinates(*coordinates)
+            index = data.frames - 1
+            network, flat = run.network, run.parameters(index)
+            s, reduced = network.nodes(network.physical(flat, float(run.rho[index])))
+            whole = np.abs(s)[:, None] * run.reduction.full(reduced)
+            found = data.positions(np.array([index]))[0]
+            np.testing.assert_allclose(found, whole[:, list(coordinates)], rtol=1e-5, atol=1e-9)
+            np.testing.assert_allclose(found, positions(run, index, coordinates), rtol=1e-5)
+
+
+def test_nodes_of_several_classes_have_the_class_of_their_largest_weight(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
+    data = shown(tmp_path, RUNS["multiclass"])
+    with data.run as run:
+        assert data.classes == 4
+        index = data.frames - 1
+        arrays = run.network.unpack(run.parameters(index))
+        wanted = np.abs(arrays["A"]).argmax(axis=1)
+        np.testing.assert_array_equal(data.kinds(index), wanted)
+        np.testing.assert_array_equal(outer_classes(run, index), wanted)
+        panel = RunPanel(LIGHT)
+        qtbot.addWidget(panel)
+        panel.set_data(data, "")
+        panel.show_frame(index)
+        styles = panel.view("neurons")._nodes
+        assert {int(which) // 12 for which in styles.which} == set(wanted.tolist())
+        panel.set_data(None, "")

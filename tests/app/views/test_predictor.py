@@ -1,0 +1,131 @@
+"""The view of the predictor: values, level lines, and what it asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.state.display import DisplayData
+from app.state.later import Question, answer
+from app.views.contours import contour
+from app.views.predictor import PredictorView
+from app.views.run_panel import RunPanel
+from core.figures.palette import LIGHT, rgb
+from tests.app.views.test_every_network import compute, shown
+
+LINE = (
+    "data.kind=intervals", "network.kind=bias", "loss.kind=squared", "dynamics.kind=gd",
+    "recording.frames=10", "dynamics.until_log10_time=1",
+)  # fmt: skip
+
+
+def predictor(panel: RunPanel, data: DisplayData) -> PredictorView:
+    """The view alone, at the frame of the panel, computed."""
+    panel.set_views(("predictor",))
+    compute(panel, data)
+    view = panel.view("predictor")
+    assert isinstance(view, PredictorView)
+    return view
+
+
+def test_a_slice_is_the_network_at_its_points(data: DisplayData) -> None:
+    run, frame = data.run, data.frames - 1
+    found = answer(run, Question(frame, (3, 1), (-1.0, 1.0, 5), (0.0, 2.0, 3)))
+    arrays = run.network.unpack(run.network.physical(run.parameters(frame), float(run.rho[frame])))
+    for row, second in enumerate((0.0, 1.0, 2.0)):
+        for column, first in enumerate((-1.0, -0.5, 0.0, 0.5, 1.0)):
+            x = np.zeros(run.dataset.d)
+            x[3], x[1] = first, second
+            wanted = arrays["a"] @ np.maximum(arrays["V"] @ x, 0.0)
+            value = found.values[row, column] * 10.0**found.log10_scale
+            assert value == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+def test_the_picture_has_the_colours_of_the_signs(panel: RunPanel, data: DisplayData) -> None:
+    view = predictor(panel, data)
+    question = data.later.answer.question
+    assert question.frame == data.frames - 10
+    assert question.axes == (0, 1)
+    home = view.plot.shown()
+    assert question.first[:2] == (home.left(), home.right())
+    values = data.later.answer.values
+    image = view._picture._image
+    for row, column in ((0, 0), (5, 90), (100, 20), (127, 127)):
+        pixel = image.pixelColor(column, row)
+        nearer = {
+            sign: np.linalg.norm(np.array([pixel.red(), pixel.green(), pixel.blue()]) - rgb(colour))
+            for sign, colour in ((-1, LIGHT.negative), (1, LIGHT.positive))
+        }
+        assert min(nearer, key=nearer.get) == np.sign(values[row, column])
+    assert "f = 0" in view.header.text
+    assert "other coordinates 0" in view.header.text
+
+
+def test_it_follows_frames_zooms_and_coordinates(panel: RunPanel, data: DisplayData) -> None:
+    view = predictor(panel, data)
+    panel.show_frame(3)
+    assert data.later.pending
+    compute(panel, data)
+    assert data.later.answer.question.frame == 3
+    view.plot.view.setRange(xRange=(0.0, 0.1), padding=0.0)
+    compute(panel, data)
+    assert data.later.answer.question.first[:2] == pytest.approx((0.0, 0.1))
+    panel.set_coordinates(4, 7)
+    compute(panel, data)
+    assert data.later.answer.question.axes == (4, 7)
+    assert view.plot.bottom.labelText == "coordinate 5"
+    panel.set_coordinates(4, 99)
+    assert view.plot.overlay.note == "the inputs have no coordinate 100"
+    panel.set_coordinates(0, 1)
+    assert view.plot.overlay.note == ""
+
+
+def test_inputs_of_one_coordinate_have_a_curve(qtbot: QtBot, tmp_path: Path) -> None:
+    data = shown(tmp_path, LINE)
+    with data.run as run:
+        panel = RunPanel(LIGHT)
+        qtbot.addWidget(panel)
+        panel.set_data(data, "")
+        panel.show_frame(data.frames - 1)
+        view = predictor(panel, data)
+        path = view._line.curves[0][0]
+        points = np.array([(e.x, e.y) for e in map(path.elementAt, range(path.elementCount()))])
+        frame = data.frames - 1
+        flat = run.network.physical(run.parameters(frame), float(run.rho[frame]))
+        arrays = run.network.unpack(flat)
+        hidden = np.maximum(points[:, :1] * arrays["V"].T + arrays["b"], 0.0)
+        np.testing.assert_allclose(points[:, 1], hidden @ arrays["a"], atol=1e-9)
+        x = run.dataset.x[:, 0]
+        assert points[0, 0] < x.min() < x.max() < points[-1, 0]
+        heights = {round(float(y), 6) for y in view._examples.points[:, 1]}
+        assert heights == {-1.0, 1.0}
+        panel.set_data(None, "")
+
+
+# ---------------------------------------------------------------------------------- level lines
+
+
+def test_level_lines_of_a_plane_are_straight() -> None:
+    row, column = np.indices((9, 12))
+    segments = contour(2.0 * column + 3.0 * row, 20.5).reshape(-1, 2)
+    np.testing.assert_allclose(2.0 * segments[:, 0] + 3.0 * segments[:, 1], 20.5)
+
+
+def test_level_lines_of_a_circle_are_closed_and_as_long_as_it() -> None:
+    place = np.linspace(-1.5, 1.5, 101)
+    segments = contour(place[:, None] ** 2 + place[None, :] ** 2, 1.0)
+    step = place[1] - place[0]
+    length = step * np.linalg.norm(segments[:, 0] - segments[:, 1], axis=1).sum()
+    assert length == pytest.approx(2.0 * np.pi, rel=1e-3)
+    ends = np.round(segments.reshape(-1, 2), 9)
+    _, counts = np.unique(ends, axis=0, return_counts=True)
+    assert (counts == 2).all()
+
+
+def test_there_is_no_line_where_the_level_is_not_met() -> None:
+    assert contour(np.ones((4, 5))).shape == (0, 2, 2)
+    saddle = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    assert contour(saddle).shape == (2, 2, 2)
