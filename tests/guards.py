@@ -111,7 +111,7 @@ def watch_timers() -> None:
         _started_timers.add(self)
         return original(self, *arguments, **named)
 
-    start.watched = True  # type: ignore[attr-defined]
+    start.watched = True
     core.QTimer.start = start
 
 

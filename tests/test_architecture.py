@@ -236,8 +236,13 @@ def runs_foreign_code(node: ast.AST) -> bool:
 
 
 def test_nothing_runs_code_from_files() -> None:
+    """But for a user's own network, whose trust docs/decisions/0006 is about."""
     kinds = (ast.Import, ast.ImportFrom, ast.Call)
-    wrong = [place for place, node in nodes(SOURCES, *kinds) if runs_foreign_code(node)]
+    wrong = [
+        place
+        for place, node in nodes(SOURCES, *kinds)
+        if runs_foreign_code(node) and not place.startswith("core/network/custom.py")
+    ]
     assert not wrong, f"pickle, eval, exec or torch.load: {wrong}"
 
 

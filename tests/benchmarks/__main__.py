@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 
 import torch
 from threadpoolctl import threadpool_limits
 
-from tests.benchmarks import engines, views, window
+from tests.benchmarks import engines, flows, views, window
 from tests.benchmarks.measure import row
 
-PARTS = ("descent", "flow", "far", "views", "window")
+PARTS = ("engines", "networks", "seeds", "flow", "far", "views", "window")
 
 
 def main() -> None:
@@ -29,14 +30,21 @@ def main() -> None:
             subprocess.run([*command, "--rounds", str(arguments.rounds)], check=True)
         return
     torch.set_num_threads(1)
+    if hasattr(os, "sched_setaffinity") and not {"views", "window"} & set(parts):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # every contender on one core
     with threadpool_limits(1):
         row("medians of interleaved rounds", "ours", "theirs", "ratio", "")
-        if "descent" in parts:
+        if "engines" in parts:
             engines.descent_speed(arguments.rounds)
+            engines.stochastic_speed(arguments.rounds)
+        if "networks" in parts:
+            engines.network_speed(arguments.rounds)
+        if "seeds" in parts:
+            engines.seeds_speed(arguments.rounds)
         if "flow" in parts:
-            engines.flow_speed(arguments.rounds)
+            flows.flow_speed(arguments.rounds)
         if "far" in parts:
-            engines.far_flow()
+            flows.far_flow()
     if "views" in parts:
         print()
         views.main()

@@ -1,126 +1,224 @@
-"""The engines against the clock, against plain PyTorch, and against the machine's own limit."""
+"""Every engine against the clock, plain PyTorch, JAX, and the machine's matrix-product rate."""
 
 from __future__ import annotations
 
-import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from typing import final
 
-import torch
+import numpy as np
 
-from core.dynamics.descent import Descent
-from core.dynamics.flow import Flow
+from core.dynamics.integrator import Integrator, Outcome
+from core.dynamics.many import run_many
+from core.dynamics.registry import integrator, prepared
 from core.problem import Problem
-from core.runs import Recorder
-from core.trajectory import chunks, run
+from tests.benchmarks import contenders
 from tests.benchmarks.measure import interleaved, matrix_rate, row
-from tests.problems import problem
+from tests.networks import Case, small_problem
 
-GD = ("dynamics.kind=gd", "dynamics.step=0.01", "recording.frames=2", "recording.log10_times=[]")
-
-
-class TwoLayer(torch.nn.Module):
-    """f(x) = sum_j a_j relu(<v_j, x>), as one writes it in PyTorch."""
-
-    def __init__(self, at: Problem, dtype: torch.dtype) -> None:
-        super().__init__()
-        a, V = at.network.effective(at.start.parameters)
-        self.inner = torch.nn.Linear(V.shape[1], V.shape[0], bias=False, dtype=dtype)
-        self.outer = torch.nn.Linear(V.shape[0], 1, bias=False, dtype=dtype)
-        with torch.no_grad():
-            self.inner.weight.copy_(torch.tensor(V))
-            self.outer.weight.copy_(torch.tensor(a)[None])
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.outer(torch.relu(self.inner(x)))[:, 0]
+SECONDS = 0.25  # of each contender in each round
+FAR = {"kind": "gd", "step": contenders.STEP, "until_log10_time": 9.0}
 
 
-def torch_loop(at: Problem, dtype: torch.dtype, steps: int) -> None:
-    """The plain torch.nn + autograd + optim.SGD loop."""
-    network = TwoLayer(at, dtype)
-    optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
-    x = torch.tensor(at.dataset.x, dtype=dtype)
-    y = torch.tensor(at.dataset.y, dtype=dtype)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        torch.exp(-y * network(x)).mean().backward()
-        optimizer.step()
+@final
+@dataclass(frozen=True)
+class Size:
+    """A problem of the standard network, and what is asked: times A, times F, share of the rate."""
+
+    n: int
+    d: int
+    m: int
+    precision: str
+    plain: float | None = None
+    jax: float | None = None
+    share: float | None = None
 
 
-def our_loop(at: Problem) -> None:
-    """The compiled engine over the same steps."""
-    for _ in chunks(Descent(at)):
-        pass
+SIZES = (
+    Size(64, 20, 16, "float32", 60, 2),
+    Size(64, 20, 16, "float64", 40),
+    Size(64, 20, 256, "float32", 9, 1.4),
+    Size(64, 20, 256, "float64"),
+    Size(64, 20, 4096, "float32", 2.2),
+    Size(64, 20, 4096, "float64"),
+    Size(1000, 100, 1024, "float32", 1.5, share=0.6),
+    Size(1000, 100, 1024, "float64", 1.5, share=0.6),
+    Size(4000, 100, 1024, "float32", share=0.6),
+    Size(100, 10_000, 512, "float32", 150),
+    Size(100, 10_000, 512, "float64", 150),
+)
+
+
+def problem_of(size: Size) -> Problem:
+    """Parity with the standard network and the exponential loss; two frames are kept."""
+    return small_problem(
+        Case("standard", "exponential"), FAR, d=size.d, n=size.n, m=size.m,
+        recording={"frames": 2}, run={"precision": size.precision},
+    )  # fmt: skip
+
+
+def seconds_a_step(engine: Integrator, seconds: float = SECONDS) -> float:
+    """Seconds for each step of a run that goes on, over so many seconds."""
+    begun, first, last = time.perf_counter(), -1, -1
+    while time.perf_counter() - begun < seconds:
+        chunk = engine.advance()
+        if chunk.outcome is not Outcome.GOING:
+            raise SystemExit(f"the run ended after {chunk.step} steps: {chunk.outcome.value}")
+        if first < 0:  # from here on, since the first chunk may only hand on frame 0
+            first, begun = chunk.step, time.perf_counter()
+        last = chunk.step
+    return (time.perf_counter() - begun) / max(last - first, 1)
+
+
+def seconds_of(steps: Callable[[int], None], seconds: float = SECONDS) -> Callable[[], float]:
+    """A measurement of a program that makes any number of steps."""
+    steps(2)
+    count = 2
+    while True:
+        begun = time.perf_counter()
+        steps(count)
+        taken = time.perf_counter() - begun
+        if taken > seconds / 4:
+            break
+        count *= 2
+    whole = max(1, round(count * seconds / taken))
+
+    def measure() -> float:
+        begun = time.perf_counter()
+        steps(whole)
+        return (time.perf_counter() - begun) / whole
+
+    return measure
+
+
+def medians(contestants: dict[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """The median of each contestant's own figure, taken in turn; the first round is not counted."""
+    found: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(rounds + 1):
+        for name, contestant in contestants.items():
+            value = contestant()
+            if turn:
+                found[name].append(value)
+    return {name: float(np.median(values)) for name, values in found.items()}
+
+
+def asked(size: Size) -> str:
+    """What is asked of a size, in words."""
+    parts = [f">= {size.plain:g} A"] if size.plain else []
+    parts += [f">= {size.jax:g} F"] if size.jax else []
+    parts += [f">= {size.share:.0%}"] if size.share else []
+    return "asked " + ", ".join(parts) if parts else ""
+
+
+def operations(size: Size, engine: Integrator) -> float:
+    """Of the matrix products that the engine really does in a step."""
+    if "examples' coordinates" in engine.engine:
+        return 2.0 * size.n * size.n * size.m
+    return 4.0 * size.n * size.d * size.m
 
 
 def descent_speed(rounds: int) -> None:
-    """GD at Figure 1's sizes against PyTorch, and the share of the matrix-product rate."""
-    for precision in ("float64", "float32"):
-        dtype = getattr(torch, precision)
-        rate = matrix_rate(getattr(__import__("numpy"), precision))
-        print(f"\nmatrix product, {precision}, one core: {rate / 1e9:.1f} GFLOP/s")
-        for m, ours, theirs in ((16, 20_000, 500), (256, 2_000, 300), (4096, 100, 50)):
-            until = f"dynamics.until_log10_time={float(torch.log10(torch.tensor(0.01 * ours))):.6f}"
-            at = problem(*GD, until, f"run.precision={precision}", m=m)
-            steps = Descent(at)._schedule[-1]
-            times = interleaved(
-                {"ours": partial(our_loop, at), "torch": partial(torch_loop, at, dtype, theirs)},
-                rounds,
-            )
-            mine, plain = times["ours"].median / steps, times["torch"].median / theirs
-            share = 4.0 * m * 64 * 20 / mine / rate
-            row(
-                f"GD step, m = {m}, {precision}", f"{mine * 1e6:.2f} us", f"{plain * 1e6:.1f} us",
-                f"{plain / mine:.1f} x",
-                f"{share:.0%} of the matrix rate" + (", asked: 30 x" if m == 16 else ""),
-            )  # fmt: skip
+    """GD of every size; beside each A and F, and the share of the matrix-product rate."""
+    rates = {name: matrix_rate(getattr(np, name)) for name in ("float32", "float64")}
+    for name, rate in rates.items():
+        print(f"matrix product, {name}, one core: {rate / 1e9:.1f} GFLOP/s")
+    jax = contenders.jax_is_present()
+    print("(A) torch.nn + autograd + SGD" + (", (F) JAX fori_loop" if jax else "; no JAX here"))
+    row("GD step (n, d, m)", "ours", "A", "A/ours", "F/ours, share of the matrix rate, engine")
+    for size in SIZES:
+        at = problem_of(size)
+        engine = integrator(prepared(at))
+        rivals: dict[str, Callable[[], float]] = {"ours": partial(seconds_a_step, engine)}
+        rivals["A"] = seconds_of(contenders.torch_loop(at))
+        if jax:
+            rivals["F"] = seconds_of(contenders.jax_loop(at))
+        times = medians(rivals, rounds)
+        mine, plain = times["ours"], times["A"]
+        share = operations(size, engine) / mine / rates[size.precision]
+        theirs = f"{times['F'] / mine:.2f} F, " if jax else ""
+        row(
+            f"({size.n}, {size.d}, {size.m}) {size.precision}", f"{mine * 1e6:.2f} us",
+            f"{plain * 1e6:.1f} us", f"{plain / mine:.1f} x",
+            f"{theirs}{share:.0%}, {engine.engine}; {asked(size)}",
+        )  # fmt: skip
 
 
-class Nowhere:
-    """A sink that keeps nothing."""
-
-    def __init__(self, at: Problem, **facts: object) -> None:
-        self.count = -1
-
-    def append(self, frames: tuple[object, ...]) -> int:
-        self.count += len(frames)
-        return self.count
-
-    def event(self, kind: str, payload: object) -> None:
-        pass
-
-    def flush(self) -> int:
-        return self.count
-
-    def finish(self, reason: str) -> None:
-        pass
-
-
-def flow_speed(rounds: int) -> None:
-    """The flow to log10 t = 10000, with and without recording, and further."""
+def stochastic_speed(rounds: int) -> None:
+    """One fresh example a step at m = 4096, d = 50."""
     print()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.msrun"
-        for m, until, asked in ((16, 1e4, 2.0), (256, 1e4, 8.0), (16, 1e6, 1.0), (256, 1e6, 5.0)):
-            at = problem(f"dynamics.until_log10_time={until}", m=m)
-            times = interleaved(
-                {
-                    "recorded": lambda at=at: run(at, partial(Recorder, path, force=True)),
-                    "bare": lambda at=at: run(at, Nowhere),
-                },
-                rounds,
-            )
-            recorded, bare = times["recorded"].median, times["bare"].median
-            row(
-                f"flow to log10 t = {until:g}, m = {m}", f"{recorded:.3f} s", f"{bare:.3f} s bare",
-                f"{recorded / bare - 1.0:+.1%}", f"asked: {asked:g} s, recording at most +10 %",
-            )  # fmt: skip
+    settings = {"kind": "sgd", "step": contenders.STEP, "until_log10_time": 6.0, "fresh": True}
+    for precision in ("float32", "float64"):
+        at = small_problem(
+            Case("standard"), settings, d=50, n=64, m=4096, recording={"frames": 2},
+            run={"precision": precision},
+        )  # fmt: skip
+        engine = integrator(prepared(at))
+        rivals = {
+            "ours": partial(seconds_a_step, engine),
+            "A": seconds_of(contenders.torch_stochastic(at)),
+        }
+        times = medians(rivals, rounds)
+        mine, plain = times["ours"], times["A"]
+        row(
+            f"fresh SGD, m = 4096, d = 50, {precision}", f"{mine * 1e6:.1f} us",
+            f"{plain * 1e6:.1f} us", f"{plain / mine:.1f} x",
+            f"{mine * 1e9 / (4096 * 50):.3f} ns m d, {engine.engine}; asked >= 9 A",
+        )  # fmt: skip
 
 
-def far_flow() -> None:
-    """How far and how fast, once: m = 4096 and log10 t = 10^12."""
+KINDS = (
+    Case("standard", "exponential"), Case("scalar"), Case("normalised", "exponential"),
+    Case("fixed_outer", "exponential"), Case("fixed_outer", settings={"smooth": True}),
+    Case("batch_norm"), Case("bias"),
+    Case("multiclass", "cross_entropy", 3, {"biases": True}),
+)  # fmt: skip
+
+
+def network_speed(rounds: int) -> None:
+    """Microseconds a step of GD and of the flow, for every two-layer network at (64, 20, 256)."""
     print()
-    for m, until in ((16, 1e12), (16, 1e30), (256, 1e12), (4096, 1e6)):
-        at = problem(f"dynamics.until_log10_time={until}", "recording.frames=20", m=m)
-        times = interleaved({"flow": lambda at=at: list(chunks(Flow(at)))}, 1 if m > 1000 else 3)
-        row(f"flow to log10 t = {until:g}, m = {m}", f"{times['flow'].median:.2f} s")
+    row("microseconds a step at (64, 20, 256)", "GD float64", "GD float32", "flow", "")
+    for case in KINDS:
+
+        def at(dynamics: dict[str, object], precision: str = "float64", case: Case = case) -> float:
+            made = small_problem(
+                case, dynamics, d=20, n=64, m=256, recording={"frames": 2},
+                run={"precision": precision},
+            )  # fmt: skip
+            engine = integrator(prepared(made))
+            return 1e6 * medians({"": partial(seconds_a_step, engine)}, rounds)[""]
+
+        double, single = at(FAR), at(FAR, "float32")
+        smooth = case.settings.get("smooth", False)
+        flow = "" if smooth else f"{at({'kind': 'flow', 'until_log10_time': 1e150}):.0f}"
+        row(
+            str(case), f"{double:.1f}", f"{single:.1f}", flow, "compiled; a step of flow has stages"
+        )
+
+
+def seeds_speed(rounds: int) -> None:
+    """64 seeds at once on one core: the compiled engine in threads and a batch of tensors."""
+    print()
+    for m, steps in ((16, 2000), (256, 200)):
+        dynamics = FAR | {"until_log10_time": float(np.log10(contenders.STEP * steps))}
+        problems = [
+            small_problem(
+                Case("standard", "exponential"), dynamics, d=20, n=64, m=m,
+                recording={"frames": 2}, run={"seed": seed},
+            )
+            for seed in range(64)
+        ]  # fmt: skip
+        times = interleaved(
+            {
+                "threads": partial(run_many, problems, "threads", 1),
+                "batch": partial(run_many, problems, "batch"),
+            },
+            rounds,
+        )
+        ours, batch = times["threads"].median, times["batch"].median
+        row(
+            f"64 seeds of (64, 20, {m}), {steps} steps", f"{ours:.2f} s", f"{batch:.2f} s",
+            f"{batch / ours:.1f} x", "compiled over seeds, a batch of tensors; asked > 1",
+        )  # fmt: skip

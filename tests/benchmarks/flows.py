@@ -1,0 +1,65 @@
+"""The log-time flow against the clock."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from core.dynamics.flow import Flow
+from core.problem import Problem
+from core.runs import Recorder
+from core.trajectory import chunks, run
+from tests.benchmarks.measure import interleaved, row
+from tests.problems import problem
+
+
+class Nowhere:
+    """A sink that keeps nothing."""
+
+    def __init__(self, at: Problem, **facts: object) -> None:
+        self.count = -1
+
+    def append(self, frames: tuple[object, ...]) -> int:
+        self.count += len(frames)
+        return self.count
+
+    def event(self, kind: str, payload: object) -> None:
+        pass
+
+    def flush(self) -> int:
+        return self.count
+
+    def finish(self, reason: str) -> None:
+        pass
+
+
+def flow_speed(rounds: int) -> None:
+    """The flow to log10 t = 10000, with and without recording, and further."""
+    print()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.msrun"
+        for m, until, asked in ((16, 1e4, 2.0), (256, 1e4, 8.0), (16, 1e6, 1.0), (256, 1e6, 5.0)):
+            at = problem(f"dynamics.until_log10_time={until}", m=m)
+            times = interleaved(
+                {
+                    "recorded": lambda at=at: run(at, partial(Recorder, path, force=True)),
+                    "bare": lambda at=at: run(at, Nowhere),
+                },
+                rounds,
+            )
+            recorded, bare = times["recorded"].median, times["bare"].median
+            row(
+                f"flow to log10 t = {until:g}, m = {m}", f"{recorded:.3f} s", f"{bare:.3f} s bare",
+                f"{recorded / bare - 1.0:+.1%}", f"asked: {asked:g} s, recording at most +10 %",
+            )  # fmt: skip
+
+
+def far_flow() -> None:
+    """How far and how fast, once: m = 4096 and log10 t = 10^12."""
+    print()
+    for m, until, asked in ((16, 1e12, ""), (16, 1e30, ""), (256, 1e12, ""), (4096, 1e6, "40 s")):
+        at = problem(f"dynamics.until_log10_time={until}", "recording.frames=20", m=m)
+        times = interleaved({"flow": lambda at=at: list(chunks(Flow(at)))}, 1 if m > 1000 else 3)
+        median = f"{times['flow'].median:.2f} s"
+        row(f"flow to log10 t = {until:g}, m = {m}", median, asked=asked and f"asked: {asked}")
