@@ -57,11 +57,16 @@ class Calculator(QObject):
             thread.join()
 
     def _work(self) -> None:
+        from threadpoolctl import ThreadpoolController  # looks through all loaded libraries
+
+        libraries = ThreadpoolController()
         while not self._closed:
             self._wish.wait()
             self._wish.clear()
-            while self._turn():
-                self.computed.emit()
+            # The idle threads of a BLAS spin, and keep the processor from the window.
+            with libraries.limit(limits=1, user_api="blas"):
+                while self._turn():
+                    self.computed.emit()
 
     def _turn(self) -> bool:
         """A slice for each run; whether anything was to do. After `close` there are no runs."""

@@ -1,0 +1,109 @@
+"""The thread that computes for the views: when it begins, what it leaves alone, how it ends."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import threadpoolctl
+from pytestqt.qtbot import QtBot
+
+from app.state.later import Later
+from app.workers.calculator import Calculator
+from core.observables.registry import OBSERVABLES
+from core.runs import Run, open_run
+from tests.recording import recorded
+
+
+@pytest.fixture(scope="module")
+def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run."""
+    path = tmp_path_factory.mktemp("calculator") / "run.msrun"
+    recorded(path, "recording.frames=30", "dynamics.until_log10_time=2", "data.n=16", "data.d=6")
+    return path
+
+
+@pytest.fixture
+def run(run_file: Path) -> Iterator[Run]:
+    """The run, open."""
+    with open_run(run_file) as run:
+        yield run
+
+
+@pytest.fixture
+def calculator() -> Iterator[Calculator]:
+    """A calculator that is closed in the end."""
+    calculator = Calculator()
+    yield calculator
+    calculator.close()
+
+
+class Slow:
+    """Stands for a run whose numbers take long; says how many threads linear algebra may use."""
+
+    def __init__(self) -> None:
+        self.pending = True
+        self.limits: list[int] = []
+        self.begun = threading.Event()
+
+    def work(self, seconds: float) -> bool:
+        """A slice of work that never ends by itself."""
+        found = threadpoolctl.threadpool_info()
+        self.limits += [item["num_threads"] for item in found if item["user_api"] == "blas"]
+        self.begun.set()
+        time.sleep(0.005)
+        return True
+
+
+def test_nothing_to_do_makes_no_thread(calculator: Calculator, run: Run) -> None:
+    later = Later(run)
+    calculator.watch([later])
+    calculator.wake()
+    assert calculator._thread is None
+    assert not calculator.busy
+
+
+def test_what_is_asked_for_is_computed_and_told(
+    qtbot: QtBot, calculator: Calculator, run: Run
+) -> None:
+    later = Later(run)
+    calculator.watch([later])
+    later.ask_traces("curves", ("risk", "stable_rank"), run.frames)
+    with qtbot.waitSignal(calculator.computed, timeout=10000):
+        calculator.wake()
+    qtbot.waitUntil(lambda: not calculator.busy, timeout=10000)
+    for name in ("risk", "stable_rank"):
+        wanted = OBSERVABLES[name].trace(run)
+        np.testing.assert_array_equal(later.trace(name, run.frames)[:, 0], wanted)
+
+
+def test_it_goes_on_after_a_run_that_was_closed(
+    qtbot: QtBot, calculator: Calculator, run: Run, run_file: Path
+) -> None:
+    other = open_run(run_file)
+    laters = [Later(other), Later(run)]
+    for later in laters:
+        later.ask_traces("curves", ("risk",), run.frames)
+    other.close()
+    calculator.watch(laters)
+    qtbot.waitUntil(lambda: not calculator.busy, timeout=10000)
+    assert np.isnan(laters[0].trace("risk", run.frames)).all()
+    assert np.isfinite(laters[1].trace("risk", run.frames)).all()
+
+
+def test_it_ends_while_there_is_much_to_do_and_takes_one_thread(calculator: Calculator) -> None:
+    before = [item["num_threads"] for item in threadpoolctl.threadpool_info()]
+    slow = Slow()
+    calculator.watch([slow])
+    assert slow.begun.wait(5)
+    begun = time.perf_counter()
+    calculator.close()
+    assert time.perf_counter() - begun < 1.0
+    assert set(slow.limits) <= {1}
+    assert [item["num_threads"] for item in threadpoolctl.threadpool_info()] == before
+    calculator.watch([slow])
+    assert calculator._thread is None
