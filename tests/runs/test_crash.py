@@ -37,7 +37,7 @@ import os, signal, sys, time
 from pathlib import Path
 from tests.runs.helpers import frame_of, recorder_at, small_problem
 problem = small_problem()
-frames = [frame_of(problem, index) for index in range(60)]
+frames = [frame_of(problem, index) for index in range(200)]  # most kills fall into a run
 
 def record_for_ever(folder):
     told = os.open(folder / "told", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
