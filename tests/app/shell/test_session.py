@@ -197,7 +197,7 @@ def test_training_is_held_and_stopped(open_program: Opener, slow_study: Path, qt
     click_on(qtbot, program, "stop")
     qtbot.waitUntil(lambda: trained(program), timeout=2000)
     assert run.data.run.reason == "cancelled"
-    assert not program.actions["stop"].isEnabled()
+    qtbot.waitUntil(lambda: not program.actions["stop"].isEnabled(), timeout=2000)  # at a tick
 
 
 def test_the_slider_stays_while_frames_arrive_unless_it_follows(
