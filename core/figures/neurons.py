@@ -39,6 +39,7 @@ class Track:
     norms: Array
     power: int
     extent: float
+    inner: bool = True  # whether nodes have inner weights
 
 
 def check_coordinates(coordinates: Sequence[int], d: int) -> Coordinates:
@@ -89,13 +90,15 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
             points.append(positions(run, index, coordinates))
         signs.append(outer_signs(run, index))
         norms.append(OBSERVABLES["relative_norm"].at(run, index))
+    # The abstract head and kernel predictors have none: their positions are not numbers.
+    inner = not np.isnan(np.array(points)).all()
     everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
     extent = float(np.abs(everything).max())
     power = math.floor(math.log10(extent)) if extent > 0.0 else 0
     power = power if power >= 4 or power <= -3 else 0
     scale = 10.0**-power
     return Track(
-        frames, everything * scale, np.array(signs), np.array(norms), power, extent * scale
+        frames, everything * scale, np.array(signs), np.array(norms), power, extent * scale, inner
     )
 
 
@@ -141,7 +144,8 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     )  # fmt: skip
     areas = (3.5 + 9.0 * crowd) * (0.5 + 0.9 * np.sqrt(strength[order]))
     dots = Dots("nodes", last[order, 0], last[order, 1], colours, areas, edge=palette.background)
-    note = "" if nodes.extent > 0.0 else "all nodes are 0"
+    empty = "all nodes are 0" if nodes.inner else "this network has no inner weights"
+    note = "" if nodes.extent > 0.0 else empty
     return Ink((curves,), (*data, dots), note)
 
 
