@@ -1,0 +1,1 @@
+"""Margins that theory promises for a data set, each with a bracket that is known to hold it."""

@@ -1,0 +1,104 @@
+"""A reference margin: a value with its bracket, how it was found, and what it is in the plot."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+from core.problem import Problem
+from core.reference.watch import Watch
+
+NAN = float("nan")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """lower <= the margin <= upper; `value` is what to quote, between them.
+
+    `certified` says that both bounds are proved for these data up to rounding; a heuristic upper
+    bound, such as the best of many starts, is not. `method` says in a few words how it was found,
+    with the gap; where there is no number (`absent`) it is the sentence that says why.
+    """
+
+    lower: float
+    upper: float
+    value: float
+    certified: bool
+    method: str
+
+    @property
+    def exists(self) -> bool:
+        return math.isfinite(self.value)
+
+    @property
+    def gap(self) -> float:
+        """Relative gap (upper - lower) / upper."""
+        return (self.upper - self.lower) / self.upper if self.upper > 0.0 else NAN
+
+
+def exact(value: float, method: str) -> Bracket:
+    """A closed form: lower = upper = value, certified."""
+    return Bracket(value, value, value, True, method)
+
+
+def absent(sentence: str) -> Bracket:
+    """No number, and the sentence that says why."""
+    return Bracket(NAN, NAN, NAN, False, sentence)
+
+
+class Reference(ABC):
+    """A margin that theory promises: what it is, for which problems, and how it is computed.
+
+    `label` and `factor` are what the plot of margins normalised by |W|^2 draws: factor * margin,
+    under that name ("gamma_gl / 2" with 1/2); a factor of None means that it is not comparable
+    with them and is only listed.
+    """
+
+    name: str
+    title: str
+    formula: str  # definition with its normalisation
+    source: str
+    label: str
+    factor: float | None = None
+
+    @abstractmethod
+    def applies(self, problem: Problem) -> bool:
+        """Whether it is defined for this problem's data and network."""
+
+    @abstractmethod
+    def key(self, problem: Problem) -> str:
+        """What the value depends on, as a digest: the data set, and a network's frozen weights."""
+
+    @abstractmethod
+    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+        """The bracket; slow ones look at the watch. Data without a margin get `absent`."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReferenceMargin:
+    """A computed reference margin; `seconds` is what it took when it was computed."""
+
+    reference: Reference
+    bracket: Bracket
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields of `python -m core margins --json`; NaN where there is no number."""
+        bracket = self.bracket
+        return {
+            "name": self.reference.name,
+            "value": bracket.value,
+            "lower": bracket.lower,
+            "upper": bracket.upper,
+            "certified": bracket.certified,
+            "method": bracket.method,
+            "seconds": self.seconds,
+        }
+
+
+Told = Callable[[ReferenceMargin], None]

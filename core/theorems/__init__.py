@@ -1,0 +1,1 @@
+"""The papers' statements: hypotheses, bounds and verdicts for a run, one file a paper."""

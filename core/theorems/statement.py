@@ -1,0 +1,171 @@
+"""A statement of a paper, and what it says of one run: hypotheses, bound, measured, verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.reference.margin import ReferenceMargin
+from core.runs import Run
+
+Array = NDArray[np.float64]
+DELTA = 0.05  # the user's failure probability, unless another is given
+
+
+@final
+class Verdict(Enum):
+    """What a run says about a statement."""
+
+    HOLDS = "holds"
+    HOLDS_ANYWAY = "holds although the hypotheses are not met"
+    VIOLATED_NOT_MET = "violated with hypotheses not met"
+    VIOLATED = "violated"
+    NO_CONSTANT = "no constant stated"
+    TEXT_SLIP = "the text's constant does not hold"
+    UNDECIDED = "not decided"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One condition: what is needed and what is present, in words with the numbers.
+
+    `met` is None where it cannot be decided (a margin that is not known, data from a file).
+    """
+
+    text: str
+    needed: str
+    present: str
+    met: bool | None
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """A bound beside what was measured.
+
+    `sense` is "<=" or ">=": measured `sense` bound. `bound_trace` and `measured_trace` (T,) follow
+    the run where they have a value at every frame, in the view named by `view` (an observable's
+    name, or "margins"); NaN at frames of which the statement says nothing. `holds` is None where it
+    is not decided, with `why`.
+    """
+
+    sense: str
+    bound: float
+    measured: float
+    holds: bool | None
+    view: str = ""
+    bound_trace: Array | None = None
+    measured_trace: Array | None = None
+    why: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A theorem, lemma or proposition, or one item of it, with the paper's own numbering.
+
+    `text` is one short sentence, `formula` is TeX for matplotlib's mathtext without dollar signs,
+    `slip` what the printed text has wrong and what is evaluated instead; `printed` is true where
+    the printed constant, known to be wrong, is evaluated (Example 4.1 of homogeneity). `constants`
+    is false for conclusions with O(.), which get no verdict.
+    """
+
+    name: str
+    source: str
+    text: str
+    formula: str
+    applies: Callable[[Run], bool]
+    where: str
+    hypotheses: Callable[[Context], tuple[Hypothesis, ...]]
+    compare: Callable[[Context], Comparison]
+    slip: str = ""
+    printed: bool = False
+    constants: bool = True
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Context:
+    """A run with what its statements are judged by: reference margins by name, and delta.
+
+    A margin that was not computed (yet) is missing from `margins`.
+    """
+
+    run: Run
+    margins: Mapping[str, ReferenceMargin]
+    delta: float = DELTA
+
+    def lower(self, name: str) -> float:
+        """The proved lower end of a reference margin; NaN where it is not known."""
+        found = self.margins.get(name)
+        return found.bracket.lower if found is not None else float("nan")
+
+    def upper(self, name: str) -> float:
+        """The upper end of a reference margin; NaN where it is not known."""
+        found = self.margins.get(name)
+        return found.bracket.upper if found is not None else float("nan")
+
+    def trace(self, observable: str) -> Array:
+        """An observable at all frames, (T,)."""
+        from core.observables.registry import OBSERVABLES
+
+        return OBSERVABLES[observable].trace(self.run)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Assessment:
+    """A statement judged on a run."""
+
+    statement: Statement
+    hypotheses: tuple[Hypothesis, ...]
+    comparison: Comparison
+    verdict: Verdict
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields of `python -m core theorems --json`."""
+        return {
+            "name": self.statement.name,
+            "source": self.statement.source,
+            "hypotheses": [
+                {"text": h.text, "needed": h.needed, "present": h.present, "met": h.met}
+                for h in self.hypotheses
+            ],
+            "bound": self.comparison.bound,
+            "measured": self.comparison.measured,
+            "verdict": self.verdict.value,
+        }
+
+
+def assess(statement: Statement, context: Context) -> Assessment:
+    """Judge one statement.
+
+    Undecided hypotheses count as not met; a statement that is violated is then "violated with
+    hypotheses not met". One whose printed constant is known to be wrong says `TEXT_SLIP` then.
+    """
+    hypotheses = statement.hypotheses(context)
+    comparison = statement.compare(context)
+    return Assessment(
+        statement, hypotheses, comparison, _verdict(statement, hypotheses, comparison)
+    )
+
+
+def _verdict(
+    statement: Statement, hypotheses: tuple[Hypothesis, ...], comparison: Comparison
+) -> Verdict:
+    if not statement.constants:
+        return Verdict.NO_CONSTANT
+    if comparison.holds is None:
+        return Verdict.UNDECIDED
+    met = all(hypothesis.met for hypothesis in hypotheses)
+    if comparison.holds:
+        return Verdict.HOLDS if met else Verdict.HOLDS_ANYWAY
+    if statement.printed and met:
+        return Verdict.TEXT_SLIP
+    return Verdict.VIOLATED if met else Verdict.VIOLATED_NOT_MET
