@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,27 +10,16 @@ from numpy.typing import NDArray
 from app.state.display import DisplayData
 from app.views.header import Entry
 from app.views.items import Markers, Style, Symbol
-from core.figures.palette import Palette, node_colours, rgba
+from core.figures.palette import Palette, class_colours, kind_colours, rgba
 
 MOST_EXAMPLES = 4000
 CROWD = 24  # examples of a class beyond which their markers are small and faint
 Colours = NDArray[np.uint8]
 
 
-def class_colours(classes: int, palette: Palette) -> tuple[str, ...]:
-    """One colour a class: vermilion for -1 and blue for +1; of more than six some come again."""
-    colours: tuple[str, ...] = (palette.negative, palette.positive)
-    if classes > 2:
-        colours += palette.references
-    return tuple(colours[number % len(colours)] for number in range(classes))
-
-
 def shaded(kind: int, classes: int, levels: NDArray[Any], palette: Palette) -> Colours:
     """RGBA rows of nodes of a class (kind < classes) or of none, by relative norm."""
-    if kind == classes:
-        return node_colours(np.zeros(len(levels)), levels, palette)
-    colour = class_colours(classes, palette)[kind]
-    return node_colours(np.ones(len(levels)), levels, replace(palette, positive=colour))
+    return kind_colours(np.full(len(levels), kind), levels, classes, palette)
 
 
 def example_entries(classes: int, text: str, palette: Palette) -> tuple[Entry, ...]:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData, Floats
 from app.state.later import Answer, Question
 from app.views.contours import contour
-from app.views.examples import class_colours, example_entries, show_examples, show_points
+from app.views.examples import example_entries, show_examples, show_points
 from app.views.header import Entry
 from app.views.items import CurveStack, Markers, Picture, path_of, pen_of
 from app.views.overlay import Overlay
@@ -21,7 +21,7 @@ from app.views.plot_item import Home
 from app.views.ticks import screen_text
 from app.views.view import View
 from core.figures.numbers import number_text
-from core.figures.palette import Palette, rgb
+from core.figures.palette import Palette, class_colours, rgb
 
 TITLE = "predictor f"
 ROOM = 0.25  # around the data, as a share of their extent

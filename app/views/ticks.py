@@ -60,6 +60,9 @@ def logarithmic(low: float, high: float, most: int) -> Ticks:
         for digit in digits
     ]
     shown = [(place, value) for place, value in places if low <= place <= high]
+    if len(shown) < 2 and abs(high) < 300.0:  # round numbers of the quantity itself
+        values = linear_ticks(10.0**low, 10.0**high, most)
+        return tuple((math.log10(value), screen_text(text)) for value, text in values if value > 0)
     if len(shown) < 2:
         return powers(low, high, most)
     step = -(-len(shown) // max(most, 2))

@@ -21,9 +21,8 @@ MARGIN, LINE = 2.5, 3.2
 
 CAPTIONS = {
     "neurons": (
-        "trajectories of $|a_j|\\,v_j$ on two coordinates, blue where $a_j>0$ at the end and "
-        "vermilion where $a_j<0$, {stronger} for larger $|a_j|\\,\\Vert v_j\\Vert$; plus and "
-        "cross: data with $y=1$ and $y=-1$, scaled as said, larger where more examples lie"
+        "trajectories of $|a_j|\\,v_j$ on two coordinates, {classes}, scaled as said, larger where "
+        "more examples lie"
     ),
     "rotations": (
         "$\\langle v_j(0),v_j(t)\\rangle\\,/\\,\\Vert v_j(0)\\Vert\\,\\Vert v_j(t)\\Vert$, sorted, "
@@ -38,6 +37,14 @@ CAPTIONS = {
         "$\\ell_1$ margin; a triangle marks where a curve comes from below the frame"
     ),
 }
+TWO_CLASSES = (
+    "blue where $a_j>0$ at the end and vermilion where $a_j<0$, {stronger} for larger "
+    "$|a_j|\\,\\Vert v_j\\Vert$; plus and cross: data with $y=1$ and $y=-1$"
+)
+SEVERAL = (
+    "in the colour of the class of a node's largest outer weight at the end, {stronger} for larger "
+    "$\\Vert A_j\\Vert\\,\\Vert v_j\\Vert$; pluses: data in the colours of their classes"
+)
 
 
 @final
@@ -67,14 +74,20 @@ def wrapped(text: str, width_mm: float, points: float) -> list[str]:
     return [re.sub(r"\x00(\d+)\x01*", lambda m: formulas[int(m[1])], line) for line in lines]
 
 
-def captions(letters: Sequence[tuple[str, str]], palette: Palette) -> str:
-    """What the panels show, as one text; `letters` are (letters of a kind, kind)."""
+def captions(letters: Sequence[tuple[str, str]], palette: Palette, several: bool = False) -> str:
+    """What the panels show, as one text; `letters` are (letters of a kind, kind).
+
+    `several`: some run has more than two classes.
+    """
     stronger = "darker" if palette.name == "light" else "lighter"
     # No-break spaces keep the letters together with what they stand before.
     parts = [
         f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}{CAPTIONS[kind]}" for names, kind in letters
     ]
-    return ("; ".join(parts) + ".").replace("{stronger}", stronger)
+    text = "; ".join(parts) + "."
+    return text.replace("{classes}", SEVERAL if several else TWO_CLASSES).replace(
+        "{stronger}", stronger
+    )
 
 
 def page(headings: Sequence[str], columns: int, title: str, footer: Sequence[str]) -> Page:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.figures.numbers import linear_ticks, number_text
-from core.figures.palette import Palette, node_colours, rgba
+from core.figures.palette import Palette, class_colours, kind_colours, rgba
 from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, KeyEntry, Marker, Panel
-from core.observables.nodes import outer_signs, positions
+from core.observables.nodes import outer_classes, outer_signs, positions
 from core.observables.registry import OBSERVABLES
 from core.runs.run import Run
 
@@ -28,17 +28,20 @@ Coordinates = tuple[int, int]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Track:
-    """Nodes at some frames of a run: frames (F,), points (F, m, 2), signs and norms (F, m).
+    """Nodes at some frames of a run: frames (F,), points (F, m, 2), kinds and norms (F, m).
 
+    The kind of a node is the class that it speaks for, 1 where alpha_j > 0 of two, and `classes`
+    where its outer weights are 0.
     Points are in units of 10^power, so that late runs need no long tick texts.
     """
 
     frames: NDArray[np.int64]
     points: Array
-    signs: Array
+    kinds: NDArray[np.int64]
     norms: Array
     power: int
     extent: float
+    classes: int = 2
     inner: bool = True  # whether nodes have inner weights
 
 
@@ -84,11 +87,11 @@ def trail(size: int, until: int, m: int) -> NDArray[np.int64]:
 
 def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Track:
     """The nodes of a run at increasing frames."""
-    points, signs, norms = [], [], []
+    points, kinds, norms, classes = [], [], [], int(run.dataset.classes)
     for index in frames.tolist():
         with np.errstate(over="ignore"):
             points.append(positions(run, index, coordinates))
-        signs.append(outer_signs(run, index))
+        kinds.append(np.where(outer_signs(run, index) == 0, classes, outer_classes(run, index)))
         norms.append(OBSERVABLES["relative_norm"].at(run, index))
     # The abstract head and kernel predictors have none: their positions are not numbers.
     inner = not np.isnan(np.array(points)).all()
@@ -98,8 +101,9 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
     power = power if power >= 4 or power <= -3 else 0
     scale = 10.0**-power
     return Track(
-        frames, everything * scale, np.array(signs), np.array(norms), power, extent * scale, inner
-    )
+        frames, everything * scale, np.array(kinds, dtype=np.int64), np.array(norms), power,
+        extent * scale, classes, inner,
+    )  # fmt: skip
 
 
 def data_factor(run: Run, nodes: Track, coordinates: Coordinates) -> float:
@@ -114,16 +118,18 @@ def data_factor(run: Run, nodes: Track, coordinates: Coordinates) -> float:
 def data_dots(run: Run, factor: float, coordinates: Coordinates, palette: Palette) -> list[Dots]:
     """One marker for every distinct position and label, larger where more examples lie."""
     result = []
-    kinds = ((-1.0, Marker.CROSS, palette.negative), (1.0, Marker.PLUS, palette.positive))
     points = np.round(projected(run.dataset.x, coordinates), 9)
-    for label, marker, colour in kinds:
+    two = run.dataset.classes == 2
+    for number, colour in enumerate(class_colours(run.dataset.classes, palette)):
+        label = 2.0 * number - 1.0 if two else float(number)
+        marker = Marker.CROSS if two and number == 0 else Marker.PLUS
         places, counts = np.unique(points[run.dataset.y == label], axis=0, return_counts=True)
         if places.size == 0:
             continue
         crowded = places.shape[0] > 24
         areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
         colours = np.tile(rgba(colour, 0.55 if crowded else 0.9), (counts.size, 1))
-        name = f"data y = {label:+.0f}"
+        name = f"data y = {label:+.0f}" if two else f"data y = {number}"
         x, y = factor * places[:, 0], factor * places[:, 1]
         result.append(Dots(name, x, y, colours, areas, marker, palette.background))
     return result
@@ -134,7 +140,7 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     last, m = nodes.points[until], nodes.points.shape[1]
     strength = np.nan_to_num(nodes.norms[until], nan=0.0)
     order = np.argsort(strength, kind="stable")
-    colours = node_colours(nodes.signs[until], strength, palette)[order]
+    colours = kind_colours(nodes.kinds[until], strength, nodes.classes, palette)[order]
     kept = trail(nodes.frames.size, until, m)
     trails = nodes.points[kept][:, order]
     crowd = min(1.0, 4.0 / math.sqrt(m))

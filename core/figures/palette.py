@@ -7,7 +7,7 @@ through viridis (perceptually uniform), cut so that its early end does not fade 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -110,6 +110,33 @@ def node_colours(signs: ArrayLike, relative_norms: ArrayLike, palette: Palette) 
         stops = np.array([weakest, base, strongest])
         result[chosen] = _ramp(strength[chosen], np.array([0.0, 0.5, 1.0]), stops)
     return _bytes(result)
+
+
+def class_colours(classes: int, palette: Palette) -> tuple[str, ...]:
+    """One colour a class: vermilion for -1 and blue for +1; of more than six some come again.
+
+    >>> class_colours(2, LIGHT) == (VERMILION, BLUE)
+    True
+    """
+    colours: tuple[str, ...] = (palette.negative, palette.positive)
+    if classes > 2:
+        colours += palette.references
+    return tuple(colours[number % len(colours)] for number in range(classes))
+
+
+def kind_colours(
+    kinds: ArrayLike, relative_norms: ArrayLike, classes: int, palette: Palette
+) -> Colours:
+    """RGBA rows (m, 4) of nodes by the class they speak for (0 to classes - 1; `classes`: none)."""
+    kind = np.asarray(kinds, dtype=np.int64)
+    norms = np.broadcast_to(np.asarray(relative_norms, dtype=np.float64), kind.shape)
+    result = np.empty((kind.size, 4), dtype=np.uint8)
+    for number, colour in enumerate((*class_colours(classes, palette), palette.muted)):
+        mine = kind == number
+        result[mine] = node_colours(
+            np.ones(np.count_nonzero(mine)), norms[mine], replace(palette, positive=colour)
+        )
+    return result
 
 
 def time_colours(fractions: ArrayLike, palette: Palette) -> Colours:
