@@ -14,7 +14,8 @@ from core.experiment import Experiment
 from core.problem import Problem, Start
 from core.runs import Run
 from core.sections.dynamics import KernelPredictor
-from core.study import Study, split_key
+from core.study import Study
+from core.study_tables import split_key
 
 CHANGEABLE = ("loss", "dynamics", "recording")
 

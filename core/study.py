@@ -1,6 +1,7 @@
 """A Study: a base experiment, axes to vary, its title and source. A single run has no axes.
 
-Read from and written to TOML (the tables are those of Experiment, plus title, source and axes).
+Read from and written to TOML (the tables are those of Experiment, plus title, source, axes, and the
+derived settings and variants of core.derived).
 """
 
 from __future__ import annotations
@@ -8,21 +9,22 @@ from __future__ import annotations
 import itertools
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import tomli_w
 
+from core import study_tables
+from core.derived import FACTOR, VARIANT, apply_formulas
 from core.errors import InputError, did_you_mean
 from core.experiment import KINDS, Experiment
 from core.settings import Section
+from core.study_tables import parse_setting, split_key, value_text
 from core.validation import SECTIONS, build_experiment, check_keys, section_class
 
-TOP_KEYS = ("title", "source", "note", *SECTIONS, "axes", "sizes")
-SIZES = ("quick", "paper")
-MAX_CELLS = 100_000
+TOP_KEYS = ("title", "source", "note", *SECTIONS, "axes", "sizes", "derived", "variants")
 MAX_STUDY_BYTES = 1_000_000
 
 
@@ -46,36 +48,80 @@ class Study:
     sizes: Mapping[str, Mapping[str, Any]]
     folder: Path | None = None
     note: str = ""
+    derived: Mapping[str, str] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def cells(self) -> tuple[Cell, ...]:
-        """Every experiment of the grid, the last axis fastest.
+        """Every experiment of the grid, the last axis fastest, and variants faster still.
 
         Raises InputError when a value of the grid is not allowed.
         """
+        varied = self._varied()
         cells = []
         for values in itertools.product(*self.axes.values()):
-            tables = {section: dict(table) for section, table in self.tables.items()}
-            names = []
-            for key, value in zip(self.axes, values, strict=True):
-                section, name = key.split(".", 1)
-                tables.setdefault(section, {})[name] = value
-                names.append(f"{key}={value_text(value)}")
-            cells.append(Cell("__".join(names), build_experiment(tables, self.id)))
+            for variant, study in varied:
+                chosen = dict(zip(self.axes, values, strict=True))
+                names = [f"{key}={value_text(value)}" for key, value in chosen.items()]
+                names += [f"{VARIANT}={value_text(variant)}"] if variant else []
+                where = f"{self.id}, {', '.join(names)}" if study.derived or variant else self.id
+                tables = study._tables_of(chosen, where)
+                cells.append(Cell("__".join(names), build_experiment(tables, where)))
         return tuple(cells)
+
+    def _varied(self) -> tuple[tuple[str, Study], ...]:
+        """Each variant by its name, applied; the study itself where there are none."""
+        if not self.variants:
+            return (("", self),)
+        plain = replace(self, variants={})
+        varied = []
+        for name, settings in self.variants.items():
+            study = plain
+            for key in sorted(settings, key=_kinds_first):
+                study = study.with_value(key, settings[key])
+            if study.axes != plain.axes:
+                raise InputError(
+                    f"{self.id}: the variant {name} sets an axis of the study; leave that to axes."
+                )
+            varied.append((name, study))
+        return tuple(varied)
+
+    def _tables_of(self, chosen: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]]:
+        """The tables of a cell: the values of the axes, and then what is derived from them."""
+        tables = {section: dict(table) for section, table in self.tables.items()}
+        factors = {}
+        for key, value in chosen.items():
+            section, name = key.split(".", 1)
+            if section == FACTOR:
+                factors[name] = value
+            else:
+                tables.setdefault(section, {})[name] = value
+        try:
+            apply_formulas(tables, self.derived, factors)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+        return tables
 
     def with_settings(self, settings: Sequence[str]) -> Study:
         """The study with `key=value` settings applied; a setting of an axis replaces the axis."""
         study = self
         parsed = [parse_setting(setting) for setting in settings]
-        kinds_first = sorted(parsed, key=lambda pair: not pair[0].endswith(".kind"))
-        for key, value in kinds_first:
+        for key, value in sorted(parsed, key=lambda pair: _kinds_first(pair[0])):
             study = study.with_value(key, value)
         study.cells()
         return study
 
     def with_value(self, key: str, value: Any) -> Study:
-        """The study with one dotted key set; a list for a key that takes one value is an axis."""
+        """The study with one dotted key set; a list for a key that takes one value is an axis.
+
+        A key that was derived no longer is. factor.NAME sets a factor, and `variant` chooses among
+        the variants.
+        """
+        if key == VARIANT:
+            return self._with_variants(value if isinstance(value, list) else [value])
         section, name = split_key(key)
+        if section == FACTOR:
+            values = value if isinstance(value, list) else [value]
+            return replace(self, axes={**self.axes, key: study_tables.axis(key, values, "--set")})
         tables = {name_: dict(table) for name_, table in self.tables.items()}
         table = tables.setdefault(section, {})
         axes = dict(self.axes)
@@ -87,12 +133,22 @@ class Study:
         if isinstance(value, list) and not _is_one_value(
             value, section_class(section, table), name
         ):
-            axes[key] = _axis(key, value, "--set")
+            axes[key] = study_tables.axis(key, value, "--set")
             table.pop(name, None)
         else:
             axes.pop(key, None)
             table[name] = value
-        return replace(self, tables=tables, axes=axes)
+        derived = {k: formula for k, formula in self.derived.items() if k != key}
+        return replace(self, tables=tables, axes=axes, derived=derived)
+
+    def _with_variants(self, names: Sequence[Any]) -> Study:
+        for name in names:
+            if name not in self.variants:
+                raise InputError(
+                    f"{self.id}: there is no variant {name}; "
+                    f"{did_you_mean(str(name), self.variants) if self.variants else 'it has none.'}"
+                )
+        return replace(self, variants={name: self.variants[name] for name in names})
 
     def at_size(self, size: str | None) -> Study:
         """The study at its `quick` or `paper` size; a study without sizes has only the one."""
@@ -114,6 +170,10 @@ class Study:
                 document[section] = plain
         if self.axes:
             document["axes"] = {key: list(values) for key, values in self.axes.items()}
+        if self.derived:
+            document["derived"] = dict(self.derived)
+        if self.variants:
+            document["variants"] = {name: dict(table) for name, table in self.variants.items()}
         if self.sizes:
             document["sizes"] = {name: dict(table) for name, table in self.sizes.items()}
         return tomli_w.dumps(document)
@@ -143,45 +203,14 @@ def _change_kind(table: dict[str, Any], section: str, kind: Any) -> set[str]:
     return lost
 
 
+def _kinds_first(key: str) -> bool:
+    """Sorts kinds before the keys that depend on them."""
+    return not key.endswith(".kind")
+
+
 def _dropped(axis: str, section: str, kept: Set[str]) -> bool:
     part, name = axis.split(".", 1)
     return part == section and name not in kept
-
-
-def value_text(value: Any) -> str:
-    """A value as it stands in file names: no separators of paths or cells.
-
-    >>> value_text(16), value_text(0.25), value_text("a/b"), value_text([3, 8])
-    ('16', '0.25', 'a-b', '3+8')
-    """
-    if isinstance(value, list | tuple):
-        return "+".join(map(value_text, value))
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    return "".join(char if char.isalnum() or char in ".+-_" else "-" for char in text)
-
-
-def split_key(key: str) -> tuple[str, str]:
-    """`section.name` of a dotted key; InputError when there is no such section."""
-    section, _, name = key.partition(".")
-    if section not in SECTIONS or not name:
-        hint = did_you_mean(section, SECTIONS)
-        raise InputError(f"{key}: a key reads section.name, such as network.m; {hint}")
-    return section, name
-
-
-def parse_setting(text: str) -> tuple[str, Any]:
-    """`key=value` with a TOML value; a bare word is a string.
-
-    >>> parse_setting("network.m=[16, 64]"), parse_setting("dynamics.kind=gd")
-    (('network.m', [16, 64]), ('dynamics.kind', 'gd'))
-    """
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip() or not value.strip():
-        raise InputError(f"--set {text}: write key=value, such as --set network.m=16.")
-    try:
-        return key.strip(), tomllib.loads(f"value = {value.strip()}")["value"]
-    except tomllib.TOMLDecodeError:
-        return key.strip(), value.strip()
 
 
 def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study:
@@ -201,62 +230,23 @@ def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study
         if not isinstance(value, str):
             raise InputError(f"{identifier}: {key} must be text in quotes.")
     tables = {section: document[section] for section in SECTIONS if section in document}
-    axes = _axes(document.get("axes", {}), identifier)
-    sizes = _sizes(document.get("sizes", {}), identifier)
+    axes = study_tables.axes(document.get("axes", {}), identifier)
+    sizes = study_tables.sizes(document.get("sizes", {}), identifier)
+    derived = study_tables.derived(document.get("derived", {}), identifier)
+    variants = study_tables.variants(document.get("variants", {}), identifier)
     for key, values in axes.items():  # a base without its axis values need not be complete
         section, name = key.split(".", 1)
-        if isinstance(tables.get(section, {}), dict):
+        if section != FACTOR and isinstance(tables.get(section, {}), dict):
             tables[section] = {**tables.get(section, {}), name: values[0]}
-    build_experiment(tables, identifier)
+    if not derived and not variants:  # else the cells are what is checked
+        build_experiment(tables, identifier)
     study = Study(
-        id=identifier, tables=tables, axes=axes, sizes=sizes, folder=folder,
+        id=identifier, tables=tables, axes=axes, sizes=sizes, folder=folder, derived=derived,
         title=words["title"] or identifier, source=words["source"], note=words["note"],
+        variants=variants,
     )  # fmt: skip
     study.cells()
     return study
-
-
-def _axes(table: Any, where: str) -> dict[str, tuple[Any, ...]]:
-    if not isinstance(table, dict):
-        raise InputError(f'{where}: axes must be a table, such as "network.m" = [16, 256].')
-    axes = {}
-    for key, values in table.items():
-        if isinstance(values, dict):
-            raise InputError(f'{where}: write the axis {key} in quotes: "{key}.name" = [...].')
-        try:
-            split_key(key)
-        except InputError as error:
-            raise InputError(f"{where}: axes: {error}") from error
-        axes[key] = _axis(key, values, where)
-    cells = 1
-    for values in axes.values():
-        cells *= len(values)
-    if cells > MAX_CELLS:
-        raise InputError(f"{where}: the axes span {cells} cells; at most {MAX_CELLS} are allowed.")
-    return axes
-
-
-def _axis(key: str, values: Any, where: str) -> tuple[Any, ...]:
-    if not isinstance(values, list) or not values:
-        raise InputError(f"{where}: the axis {key} must be a list of at least one value.")
-    texts = [value_text(value) for value in values]
-    repeated = sorted({text for text in texts if texts.count(text) > 1})
-    if repeated:
-        raise InputError(f"{where}: the axis {key} has the value {repeated[0]} twice.")
-    return tuple(values)
-
-
-def _sizes(table: Any, where: str) -> dict[str, dict[str, Any]]:
-    if not isinstance(table, dict):
-        raise InputError(f"{where}: sizes must hold the tables sizes.quick and sizes.paper.")
-    for size, settings in table.items():
-        if size not in SIZES:
-            raise InputError(f"{where}: sizes.{size} does not exist; {did_you_mean(size, SIZES)}")
-        if not isinstance(settings, dict):
-            raise InputError(f'{where}: sizes.{size} must be a table of "section.key" = value.')
-        for key in settings:
-            split_key(key)
-    return table
 
 
 def shipped_ids() -> tuple[str, ...]:

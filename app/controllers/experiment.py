@@ -16,7 +16,8 @@ from app.workers.run_worker import Job, RunWorker
 from core.control import Control
 from core.errors import InputError
 from core.experiment import Experiment
-from core.study import Cell, Study, load_study, value_text
+from core.study import Cell, Study, load_study
+from core.study_tables import value_text
 
 if TYPE_CHECKING:
     from core.runs import Run
