@@ -2,7 +2,8 @@
 
 `[derived]` holds formulas such as "network.m" = "2 * d^2" over the names d, n, m, k of the cell and
 over its factors: axes named factor.NAME that are no settings themselves. `[variants.NAME]` are
-tables of settings of which one after the other is applied; together they are the last axis.
+tables of settings of which one after the other is applied; together they are the last axis. A
+variant has formulas of its own under derived.KEY.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from core.errors import InputError, did_you_mean
 
 FACTOR, VARIANT = "factor", "variant"
+FORMULA = "derived."  # before the key of a formula that only one variant has
 LONGEST = 200
 LARGEST_POWER = 64.0
 SYMBOLS = {"d": ("data", "d"), "n": ("data", "n"), "k": ("data", "k"), "m": ("network", "m")}

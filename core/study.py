@@ -17,7 +17,7 @@ from typing import Any, get_args, get_origin
 import tomli_w
 
 from core import study_tables
-from core.derived import FACTOR, VARIANT, apply_formulas
+from core.derived import FACTOR, FORMULA, VARIANT, apply_formulas
 from core.errors import InputError, did_you_mean
 from core.experiment import KINDS, Experiment
 from core.settings import Section
@@ -75,9 +75,12 @@ class Study:
         plain = replace(self, variants={})
         varied = []
         for name, settings in self.variants.items():
+            formulas = {k: text for k, text in settings.items() if k.startswith(FORMULA)}
             study = plain
-            for key in sorted(settings, key=_kinds_first):
+            for key in sorted(settings.keys() - formulas.keys(), key=_kinds_first):
                 study = study.with_value(key, settings[key])
+            own = {key.removeprefix(FORMULA): str(text) for key, text in formulas.items()}
+            study = replace(study, derived={**study.derived, **own})
             if study.axes != plain.axes:
                 raise InputError(
                     f"{self.id}: the variant {name} sets an axis of the study; leave that to axes."
@@ -113,7 +116,7 @@ class Study:
     def with_value(self, key: str, value: Any) -> Study:
         """The study with one dotted key set; a list for a key that takes one value is an axis.
 
-        A key that was derived no longer is. factor.NAME sets a factor, and `variant` chooses among
+        A key that was derived no longer is, nor do variants set it. factor.NAME sets a factor, and `variant` chooses among
         the variants.
         """
         if key == VARIANT:
@@ -139,7 +142,11 @@ class Study:
             axes.pop(key, None)
             table[name] = value
         derived = {k: formula for k, formula in self.derived.items() if k != key}
-        return replace(self, tables=tables, axes=axes, derived=derived)
+        variants = {
+            variant: {k: v for k, v in settings.items() if k not in (key, FORMULA + key)}
+            for variant, settings in self.variants.items()
+        }
+        return replace(self, tables=tables, axes=axes, derived=derived, variants=variants)
 
     def _with_variants(self, names: Sequence[Any]) -> Study:
         for name in names:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from core.derived import FACTOR, VARIANT
+from core.derived import FACTOR, FORMULA, VARIANT
 from core.errors import InputError, did_you_mean
 from core.validation import SECTIONS
 
@@ -114,6 +114,8 @@ def variants(table: Any, where: str) -> dict[str, dict[str, Any]]:
     if not isinstance(table, dict) or not all(isinstance(part, dict) for part in table.values()):
         raise InputError(f'{where}: variants must hold tables [variants.NAME] of "section.key".')
     for settings in table.values():
-        for key in settings:
-            split_key(key)
+        for key, value in settings.items():
+            split_key(key.removeprefix(FORMULA))
+            if key.startswith(FORMULA) and not isinstance(value, str):
+                raise InputError(f"{where}: variants: {key} must be a formula in quotes.")
     return dict(table)

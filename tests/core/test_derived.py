@@ -75,6 +75,7 @@ kind = "standard"
 "dynamics.step" = 0.1
 [variants.flow]
 "loss.kind" = "logistic"
+"derived.network.m" = "3 * n"
 [sizes.quick]
 "factor.c" = [2.0]
 variant = "flow"
@@ -86,6 +87,7 @@ def test_cells_are_derived_from_their_axes() -> None:
     assert len(cells) == 8
     names = [cell.name for cell in cells]
     assert names[:2] == [f"data.d=4__factor.c=2__variant={v}" for v in ("descent", "flow")]
+    assert [c.experiment.network.m for c in cells[:2]] == [16, 24]
     sizes = [(c.experiment.data.d, c.experiment.data.n, c.experiment.network.m) for c in cells[::2]]
     assert sizes == [(4, 8, 16), (4, 14, 28), (6, 12, 24), (6, 21, 42)]
     assert [c.experiment.dynamics.kind for c in cells[:2]] == ["gd", "flow"]
