@@ -116,8 +116,8 @@ class Study:
     def with_value(self, key: str, value: Any) -> Study:
         """The study with one dotted key set; a list for a key that takes one value is an axis.
 
-        A key that was derived no longer is, nor do variants set it. factor.NAME sets a factor, and `variant` chooses among
-        the variants.
+        A key that was derived no longer is, nor do variants set it. factor.NAME sets a factor, and
+        `variant` chooses among the variants.
         """
         if key == VARIANT:
             return self._with_variants(value if isinstance(value, list) else [value])
