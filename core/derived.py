@@ -28,12 +28,13 @@ BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
 }
 FUNCTIONS: dict[str, Callable[..., float]] = {
-    "min": min, "max": max, "sqrt": math.sqrt, "ln": math.log, "round": round, "ceil": math.ceil,
+    "min": min, "max": max, "sqrt": math.sqrt, "ln": math.log, "log10": math.log10,
+    "round": round, "ceil": math.ceil,
 }  # fmt: skip
 
 
 def evaluate(formula: str, values: Mapping[str, float]) -> float:
-    """The number that a formula of + - * / ^, min, max, sqrt, ln, round, ceil and names stands for.
+    """The number that a formula of + - * / ^, names and the functions below stands for.
 
     Raises InputError for anything else, and where there is no finite number.
 
