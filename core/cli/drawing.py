@@ -8,13 +8,18 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.cli.output import progress
 from core.cli.training import run_for_figure
 from core.errors import InputError
 from core.figures.names import PANELS
 from core.runs import Run, open_run
-from core.study import shipped_ids
+from core.study import load_study, shipped_ids
+
+if TYPE_CHECKING:
+    from core.figures.palette import Palette
+    from core.figures.primitives import FigureScene
 
 
 def natural(path: Path) -> list[object]:
@@ -49,18 +54,46 @@ def figure(arguments: argparse.Namespace) -> int:
     from core.figures.palette import DARK, LIGHT
     from core.figures.scene import build_scene
 
-    panels = [name.strip() for name in arguments.panels.split(",") if name.strip()]
+    told = ",".join(PANELS) if arguments.panels is None else arguments.panels
+    panels = [name.strip() for name in told.split(",") if name.strip()]
     wrong = [name for name in panels if name not in PANELS]
     if wrong or not panels:
         raise InputError(f"--panels {arguments.panels}: allowed are {', '.join(PANELS)}.")
     out = Path(arguments.out)
     check_figure_path(out)
+    palette = DARK if arguments.dark else LIGHT
     with ExitStack() as stack:
-        runs = open_all(arguments.targets, stack, arguments.quiet)
-        palette = DARK if arguments.dark else LIGHT
-        save_figure(build_scene(runs, tuple(panels), palette=palette), out, dpi=arguments.dpi)
+        scene = None if arguments.panels else study_figure(arguments, stack, palette)
+        if scene is None:
+            runs = open_all(arguments.targets, stack, arguments.quiet)
+            scene = build_scene(runs, tuple(panels), palette=palette)
+        save_figure(scene, out, dpi=arguments.dpi)
     print(out)
     return 0
+
+
+def study_figure(
+    arguments: argparse.Namespace, stack: ExitStack, palette: Palette
+) -> FigureScene | None:
+    """The figure of a study with a layout, or of a folder of its runs; None for all else."""
+    from core.figures.study_figure import figure_of_folder, layout_of
+
+    if len(arguments.targets) != 1:
+        return None
+    target = arguments.targets[0]
+    folder, given = Path(target), []
+    if not folder.is_dir():
+        if target not in shipped_ids() and folder.suffix != ".toml":
+            return None
+        given = [load_study(target)]
+        if not given[0].figure:
+            return None
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="marginscope-")))
+        run_for_figure(target, folder, arguments.quiet)
+    study = layout_of(folder, given)
+    if study is None:
+        return None
+    return figure_of_folder(study, folder, stack.enter_context, palette)
 
 
 def movie(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import sys
 from typing import Any, NoReturn, final
 
 from core import __version__
-from core.cli import drawing, reading, studies, training
+from core.cli import drawing, margins, reading, studies, training
 from core.cli.output import PROGRAM
 from core.figures.names import PANELS
 
@@ -35,6 +35,7 @@ def build_parser() -> Parser:
     _table(commands)
     _figure(commands)
     _movie(commands)
+    _margins(commands)
     _trust(commands)
     warm = commands.add_parser("warm", help="compile the kernels into their per-user cache")
     warm.set_defaults(handler=training.warm)
@@ -51,7 +52,7 @@ def _describe(commands: Any) -> None:
     command = commands.add_parser("describe", help="kinds and their keys, or one study")
     command.add_argument(
         "what", metavar="WHAT",
-        help="data, network, loss, dynamics, recording, run, observables, or a study",
+        help="data, network, loss, dynamics, recording, run, observables, margins, or a study",
     )  # fmt: skip
     command.set_defaults(handler=studies.describe)
 
@@ -73,7 +74,21 @@ def _run(commands: Any) -> None:
     size.add_argument("--quick", action="store_const", const="quick", dest="size")
     size.add_argument("--paper", action="store_const", const="paper", dest="size")
     _recording_options(command)
+    _sweep_options(command)
+    command.add_argument(
+        "--table", default=None, metavar="x.csv|npz|parquet", help="write a row for each cell"
+    )
     command.set_defaults(handler=training.run_study)
+
+
+def _sweep_options(command: Any) -> None:
+    command.add_argument(
+        "--jobs", type=int, default=None, metavar="N", help="processes (default: one a core)"
+    )
+    command.add_argument(
+        "--cluster", default=None, metavar="ADDRESS",
+        help="Dask scheduler, such as tcp://127.0.0.1:8786; its workers must see the folder",
+    )  # fmt: skip
 
 
 def _continue(commands: Any) -> None:
@@ -112,7 +127,10 @@ def _figure(commands: Any) -> None:
     command = commands.add_parser("figure", help="the paper's panels as PDF, SVG or PNG")
     command.add_argument("targets", nargs="+", metavar="RUN|DIR|STUDY")
     command.add_argument("--out", required=True, metavar="f.pdf|svg|png")
-    command.add_argument("--panels", default=",".join(PANELS), help=f"of {', '.join(PANELS)}")
+    command.add_argument(
+        "--panels", default=None,
+        help=f"of {', '.join(PANELS)} (default: all, or the study's own layout)",
+    )  # fmt: skip
     command.add_argument("--dpi", type=int, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -129,3 +147,19 @@ def _movie(commands: Any) -> None:
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.set_defaults(handler=drawing.movie)
+
+
+def _margins(commands: Any) -> None:
+    command = commands.add_parser("margins", help="the margins that theory promises, as brackets")
+    command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument(
+        "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
+        help="change a setting of a study",
+    )  # fmt: skip
+    command.add_argument(
+        "--limit", type=float, default=margins.LIMIT, metavar="SECONDS",
+        help=f"for each margin; then the bracket at hand (default: {margins.LIMIT:g})",
+    )  # fmt: skip
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+    command.set_defaults(handler=margins.margins)

@@ -12,7 +12,7 @@ from core.experiment import KINDS, PLAIN_SECTIONS
 from core.settings import Section
 from core.study import load_study, shipped_ids
 
-SUBJECTS = (*KINDS, *PLAIN_SECTIONS, "observables")
+SUBJECTS = (*KINDS, *PLAIN_SECTIONS, "observables", "margins")
 
 
 def list_studies(arguments: argparse.Namespace) -> int:
@@ -38,6 +38,8 @@ def describe(arguments: argparse.Namespace) -> int:
     what: str = arguments.what
     if what == "observables":
         _describe_observables()
+    elif what == "margins":
+        _describe_margins()
     elif what in KINDS:
         for kind, section in KINDS[what].items():
             _describe_section(f'{what}.kind = "{kind}"', section)
@@ -82,5 +84,15 @@ def _describe_observables() -> None:
         source = f" ({item.source})" if item.source else ""
         where = f"; for {item.where}" if item.where else ""
         text = f"{item.formula}{source}; {item.shape.value}{where}"
+        indent = " " * 22
+        print(textwrap.fill(text, 100, initial_indent=f"{item.name:<22}", subsequent_indent=indent))
+
+
+def _describe_margins() -> None:
+    from core.reference.registry import REFERENCES
+
+    for item in REFERENCES.values():
+        where = "not drawn" if item.factor is None else f"drawn as {item.label}"
+        text = f"{item.formula} ({item.source}); for {item.where}; {where}"
         indent = " " * 22
         print(textwrap.fill(text, 100, initial_indent=f"{item.name:<22}", subsequent_indent=indent))

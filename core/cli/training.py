@@ -19,6 +19,7 @@ from core.problem import Problem, resolve
 from core.runs import Recorder, estimated_bytes, open_run
 from core.study import Study, load_study
 
+FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
 EXIT = {
     FinishReason.COMPLETED: 0,
     FinishReason.CANCELLED: 130,
@@ -79,7 +80,17 @@ def train(problem: Problem, path: Path, force: bool, bar: Bar, control: Control)
 def run_study(arguments: argparse.Namespace) -> int:
     """Train every cell of a study; prints the run files."""
     study = load_study(arguments.study).at_size(arguments.size).with_settings(arguments.settings)
-    return record_cells(study, Path(arguments.out), arguments.force, arguments.quiet)
+    folder, table = Path(arguments.out), arguments.table
+    asked = arguments.jobs is not None or arguments.cluster is not None or table is not None
+    if not asked and len(study.cells()) <= FEW:
+        return record_cells(study, folder, arguments.force, arguments.quiet)
+    from core.cli.sweeping import run_sweep
+
+    status, _ = run_sweep(
+        study, folder, size=arguments.size, force=arguments.force, quiet=arguments.quiet,
+        jobs=arguments.jobs, cluster=arguments.cluster, table=None if table is None else Path(table),
+    )  # fmt: skip
+    return status
 
 
 def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from core.compiled.jit import cache_folder
 from core.dynamics.registry import integrator, prepared
 from core.problem import resolve
+from core.reference.global_margin import global_margin
+from core.reference.watch import Watch
 from core.validation import build_experiment
 
 CASES: tuple[dict[str, dict[str, object]], ...] = (
@@ -35,4 +39,7 @@ def warm_up() -> Path:
         dynamics = integrator(prepared(resolve(build_experiment(tables, "warm"))))
         for _ in range(2):  # the first chunk only hands on frame 0
             dynamics.advance()
+    # Four dimensions at least: in fewer the certificate needs no compiled search.
+    x, y = np.vstack([np.eye(4), -np.eye(4)]), np.repeat([1.0, -1.0], 4)
+    global_margin(x, y, Watch())
     return cache_folder()

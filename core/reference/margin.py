@@ -64,6 +64,8 @@ class Reference(ABC):
     source: str
     label: str
     factor: float | None = None
+    where: str = "data of two classes"  # in words, for which data and networks it is defined
+    version: int = 1  # of the method: another one does not use what this one has cached
 
     @abstractmethod
     def applies(self, problem: Problem) -> bool:

@@ -1,0 +1,129 @@
+"""`margins`: the reference margins of a run, or of every distinct problem of a study."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from core.cli.output import NoBar, print_json, progress, say
+from core.cli.training import problems
+from core.errors import InputError
+from core.problem import Problem
+from core.reference.margin import ReferenceMargin
+from core.reference.watch import CancelledError, Watch
+from core.runs import open_run
+from core.study import load_study, shipped_ids
+
+LIMIT = 120.0  # seconds for each margin
+
+
+def margins(arguments: argparse.Namespace) -> int:
+    """Print the margins; 130 and no traceback when interrupted."""
+    limit: float = arguments.limit
+    if math.isnan(limit) or limit <= 0.0:
+        raise InputError(f"--limit {limit:g}: give a positive number of seconds, such as 120.")
+    named = _problems(arguments.target, arguments.settings)
+    try:
+        rows = [row for name, problem in named for row in _rows(name, problem, limit, arguments)]
+    except CancelledError:
+        raise KeyboardInterrupt from None
+    if arguments.json:
+        print_json([_as_json(cell, margin, len(named) > 1) for cell, margin in rows])
+    else:
+        _print_table(rows)
+    return 0
+
+
+def _as_json(cell: str, margin: ReferenceMargin, several: bool) -> dict[str, Any]:
+    return margin.as_json() | ({"cell": cell} if several else {})
+
+
+def _problems(target: str, settings: list[str]) -> list[tuple[str, Problem]]:
+    """(cell, problem) of a run, or of the cells of a study that have margins of their own."""
+    if target in shipped_ids() or Path(target).suffix == ".toml":
+        study = load_study(target).with_settings(settings)
+        names = [cell.name or study.id for cell in study.cells()]
+        return _distinct(list(zip(names, problems(study), strict=True)))
+    path = Path(target)
+    if path.suffix != ".msrun" and not path.is_file():
+        load_study(target)  # says what there is, and what was meant
+    if settings:
+        raise InputError("--set changes a study; a run file is as it was recorded.")
+    with open_run(path) as run:
+        return [(path.stem, run.problem)]
+
+
+def _distinct(named: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
+    """The first problem of each set of equal margins."""
+    from core.reference.registry import references_of
+
+    seen: dict[tuple[tuple[str, str], ...], tuple[str, Problem]] = {}
+    for name, problem in named:
+        key = tuple((item.name, item.key(problem)) for item in references_of(problem))
+        seen.setdefault(key, (name, problem))
+    return list(seen.values())
+
+
+def _rows(
+    cell: str, problem: Problem, limit: float, arguments: argparse.Namespace
+) -> Iterator[tuple[str, ReferenceMargin]]:
+    """Each margin of a problem as it is found."""
+    from core.reference.registry import compute, references_of
+
+    references = references_of(problem)
+    if not references:
+        say(f"{cell}: no reference margin is defined for this network and these data.")
+    with progress("margins", len(references), arguments.quiet) as bar:
+        for done, reference in enumerate(references):
+            if not isinstance(bar, NoBar):
+                bar.to(done, reference.name)
+            with stopped(Watch(limit)) as watch:
+                margin = compute(reference, problem, watch)
+            yield cell, margin
+        bar.to(len(references))
+
+
+@contextmanager
+def stopped(watch: Watch) -> Iterator[Watch]:
+    """The first Ctrl-C or SIGTERM cancels the watch; a second one interrupts at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield watch
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if watch.cancelled:
+            raise KeyboardInterrupt
+        watch.cancel()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield watch
+        watch.look()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _print_table(rows: list[tuple[str, ReferenceMargin]]) -> None:
+    shown = ""
+    for cell, margin in rows:
+        if cell != shown:
+            print(cell)
+            shown = cell
+        name, bracket = margin.reference.name, margin.bracket
+        if not bracket.exists:
+            print(f"  {name:<18} none: {bracket.method}")
+            continue
+        proof = "certified" if bracket.certified else "not certified"
+        ends = f"[{bracket.lower:.8g}, {bracket.upper:.8g}]"
+        print(
+            f"  {name:<18} {bracket.value:<12.6g} {ends:<28} {proof}; {bracket.method} "
+            f"({margin.seconds:.2g} s)"
+        )

@@ -1,0 +1,75 @@
+"""`run` for many cells: a sweep with a ledger, resumable, here or on a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.cli.output import progress, say
+from core.cli.training import stopped_by_signals
+from core.study import Study
+from core.sweep.control import SweepControl, SweepStatus
+from core.sweep.loop import sweep
+from core.sweep.plan import Plan, plan
+from core.sweep.pools import pool_for
+from core.sweep.table import check_table, rows_of, write_table
+
+INTERRUPTED, FAILED, DIVERGED = 130, 1, 3
+
+
+def run_sweep(
+    study: Study, folder: Path, *, size: str | None, force: bool, quiet: bool,
+    jobs: int | None = None, cluster: str | None = None, table: Path | None = None,
+    tell: bool = True,
+) -> tuple[int, Plan]:  # fmt: skip
+    """Run what is left of a study in a folder; the exit status, and the plan with its ledger.
+
+    Prints the run files with `tell`. Raises InputError for what cannot be run at all.
+    """
+    if table is not None:
+        check_table(table)
+    control = SweepControl()
+    made = plan(study, folder, size, force, shared=cluster is not None)
+    if made.kept and tell:
+        say(f"{len(made.kept)} of {len(made.paths)} cells are there already.")
+    if made.tasks:
+        made.tasks[0].problem()  # says what is wrong with the data before anything is started
+    pool = pool_for(len(made.tasks), jobs, cluster, control.cell)
+    status = control.status
+    with (
+        stopped_by_signals(control.cell),
+        progress(study.id, len(made.paths), quiet) as bar,
+    ):
+        for status in sweep(made, pool, control):
+            bar.to(status.done + status.failed, _words(status))
+    rows = {name: entry.row for name, entry in made.ledger.entries.items()}
+    if table is not None:
+        write_table(rows_of(study, rows), table)
+    _report(made, status, tell)
+    return _code(made, status), made
+
+
+def _words(status: SweepStatus) -> str:
+    left = "" if status.eta != status.eta else f", {status.eta:.0f} s left"
+    failed = f", {status.failed} failed" if status.failed else ""
+    return f"{status.running} running{failed}{left}"
+
+
+def _report(made: Plan, status: SweepStatus, tell: bool) -> None:
+    for name, path in made.paths.items():
+        entry = made.ledger.entries.get(name)
+        if entry is not None and entry.row.state == "failed":
+            say(f"{path.name} failed: {entry.row.reason}")
+        elif entry is not None and entry.row.state == "done" and tell:
+            print(path, flush=True)
+    if status.stopped:
+        left = status.total - status.done
+        say(f"Interrupted; {left} of {status.total} cells are left; the same command goes on.")
+
+
+def _code(made: Plan, status: SweepStatus) -> int:
+    if status.stopped:
+        return INTERRUPTED
+    rows = [entry.row for entry in made.ledger.entries.values()]
+    if any(row.state == "failed" for row in rows):
+        return FAILED
+    return DIVERGED if any(row.reason == "diverged" for row in rows) else 0

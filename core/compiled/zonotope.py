@@ -1,0 +1,206 @@
+"""The largest sum_i c_i relu(<v, x_i>) over unit v, by zonotopes, compiled.
+
+Rows of B are c_i x_i, those with c_i > 0 (the first `split`) before those with c_i < 0. With
+w(u) = sum_i u_i B_i the value is
+
+    max over u_1..u_split in {0, 1} of min over u_split+1.. in [0, 1] of |w(u)|,
+
+since relu(z) = max over s in [0, 1] of s z, and the norm is convex. `ascend` climbs to local
+maxima; `explore` finds the largest, or proves that nothing is above a limit.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from numpy.typing import NDArray
+
+from core.compiled.jit import compiled
+
+Array = NDArray[Any]
+TURNS = 60  # of v <- w(u)/|w(u)|, u <- what is best at v
+SWEEPS = 30  # of coordinate descent on the box, a turn
+LAST_SWEEPS = 1000  # the same at a cell of `explore`, where a bound is read off
+MOVED = 1e-10
+GAINED = 1e-10
+
+
+@compiled
+def dot(a: Array, b: Array) -> float:
+    """<a, b>."""
+    total = 0.0
+    for k in range(a.size):
+        total += a[k] * b[k]
+    return total
+
+
+@compiled
+def relax(B: Array, squares: Array, split: int, u: Array, w: Array) -> None:
+    """Coordinate descent of |w|^2 over the box of the rows from `split` on."""
+    n, r = B.shape
+    for _ in range(SWEEPS):
+        moved = 0.0
+        for j in range(split, n):
+            if squares[j] == 0.0:
+                continue
+            step = min(1.0, max(0.0, u[j] - dot(B[j], w) / squares[j])) - u[j]
+            if step != 0.0:
+                u[j] += step
+                for k in range(r):
+                    w[k] += step * B[j, k]
+                moved = max(moved, step * step * squares[j])
+        if moved <= MOVED * dot(w, w):
+            break
+
+
+@compiled
+def choose(B: Array, first: int, last: int, split: int, v: Array, u: Array) -> int:
+    """u_i <- what is best at v for the rows first..last; returns how many changed."""
+    changed = 0
+    for i in range(first, last):
+        along = dot(B[i], v)
+        best = 1.0 if (along > 0.0 if i < split else along < 0.0) else 0.0
+        if best != u[i]:
+            u[i] = best
+            changed += 1
+    return changed
+
+
+@compiled
+def ascend(
+    B: Array, squares: Array, split: int, V: Array, values: Array, u: Array, w: Array
+) -> None:
+    """Climb from every row of V (k, r), a unit vector, in place; `values` (k,) are reached."""
+    n, r = B.shape
+    for start in range(V.shape[0]):
+        v = V[start]
+        for turn in range(TURNS):
+            if turn == 0:
+                u[:] = -1.0
+                choose(B, split, n, split, v, u)
+            if choose(B, 0, split, split, v, u) == 0:
+                break
+            w[:] = 0.0
+            for i in range(n):
+                if u[i] != 0.0:
+                    for k in range(r):
+                        w[k] += u[i] * B[i, k]
+            relax(B, squares, split, u, w)
+            length = sqrt(dot(w, w))
+            if length < 1e-14:
+                break
+            for k in range(r):
+                v[k] = w[k] / length
+        values[start] = 0.0
+        for i in range(n):
+            along = dot(B[i], v)
+            values[start] += max(along, 0.0) if i < split else min(along, 0.0)
+
+
+@compiled
+def refresh(K: Array, u: Array, g: Array) -> float:
+    """g <- K u; returns |w|^2 = u'K u."""
+    total = 0.0
+    for i in range(u.size):
+        g[i] = dot(K[i], u)
+        total += u[i] * g[i]
+    return total
+
+
+@compiled
+def shift(row: Array, k: int, step: float, u: Array, g: Array) -> float:
+    """u_k += step; returns the change of |w|^2."""
+    change = step * (2.0 * g[k] + step * row[k])
+    u[k] += step
+    for i in range(g.size):
+        g[i] += step * row[i]
+    return change  # type: ignore[no-any-return]
+
+
+@compiled
+def reach(size: float, rest: float, free: int, g: Array) -> float:
+    """Upper bound of |w|^2 over the cells below a node: see `explore`."""
+    total = size + rest
+    for i in range(free):
+        total += abs(g[i])
+    return total
+
+
+@compiled
+def settle(
+    K: Array, split: int, free: int, rest: float, limit: float, size: float, u: Array, g: Array
+) -> float:
+    """Descend on the box until `reach` is below the limit or, at a cell, no further.
+
+    One sweep at a node (branching is cheaper than a second), LAST_SWEEPS at a cell.
+    """
+    for _ in range(1 if free > 0 else LAST_SWEEPS):
+        gained = 0.0
+        for j in range(split, u.size):
+            row = K[j]
+            slope = g[j]
+            for i in range(free):
+                slope += 0.5 * row[i] if g[i] > 0.0 else -0.5 * row[i]
+            step = min(1.0, max(0.0, u[j] - slope / row[j])) - u[j]
+            if step != 0.0:
+                change = shift(row, j, step, u, g)
+                size += change
+                gained -= change
+                if reach(size, rest, free, g) <= limit:
+                    return size
+        if gained <= GAINED * limit:
+            break
+    return size
+
+
+@compiled
+def explore(
+    K: Array, split: int, spread: Array, u: Array, g: Array, place: Array, best: Array,
+    limit: Array, budget: int,
+) -> int:  # fmt: skip
+    """Search the tree of u_1..u_split in {0, 1} for cells above limit[0]; returns nodes visited.
+
+    K = BB' (n, n). At a node the first f = place[0] of them are free and stand at 1/2. With g = K u
+    and u_i = (1 + e_i)/2 for those, |w|^2 = |w(1/2)|^2 + sum e_i g_i + e'K_ff e/4, at most
+
+        |w(1/2)|^2 + sum_i |g_i| + spread[f],   spread[f] >= max of e'K_ff e / 4 over e in {-1,1}^f,
+
+    for any box values, so that a node at most at limit[0] = U^2 is left; otherwise its two children
+    are visited. A cell (f = 0) above it raises limit[0] and is copied to `best`. Finished when
+    place[0] = -1; else call again. place[1 + f] and place[2 + split + f] are how many children of
+    the node with f free ones were visited, and which first.
+    """
+    size = refresh(K, u, g)
+    free, nodes = place[0], 0
+    while nodes < budget:
+        if place[1 + free] == 0:
+            nodes += 1
+            bound = reach(size, spread[free], free, g)
+            if bound > limit[0]:
+                size = settle(K, split, free, spread[free], limit[0], size, u, g)
+                bound = reach(size, spread[free], free, g)
+            if bound > limit[0] and free == 0:
+                limit[0] = bound
+                best[:] = u
+            if bound <= limit[0]:
+                place[1 + free] = 2
+        if place[1 + free] == 2:
+            place[1 + free] = 0
+            if free == split:
+                place[0] = -1
+                return nodes
+            size += shift(K[free], free, 0.5 - u[free], u, g)
+            free += 1
+        else:
+            bit = free - 1
+            if place[1 + free] == 0:
+                place[2 + split + free] = 1 if g[bit] > 0.0 else 0
+            else:
+                place[2 + split + free] = 1 - place[2 + split + free]
+            place[1 + free] += 1
+            size += shift(K[bit], bit, place[2 + split + free] - 0.5, u, g)
+            free -= 1
+            place[1 + free] = 0
+        place[0] = free
+    return nodes

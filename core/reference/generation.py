@@ -1,0 +1,172 @@
+"""Column generation: nodes in turn priced against weights q of the points and weighed by an LP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.reference.master import Master
+from core.reference.watch import Watch
+from core.reference.zonotope import climb
+
+Array = NDArray[np.float64]
+FIRST_STARTS, STARTS, MOST_ADDED = 300, 90, 40
+SMOOTHING = 0.85  # of the best q so far in the one that is priced
+SAME = 1.0 - 1e-6  # cosine from which two directions count as one
+WORTH = 0.9  # of the LP's value: columns below it are not added
+MOST_ROUNDS = 2000
+MOST_COLUMNS, KEPT = 2000, 800  # in the LP: when it has grown, those nearest to use are kept
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Atoms:
+    """k nodes of a network: signs alpha (k,) and unit directions beta (k, r)."""
+
+    alpha: Array
+    beta: Array
+
+    def columns(self, x: Array, y: Array) -> Array:
+        """y_i alpha_j relu(<beta_j, x_i>), shape (k, n)."""
+        return self.alpha[:, None] * y * np.maximum(self.beta @ x.T, 0.0)
+
+    def take(self, which: Array | NDArray[np.bool_]) -> Atoms:
+        """Some of them."""
+        return Atoms(self.alpha[which], self.beta[which])
+
+    def plus(self, other: Atoms) -> Atoms:
+        """These and others."""
+        alpha = np.concatenate([self.alpha, other.alpha])
+        return Atoms(alpha, np.vstack([self.beta, other.beta]))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Generated:
+    """What column generation on some points ended with.
+
+    `value` is the LP's: exactly the margin of `atoms` with `weights` on these points. `above` is
+    the price of `q`, the best weights of the points, by climbing: NOT a proved upper bound.
+    """
+
+    atoms: Atoms
+    weights: Array
+    q: Array
+    value: float
+    above: float
+
+
+def distinct(V: Array, values: Array, least: float, most: int) -> NDArray[np.intp]:
+    """Indices of the best `most` rows of unit V above `least`, no two of one direction."""
+    chosen: list[int] = []
+    for i in np.argsort(-values, kind="stable"):
+        if len(chosen) == most or values[i] <= least:
+            break
+        if not chosen or (V[chosen] @ V[i]).max() < SAME:
+            chosen.append(int(i))
+    return np.array(chosen, dtype=np.intp)
+
+
+def nearest_to_use(prices: Array, weights: Array) -> NDArray[np.bool_]:
+    """Which columns to keep: all that have a weight, and the KEPT of the highest price."""
+    kept = weights > 0.0
+    kept[np.argsort(-prices, kind="stable")[:KEPT]] = True
+    return np.asarray(kept)
+
+
+@final
+class Generation:
+    """Column generation on points x (n, r), y (n,) in -1, +1; `atoms` and `q` begin it."""
+
+    def __init__(
+        self, x: Array, y: Array, atoms: Atoms, q: Array, generator: np.random.Generator
+    ) -> None:
+        self._x, self._y, self._generator = x, y, generator
+        self._master = Master(len(x))
+        self._atoms = Atoms(np.zeros(0), np.zeros((0, x.shape[1])))
+        self._columns = np.zeros((0, len(x)))
+        self._tried, self._prices = np.zeros((0, len(x))), np.zeros(0)
+        self._winners = {sign: np.zeros((0, x.shape[1])) for sign in (1.0, -1.0)}
+        self._begin = q / q.sum()
+        if atoms.alpha.size:
+            self._add(atoms)
+
+    def _add(self, atoms: Atoms) -> None:
+        if not atoms.alpha.size:
+            return
+        columns = atoms.columns(self._x, self._y)
+        self._master.add(columns)
+        self._atoms = self._atoms.plus(atoms)
+        self._columns = np.vstack([self._columns, columns])
+        if len(self._tried):
+            self._prices = np.maximum(self._prices, (self._tried @ columns.T).max(axis=1))
+
+    def _starts(self, sign: float, q: Array, used: Atoms, count: int) -> Array:
+        free = self._generator.standard_normal((count // 2, self._x.shape[1]))
+        spanned = self._generator.standard_normal((count - count // 2, len(self._x))) * q @ self._x
+        again = used.beta[used.alpha == sign]
+        return np.vstack([free, spanned, self._winners[sign], again])
+
+    def price(self, q: Array, used: Atoms, floor: float, count: int, watch: Watch) -> float:
+        """Add the columns best at q, and remember its price."""
+        highest = 0.0
+        found = []
+        for sign in (1.0, -1.0):
+            starts = self._starts(sign, q, used, count)
+            V, values = climb(self._x, sign * q * self._y, starts, watch)
+            best = distinct(V, values, floor, MOST_ADDED)
+            self._winners[sign] = V[best]
+            highest = max(highest, float(values.max()))
+            found.append(Atoms(np.full(len(best), sign), V[best]))
+        if len(self._columns):
+            highest = max(highest, float((self._columns @ q).max()))
+        self._tried = np.vstack([self._tried, q])
+        self._prices = np.append(self._prices, highest)
+        self._add(found[0].plus(found[1]))
+        return highest
+
+    def run(self, tolerance: float, zero: float, watch: Watch) -> Generated:
+        """Until the gap to the climbed price is below `tolerance`, or that price below `zero`."""
+        state: Generated | None = None
+        for _ in range(MOST_ROUNDS):
+            state = self._round(state, watch)
+            if state.above - state.value <= tolerance * state.above or state.above <= zero:
+                break
+            if watch.late:
+                break
+        assert state is not None
+        return state
+
+    def _round(self, state: Generated | None, watch: Watch) -> Generated:
+        none = Atoms(np.zeros(0), np.zeros((0, self._x.shape[1])))
+        if state is None:
+            self.price(self._begin, none, -np.inf, FIRST_STARTS, watch)
+        else:
+            # Without a margin there is nothing to be smooth about: q itself shows it soonest.
+            share = SMOOTHING if state.value > 0.0 else 0.0
+            best = self._tried[np.argmin(self._prices)]
+            used = state.atoms.take(state.weights > 1e-9)
+            q = share * best + (1.0 - share) * state.q
+            self.price(q, used, WORTH * max(state.value, 0.0), STARTS, watch)
+        watch.look()
+        solution = self._master.solve()
+        above = float(self._prices.min())
+        # state.q is the LP's between rounds; `ended` gives the best of those that were priced.
+        state = Generated(self._atoms, solution.weights, solution.q, solution.value, above)
+        if len(self._columns) > MOST_COLUMNS:
+            self._forget(state)
+        return state
+
+    def _forget(self, state: Generated) -> None:
+        """A smaller LP with the same optimum: a large one takes longer than a look may wait."""
+        kept = nearest_to_use(self._columns @ state.q, state.weights)
+        self._atoms, self._columns = self._atoms.take(kept), self._columns[kept]
+        self._master = Master(len(self._x))
+        self._master.add(self._columns)
+
+    def ended(self, state: Generated) -> Generated:
+        """The state with the q of the least price instead of the LP's."""
+        return replace(state, q=self._tried[np.argmin(self._prices)])

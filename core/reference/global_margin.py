@@ -1,0 +1,317 @@
+"""gamma_gl: the largest margin of two-layer ReLU networks of any width, with a certificate.
+
+Column generation gives a network, and with it a lower bound that anyone can check, and weights q of
+the points; the price of q is then proved by a tree search, which bounds every network from above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.problem import Problem
+from core.reference.generation import Atoms, Generated, Generation, nearest_to_use
+from core.reference.margin import Bracket, Reference, absent, exact
+from core.reference.sample import binary, data_key, refusal
+from core.reference.watch import Watch
+from core.reference.zonotope import Proof, prove
+
+Array = NDArray[np.float64]
+
+MOST_AT_ONCE = 128  # points of the first linear program; the others join where they are violated
+MOST_JOINING = 16
+ROUGH, FINE = 1e-3, 2e-5  # gaps of the first program and of those on the support
+SLACK = 3e-3  # relative: points whose margin is further above the least may leave
+CLOSE = 5e-5  # between the network on all points and the price of q
+FEWEST_SECONDS = 1.0
+ZERO = 1e-7  # of the largest |x_i|: a price below this is rounding
+SUPPORT = 1e-7  # of the largest q_i
+SLACKS = (1e-6, 1e-3, 1e-2, 3e-2, 0.1)  # relative, above the climbed price: what is tried to prove
+PASSES, RAISES = 30, 30
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class GlobalResult:
+    """A bracket of gamma_gl and its witnesses; empty arrays when there is no margin.
+
+    The network f(x) = sum_j weights_j alpha_j relu(<beta_j, x>), alpha (k,) signs, beta (k, d) unit
+    rows, weights (k,) >= 0 with sum 1, has margin bracket.lower; the price of q (n,), in the
+    simplex, is at most bracket.upper (when certified, that is proved).
+    """
+
+    bracket: Bracket
+    alpha: Array
+    beta: Array
+    weights: Array
+    q: Array
+
+    def margins(self, x: Array, y: Array) -> Array:
+        """y_i f(x_i), shape (n,)."""
+        outputs = np.maximum(x @ self.beta.T, 0.0) @ (self.weights * self.alpha)
+        return np.asarray(y * outputs)
+
+
+def nothing(sentence: str, d: int) -> GlobalResult:
+    """No margin, and why."""
+    empty = np.zeros(0)
+    return GlobalResult(absent(sentence), empty, np.zeros((0, d)), empty, empty)
+
+
+def row_space(x: Array) -> tuple[Array, Array]:
+    """Coordinates (n, r) of the rows of x (n, d) in an orthonormal basis (r, d) of their span.
+
+    >>> coordinates, basis = row_space(np.array([[3.0, 4.0], [6.0, 8.0]]))
+    >>> bool(np.allclose(coordinates @ basis, [[3.0, 4.0], [6.0, 8.0]])), len(basis)
+    (True, 1)
+    """
+    U, sizes, basis = np.linalg.svd(x, full_matrices=False)
+    rank = max(1, int((sizes > 1e-12 * sizes[0]).sum()))
+    return np.ascontiguousarray(U[:, :rank] * sizes[:rank]), basis[:rank]
+
+
+def why_not(x: Array, y: Array) -> str | None:
+    """A sentence when it can be seen at once that no network has a positive margin, else None."""
+    lengths = np.linalg.norm(x, axis=1)
+    if not lengths.all():
+        index = int(np.argmin(lengths))
+        return (
+            f"gamma_gl is 0: point {index} is x = 0, where every network without biases is 0. "
+            "Remove it, or use a network with biases."
+        )
+    rays = np.round(x / lengths[:, None], 12) + 0.0  # + 0.0 turns -0.0 into 0.0
+    _, ray = np.unique(rays, axis=0, return_inverse=True)
+    for sign in (1.0, -1.0):
+        both = np.isin(ray.ravel(), ray.ravel()[y == -sign]) & (y == sign)
+        if both.any():
+            index = int(np.flatnonzero(both)[0])
+            other = int(np.flatnonzero((ray.ravel() == ray.ravel()[index]) & (y == -sign))[0])
+            return (
+                f"gamma_gl is 0: points {index} and {other} are equal up to a positive factor and "
+                "have opposite labels, which no network without biases separates."
+            )
+    return None
+
+
+def parity_pair(x: Array, y: Array) -> tuple[int, int, float] | None:
+    """(i, j, sign) when x are all corners of {-1, 1}^d/sqrt(d), once each, and y = sign d x_i x_j.
+
+    >>> corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / np.sqrt(2.0)
+    >>> parity_pair(corners, np.array([1.0, -1.0, -1.0, 1.0]))
+    (0, 1, 1.0)
+    """
+    n, d = x.shape
+    if not 2 <= d <= 16 or n != 2**d or not np.allclose(np.abs(x) * np.sqrt(d), 1.0, atol=1e-12):
+        return None
+    signs = np.sign(x)
+    if len(np.unique(signs, axis=0)) < n:
+        return None
+    overlap = np.triu((signs * y[:, None]).T @ signs / n, 1)  # characters are orthogonal
+    i, j = (int(k) for k in np.unravel_index(np.argmax(np.abs(overlap)), overlap.shape))
+    return (i, j, float(np.sign(overlap[i, j]))) if abs(overlap[i, j]) == 1.0 else None
+
+
+def of_parity(n: int, d: int, pair: tuple[int, int, float]) -> GlobalResult:
+    """The four neurons that are optimal on all corners: gamma_gl = 1/sqrt(8 d) (telgarsky22)."""
+    i, j, sign = pair
+    beta = np.zeros((4, d))
+    beta[:, i] = np.sqrt(0.5) * np.array([1.0, -1.0, 1.0, -1.0])
+    beta[:, j] = np.sqrt(0.5) * np.array([1.0, -1.0, -1.0, 1.0])
+    alpha = sign * np.array([1.0, 1.0, -1.0, -1.0])
+    bracket = exact(1.0 / np.sqrt(8.0 * d), "closed form 1/sqrt(8 d) on all corners")
+    return GlobalResult(bracket, alpha, beta, np.full(4, 0.25), np.full(n, 1.0 / n))
+
+
+@final
+class Search:
+    """The bracket on points in row space, |x_i| <= 1: bounds and witnesses found so far."""
+
+    def __init__(self, x: Array, y: Array, watch: Watch, generator: np.random.Generator) -> None:
+        self.x, self.y, self._watch, self._generator = x, y, watch, generator
+        n = len(x)
+        self.lower, self.upper, self.above = -np.inf, np.inf, np.inf
+        self.atoms = Atoms(np.zeros(0), np.zeros((0, x.shape[1])))
+        self.weights, self.q = np.zeros(0), np.full(n, 1.0 / n)
+        self._pool = self.atoms
+
+    def begin(self, columns: Array | None) -> None:
+        """Directions (k, r) to begin with, tried with both signs."""
+        if columns is None or not len(columns):
+            return
+        unit = columns / np.linalg.norm(columns, axis=1)[:, None]
+        for sign in (1.0, -1.0):
+            self._pool = self._pool.plus(Atoms(np.full(len(unit), sign), unit))
+
+    def _on(self, points: NDArray[np.intp], tolerance: float) -> Generated:
+        """Column generation on some points; keeps the better bounds."""
+        x, y, q = self.x[points], self.y[points], self.q[points]
+        q = q if q.sum() > 0.0 else np.ones(len(points))
+        generation = Generation(x, y, self._pool, q, self._generator)
+        last = generation.run(tolerance, ZERO, self._watch)
+        best = generation.ended(last)
+        if best.above < self.above:
+            self.above = best.above
+            self.q = np.zeros(len(self.x))
+            self.q[points] = best.q
+        self._keep(last)
+        prices = best.atoms.columns(x, y) @ best.q
+        self._pool = best.atoms.take(nearest_to_use(prices, last.weights))
+        return last
+
+    def _keep(self, state: Generated) -> None:
+        used = state.weights > 0.0
+        atoms, weights = state.atoms.take(used), state.weights[used]
+        lower = float((weights @ atoms.columns(self.x, self.y)).min())
+        if lower > self.lower:
+            self.lower, self.atoms, self.weights = lower, atoms, weights
+
+    def generate(self) -> None:
+        """Points join where the network fails and leave where the LP's q is 0, until close."""
+        n = len(self.x)
+        points = np.arange(n)
+        if n > MOST_AT_ONCE:
+            points = np.sort(self._generator.choice(n, MOST_AT_ONCE, replace=False))
+        tolerance = ROUGH
+        for turn in range(PASSES):
+            state = self._on(points, tolerance)
+            done = self.above - self.lower <= CLOSE * self.above
+            if done or self.above <= ZERO or self._watch.late:
+                return
+            margins = state.weights @ state.atoms.columns(self.x, self.y)
+            order = np.argsort(margins, kind="stable")[:MOST_JOINING]
+            joining = order[margins[order] < state.value * (1.0 - 1e-7)]
+            finer = FINE if len(joining) <= MOST_JOINING // 4 else tolerance
+            # Leaving at every turn would let the same points come and go for ever.
+            leaving = turn == 0 or finer < tolerance
+            tight = (state.q > 1e-9) | (margins[points] < state.value * (1.0 + SLACK))
+            points = np.union1d(points[tight] if leaving else points, joining)
+            tolerance = finer
+
+    def certify(self) -> str:
+        """Prove a bound of the price of q; what it rests on, in words."""
+        for slack in SLACKS:
+            for _ in range(RAISES):
+                limit = self.above * (1.0 + slack)
+                proofs = self._proofs(limit)
+                if not all(proof.finished for proof in proofs):
+                    break
+                raised = [proof for proof in proofs if proof.direction is not None]
+                bound = max(limit, *(proof.bound for proof in proofs))
+                self.upper = min(self.upper, bound)
+                close = self.upper - self.lower <= 2.0 * CLOSE * self.upper
+                if not raised or close or self._watch.late:
+                    return self._words(proofs)
+                self._learn(proofs)
+            if np.isfinite(self.upper):
+                return self._words(proofs)
+        return ""
+
+    def _weights(self) -> Array:
+        """q without its rounding; any q in the simplex gives a bound."""
+        q = np.where(self.q > SUPPORT * self.q.max(), self.q, 0.0)
+        return np.asarray(q / q.sum())
+
+    def _proofs(self, limit: float) -> list[Proof]:
+        left = max(FEWEST_SECONDS, self._watch.limit - self._watch.seconds)
+        until = self._watch.seconds + left / 6.0
+        c = self._weights() * self.y
+        return [prove(self.x, sign * c, limit, self._watch, until) for sign in (1.0, -1.0)]
+
+    def _learn(self, proofs: list[Proof]) -> None:
+        """What climbing had missed becomes a column; q is improved against it."""
+        for sign, proof in zip((1.0, -1.0), proofs, strict=True):
+            if proof.direction is not None:
+                self._pool = self._pool.plus(Atoms(np.array([sign]), proof.direction[None]))
+        points = np.flatnonzero(self._weights())
+        self.above = np.inf  # its price was too low
+        self._on(points, FINE)
+
+    def _words(self, proofs: list[Proof]) -> str:
+        q = self._weights()
+        positive, negative = int((q[self.y > 0] > 0).sum()), int((q[self.y < 0] > 0).sum())
+        nodes = sum(proof.nodes for proof in proofs)
+        return f"proved over the subsets of {positive} + {negative} points in {nodes} nodes"
+
+
+def _bracket(search: Search, scale: float) -> Bracket:
+    proved = search.certify()
+    lower = scale * search.lower * (1.0 - 1e-12)
+    if not proved:
+        method = "column generation: lower bound; upper heuristic, the best of many starts"
+        return Bracket(lower, scale * search.above, lower, False, method)
+    upper = max(scale * search.upper, lower)
+    method = f"column generation, {proved}"
+    bracket = Bracket(lower, upper, 0.5 * (lower + upper), True, method)
+    return replace(bracket, method=f"{method}; gap {bracket.gap:.1e}")
+
+
+def global_margin(
+    x: Array, y: Array, watch: Watch, *, columns: Array | None = None, seed: int = 0
+) -> GlobalResult:
+    """max of min_i y_i sum_j w_j alpha_j relu(<beta_j, x_i>) over |beta_j| = 1, sum |w_j| <= 1.
+
+    x (n, d), y (n,) in {-1, 1}; `columns` (k, d) are directions to try, a trained network's V. The
+    generator of the starts is default_rng(seed). Raises CancelledError. telgarsky22, section 1.2
+    (Assumption 1.4) and its dual, min over q in the simplex of max over |v| <= 1 of
+    |sum_i q_i y_i relu(<v, x_i>)|.
+
+    >>> x, y = np.array([[1.0], [-2.0]]), np.array([1.0, -1.0])
+    >>> round(global_margin(x, y, Watch()).bracket.value, 6)  # 2/3 on the left side's half weight
+    0.666667
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    n, d = x.shape
+    sentence = why_not(x, y)
+    if sentence is not None:
+        return nothing(sentence, d)
+    pair = parity_pair(x, y)
+    if pair is not None:
+        return of_parity(n, d, pair)
+    scale = float(np.linalg.norm(x, axis=1).max())
+    inner, basis = row_space(x / scale)
+    watch.look()
+    search = Search(inner, y, watch, np.random.default_rng(seed))
+    search.begin(None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T)
+    search.generate()
+    if search.above <= ZERO or search.lower <= 0.0:
+        if search.above > ZERO:
+            return nothing("No network with a positive margin was found in the time allowed.", d)
+        return nothing(
+            "gamma_gl is 0: no two-layer network without biases separates these data (weights of "
+            "the points were found at which every node's weighted sum vanishes).",
+            d,
+        )
+    bracket = _bracket(search, scale)
+    beta = search.atoms.beta @ basis
+    return GlobalResult(bracket, search.atoms.alpha, beta, search.weights, search.q)
+
+
+@final
+class GlobalMargin(Reference):
+    """gamma_gl of the training data, a property of the data alone."""
+
+    name = "gamma_gl"
+    title = "Global margin"
+    formula = (
+        "gamma_gl = max over |v_j| = 1, sum_j |a_j| <= 1 of min_i y_i sum_j a_j relu(<v_j, x_i>); "
+        "margins normalised by |W|^2 are at most gamma_gl / 2"
+    )
+    source = "telgarsky22, section 1.2 (Assumption 1.4)"
+    label = "gamma_gl / 2"
+    factor = 0.5
+
+    def applies(self, problem: Problem) -> bool:
+        return binary(problem)
+
+    def key(self, problem: Problem) -> str:
+        return data_key(problem)
+
+    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+        dataset = problem.dataset
+        sentence = refusal(problem)
+        if sentence:
+            return absent(sentence)
+        return global_margin(dataset.x, dataset.y, watch).bracket

@@ -1,0 +1,156 @@
+"""gamma_l1: the l1 margin of networks with biases on the line (wei19, section F.4).
+
+    gamma_l1 = max over signed measures mu of mass 1 on the circle w^2 + b^2 = 1
+               of min_i y_i int relu(w x_i + b) d mu
+             = min over q in the simplex of max over the circle of |h|,
+    h(w, b) = sum_i q_i y_i relu(w x_i + b).
+
+Between two neighbouring breakpoints +-(1, -x_i)/|(1, -x_i)| of the circle h is linear in (w, b), so
+its largest modulus is at a breakpoint or in the direction of that linear form: pricing is exact,
+and no grid is needed. Columns are added until both sides meet.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from core.data.dataset import Array
+from core.problem import Problem
+from core.reference.margin import Bracket, Reference, absent
+from core.reference.sample import binary, data_key, refusal
+from core.reference.watch import Watch
+
+MOST_EXAMPLES = 2000
+ENOUGH, ROUNDS, NEW_COLUMNS = 1e-7, 60, 40
+
+
+def lifted(x: Array) -> Array:
+    """(x_i, 1) for x (n, 1), (n, 2)."""
+    return np.column_stack([x[:, 0], np.ones(x.shape[0])])
+
+
+def breakpoints(points: Array) -> Array:
+    """Unit (w, b) at which some w x_i + b is 0, in order around the circle, (K, 2)."""
+    angle = np.arctan2(-points[:, 0], points[:, 1])  # of (1, -x_i)
+    both = np.unique(np.mod(np.concatenate([angle, angle + np.pi]), 2.0 * np.pi))
+    return np.column_stack([np.cos(both), np.sin(both)])
+
+
+def candidates(points: Array, c: Array, ends: Array) -> tuple[Array, Array]:
+    """Where |h| can be largest for weights c = q y: directions (3 K, 2), and h there."""
+    after = np.roll(ends, -1, axis=0)
+    middle = ends + after
+    wide = np.linalg.norm(middle, axis=1) < 1e-6  # half the circle between two breakpoints
+    middle[wide] = np.column_stack([-ends[wide, 1], ends[wide, 0]])
+    forms = ((middle @ points.T) > 0.0) * c @ points
+    length = np.linalg.norm(forms, axis=1)
+    units = forms[length > 0.0] / length[length > 0.0, None]
+    directions = np.vstack([ends, units, -units])
+    return directions, np.maximum(directions @ points.T, 0.0) @ c
+
+
+def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple[float, float, int]:
+    """(lower, upper, rounds) of gamma_l1 for x (n, 1) and y (n,).
+
+    One point at 1: the best (w, b) is along (1, 1), so the margin is sqrt(2).
+
+    >>> lower, upper, _ = l1_margin(np.array([[1.0]]), np.array([1.0]), Watch())
+    >>> round(lower, 9), round(upper, 9)
+    (1.414213562, 1.414213562)
+    """
+    points = lifted(x)
+    ends = breakpoints(points)
+    columns = ends
+    lower, upper = 0.0, float(np.linalg.norm(points, axis=1).max())
+    c = y / y.size
+    turn = 0
+    while turn < ROUNDS:
+        turn += 1
+        watch.look()
+        directions, h = candidates(points, c, ends)
+        sizes = np.abs(h)
+        upper = min(upper, float(sizes.max()))
+        if upper - lower <= enough * upper or watch.late:
+            break
+        best = np.argsort(-sizes)[:NEW_COLUMNS]
+        columns = np.vstack([columns, directions[best]])
+        reached, c, used = _master(points, y, columns, upper)
+        columns = columns[used]
+        lower = max(lower, reached)
+    return min(lower, upper), upper, turn
+
+
+def _master(
+    points: Array, y: Array, columns: Array, unit: float = 1.0
+) -> tuple[float, Array, Array]:
+    """The best measure on the columns: its margin, the weights q y, and the columns worth keeping.
+
+    `unit` is about the margin: the program's tolerances are absolute.
+
+    Raises ArithmeticError where the linear program does not end.
+    """
+    from scipy.optimize import linprog  # slow to load
+
+    features = y[:, None] * np.maximum(points @ columns.T, 0.0) / unit
+    n, count = features.shape
+    A = np.hstack([-features, features, np.ones((n, 1))])  # t <= sum_k (a_k - b_k) F_ik
+    cost = np.r_[np.zeros(2 * count), -1.0]
+    mass = np.r_[np.ones(2 * count), 0.0][None]
+    bounds = [(0.0, None)] * (2 * count) + [(None, None)]
+    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    found = linprog(
+        cost, A, np.zeros(n), mass, [1.0], bounds=bounds, method="highs-ds", options=options
+    )
+    if found.status != 0:
+        raise ArithmeticError(f"The linear program did not come to an end ({found.message}).")
+    weights = np.maximum(found.x[:-1], 0.0)
+    signed = (weights[:count] - weights[count:]) / weights.sum()
+    q = np.maximum(-found.ineqlin.marginals, 0.0)
+    reached = float((features @ signed).min())
+    slack = found.lower.marginals[:-1]
+    near = np.minimum(slack[:count], slack[count:]) < 0.2 * max(reached, 1e-12)
+    return reached * unit, q / q.sum() * y, near | (signed != 0.0)
+
+
+@final
+class BiasMargin(Reference):
+    """gamma_l1 of networks with biases on 1-D data."""
+
+    name = "gamma_l1"
+    title = "l1 margin on the line"
+    formula = (
+        "max over signed measures of mass 1 on w^2 + b^2 = 1 of min_i y_i int relu(w x_i + b); the "
+        "limit of the regularised network has |W|^2 margin gamma_l1/2, biases in the norm"
+    )
+    source = "wei19, Proposition B.10 and section F.4"
+    label = "gamma_l1 / 2"
+    where = 'network.kind = "bias" on data of one dimension'
+    factor = 0.5
+
+    def applies(self, problem: Problem) -> bool:
+        return binary(problem) and problem.dataset.d == 1 and problem.network.kind == "bias"
+
+    def key(self, problem: Problem) -> str:
+        return data_key(problem)
+
+    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+        sentence, data = refusal(problem), problem.dataset
+        if not sentence and data.n > MOST_EXAMPLES:
+            sentence = (
+                f"gamma_l1 is computed for up to {MOST_EXAMPLES} examples; here n = {data.n}."
+            )
+        if sentence:
+            return absent(sentence)
+        try:
+            lower, upper, rounds = l1_margin(data.x, data.y, watch)
+        except ArithmeticError as error:
+            return absent(str(error))
+        if watch.late and lower <= 0.0:
+            return absent("The time ended before a positive margin was found; give it more time.")
+        method = (
+            f"linear program with exact pricing between breakpoints, {rounds} rounds; relative gap "
+            f"{(upper - lower) / upper:.1e}"
+        )
+        return Bracket(lower, upper, lower, True, method)

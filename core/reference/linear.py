@@ -1,0 +1,62 @@
+"""The linear hard margin without intercept."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from core.problem import Problem
+from core.reference.hull import MOST_POINTS, TOO_MANY, Separation, nearest
+from core.reference.margin import Bracket, Reference, absent
+from core.reference.sample import binary, data_key, refusal, signed
+from core.reference.watch import Watch
+
+
+def bracket_of(found: Separation, what: str, divisor: float = 1.0) -> Bracket:
+    """The bracket of a separation with its gap, divided by `divisor`; absent without a margin.
+
+    The value is the primal one, attained by a predictor.
+    """
+    if not found.separable:
+        return absent(
+            f"These data are not separable by {what}: weights q >= 0 of sum 1 (Farkas) have "
+            f"|sum_i q_i y_i x_i| = {found.upper:.1e} at {int((found.q > 0).sum())} examples, "
+            f"where the longest is {found.scale:.3g}."
+        )
+    gap = found.upper - found.lower
+    method = f"active-set NNLS, primal and dual; gap {gap / divisor:.1e}"
+    lower, upper = found.lower / divisor, found.upper / divisor
+    return Bracket(lower, upper, lower, True, method)
+
+
+@final
+class LinearMargin(Reference):
+    """gamma_linear: the hard-margin SVM through the origin."""
+
+    name = "gamma_linear"
+    title = "linear margin"
+    formula = (
+        "max over |u| = 1 of min_i y_i <u, x_i>, no intercept. As a network with |W|^2 = |a|^2 + "
+        "|V|^2 the predictor u has half of it, which is the line in the plot"
+    )
+    source = "telgarsky22, Proposition 1.5 and 2.6 (not halved there)"
+    label = "gamma_linear / 2"
+    factor = 0.5
+
+    def applies(self, problem: Problem) -> bool:
+        return binary(problem)
+
+    def key(self, problem: Problem) -> str:
+        return data_key(problem)
+
+    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+        sentence = refusal(problem)
+        if sentence or problem.dataset.n > MOST_POINTS:
+            return absent(sentence or TOO_MANY)
+        watch.look()
+        try:
+            G = np.unique(signed(problem), axis=0)
+            return bracket_of(nearest(G), "a hyperplane through the origin")
+        except ArithmeticError as error:
+            return absent(str(error))

@@ -1,0 +1,71 @@
+"""Every reference margin, and how they are computed: cheap ones first, each kept on disk."""
+
+from __future__ import annotations
+
+import time
+from types import MappingProxyType
+
+from core.problem import Problem
+from core.reference import cache as disk
+from core.reference.batch_norm import OuterMargin, ScaleMargin
+from core.reference.collapse import CollapseMargin
+from core.reference.global_margin import GlobalMargin
+from core.reference.intervals import BiasMargin
+from core.reference.kernel_space import KernelMargin
+from core.reference.leaky import LeakyOptimum
+from core.reference.linear import LinearMargin
+from core.reference.margin import Bracket, Reference, ReferenceMargin, Told
+from core.reference.population import DyadicPopulation, ParityPopulation, Wei19Population
+from core.reference.tangent import TangentMargin
+from core.reference.watch import Watch
+
+_IN_ORDER: tuple[Reference, ...] = (
+    ParityPopulation(), Wei19Population(), DyadicPopulation(), CollapseMargin(), LinearMargin(),
+    LeakyOptimum(), KernelMargin(), OuterMargin(), ScaleMargin(), TangentMargin(), BiasMargin(),
+    GlobalMargin(),
+)  # fmt: skip
+REFERENCES: MappingProxyType[str, Reference] = MappingProxyType({r.name: r for r in _IN_ORDER})
+"""By name, the cheap ones first."""
+
+
+def references_of(problem: Problem) -> tuple[Reference, ...]:
+    """Those that are defined for a problem's data and network, the cheap ones first."""
+    return tuple(reference for reference in REFERENCES.values() if reference.applies(problem))
+
+
+def compute(
+    reference: Reference, problem: Problem, watch: Watch, cache: bool = True
+) -> ReferenceMargin:
+    """The margin, from the disk where it is there; `seconds` is what it took when it was computed.
+
+    A bracket that ended because the watch was late is used again only by those who give it no more
+    time. Raises CancelledError when the watch is cancelled.
+    """
+    watch.look()
+    allowed = watch.limit - watch.seconds
+    path = disk.place(reference, problem) if cache else None
+    entry = disk.load(path) if path is not None else None
+    if entry is not None and entry.serves(allowed):
+        return ReferenceMargin(reference, entry.bracket, entry.seconds)
+    begin = time.perf_counter()
+    bracket = reference.compute(problem, watch)
+    seconds = time.perf_counter() - begin
+    if path is not None:
+        short = watch.late and not _final(bracket)
+        disk.store(path, disk.Entry(bracket, seconds, allowed if short else None))
+    return ReferenceMargin(reference, bracket, seconds)
+
+
+def all_margins(problem: Problem, watch: Watch, told: Told) -> dict[str, ReferenceMargin]:
+    """Every margin of a problem by name; each is told as soon as it is known."""
+    found = {}
+    for reference in references_of(problem):
+        margin = compute(reference, problem, watch)
+        found[reference.name] = margin
+        told(margin)
+    return found
+
+
+def _final(bracket: Bracket) -> bool:
+    """Whether more time could not narrow it."""
+    return bracket.exists and bracket.lower == bracket.upper

@@ -1,0 +1,72 @@
+"""What the reference margins share: the signed examples, and why some have no margin."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from core.data.dataset import Array
+from core.problem import Problem
+from core.sections.data import one_class
+
+
+def binary(problem: Problem) -> bool:
+    """Whether the data have two labels, -1 and +1, and the network one output."""
+    return problem.dataset.classes == 2
+
+
+def data_key(problem: Problem, *more: object) -> str:
+    """SHA-256 of the training examples, whether one class is meant, and what else matters."""
+    data = problem.dataset
+    digest = hashlib.sha256(
+        repr((data.x.shape, data.classes, one_class(_section(problem)))).encode()
+    )
+    for array in (data.x, data.y):
+        digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    for item in more:
+        is_array = isinstance(item, np.ndarray)
+        digest.update(item.astype("<f8").tobytes() if is_array else repr(item).encode())  # type: ignore[attr-defined]
+    return digest.hexdigest()
+
+
+def signed(problem: Problem) -> Array:
+    """G_i = y_i x_i, (n, d)."""
+    return problem.dataset.y[:, None] * problem.dataset.x
+
+
+def refusal(problem: Problem) -> str:
+    """Why these data have no margin whatever the predictor, as a sentence; "" where they may.
+
+    More than two classes; a single class where none was meant; equal points of opposite labels.
+    """
+    data = problem.dataset
+    if data.classes != 2:
+        return f"The data have {data.classes} classes, and this margin is one of two classes."
+    if np.unique(data.y).size == 1 and not one_class(_section(problem)):
+        return f"All {data.n} examples have the same label, so there is nothing to separate."
+    pair = contradiction(data.x, data.y)
+    if pair is not None:
+        return (
+            f"Examples {pair[0]} and {pair[1]} are equal and have opposite labels, so no predictor "
+            "has a positive margin."
+        )
+    return ""
+
+
+def contradiction(x: Array, y: Array) -> tuple[int, int] | None:
+    """The first two equal rows of x with different y, counted from 0; None without any.
+
+    >>> contradiction(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, -1.0]))
+    (0, 2)
+    """
+    seen: dict[bytes, int] = {}
+    for place, row in enumerate(x + 0.0):  # -0.0 + 0.0 is 0.0
+        first = seen.setdefault(row.tobytes(), place)
+        if y[first] != y[place]:
+            return first, place
+    return None
+
+
+def _section(problem: Problem) -> object:
+    return problem.experiment.data

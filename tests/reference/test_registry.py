@@ -1,0 +1,180 @@
+"""The registry and the cache of reference margins, and data that have no margin."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import final
+
+import numpy as np
+import pytest
+
+from core.data.dataset import Dataset
+from core.problem import Problem
+from core.reference import cache
+from core.reference.margin import Bracket, Reference, ReferenceMargin, absent, exact
+from core.reference.registry import REFERENCES, all_margins, compute, references_of
+from core.reference.sample import contradiction
+from core.reference.watch import CancelledError, Watch
+from tests.problems import problem
+
+
+@final
+class Counted(Reference):
+    """Counts how often it is computed; ends early when late."""
+
+    name, title, formula, source, label = "counted", "t", "f", "s", "l"
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def applies(self, problem: Problem) -> bool:
+        return True
+
+    def key(self, problem: Problem) -> str:
+        return problem.dataset.digest()
+
+    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+        self.times += 1
+        watch.look()
+        return Bracket(0.25, 0.75, 0.5, False, "early") if watch.late else exact(0.5, "whole")
+
+
+def test_names_and_texts() -> None:
+    expected = (
+        "gamma_linear gamma_ntk rkhs gamma_nc gamma_l1 leaky_optimum gamma_a gamma_c "
+        "parity_population wei19_population dyadic_population gamma_gl"
+    )
+    assert set(REFERENCES) == set(expected.split())
+    for name, item in REFERENCES.items():
+        assert item.name == name
+        assert all((item.title, item.formula, item.source, item.label, item.where))
+
+
+def test_a_margin_is_computed_once(own_cache: Path) -> None:
+    reference, of = Counted(), problem()
+    first = compute(reference, of, Watch())
+    second = compute(reference, of, Watch())
+    assert reference.times == 1
+    assert (first.bracket, first.seconds) == (second.bracket, second.seconds)
+    compute(reference, of, Watch(), cache=False)
+    assert reference.times == 2
+    compute(reference, problem("run.seed=1"), Watch())
+    assert reference.times == 3
+    assert len(list(own_cache.iterdir())) == 2
+
+
+def test_another_version_of_the_method_is_another_margin() -> None:
+    reference = Counted()
+    compute(reference, problem(), Watch())
+    reference.version = 2
+    compute(reference, problem(), Watch())
+    assert reference.times == 2
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"lower": "x"}', "[" * 50_000])
+def test_damaged_files_are_written_anew(own_cache: Path, damage: str) -> None:
+    reference, of = Counted(), problem()
+    compute(reference, of, Watch())
+    (file,) = own_cache.iterdir()
+    file.write_text(damage)
+    assert compute(reference, of, Watch()).bracket.value == 0.5
+    assert reference.times == 2
+    assert json.loads(file.read_text())["value"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "change", [{"lower": 2.0}, {"certified": 1}, {"method": None}, {"value": True}]
+)
+def test_impossible_entries_are_ignored(own_cache: Path, change: dict[str, object]) -> None:
+    compute(Counted(), problem(), Watch())
+    (file,) = own_cache.iterdir()
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    assert cache.load(file) is None
+
+
+def test_what_ended_early_is_computed_again_with_more_time() -> None:
+    reference, of = Counted(), problem()
+    assert compute(reference, of, Watch(0.0)).bracket.method == "early"
+    assert compute(reference, of, Watch(-1.0)).bracket.method == "early"
+    assert reference.times == 1
+    assert compute(reference, of, Watch(60.0)).bracket.method == "whole"
+    assert compute(reference, of, Watch(math.inf)).bracket.method == "whole"
+    assert compute(reference, of, Watch(0.0)).bracket.method == "whole"
+    assert reference.times == 2
+
+
+def test_no_number_survives_the_cache(own_cache: Path) -> None:
+    path = own_cache / "x.json"
+    cache.store(path, cache.Entry(absent("Why."), 1.0))
+    entry = cache.load(path)
+    assert entry is not None
+    assert not entry.bracket.exists
+    assert entry.bracket.method == "Why."
+
+
+def test_a_folder_that_cannot_be_made_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MARGINSCOPE_CACHE", str(tmp_path / "file"))
+    assert compute(Counted(), problem(), Watch()).bracket.value == 0.5
+
+
+def test_a_cancelled_margin_leaves_nothing(own_cache: Path) -> None:
+    watch = Watch()
+    watch.cancel()
+    with pytest.raises(CancelledError):
+        compute(Counted(), problem(), watch)
+    assert not own_cache.exists()
+
+
+def test_all_margins_are_told_as_they_come() -> None:
+    of, told = problem("data.n=10"), list[ReferenceMargin]()
+    found = all_margins(of, Watch(20.0), told.append)
+    assert list(found) == [item.name for item in references_of(of)]
+    assert list(found.values()) == told
+    ends = [m.bracket for m in told if m.bracket.exists]
+    assert all(b.lower <= b.value <= b.upper for b in ends)
+
+
+def changed(of: Problem, x: np.ndarray, y: np.ndarray, classes: int = 2) -> Problem:
+    return replace(of, dataset=Dataset(x, y, classes=classes))
+
+
+NETWORKS = [(), ("network.kind=fixed_outer",), ("network.kind=batch_norm",)]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("kind", ["single", "duplicate", "classes"])
+def test_data_without_a_margin_get_a_sentence(kind: str, network: tuple[str, ...]) -> None:
+    of = problem("data.n=12", *network)
+    x, y = of.dataset.x.copy(), of.dataset.y.copy()
+    classes = 2
+    if kind == "single":
+        y[:] = 1.0
+    elif kind == "duplicate":
+        x[1], y[0], y[1] = x[0], 1.0, -1.0
+    else:
+        y, classes = np.arange(12.0) % 3, 3
+    for reference in references_of(changed(of, x, y, classes)):
+        if reference.name in ("parity_population", "gamma_gl"):
+            continue
+        found = reference.compute(changed(of, x, y, classes), Watch(5.0))
+        assert not found.exists
+        assert found.method.endswith(".")
+
+
+def test_a_point_at_zero_has_no_margin() -> None:
+    of = problem("data.n=12")
+    x = of.dataset.x.copy()
+    x[3] = 0.0
+    for name in ("gamma_linear", "rkhs", "gamma_ntk"):
+        assert not REFERENCES[name].compute(changed(of, x, of.dataset.y), Watch()).exists
+
+
+def test_negative_zero_is_zero() -> None:
+    assert contradiction(np.array([[0.0], [-0.0]]), np.array([1.0, -1.0])) == (0, 1)
+    assert contradiction(np.array([[0.0], [0.0]]), np.array([1.0, 1.0])) is None
