@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -14,6 +15,15 @@ __all__ = ["no_leaks"]
 # The same examples on every machine; no deadline, since a kernel may be loaded in the middle.
 settings.register_profile("marginscope", deadline=None, derandomize=True, database=None)
 settings.load_profile("marginscope")
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Reference margins are cached apart from the user's; every test begins with none."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("MARGINSCOPE_CACHE", str(folder))
+    return folder / "margins"
+
 
 NO_SCREEN = "Xvfb is not installed, so the tests marked xvfb are not collected."
 

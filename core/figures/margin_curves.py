@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
@@ -25,6 +26,7 @@ from core.figures.primitives import (
 )
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import OBSERVABLES
+from core.reference.margin import ReferenceMargin
 from core.runs.run import Run
 
 # name, text, factor, dash. l1/2 and not l1: hard <= l1/2 <= gamma_gl/2 are directly comparable.
@@ -34,6 +36,8 @@ CURVES: tuple[tuple[str, str, float, Dash], ...] = (
     ("l1_margin", "$\\ell_1$ / 2", 0.5, "dotted"),
 )
 MOST_POINTS = 800
+REACH = 2.5  # how far above all curves a reference line may make the axis reach
+MM_PER_POINT = 25.4 / 72.0
 
 
 @final
@@ -56,8 +60,11 @@ def margin_traces(run: Run, last: int) -> MarginTraces:
     return MarginTraces(frames.astype(np.float64), run.log10_time[frames], values)
 
 
-def margin_axis(traces: Sequence[MarginTraces], time: TimeAxis) -> Axis:
-    """Limits for all runs, from what the last quarter of the axis shows.
+def margin_axis(
+    traces: Sequence[MarginTraces], time: TimeAxis, references: Sequence[ReferenceMargin] = ()
+) -> Axis:
+    """Limits for all runs, from what the last quarter of the axis shows, and for the reference
+    margins that lie at most REACH times as high as the curves.
 
     The smoothed margin starts at values as low as -44 / |W|^2, and a frame that held them would
     show nothing else: the frame ends as far below 0 as it reaches above, or earlier.
@@ -73,6 +80,8 @@ def margin_axis(traces: Sequence[MarginTraces], time: TimeAxis) -> Axis:
             everything.append(values[finite])
             late.append(values[finite & (x >= 0.25 * start + 0.75 * end)])
     top = float(np.concatenate(everything).max())
+    lines = [factor_of(one) * one.bracket.upper for one in references if drawable(one)]
+    top = max([top, *(line for line in lines if 0.0 < line <= REACH * top)])
     reach = max(top, -float(np.concatenate(late).min()))
     bottom = max(float(np.concatenate(everything).min()), -reach)
     if reach == 0.0:
@@ -129,9 +138,12 @@ def _entry(x: Array, values: Array, low: float) -> float | None:
 
 def margin_panel(
     row: int, letter: str, box: Box, traces: MarginTraces, time: TimeAxis, y: Axis,
-    palette: Palette,
+    palette: Palette, points: float = 7.0, references: Sequence[ReferenceMargin] = (),
 ) -> Panel:  # fmt: skip
-    """The panel of one run; `y` is shared by the runs of a figure."""
+    """The panel of one run; `y` is shared by the runs of a figure.
+
+    `references` with a factor and a value are dashed lines, labelled in letters of so many points.
+    """
     ink = margin_ink(traces, traces.frames.size, time, y, palette)
     entries = [
         KeyEntry(text, (_colour(position, palette),), dash)
@@ -139,4 +151,62 @@ def margin_panel(
     ]
     key = (entries[1], entries[0], entries[2])
     zero = Level(0.0, palette.muted)
-    return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, (zero,), key=key)
+    levels = (zero, *reference_levels(references, y, box.height, points, palette))
+    return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
+
+
+def factor_of(margin: ReferenceMargin) -> float:
+    """What a reference margin is multiplied by to be comparable with the curves; 0 for none."""
+    return margin.factor or 0.0
+
+
+def drawable(margin: ReferenceMargin) -> bool:
+    """Whether a reference margin is a line: it has a value, and is comparable with the curves."""
+    return margin.factor is not None and margin.bracket.exists
+
+
+def math_label(label: str) -> str:
+    r"""A reference margin's label as mathtext.
+
+    >>> math_label("gamma_gl / 2")
+    '$\\gamma_{\\mathrm{gl}}$ / 2'
+    """
+    text = re.sub(
+        r"(?<![A-Za-z])gamma_(\w+)", lambda found: f"$\\gamma_{{\\mathrm{{{found[1]}}}}}$", label
+    )
+    return re.sub(r"(?<![A-Za-z\\])gamma(?![A-Za-z_])", r"$\\gamma$", text)
+
+
+def _arrow(value: float, y: Axis) -> str:
+    if y.low <= value <= y.high:
+        return ""
+    return "$\\uparrow$ " if value > y.high else "$\\downarrow$ "
+
+
+def reference_levels(
+    references: Sequence[ReferenceMargin], y: Axis, height: float, points: float, palette: Palette
+) -> tuple[Level, ...]:
+    """Lines with their brackets; labels stand above them, and off one another.
+
+    `height` is that of the panel in millimetres. A line beyond the frame has its label at the edge,
+    with an arrow.
+    """
+    chosen = sorted(
+        (one for one in references if drawable(one)),
+        key=lambda one: -factor_of(one) * one.bracket.value,
+    )
+    colours = (palette.references[2], palette.references[3], palette.muted)
+    line = 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
+    levels: list[Level] = []
+    ceiling = y.high - line
+    for place, one in enumerate(chosen):
+        factor, bracket = factor_of(one), one.bracket
+        value = factor * bracket.value
+        at = max(min(value + 0.12 * line, ceiling), y.low)
+        ceiling = at - line
+        words = _arrow(value, y) + math_label(one.reference.label)
+        if not bracket.certified:
+            words += " (heuristic)"
+        low, high = sorted((factor * bracket.lower, factor * bracket.upper))
+        levels.append(Level(value, colours[place % len(colours)], words, "dashed", low, high, at))
+    return tuple(levels)

@@ -12,6 +12,7 @@ from core.problem import Problem
 from core.reference.watch import Watch
 
 NAN = float("nan")
+RELU = ("standard", "scalar", "normalised")  # networks whose margins are at most gamma_gl / 2
 
 
 @final
@@ -67,6 +68,10 @@ class Reference(ABC):
     where: str = "data of two classes"  # in words, for which data and networks it is defined
     version: int = 1  # of the method: another one does not use what this one has cached
 
+    def drawn_in(self, problem: Problem) -> bool:
+        """Whether factor * margin is comparable with the margins of this problem's network."""
+        return self.factor is not None
+
     @abstractmethod
     def applies(self, problem: Problem) -> bool:
         """Whether it is defined for this problem's data and network."""
@@ -83,11 +88,20 @@ class Reference(ABC):
 @final
 @dataclass(frozen=True, slots=True)
 class ReferenceMargin:
-    """A computed reference margin; `seconds` is what it took when it was computed."""
+    """A computed reference margin; `seconds` is what it took when it was computed.
+
+    `drawn` says whether it is comparable with the margins of the problem's network.
+    """
 
     reference: Reference
     bracket: Bracket
     seconds: float
+    drawn: bool = True
+
+    @property
+    def factor(self) -> float | None:
+        """What the plot of margins multiplies the bracket by; None where it is only listed."""
+        return self.reference.factor if self.drawn else None
 
     def as_json(self) -> dict[str, Any]:
         """The fields of `python -m core margins --json`; NaN where there is no number."""

@@ -42,18 +42,18 @@ def compute(
     time. Raises CancelledError when the watch is cancelled.
     """
     watch.look()
-    allowed = watch.limit - watch.seconds
+    allowed, drawn = watch.limit - watch.seconds, reference.drawn_in(problem)
     path = disk.place(reference, problem) if cache else None
     entry = disk.load(path) if path is not None else None
     if entry is not None and entry.serves(allowed):
-        return ReferenceMargin(reference, entry.bracket, entry.seconds)
+        return ReferenceMargin(reference, entry.bracket, entry.seconds, drawn)
     begin = time.perf_counter()
     bracket = reference.compute(problem, watch)
     seconds = time.perf_counter() - begin
     if path is not None:
         short = watch.late and not _final(bracket)
         disk.store(path, disk.Entry(bracket, seconds, allowed if short else None))
-    return ReferenceMargin(reference, bracket, seconds)
+    return ReferenceMargin(reference, bracket, seconds, drawn)
 
 
 def all_margins(problem: Problem, watch: Watch, told: Told) -> dict[str, ReferenceMargin]:

@@ -10,10 +10,10 @@ import sys
 import torch
 from threadpoolctl import threadpool_limits
 
-from tests.benchmarks import engines, flows, views, window
+from tests.benchmarks import engines, flows, margins, views, window
 from tests.benchmarks.measure import row
 
-PARTS = ("engines", "networks", "seeds", "flow", "far", "views", "window")
+PARTS = ("engines", "networks", "seeds", "flow", "far", "margins", "views", "window")
 
 
 def main() -> None:
@@ -45,6 +45,8 @@ def main() -> None:
             flows.flow_speed(arguments.rounds)
         if "far" in parts:
             flows.far_flow()
+        if "margins" in parts:
+            margins.global_margins()
     if "views" in parts:
         print()
         views.main()
