@@ -21,18 +21,22 @@ from app.controllers.closing import Closing
 from app.controllers.display import DisplayController
 from app.controllers.experiment import ExperimentController
 from app.controllers.files import FileController
+from app.controllers.help import HelpController
 from app.controllers.looks import Looks
 from app.controllers.outputs import Outputs
 from app.controllers.playback import Playback
 from app.controllers.preview import PreviewController
 from app.controllers.readout import Readout
 from app.controllers.slot import PanelSlot
+from app.controllers.theory import TheoryController
 from app.errors import LOG, LOG_FILE, Reporter, open_log
 from app.main_window import MainWindow
 from app.places import Places, user_places
 from app.settings import load_settings, save_settings
 from app.state.intent import Intent
 from app.state.session import MOST_RUNS, Session
+from app.workers.judge import Judge
+from app.workers.margin_worker import MarginWorker
 from app.workers.run_worker import RunWorker
 from core.figures.palette import PALETTES
 from core.study import Study
@@ -47,7 +51,14 @@ EDITED = "Edited: press Run to train these settings."
 class Marginscope(QObject):
     """The program behind one window. `start` shows it; it puts itself away when it is closed."""
 
-    def __init__(self, places: Places, names: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        places: Places,
+        names: Sequence[str] = (),
+        margins: MarginWorker | None = None,
+        judge: Judge | None = None,
+    ) -> None:
+        """Open files by their names; theory is computed by the usual workers or by those given."""
         super().__init__()
         self.places = places
         self._names = list(names)
@@ -68,6 +79,11 @@ class Marginscope(QObject):
         self.outputs = Outputs(self.session, self.display, window)
         self.preview = PreviewController(window)
         self.readout = Readout(self.display, window.inspector, window.status, self)
+        self.theory = TheoryController(
+            window, self.display, margins or MarginWorker(), judge or Judge(), self
+        )
+        self.outputs.follow(self.theory.lines_of)
+        self.help = HelpController(window)
         self.closing = Closing(window, self.session, self.put_away)
         self._unpainted = QTimer(self)
         self._unpainted.setSingleShot(True)
@@ -81,7 +97,8 @@ class Marginscope(QObject):
         handlers = {
             "files": self.files, "outputs": self.outputs, "experiment": self.experiment,
             "playback": self.playback, "display": self.display, "looks": self.looks,
-            "window": self.window, "preview": self.preview,
+            "window": self.window, "preview": self.preview, "theory": self.theory,
+            "help": self.help,
         }  # fmt: skip
         self.actions = actions.make_actions(self.window, handlers)
         self.window.set_actions(self.actions)
@@ -129,6 +146,10 @@ class Marginscope(QObject):
         worker.failed.connect(display.failed)
         worker.said.connect(self.readout.say)
         worker.said.connect(display.preparing)
+        self.theory.said.connect(window.status.show_work)
+        self.theory.alarmed.connect(window.transport.slider.set_alarms)
+        window.status.cancel_asked.connect(self.actions["margins_stop"].trigger)
+        self.looks.recoloured.connect(self.theory.set_colours)
         display.changed.connect(self._show_transport)
         display.runs_changed.connect(self._show_runs)
 
@@ -160,6 +181,7 @@ class Marginscope(QObject):
         self.display.set_slots([PanelSlot(panel, self) for panel in panels])
         for panel in panels:
             panel.moment_clicked.connect(self.playback.to_moment)
+            panel.help_asked.connect(self.help.explain)
         if self._names:
             self.experiment.offer(FIRST_STUDY)  # so that Run means something if none can be opened
             self.files.open_files(self._names)
@@ -228,6 +250,7 @@ class Marginscope(QObject):
         self.readout.stop()
         self.outputs.close()
         self.preview.close()
+        self.theory.stop()
         if not self.worker.close():
             LOG.error("The training did not end in time.")
         self.session.clear()

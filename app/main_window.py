@@ -32,7 +32,7 @@ from app.actions import SEPARATOR, TOOL_BAR, TOOL_BAR_RIGHT, WITH_TEXT, fill_men
 from app.errors import MessageBar
 from app.panels.empty import EmptyState
 from app.panels.experiment_form import ExperimentForm
-from app.panels.inspector import Inspector
+from app.panels.side import SidePanel
 from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
 from app.panels.transport import Transport
@@ -45,7 +45,7 @@ LOADING = "Loading the numerical libraries ..."
 
 @final
 class MainWindow(QMainWindow):
-    """Tool bar, message bar, form | views | inspector, transport, status line.
+    """Tool bar, message bar, form | views | theory and inspector, transport, status line.
 
     painted: it can be seen for the first time. dropped(names, beside): files. closing: it was
     closed, which `may_close` decides.
@@ -68,7 +68,8 @@ class MainWindow(QMainWindow):
         self.chooser = StudyChooser(self)
         self.bar = MessageBar(self)
         self.form = ExperimentForm(self)
-        self.inspector = Inspector(self)
+        self.side = SidePanel(palette, self)
+        self.inspector, self.theory = self.side.inspector, self.side.theory
         self.transport = Transport(palette, self)
         self.status_area = QWidget(self)  # the line shows itself with each new text
         self.status = StatusLine(self.status_area)
@@ -86,15 +87,17 @@ class MainWindow(QMainWindow):
         self.view_choice = QMenu("&Views", self)
         self.curve_choice = QMenu("C&urves", self)
         self.curve_choice.setToolTipsVisible(True)
+        self.margin_choice = QMenu("Reference &margins", self)
+        self.margin_choice.setToolTipsVisible(True)
         self.setCentralWidget(self._arranged())
 
     def _arranged(self) -> QWidget:
         self.columns = QSplitter(Qt.Orientation.Horizontal, self)
         self.columns.setChildrenCollapsible(False)
-        for place, part in enumerate((self.form_area, self.middle, self.inspector)):
+        for place, part in enumerate((self.form_area, self.middle, self.side)):
             self.columns.addWidget(part)
             self.columns.setStretchFactor(place, 1 if part is self.middle else 0)
-        self.columns.setSizes([280, 736, 264])
+        self.columns.setSizes([280, 720, 280])
         line = QVBoxLayout(self.status_area)
         line.setContentsMargins(0, 0, 0, 0)
         line.addWidget(self.status)
@@ -110,7 +113,9 @@ class MainWindow(QMainWindow):
         """Menus, tool bar and transport from the table's actions."""
         menus = fill_menus(self, actions)
         menus["&File"].insertMenu(actions["save_study"], self.recent)
-        for menu in (self.view_choice, self.curve_choice, self.margin_axes):
+        for menu in (
+            self.view_choice, self.curve_choice, self.margin_choice, self.margin_axes
+        ):  # fmt: skip
             menus["&View"].insertMenu(actions["coordinates"], menu)
         self._fill_choices()
         bar = QToolBar("Tools", self)
@@ -184,6 +189,7 @@ class MainWindow(QMainWindow):
     def set_colours(self, palette: Palette) -> None:
         """Another palette for the parts that paint themselves."""
         self.transport.set_colours(palette)
+        self.side.set_colours(palette)
 
     # ------------------------------------------------------------------------------- events
 

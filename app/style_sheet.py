@@ -69,7 +69,18 @@ QToolButton:hover { background: @hover; }
 QToolButton:pressed, QToolButton:checked { background: @pressed; }
 QToolButton:focus { border-color: @accent; }
 QToolButton:disabled { color: @disabled; }
+QToolButton[quiet="true"] { color: @muted; padding: 0px; }
+QToolButton[quiet="true"]:hover { color: @foreground; }
 QToolButton::menu-indicator { image: none; }
+
+QTabBar#side { background: transparent; }
+QTabBar#side::tab {
+    background: transparent; color: @muted; padding: 4px 0px; margin: 4px 0px 0px 16px;
+    border: 0px; border-bottom: 2px solid transparent;
+}
+QTabBar#side::tab:selected { color: @foreground; border-bottom-color: @accent; }
+QTabBar#side::tab:hover { color: @foreground; }
+QTabBar#side:focus::tab:selected { color: @accent; }
 
 QCheckBox, QRadioButton { spacing: 8px; }
 QCheckBox:disabled, QRadioButton:disabled { color: @disabled; }

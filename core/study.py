@@ -1,7 +1,8 @@
 """A Study: a base experiment, axes to vary, its title and source. A single run has no axes.
 
 Read from and written to TOML (the tables are those of Experiment, plus title, source, axes, and the
-derived settings and variants of core.derived).
+derived settings and variants of core.derived). Its figure is `[figure]` (core.study_layout), what
+its runs are to show `[[claims]]`, and the columns of its table `[sweep]` (core.study_claims).
 """
 
 from __future__ import annotations
@@ -21,19 +22,37 @@ from core.derived import FACTOR, FORMULA, VARIANT, apply_formulas
 from core.errors import InputError, did_you_mean
 from core.experiment import KINDS, Experiment
 from core.settings import Section
+from core.study_claims import Claim, SweepTable, parse_claims, parse_sweep
+from core.study_layout import FigureLayout, parse_layout
 from core.study_tables import parse_setting, split_key, value_text
 from core.validation import SECTIONS, build_experiment, check_keys, section_class
 
-TOP_KEYS = ("title", "source", "note", *SECTIONS, "axes", "sizes", "derived", "variants")
+RESULTS = ("claims", "sweep")
+TOP_KEYS = (
+    "title",
+    "source",
+    "note",
+    *SECTIONS,
+    "axes",
+    "sizes",
+    "derived",
+    "variants",
+    "figure",
+    *RESULTS,
+)
 MAX_STUDY_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One experiment of a study: `name` is `network.m=16` or empty where there are no axes."""
+    """One experiment of a study: `name` is `network.m=16` or empty where there are no axes.
+
+    `values` are those of the axes, factors among them, and `variant`.
+    """
 
     name: str
     experiment: Experiment
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,6 +69,18 @@ class Study:
     note: str = ""
     derived: Mapping[str, str] = field(default_factory=dict)
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    figure: Mapping[str, Any] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(default_factory=dict)  # claims and sweep, as written
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the runs of the study are to show."""
+        return parse_claims(self.results.get("claims", []), self.id)
+
+    @property
+    def sweep(self) -> SweepTable:
+        """The columns of the table of results."""
+        return parse_sweep(self.results.get("sweep", {}), self.id)
 
     def cells(self) -> tuple[Cell, ...]:
         """Every experiment of the grid, the last axis fastest, and variants faster still.
@@ -65,7 +96,10 @@ class Study:
                 names += [f"{VARIANT}={value_text(variant)}"] if variant else []
                 where = f"{self.id}, {', '.join(names)}" if study.derived or variant else self.id
                 tables = study._tables_of(chosen, where)
-                cells.append(Cell("__".join(names), build_experiment(tables, where)))
+                if variant:
+                    chosen[VARIANT] = variant
+                experiment = build_experiment(tables, where)
+                cells.append(Cell("__".join(names), experiment, chosen))
         return tuple(cells)
 
     def _varied(self) -> tuple[tuple[str, Study], ...]:
@@ -166,6 +200,10 @@ class Study:
             study = study.with_value(key, value)
         return study
 
+    def layout(self) -> FigureLayout | None:
+        """The panels of the study's figure (core.study_layout); None where it has none."""
+        return parse_layout(self.figure, self.id) if self.figure else None
+
     def to_toml(self) -> str:
         """The study as TOML, which `parse_study` reads back to an equal study."""
         document: dict[str, Any] = {"title": self.title, "source": self.source}
@@ -183,6 +221,9 @@ class Study:
             document["variants"] = {name: dict(table) for name, table in self.variants.items()}
         if self.sizes:
             document["sizes"] = {name: dict(table) for name, table in self.sizes.items()}
+        if self.figure:
+            document["figure"] = dict(self.figure)
+        document |= self.results
         return tomli_w.dumps(document)
 
 
@@ -250,8 +291,11 @@ def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study
     study = Study(
         id=identifier, tables=tables, axes=axes, sizes=sizes, folder=folder, derived=derived,
         title=words["title"] or identifier, source=words["source"], note=words["note"],
-        variants=variants,
+        variants=variants, figure=document.get("figure", {}),
+        results={key: document[key] for key in RESULTS if key in document},
     )  # fmt: skip
+    study.layout()
+    _ = study.claims, study.sweep
     study.cells()
     return study
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QMimeData, QObject, QStandardPaths, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QImage
@@ -15,6 +16,9 @@ from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog, Prog
 from app.workers.export_jobs import CopyJob, DataJob, FigureJob, FilmJob, Job, data_paths
 from app.workers.export_worker import ExportWorker
 from core.figures.palette import LIGHT, Palette
+
+if TYPE_CHECKING:
+    from core.reference.margin import ReferenceMargin
 
 BUSY = "An export is under way; wait for it, or cancel it first."
 NO_RUNS = "There is no run to export yet: run a study or open a run file."
@@ -39,6 +43,7 @@ class ExportController(QObject):
         super().__init__(parent)
         self._window = window
         self._coordinates = (0, 1)
+        self._references: dict[Path, tuple[ReferenceMargin, ...]] = {}
         self._palette = LIGHT
         self._folder: Path | None = None
         self._job: Job | None = None
@@ -59,6 +64,16 @@ class ExportController(QObject):
     def set_coordinates(self, first: int, second: int) -> None:
         """The two coordinates that the views show, for figures and films of the same."""
         self._coordinates = (first, second)
+
+    def set_references(self, references: Mapping[Path, tuple[ReferenceMargin, ...]]) -> None:
+        """The reference margins whose lines the views show, for figures of the same runs."""
+        self._references = dict(references)
+
+    def _with_lines(self, job: Job) -> Job:
+        """Figures get the lines of their runs."""
+        if not isinstance(job, FigureJob | CopyJob):
+            return job
+        return replace(job, references=tuple(self._references.get(run, ()) for run in job.runs))
 
     def set_colours(self, palette: Palette) -> None:
         """The palette of the window, which films are offered in first."""
@@ -164,7 +179,7 @@ class ExportController(QObject):
     # ------------------------------------------------------------------------------- working
 
     def _start(self, job: Job) -> None:
-        self._job = job
+        self._job = job = self._with_lines(job)
         self.progress = ProgressWindow(self._window)
         self.progress.begin(job.title)
         self.progress.cancel_requested.connect(self.cancel)

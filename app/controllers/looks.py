@@ -77,8 +77,8 @@ class Looks(QObject):
         self._window.form_area.setVisible(shown)
 
     def set_inspector(self, shown: bool) -> None:
-        """Show or fold away the numbers."""
-        self._window.inspector.setVisible(shown)
+        """Show or fold away theory and numbers."""
+        self._window.side.setVisible(shown)
 
     def set_lecture(self, lecture: bool) -> None:
         """Only the views, in large type; afterwards everything is as before."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
@@ -12,6 +13,9 @@ from app.controllers.display import DisplayController
 from app.controllers.export import ExportController
 from app.state.session import Session
 from core.figures.palette import PALETTES
+
+if TYPE_CHECKING:
+    from core.reference.margin import ReferenceMargin
 
 
 @final
@@ -25,9 +29,14 @@ class Outputs(QObject):
         super().__init__(window)
         self._session = session
         self._display = display
+        self._lines_of: Callable[[int], tuple[ReferenceMargin, ...]] | None = None
         self.export = ExportController(window, self)
         self.export.failed.connect(self.told)
         self.export.finished.connect(self.done)
+
+    def follow(self, lines_of: Callable[[int], tuple[ReferenceMargin, ...]]) -> None:
+        """Draw the reference margins that this says of a run, by its key."""
+        self._lines_of = lines_of
 
     def figure(self) -> None:
         """A figure of the open runs."""
@@ -53,4 +62,7 @@ class Outputs(QObject):
         intent = self._display.intent
         self.export.set_coordinates(*intent.coordinates)
         self.export.set_colours(PALETTES[intent.palette])
+        if self._lines_of is not None:
+            lines = {run.path: self._lines_of(run.key) for run in self._session}
+            self.export.set_references(lines)
         return [run.path for run in self._session if run.data is not None]

@@ -6,9 +6,9 @@ import math
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.panels.elided import ElidedLabel
 from app.panels.inputs import line_height
@@ -35,6 +35,8 @@ MEANINGS = {
 class StatusLine(QWidget):
     """One line that is always in place; what is not known is left blank."""
 
+    cancel_asked = Signal()
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         layout = QHBoxLayout(self)
@@ -57,6 +59,19 @@ class StatusLine(QWidget):
         layout.addWidget(self.engine, 2)
         layout.addWidget(self.message, 3)
         layout.addWidget(self.saved, 3)
+        self.work = QToolButton(self)
+        self.work.setAutoRaise(True)
+        self.work.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.work.hide()
+        layout.insertWidget(layout.indexOf(self.saved), self.work)
+        self.work.clicked.connect(self.cancel_asked)
+
+    def show_work(self, words: str) -> None:
+        """What is being computed beside the training; pressing it cancels. "" for nothing."""
+        self.work.setText(f"{words} \u2715")
+        self.work.setAccessibleName(f"{words} Cancel")
+        self.work.setToolTip(f"{words} Press to cancel.")
+        self.work.setVisible(bool(words))
 
     def show(
         self,

@@ -7,13 +7,14 @@ when it is told to; a mouse on it asks.
 from __future__ import annotations
 
 import math
-from typing import final
+from collections.abc import Sequence
+from typing import Protocol, final
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.panels.screen_text import raised
+from app.panels.screen_text import raised, whole_text
 from app.state.resolve import Span, log10_of, moment_of
 from core.figures.numbers import MINUS, clock_text, power_text
 from core.figures.palette import Palette
@@ -22,6 +23,27 @@ MARGIN = 16
 GROOVE = 4
 RADIUS = 7
 MOST_TICKS = 12
+NEAR = 6.0  # pixels around an alarm that count as it
+ALARM = 13.0  # pixels from the top where the alarms are clicked
+
+
+class Alarm(Protocol):
+    """What is needed of core.observables.alarms.Alarm, which loads the numerical libraries."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def step(self) -> int: ...
+
+    @property
+    def log10_time(self) -> float: ...
+
+
+def alarm_text(alarm: Alarm) -> str:
+    """What is the matter, and when."""
+    when = clock_text(alarm.log10_time).replace("-", MINUS)
+    return f"{alarm.text}\nstep {whole_text(alarm.step)}, {when}"
 
 
 def ticks(low: float, high: float, most: int = MOST_TICKS) -> tuple[tuple[float, str], ...]:
@@ -56,6 +78,7 @@ class TimeSlider(QWidget):
         self._value = 0.0
         self._empty = True
         self._ticks: tuple[tuple[float, str], ...] = ()
+        self._alarms: tuple[tuple[float, str], ...] = ()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -92,6 +115,18 @@ class TimeSlider(QWidget):
             self._empty = empty
             self.update()
 
+    def set_alarms(self, alarms: Sequence[Alarm]) -> None:
+        """Marks where runs are not to be trusted; a click on one asks for its moment."""
+        self._alarms = tuple((moment_of(alarm.log10_time), alarm_text(alarm)) for alarm in alarms)
+        self.update()
+
+    def alarm_at(self, pixels: float) -> tuple[float, str] | None:
+        """The moment and the text of the alarm that is nearest to a place, if one is near."""
+        near = [one for one in self._alarms if abs(self.position_of(one[0]) - pixels) <= NEAR]
+        if not near:
+            return None
+        return min(near, key=lambda one: abs(self.position_of(one[0]) - pixels))
+
     def set_value(self, value: float) -> None:
         """Put the handle at a moment."""
         if value != self._value:
@@ -112,14 +147,18 @@ class TimeSlider(QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() is Qt.MouseButton.LeftButton:
-            self.asked.emit(self.moment_at(event.position().x()))
+            alarm = self.alarm_at(event.position().x()) if event.position().y() < ALARM else None
+            place = self.moment_at(event.position().x())
+            self.asked.emit(place if alarm is None else alarm[0])
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         moment = self.moment_at(event.position().x())
         if event.buttons() & Qt.MouseButton.LeftButton:
             self.asked.emit(moment)
         elif not self._empty:
+            alarm = self.alarm_at(event.position().x())
             words = clock_text(log10_of(moment)).replace("-", MINUS)
+            words = words if alarm is None else alarm[1]
             QToolTip.showText(event.globalPosition().toPoint(), words, self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -141,6 +180,7 @@ class TimeSlider(QWidget):
             painter.end()
             return
         self._labels(painter, middle)
+        self._paint_alarms(painter, middle)
         centre = QPointF(self.position_of(self._value), middle)
         colour = QColor(self._palette.foreground if self.isEnabled() else self._palette.muted)
         painter.setPen(QPen(QColor(self._palette.background), 2.0))
@@ -157,6 +197,17 @@ class TimeSlider(QWidget):
         left, right = self.position_of(self._span.low), self.position_of(until)
         box = QRectF(left, middle - GROOVE / 2, max(right - left, 0.0), GROOVE)
         painter.drawRoundedRect(box, GROOVE / 2, GROOVE / 2)
+
+    def _paint_alarms(self, painter: QPainter, middle: float) -> None:
+        """Small triangles that stand on the groove."""
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._palette.references[2]))
+        for moment, _ in self._alarms:
+            x = self.position_of(moment)
+            top, foot = middle - 11.0, middle - 3.0
+            corners = [QPointF(x - 4.5, top), QPointF(x + 4.5, top), QPointF(x, foot)]
+            painter.drawPolygon(QPolygonF(corners))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def _labels(self, painter: QPainter, middle: float) -> None:
         metrics = self.fontMetrics()

@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData, Floats
 from app.state.intent import MOST_CURVES
 from app.views.header import Entry, Sign
+from app.views.levels import Level
 from app.views.overlay import Overlay
 from app.views.ticks import logarithmic, plain, screen_text
-from app.views.trace_view import Line, TraceView
+from app.views.trace_view import Bound, Line, TraceView, padded
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
 
@@ -84,15 +85,26 @@ class CurvesView(TraceView):
         self._traced = data.later.traced
         self._traces = tuple(data.later.trace(name, data.frames)[:, 0] for name in names)
         first = self.first(data)  # earlier ones are not seen, and far below the others
-        self._scale = scale_of([values[first:] for values in self._traces])
+        bounds = [padded(bound.values, data.frames) for bound in self._shown_bounds()]
+        self._scale = scale_of([values[first:] for values in (*self._traces, *bounds)])
         axis = self.plot.side
         axis.set_ticks(logarithmic if self._scale is Scale.LOGARITHMIC else plain)
         own = self._scale is Scale.OWN
         self.plot.set_labels(self.plot.bottom.labelText, "share of its range" if own else "")
-        return tuple(
+        curves = [
             Line(scaled(values, self._scale), self._colour(k), self._sign(k))
             for k, values in enumerate(self._traces)
-        )
+        ]
+        return (*curves, *self._bound_lines(names, bounds))
+
+    def _bound_lines(self, names: Sequence[str], bounds: Sequence[Floats]) -> list[Line]:
+        """Bounds in the colours of their curves, on the same scale."""
+        lines = []
+        for bound, values in zip(self._shown_bounds(), bounds, strict=True):
+            k = names.index(bound.view)
+            found = scaled(values, self._scale, self._traces[k])
+            lines.append(Line(found, self._colour(k), "dotted"))
+        return lines
 
     def _colour(self, position: int) -> str:
         palette = self._palette
@@ -110,6 +122,24 @@ class CurvesView(TraceView):
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
         pad = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
         return low - pad, high + pad
+
+    def levels(self, data: DisplayData) -> tuple[Level, ...]:
+        """The labels of the bounds, where their curves end."""
+        found = []
+        for line, bound in zip(self._lines[len(self._traces) :], self._shown_bounds(), strict=True):
+            known = line.values[np.isfinite(line.values)]
+            if known.size:
+                end = float(known[-1])
+                found.append(Level(end, end, end, bound.name, line.colour, bound.tip, line=False))
+        return tuple(found)
+
+    def _shown_bounds(self) -> list[Bound]:
+        """The bounds on observables that are shown."""
+        return [bound for bound in self._bounds if bound.view in self.names]
+
+    def explained(self) -> tuple[str, ...]:
+        """The observables that are shown."""
+        return self.names
 
     def words(self, data: DisplayData, frame: int) -> Overlay:
         """The key says the values at the cursor."""
@@ -131,14 +161,18 @@ class CurvesView(TraceView):
         return Overlay(note=WAITING if data.later.pending else "no value at any frame")
 
 
-def scaled(values: Floats, scale: Scale) -> Floats:
-    """Values as an axis shows them; those it cannot show are NaN."""
+def scaled(values: Floats, scale: Scale, among: Floats | None = None) -> Floats:
+    """Values as an axis shows them; those it cannot show are NaN.
+
+    Where each curve has a range of its own, it is that of `among` if that is given.
+    """
     finite = np.where(np.isfinite(values), values, np.nan)
     if scale is Scale.LINEAR:
         return finite
     if scale is Scale.LOGARITHMIC:
         return np.log10(np.where(finite > 0.0, finite, np.nan))
-    low, high = (float(f.reduce(finite, initial=np.nan)) for f in (np.fmin, np.fmax))
+    range_of = finite if among is None else np.where(np.isfinite(among), among, np.nan)
+    low, high = (float(f.reduce(range_of, initial=np.nan)) for f in (np.fmin, np.fmax))
     return np.where(np.isnan(finite), np.nan, (finite - low) / (high - low if high > low else 1.0))
 
 

@@ -7,17 +7,19 @@ from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QContextMenuEvent,
     QFont,
     QFontMetricsF,
     QLinearGradient,
     QPainter,
     QPaintEvent,
     QPen,
+    QResizeEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from core.figures.palette import Palette
 
@@ -34,6 +36,7 @@ DASHES: dict[Sign, list[float]] = {"line": [], "dashed": [4.0, 2.5], "dotted": [
 GRADIENT = 64.0
 BETWEEN = 5.0
 EDGE = 8
+BUTTON = 20
 
 
 @final
@@ -74,7 +77,12 @@ class TimeKey:
 
 @final
 class Header(QWidget):
-    """A title and, below it, a key; what does not fit is cut off with an ellipsis."""
+    """A title and, below it, a key; what does not fit is cut off with an ellipsis.
+
+    `help_asked`: its button was pressed, or it was clicked with the right button.
+    """
+
+    help_asked = Signal()
 
     def __init__(self, palette: Palette, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -82,6 +90,23 @@ class Header(QWidget):
         self._entries: tuple[Entry, ...] = ()
         self._time: TimeKey | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.button = QToolButton(self)
+        self.button.setText("?")
+        self.button.setAutoRaise(True)
+        self.button.setProperty("quiet", True)
+        self.button.setToolTip(f"What is this? The definitions of {title} (Shift+F1)")
+        self.button.setAccessibleName(f"What is this: {title}")
+        self.button.setFixedSize(BUTTON, BUTTON)
+        self.button.clicked.connect(self.help_asked)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Qt's news."""
+        self.button.move(self.width() - BUTTON - 4, 2)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """A click with the right button, or the menu key."""
+        event.accept()
+        self.help_asked.emit()
 
     @property
     def text(self) -> str:
@@ -128,7 +153,7 @@ class Header(QWidget):
         line = metrics.height()
         space = QRectF(EDGE, 4.0, self.width() - 2.0 * EDGE, line)
         painter.setPen(QColor(self._palette.foreground))
-        self._write(painter, space, self._title)
+        self._write(painter, space.adjusted(0.0, 0.0, -BUTTON, 0.0), self._title)
         space.translate(0.0, line + 1.0)
         if self._time is not None:
             self._paint_time(painter, space, metrics, self._time)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData
+from app.panels.margin_list import margin_tip
+from app.panels.screen_text import raised
+from app.panels.symbols import margin_digits
+from app.state.display import MARGINS, DisplayData
 from app.views.header import Entry, Sign
+from app.views.levels import Level
 from app.views.overlay import Overlay
 from app.views.ticks import screen_text
-from app.views.trace_view import Line, TraceView
+from app.views.trace_view import Line, TraceView, padded
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
+
+if TYPE_CHECKING:
+    from core.reference.margin import ReferenceMargin
 
 # text, column of DisplayData.margins, factor, sign in the key. l1 / 2 and not l1, so that
 # hard <= l1 / 2 are directly comparable, as in the figures.
@@ -23,6 +31,7 @@ CURVES: tuple[tuple[str, int, float, Sign], ...] = (
     ("smoothed", 1, 1.0, "dashed"),
     ("\u2113\u2081/2", 2, 0.5, "dotted"),
 )
+REACH = 2.5  # how far above all curves a reference line may make the range reach
 BOUNDED = (0, 2)  # hard and l1 stay within limits of the data; the smoothed margin starts far below
 
 
@@ -30,9 +39,45 @@ BOUNDED = (0, 2)  # hard and l1 stay within limits of the data; the smoothed mar
 class MarginsView(TraceView):
     """Hard, smoothed and half the l1 margin."""
 
+    shows = MARGINS
+
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(palette, "normalised margins", parent)
+        self._references: tuple[ReferenceMargin, ...] = ()
         self._show_key()
+
+    def set_references(self, references: Sequence[ReferenceMargin]) -> None:
+        """The reference margins to show as lines: those with a value and a factor."""
+        chosen = tuple(one for one in references if one.bracket.exists and one.factor is not None)
+        if chosen != self._references:
+            self._references = chosen
+            self.redraw()
+
+    def levels(self, data: DisplayData) -> tuple[Level, ...]:
+        """The reference lines, and the labels of the bounds where their curves end."""
+        palette = self._palette
+        colours = (palette.references[2], palette.references[3], palette.muted)
+        lines = [
+            level_of(one, colours[place % len(colours)])
+            for place, one in enumerate(self._references)
+        ]
+        return (*lines, *self._bound_labels(data))
+
+    def explained(self) -> tuple[str, ...]:
+        """The three margins and the reference lines."""
+        return (*MARGINS, *(one.reference.name for one in self._references))
+
+    def _bound_labels(self, data: DisplayData) -> list[Level]:
+        found = []
+        for place, bound in enumerate(self._bounds):
+            known = bound.values[np.isfinite(bound.values)]
+            if known.size:
+                end, colour = float(known[-1]), self._bound_colour(place)
+                found.append(Level(end, end, end, bound.name, colour, bound.tip, line=False))
+        return found
+
+    def _bound_colour(self, place: int) -> str:
+        return (self._palette.negative, self._palette.positive)[place % 2]
 
     def _colour(self, position: int) -> str:
         palette = self._palette
@@ -61,11 +106,16 @@ class MarginsView(TraceView):
         super().refit(data)
 
     def lines(self, data: DisplayData) -> tuple[Line, ...]:
-        """The three margins."""
-        return tuple(
+        """The three margins, then the bounds."""
+        margins = [
             Line(factor * data.margins[:, column], self._colour(k), sign)
             for k, (_, column, factor, sign) in enumerate(CURVES)
-        )
+        ]
+        bounds = [
+            Line(padded(bound.values, data.frames), self._bound_colour(place), "dashed")
+            for place, bound in enumerate(self._bounds)
+        ]
+        return (*margins, *bounds)
 
     def limits(self, data: DisplayData, lines: tuple[Line, ...]) -> tuple[float, float]:
         """The vertical range: to the largest value, and as far below 0 as it reaches above.
@@ -73,15 +123,23 @@ class MarginsView(TraceView):
         The smoothed margin starts at values as low as -44 / |W|^2; a range that held them would
         show nothing else, and one that followed it would jump while the run is recorded.
         """
-        shown = np.array([line.values for line in lines])
+        shown = np.array([line.values for line in lines[: len(CURVES)]])
         shown[~np.isfinite(shown)] = np.nan
         top = float(np.fmax.reduce(shown, axis=None, initial=0.0))
         low = float(np.fmin.reduce(shown[list(BOUNDED)], axis=None, initial=0.0))
+        top = max(top, *self._reached(top), 0.0)
         bottom = max(low, -max(top, -0.5 * low))
         if not top > bottom or not math.isfinite(top - bottom):
             bottom, top = -0.01, 0.01
         pad = 0.06 * (top - bottom)
         return bottom - pad, top + pad
+
+    def _reached(self, top: float) -> list[float]:
+        """The reference lines and bounds that are near enough to be shown at their places; an
+        arrow at the edge stands for the others."""
+        values = [one.bracket.upper * (one.factor or 0.0) for one in self._references]
+        values += [float(np.fmax.reduce(one.values, initial=-math.inf)) for one in self._bounds]
+        return [0.0, *(value for value in values if 0.0 < value <= REACH * top)]
 
     def words(self, data: DisplayData, frame: int) -> Overlay:
         """A node has no margin of its own: its weights are told in a corner."""
@@ -101,3 +159,13 @@ class MarginsView(TraceView):
             f"{short}, {angle}\u00b0",
             short,
         )
+
+
+def level_of(found: ReferenceMargin, colour: str) -> Level:
+    """The line of a reference margin: its label, its value and its bracket, times its factor."""
+    factor, bracket = found.factor or 1.0, found.bracket
+    low, high = sorted((factor * bracket.lower, factor * bracket.upper))
+    words = found.reference.label if bracket.certified else f"{found.reference.label} (heuristic)"
+    drawn = raised(number_text(factor * bracket.value, margin_digits(bracket)))
+    tip = margin_tip(found) + f"<p>The line is at {drawn}.</p>"
+    return Level(factor * bracket.value, low, high, words, colour, tip)

@@ -34,6 +34,8 @@ class NeuronsView(View):
     """Trails of at most 128 points up to a frame, coloured by the present sign and norm; for more
     than two classes by the class of the node's largest outer weight."""
 
+    shows = ("positions",)
+
     on_coordinates = True
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:

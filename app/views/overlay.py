@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
+from app.views.levels import Drawn, Level, paint_levels
 from core.figures.palette import Palette
 
 MARK = 5.0
@@ -39,6 +40,7 @@ class Overlay:
     note: str = ""  # in the middle
     corner: tuple[str, ...] = ()  # the first of these texts for which there is room
     box: QRectF | None = None
+    levels: tuple[Level, ...] = ()
 
     def with_box(self, box: QRectF | None) -> Overlay:
         """The same with another box."""
@@ -59,6 +61,10 @@ class Labels:
     def __init__(self, painter: QPainter, inside: QRectF, palette: Palette) -> None:
         self._painter, self._inside, self._palette = painter, inside, palette
         self._taken: list[QRectF] = []
+
+    def keep_off(self, box: QRectF) -> None:
+        """Something else is there."""
+        self._taken.append(box)
 
     def fitting(self, x: float, mark: Mark) -> str:
         """A mark's label with its numbers, without them where neither side has the room."""
@@ -94,8 +100,8 @@ class Labels:
 
 def paint_overlay(
     painter: QPainter, overlay: Overlay, inside: QRectF, palette: Palette, font: QFont, plot: Mapped
-) -> None:
-    """Draw an overlay in pixels over the space between the axes."""
+) -> tuple[Drawn, ...]:
+    """Draw an overlay in pixels over the space between the axes; returns where the levels are."""
     painter.save()
     painter.resetTransform()
     painter.setClipRect(inside)
@@ -108,6 +114,9 @@ def paint_overlay(
         painter.drawLine(QPointF(x, inside.top()), QPointF(x, inside.bottom()))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     labels = Labels(painter, inside, palette)
+    drawn = paint_levels(painter, _heights(overlay.levels, plot), inside, palette)
+    for one in drawn:
+        labels.keep_off(one.box)
     _paint_marks(painter, overlay, inside, palette, plot, labels)
     room = inside.width() - 2.0 * GAP - 6.0
     for text in overlay.corner:
@@ -125,6 +134,17 @@ def paint_overlay(
         painter.setPen(QPen(QColor(palette.muted), 1, Qt.PenStyle.DashLine))
         painter.drawRect(overlay.box)
     painter.restore()
+    return drawn
+
+
+def _heights(levels: tuple[Level, ...], plot: Mapped) -> list[tuple[Level, float, float, float]]:
+    """The levels with the pixels of their values and of the ends of their brackets."""
+    if not levels:
+        return []
+    values = np.array([[level.value, level.low, level.high] for level in levels])
+    points = np.stack([np.zeros(values.size), values.ravel()], axis=1)
+    pixels = plot.pixels(points)[:, 1].reshape(-1, 3).tolist()
+    return [(level, y, low, high) for level, (y, low, high) in zip(levels, pixels, strict=True)]
 
 
 def _paint_marks(

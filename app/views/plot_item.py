@@ -30,6 +30,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
 
 from app.views.items import pen_of
+from app.views.levels import Drawn, Level, level_at
 from app.views.overlay import Overlay, paint_overlay
 from app.views.ticks import TickMaker, plain
 from core.figures.palette import Palette
@@ -143,6 +144,7 @@ class Plot(pg.GraphicsView):
         self._grip = QRectF()
         self._zero_lines: list[pg.InfiniteLine] = []
         self.overlay = Overlay()
+        self.drawn_levels: tuple[Drawn, ...] = ()
         self.palette_of_plot = palette
         self.view = pg.ViewBox(enableMenu=False, enableMouse=False)
         self.view.disableAutoRange()
@@ -388,4 +390,10 @@ class Plot(pg.GraphicsView):
 
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
         """Marks, lines and the box, in pixels."""
-        paint_overlay(painter, self.overlay, self.inside(), self.palette_of_plot, self.font(), self)
+        self.drawn_levels = paint_overlay(
+            painter, self.overlay, self.inside(), self.palette_of_plot, self.font(), self
+        )
+
+    def level_at(self, x: float, y: float) -> Level | None:
+        """The level whose label or line is at a pixel."""
+        return level_at(self.drawn_levels, x, y)

@@ -38,6 +38,8 @@ NOWHERE: Floats = np.empty((0, 2))
 class PredictorView(View):
     """The sign of f in the colours of the classes, deeper for larger |f|, and the line f = 0."""
 
+    shows = ("predictor",)
+
     on_coordinates = True
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette, QResizeEvent
@@ -26,9 +26,12 @@ from app.views.norms import norms_view
 from app.views.predictor import PredictorView
 from app.views.rotations import rotations_view
 from app.views.spectrum import SpectrumView
-from app.views.trace_view import TraceView
+from app.views.trace_view import Bound, TraceView
 from app.views.view import View
 from core.figures.palette import Palette
+
+if TYPE_CHECKING:
+    from core.reference.margin import ReferenceMargin
 
 MAKERS: dict[str, Callable[[Palette, QWidget], View]] = {
     "neurons": NeuronsView,
@@ -52,6 +55,7 @@ class RunPanel(QWidget):
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
     asked = Signal()  # numbers are wanted that take a while
+    help_asked = Signal(object)  # the names of what a view shows, as core.observables.help has them
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,6 +65,8 @@ class RunPanel(QWidget):
         self._palette = palette
         self._axis = "log10_time"
         self._curves: tuple[str, ...] = FIRST_CURVES
+        self._references: tuple[ReferenceMargin, ...] = ()
+        self._bounds: tuple[Bound, ...] = ()
         self._made: dict[str, View] = {}
         self._names: tuple[str, ...] = ()
         self._columns = 0
@@ -122,6 +128,7 @@ class RunPanel(QWidget):
             view.nodes_selected.connect(self.nodes_selected)
             view.moment_clicked.connect(self.moment_clicked)
             view.asked.connect(self.asked)
+            view.help_asked.connect(self.help_asked)
             view.plot.setAcceptDrops(False)  # a file dropped there is the window's
             self._made[name] = view
         return self._made[name]
@@ -151,6 +158,7 @@ class RunPanel(QWidget):
             view.set_axis(self._axis)
         if isinstance(view, CurvesView):
             view.set_names(self._curves)
+        self._show_theory(view)
         view.set_data(self._data)
         view.set_marked(self._hovered, self._pinned)
         if self._frame >= 0:
@@ -243,6 +251,19 @@ class RunPanel(QWidget):
         for view in self._views:
             if isinstance(view, CurvesView):
                 view.set_names(names)
+
+    def set_theory(self, references: Sequence[ReferenceMargin], bounds: Sequence[Bound]) -> None:
+        """Reference margins to be lines, and bounds of statements to be curves."""
+        self._references, self._bounds = tuple(references), tuple(bounds)
+        for view in self._views:
+            self._show_theory(view)
+
+    def _show_theory(self, view: View) -> None:
+        if isinstance(view, MarginsView):
+            view.set_references(self._references)
+            view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
+        elif isinstance(view, CurvesView):
+            view.set_bounds([bound for bound in self._bounds if bound.view != "margins"])
 
     def computed(self) -> None:
         """Some of the numbers that were asked for are there."""

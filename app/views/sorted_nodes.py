@@ -55,6 +55,10 @@ class SortedView(View):
 
     # --------------------------------------------------------------------------------- content
 
+    def explained(self) -> tuple[str, ...]:
+        """What is sorted, and the observable itself."""
+        return ("rotations" if self._kind == "rotation" else "norms", self._kind)
+
     def _clear(self) -> None:
         self._paths, self._points = [], NOWHERE
         for curves in (self._past, self._current):

@@ -32,6 +32,8 @@ def hex_of(colour: Colours) -> str:
 class SpectrumView(TraceView):
     """At most 16 singular values on a logarithmic axis, the largest in the strongest colour."""
 
+    shows = ("singular_values",)
+
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(palette, "singular values of V", parent)
         self._values: Floats = np.empty((0, 0))

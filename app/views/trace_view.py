@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QPainterPath, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.state.display import DisplayData, Floats, with_stand_in
 from app.views.header import Sign
 from app.views.items import CurveStack, path_of, pen_of
+from app.views.levels import Level
 from app.views.overlay import Overlay
 from app.views.plot_item import Drag, Home
 from app.views.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
@@ -43,6 +46,17 @@ class Line:
         return DASHES.get(self.sign, ())
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """What a statement promises at every frame (T,), in the view named by `view`."""
+
+    name: str
+    view: str
+    values: Floats
+    tip: str = ""
+
+
 class TraceView(View):
     """The part of each curve up to the current frame strong, the rest faint."""
 
@@ -55,7 +69,9 @@ class TraceView(View):
         self.plot.add_zero_line()
         self._faint = self.plot.add(CurveStack())
         self._strong = self.plot.add(CurveStack(), 1.0)
+        self._bounds: tuple[Bound, ...] = ()
         self.plot.pulled.connect(self._ask)
+        self.plot.hovered.connect(self._explain)
 
     @abstractmethod
     def lines(self, data: DisplayData) -> tuple[Line, ...]:
@@ -69,7 +85,17 @@ class TraceView(View):
     def words(self, data: DisplayData, frame: int) -> Overlay:
         """What is said at a frame; the cursor is put in."""
 
+    def levels(self, data: DisplayData) -> tuple[Level, ...]:
+        """Reference lines, and labels at the ends of bounds."""
+        return ()
+
     # --------------------------------------------------------------------------------- content
+
+    def set_bounds(self, bounds: Sequence[Bound]) -> None:
+        """Show the bounds of some statements beside the curves."""
+        if tuple(bounds) != self._bounds:
+            self._bounds = tuple(bounds)
+            self.redraw()
 
     def _absence(self, data: DisplayData) -> str:
         return "" if data.has_nodes else "a kernel predictor is fitted at once: there are no curves"
@@ -153,9 +179,20 @@ class TraceView(View):
     def _mark_nodes(self, data: DisplayData) -> None:
         cursor = float(self._places[self._frame])
         said = self.words(data, self._frame)
-        self.plot.set_overlay(Overlay(cursor=cursor, corner=said.corner, note=said.note))
+        self.plot.set_overlay(
+            Overlay(cursor=cursor, corner=said.corner, note=said.note, levels=self.levels(data))
+        )
 
     # ----------------------------------------------------------------------------------- mouse
+
+    def _explain(self, x: float, y: float) -> None:
+        """A tooltip where a level is."""
+        level = self.plot.level_at(x, y)
+        if level is not None and level.tip:
+            here = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
+            QToolTip.showText(here, level.tip, self.plot)
+        elif QToolTip.isVisible():
+            QToolTip.hideText()
 
     def _ask(self, x: float, y: float) -> None:
         data = self._data
@@ -168,3 +205,11 @@ class TraceView(View):
         else:
             wanted = float(known[int(np.argmin(np.abs(self._places - place)))])
         self.moment_clicked.emit(float(np.clip(wanted, known[0], known[-1])))
+
+
+def padded(values: Floats, frames: int) -> Floats:
+    """A trace made (T,) for the frames read so far, which may be more or fewer than were judged."""
+    result = np.full(frames, np.nan)
+    known = min(frames, values.size)
+    result[:known] = values[:known]
+    return result

@@ -22,6 +22,7 @@ class View(QWidget):
     when there are new ones.
     """
 
+    shows: ClassVar[tuple[str, ...]] = ()
     on_coordinates: ClassVar[bool] = False  # whether it shows the two chosen input coordinates
 
     node_hovered = Signal(int)  # -1: none
@@ -29,6 +30,7 @@ class View(QWidget):
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
     asked = Signal()
+    help_asked = Signal(object)  # tuple[str, ...]
 
     def __init__(
         self, palette: Palette, title: str, parent: QWidget | None = None, **options: Any
@@ -41,6 +43,7 @@ class View(QWidget):
         self._absent = ""
         self._hovered, self._pinned = -1, frozenset[int]()
         self.header = Header(palette, title)
+        self.header.help_asked.connect(self._ask_help)
         self.plot = Plot(palette, **options)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -91,6 +94,13 @@ class View(QWidget):
         self._hovered, self._pinned = hovered, pinned
         if self._data is not None and self._frame >= 0 and not self._absent:
             self._mark_nodes(self._data)
+
+    def explained(self) -> tuple[str, ...]:
+        """The names of what it shows, as core.observables.help has them."""
+        return self.shows
+
+    def _ask_help(self) -> None:
+        self.help_asked.emit(self.explained())
 
     def computed(self) -> None:
         """Some of the numbers that were asked for are there."""

@@ -17,7 +17,10 @@ from core.figures.names import PANELS
 from core.figures.palette import LIGHT, PALETTES
 
 if TYPE_CHECKING:
+    from core.reference.margin import ReferenceMargin
     from core.runs import Run
+
+    References = tuple[tuple[ReferenceMargin, ...], ...]  # those of each run
 
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
@@ -82,6 +85,7 @@ class FigureJob:
     dpi: float = 300.0
     palette: str = LIGHT.name
     coordinates: tuple[int, int] = (0, 1)
+    references: References = ()
 
     @property
     def title(self) -> str:
@@ -94,8 +98,9 @@ class FigureJob:
         check_figure_path(self.path)
         with opened(self.runs) as runs:
             scene = build_scene(
-                runs, self.panels, palette=PALETTES[self.palette], coordinates=self.coordinates
-            )
+                runs, self.panels, palette=PALETTES[self.palette], coordinates=self.coordinates,
+                references=self.references,
+            )  # fmt: skip
         if cancelled():
             return ""
         save_figure(scene, self.path, self.dpi)
@@ -111,6 +116,7 @@ class CopyJob:
     panels: tuple[str, ...] = PANELS
     palette: str = LIGHT.name
     coordinates: tuple[int, int] = (0, 1)
+    references: References = ()
     contents: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -123,8 +129,9 @@ class CopyJob:
 
         with opened(self.runs) as runs:
             scene = build_scene(
-                runs, self.panels, palette=PALETTES[self.palette], coordinates=self.coordinates
-            )
+                runs, self.panels, palette=PALETTES[self.palette], coordinates=self.coordinates,
+                references=self.references,
+            )  # fmt: skip
         for position, (suffix, media) in enumerate(COPY_FORMATS.items()):
             if cancelled():
                 return ""

@@ -15,7 +15,7 @@ from core.cli.training import run_for_figure
 from core.errors import InputError
 from core.figures.names import PANELS
 from core.runs import Run, open_run
-from core.study import load_study, shipped_ids
+from core.study import Study, load_study, shipped_ids
 
 if TYPE_CHECKING:
     from core.figures.palette import Palette
@@ -90,10 +90,28 @@ def study_figure(
             return None
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="marginscope-")))
         run_for_figure(target, folder, arguments.quiet)
-    study = layout_of(folder, given)
+    study = layout_of(folder, given or _swept(folder))
     if study is None:
         return None
-    return figure_of_folder(study, folder, stack.enter_context, palette)
+    return figure_of_folder(study, folder, stack.enter_context, palette, _verdicts(folder, study))
+
+
+def _swept(folder: Path) -> list[Study]:
+    """The studies of which a folder holds sweeps, as they were swept."""
+    from core.sweep.ledger import SUFFIX, read_ledger
+
+    return [read_ledger(path).study for path in sorted(folder.glob(f"*{SUFFIX}"))]
+
+
+def _verdicts(folder: Path, study: Study) -> list[str]:
+    """A line for each claim of a swept study; none where there is no sweep to judge."""
+    from core.cli.checking import judged_in
+    from core.sweep.ledger import place, read_ledger
+
+    path = place(study.id, folder)
+    if not study.claims or not path.is_file():
+        return []
+    return [one.line() for one in judged_in(folder, read_ledger(path), None)]
 
 
 def movie(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import sys
 from typing import Any, NoReturn, final
 
 from core import __version__
-from core.cli import drawing, margins, reading, studies, training
+from core.cli import checking, cost, drawing, margins, reading, studies, theorems, training
 from core.cli.output import PROGRAM
 from core.figures.names import PANELS
 
@@ -30,12 +30,15 @@ def build_parser() -> Parser:
     _list(commands)
     _describe(commands)
     _run(commands)
+    _check(commands)
+    _cost(commands)
     _continue(commands)
     _info(commands)
     _table(commands)
     _figure(commands)
     _movie(commands)
     _margins(commands)
+    _theorems(commands)
     _trust(commands)
     warm = commands.add_parser("warm", help="compile the kernels into their per-user cache")
     warm.set_defaults(handler=training.warm)
@@ -52,7 +55,7 @@ def _describe(commands: Any) -> None:
     command = commands.add_parser("describe", help="kinds and their keys, or one study")
     command.add_argument(
         "what", metavar="WHAT",
-        help="data, network, loss, dynamics, recording, run, observables, margins, or a study",
+        help="data, network, loss, dynamics, recording, run, observables, margins, theorems, or a study",
     )  # fmt: skip
     command.set_defaults(handler=studies.describe)
 
@@ -70,15 +73,40 @@ def _run(commands: Any) -> None:
     command = commands.add_parser("run", help="train a study and record it")
     command.add_argument("study", metavar="STUDY|FILE.toml")
     command.add_argument("--out", default="runs", metavar="DIR", help="folder (default: runs)")
-    size = command.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_const", const="quick", dest="size")
-    size.add_argument("--paper", action="store_const", const="paper", dest="size")
+    _size_options(command)
     _recording_options(command)
     _sweep_options(command)
     command.add_argument(
         "--table", default=None, metavar="x.csv|npz|parquet", help="write a row for each cell"
     )
     command.set_defaults(handler=training.run_study)
+
+
+def _check(commands: Any) -> None:
+    command = commands.add_parser("check", help="the claims of a study, judged by its runs")
+    command.add_argument("target", metavar="STUDY|DIR", help="a study is run first, quick size")
+    command.add_argument("--out", default=None, metavar="DIR", help="keep the runs of a study here")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    _size_options(command)
+    _recording_options(command)
+    _sweep_options(command)
+    command.set_defaults(handler=checking.check)
+
+
+def _cost(commands: Any) -> None:
+    command = commands.add_parser("cost", help="what a study costs to run, measured here")
+    command.add_argument("study", metavar="STUDY|FILE.toml")
+    command.add_argument("--cores", type=int, default=None, metavar="N", help="default: here")
+    command.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    _size_options(command)
+    command.set_defaults(handler=cost.cost)
+
+
+def _size_options(command: Any) -> None:
+    size = command.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_const", const="quick", dest="size")
+    size.add_argument("--paper", action="store_const", const="paper", dest="size")
 
 
 def _sweep_options(command: Any) -> None:
@@ -163,3 +191,18 @@ def _margins(commands: Any) -> None:
     )  # fmt: skip
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.set_defaults(handler=margins.margins)
+
+
+def _theorems(commands: Any) -> None:
+    command = commands.add_parser("theorems", help="what the papers' statements say of a run")
+    command.add_argument("run", metavar="RUN")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument(
+        "--delta", type=float, default=0.05, help="failure probability (default: 0.05)"
+    )
+    command.add_argument(
+        "--limit", type=float, default=margins.LIMIT, metavar="SECONDS",
+        help=f"for each reference margin (default: {margins.LIMIT:g})",
+    )  # fmt: skip
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+    command.set_defaults(handler=theorems.theorems)

@@ -12,7 +12,7 @@ from core.experiment import KINDS, PLAIN_SECTIONS
 from core.settings import Section
 from core.study import load_study, shipped_ids
 
-SUBJECTS = (*KINDS, *PLAIN_SECTIONS, "observables", "margins")
+SUBJECTS = (*KINDS, *PLAIN_SECTIONS, "observables", "margins", "theorems")
 
 
 def list_studies(arguments: argparse.Namespace) -> int:
@@ -40,6 +40,8 @@ def describe(arguments: argparse.Namespace) -> int:
         _describe_observables()
     elif what == "margins":
         _describe_margins()
+    elif what == "theorems":
+        _describe_theorems()
     elif what in KINDS:
         for kind, section in KINDS[what].items():
             _describe_section(f'{what}.kind = "{kind}"', section)
@@ -96,3 +98,13 @@ def _describe_margins() -> None:
         text = f"{item.formula} ({item.source}); for {item.where}; {where}"
         indent = " " * 22
         print(textwrap.fill(text, 100, initial_indent=f"{item.name:<22}", subsequent_indent=indent))
+
+
+def _describe_theorems() -> None:
+    from core.theorems.registry import STATEMENTS
+
+    for item in STATEMENTS:
+        print(f"{item.source}, {item.name}")
+        for text in (item.text, f"for {item.where}", f"Note: {item.slip}" if item.slip else ""):
+            if text:
+                print(textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="      "))

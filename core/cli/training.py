@@ -86,9 +86,10 @@ def run_study(arguments: argparse.Namespace) -> int:
         return record_cells(study, folder, arguments.force, arguments.quiet)
     from core.cli.sweeping import run_sweep
 
+    place = None if table is None else Path(table)
     status, _ = run_sweep(
         study, folder, size=arguments.size, force=arguments.force, quiet=arguments.quiet,
-        jobs=arguments.jobs, cluster=arguments.cluster, table=None if table is None else Path(table),
+        jobs=arguments.jobs, cluster=arguments.cluster, table=place,
     )  # fmt: skip
     return status
 

@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager, get_font
 from matplotlib.legend import Legend
@@ -25,6 +25,7 @@ from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
 from matplotlib.patches import Rectangle
+from matplotlib.text import Annotation
 from matplotlib.text import Text as TextArtist
 from matplotlib.ticker import FixedFormatter, FixedLocator
 from matplotlib.transforms import IdentityTransform
@@ -33,6 +34,7 @@ from numpy.typing import NDArray
 from core.figures.palette import Palette
 from core.figures.primitives import (
     MM_PER_INCH,
+    Band,
     Box,
     Curves,
     Dots,
@@ -43,6 +45,7 @@ from core.figures.primitives import (
     Panel,
     Text,
     TimeKey,
+    Words,
 )
 
 FONT = "DejaVu Sans"
@@ -127,17 +130,17 @@ def draw_panel(figure: Figure, scene: FigureScene, panel: Panel) -> Axes:
     axes.set_xlim(panel.x.low, panel.x.high)
     axes.set_ylim(panel.y.low, panel.y.high)
     _draw_ticks(axes, panel, palette, points)
-    height = 1.0 + 0.9 * points / panel.box.height
+    height = 1.0 + (0.4 + 0.5 * panel.key_lines) * points / panel.box.height
     title = f"$\\mathbf{{{panel.letter}}}$  {panel.title}" if panel.letter else panel.title
     axes.text(
         0.0, height, font_text(title), transform=axes.transAxes, fontsize=points + 0.5,
         color=palette.foreground, va="baseline",
     )  # fmt: skip
-    _draw_levels(axes, panel, palette)
+    _draw_levels(axes, panel, palette, points)
     if isinstance(panel.key, TimeKey):
         _draw_time_key(axes, panel.key, panel.box, palette, points)
     elif panel.key:
-        _draw_key(axes, panel.key, panel.box, palette, points)
+        _draw_key(axes, panel.key, panel.box, palette, points, panel.key_columns)
     return axes
 
 
@@ -165,7 +168,7 @@ def _draw_ticks(axes: Axes, panel: Panel, palette: Palette, points: float) -> No
         spine.set_linewidth(0.5 * scale)
 
 
-def _draw_levels(axes: Axes, panel: Panel, palette: Palette) -> None:
+def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> None:
     if panel.centre_lines:
         for draw in (axes.axhline, axes.axvline):
             draw(0.0, color=palette.grid, linewidth=0.6, zorder=0.6)
@@ -173,12 +176,22 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette) -> None:
         axes.axhline(
             level.value, color=level.colour, linewidth=0.6, linestyle=DASHES[level.dash], zorder=0.6
         )
+        if level.low < level.high:
+            axes.axhspan(level.low, level.high, color=level.colour, alpha=0.14, lw=0, zorder=0.5)
+        if level.label:
+            axes.text(
+                0.995, level.label_at, font_text(level.label), ha="right", va="bottom",
+                transform=axes.get_yaxis_transform(), fontsize=points - 0.5, color=level.colour,
+                zorder=4.0,
+                bbox={"facecolor": palette.background, "edgecolor": "none", "pad": 0.4,
+                      "alpha": 0.8},
+            )  # fmt: skip
 
 
 def _draw_key(
-    axes: Axes, key: tuple[KeyEntry, ...], box: Box, palette: Palette, points: float
+    axes: Axes, key: tuple[KeyEntry, ...], box: Box, palette: Palette, points: float, columns: int
 ) -> None:
-    """Samples and texts in one line above the panel."""
+    """Samples and texts above the panel, so many in a line."""
     handles: list[Any] = []
     for entry in key:
         if entry.markers:
@@ -197,14 +210,14 @@ def _draw_key(
                 )
             )  # fmt: skip
     # A long key ends with the panel and may begin left of it, where nothing else stands.
-    long = len(key) > 2
+    long = len(key) > 2 and not columns
     legend = Legend(
-        axes, handles, [entry.text for entry in key], ncols=len(key),
+        axes, handles, [font_text(entry.text) for entry in key], ncols=columns or len(key),
         loc="lower right" if long else "lower left",
         bbox_to_anchor=(1.0 if long else 0.0, 1.0 + 0.04 * points / box.height),
         fontsize=points - 0.5,
         frameon=False, borderpad=0.0, borderaxespad=0.0, handlelength=1.7, handletextpad=0.4,
-        columnspacing=0.8, labelcolor=palette.foreground,
+        columnspacing=0.8, labelspacing=0.25, labelcolor=palette.foreground,
         handler_map={tuple: HandlerTuple(ndivide=None, pad=0.2)},
     )  # fmt: skip
     axes.add_artist(legend)
@@ -264,8 +277,10 @@ def _visible(text: str) -> str:
 def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[Artist]:
     """New artists for what a panel shows, from back to front; `add` puts one into the axes."""
     scale = points / 7.0
-    artists: list[Artist] = [_line_collection(axes, curves, scale) for curves in ink.curves]
+    artists: list[Artist] = [_area(band) for band in ink.bands]
+    artists += [_line_collection(axes, curves, scale) for curves in ink.curves]
     artists += [_markers(axes, dots, scale) for dots in ink.dots]
+    artists += [_words(words, points) for words in ink.words]
     if ink.note:
         note = TextArtist(
             0.5, 0.5, ink.note, transform=axes.transAxes, ha="center", va="center",
@@ -281,6 +296,23 @@ def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[A
 def add(axes: Axes, artist: Artist) -> None:
     """Put an artist into axes without touching their limits."""
     axes.add_artist(artist)
+
+
+def _area(band: Band) -> Artist:
+    known = np.isfinite(band.x) & np.isfinite(band.low) & np.isfinite(band.high)
+    x, low, high = band.x[known], band.low[known], band.high[known]
+    outline = np.stack([np.append(x, x[::-1]), np.append(low, high[::-1])], axis=-1)
+    return PolyCollection(
+        [outline] if x.size else [], facecolors=band.colour[None, :] / 255.0, linewidths=0.0
+    )
+
+
+def _words(words: Words, points: float) -> Artist:
+    return Annotation(
+        font_text(words.text), (words.x, words.y), xytext=(0.0, 0.25 * points),
+        textcoords="offset points", ha=words.align, va="bottom", fontsize=points - 0.5,
+        color=words.colour, annotation_clip=False,
+    )  # fmt: skip
 
 
 def _line_collection(axes: Axes, curves: Curves, scale: float) -> Artist:

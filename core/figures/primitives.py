@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 Colours = NDArray[np.uint8]
 Dash = Literal["solid", "dashed", "dotted"]
 MM_PER_INCH = 25.4
+NAN = float("nan")
 NO_BREAK = "\u00a0"
 
 
@@ -69,14 +70,44 @@ class Dots:
 
 
 @final
+@dataclass(frozen=True, slots=True, eq=False)
+class Band:
+    """The area between two curves: x, low and high (T,), one RGBA colour (4,)."""
+
+    x: Array
+    low: Array
+    high: Array
+    colour: Colours
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A short text that begins, ends or is centred at a point, a little above it."""
+
+    x: float
+    y: float
+    text: str
+    colour: str
+    align: Literal["left", "center", "right"] = "left"
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A horizontal line across a panel."""
+    """A horizontal line across a panel, a faint band from `low` to `high`, and a label.
+
+    The label ends at the right edge, with its foot at the height `label_at` of the axis. The line
+    of a value beyond the frame is not seen.
+    """
 
     value: float
     colour: str
     label: str = ""
     dash: Dash = "solid"
+    low: float = NAN
+    high: float = NAN
+    label_at: float = NAN
 
 
 @final
@@ -116,12 +147,15 @@ class TimeKey:
 class Ink:
     """What a panel shows of the run; a film changes this and nothing else. `note` says why empty.
 
-    Later curves and dots are drawn above earlier ones, all dots above all curves.
+    Later curves and dots are drawn above earlier ones, all dots above all curves, all curves above
+    all bands, and words above everything.
     """
 
     curves: tuple[Curves, ...] = ()
     dots: tuple[Dots, ...] = ()
     note: str = ""
+    bands: tuple[Band, ...] = ()
+    words: tuple[Words, ...] = ()
 
 
 @final
@@ -138,7 +172,11 @@ class Box:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """One pair of axes: kind (a name of PANELS), the run's row, letter, title, key and content."""
+    """One pair of axes: kind (a name of PANELS), the run's row, letter, title, key and content.
+
+    `key_columns` is how many entries of the key stand in a line; 0: all of them. `key_lines` is
+    the room for the key between title and frame, in lines.
+    """
 
     kind: str
     row: int
@@ -151,6 +189,8 @@ class Panel:
     levels: tuple[Level, ...] = ()
     centre_lines: bool = False
     key: tuple[KeyEntry, ...] | TimeKey = ()
+    key_columns: int = 0
+    key_lines: int = 1
 
 
 @final

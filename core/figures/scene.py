@@ -37,6 +37,7 @@ from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import Axis, Box, Dots, FigureScene, Ink, Panel
 from core.figures.sorted_nodes import sorted_ink, sorted_panel, value_axis
 from core.figures.time_axis import Moments, TimeAxis, moments, time_axis
+from core.reference.margin import ReferenceMargin
 from core.runs.run import Run
 
 __all__ = ["MOST_ROWS", "PANELS", "FigureScene", "build_scene"]
@@ -107,6 +108,7 @@ class Material:
     tracks: tuple[Track, ...]
     traces: tuple[MarginTraces, ...]
     axes: dict[str, Axis]
+    references: tuple[tuple[ReferenceMargin, ...], ...] = ()
 
     def panel(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
         """A panel at the last frame, and the dots of the data in it."""
@@ -118,7 +120,10 @@ class Material:
             )
         y = self.axes[kind]
         if kind == "margins":
-            return margin_panel(row, letter, box, self.traces[row], self.time, y, self.palette), ()
+            drawn = self.references[row] if row < len(self.references) else ()
+            return margin_panel(
+                row, letter, box, self.traces[row], self.time, y, self.palette, POINTS, drawn
+            ), ()
         frames = self.moment_frames[row]
         return sorted_panel(run, row, kind, letter, box, y, frames, self.moments, self.palette), ()
 
@@ -143,8 +148,12 @@ def gather(
     palette: Palette,
     coordinates: Sequence[int],
     shown: Sequence[NDArray[np.int64]] | None = None,
+    references: Sequence[Sequence[ReferenceMargin]] = (),
 ) -> Material:
-    """Compute what some panels show; `shown` are the frames of each run that a film stops at."""
+    """Compute what some panels show; `shown` are the frames of each run that a film stops at.
+
+    `references` are the reference margins of each run, to be lines among its margins.
+    """
     axis = time_axis(runs, lasts)
     chosen = moments(runs, lasts, axis)
     frames = tuple(chosen.frames(run, last) for run, last in zip(runs, lasts, strict=True))
@@ -159,13 +168,14 @@ def gather(
             tracks.append(track(run, trail_frames(last, m) if shown is None else shown[row], pair))
     if "margins" in panels:
         traces = [margin_traces(run, last) for run, last in zip(runs, lasts, strict=True)]
-        axes["margins"] = margin_axis(traces, axis)
+        lines = [one for margins in references for one in margins]
+        axes["margins"] = margin_axis(traces, axis, lines)
     for kind in SORTED:
         if kind in panels:
             axes[kind] = value_axis(runs, kind, frames)
     return Material(
         tuple(runs), tuple(lasts), palette, pair, axis, chosen, frames, tuple(tracks),
-        tuple(traces), axes,
+        tuple(traces), axes, tuple(tuple(margins) for margins in references),
     )  # fmt: skip
 
 
@@ -175,12 +185,14 @@ def build_scene(
     until: int | float | None = None,
     palette: Palette = LIGHT,
     coordinates: Sequence[int] = (0, 1),
+    references: Sequence[Sequence[ReferenceMargin]] = (),
 ) -> FigureScene:
     """A page with one row a run and one column a panel, 180 mm wide for three or four panels.
 
     `until` is the last frame (int) or the last log10 t (float) shown, None for all; `coordinates`
     are those of the trajectories, from 0. Rotations, norms, margins and colours of time share their
     scales between the rows; trajectories have a scale of their own.
+    `references` are reference margins for each run, drawn as lines among its margins.
 
     Raises InputError for unknown panels, no or more than six runs, or coordinates that the data
     do not have.
@@ -188,7 +200,7 @@ def build_scene(
     panels = check_panels(panels)
     check_runs(runs)
     lasts = [last_frame(run, until) for run in runs]
-    material = gather(runs, panels, lasts, palette, coordinates)
+    material = gather(runs, panels, lasts, palette, coordinates, references=references)
     title, source = titles(runs)
     letters = {
         (row, kind): LETTERS[row * len(panels) + column]

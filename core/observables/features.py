@@ -158,7 +158,7 @@ OBSERVABLES = (
     ),
     Observable(
         "kl_pbar", "KL(pbar, u)",
-        "<pbar, ln(pbar/u)> + <1, u - pbar>; pbar: largest margin of the initial features",
+        "<pbar, ln(pbar/u)> + <1, u - pbar>, ln natural; pbar: largest margin of F(x; V(0))",
         SOURCE, S, kl_from_reference, applies=has_reparametrisation,
     ),
     Observable(

@@ -131,7 +131,8 @@ S, P = Shape.SCALAR, Shape.POINT
 OBSERVABLES = (
     Observable("risk", "risk", "R = (1/n) sum_i l(p_i)", "telgarsky22, section 1.2", S, risk),
     Observable(
-        "log10_risk", "log10 of the risk", "log10 R, computed without underflow",
+        "log10_risk", "log10 of the risk",
+        "log10 R (base 10), R with 1/n, computed without underflow",
         "telgarsky22, section 1.2", S, log10_risk,
     ),
     Observable(
@@ -160,11 +161,12 @@ OBSERVABLES = (
         "telgarsky22, section 1.2", S, dual_margin, applies=has_duals, where="losses with duals",
     ),
     Observable(
-        "train_error", "training error", "share of examples with not p_i > 0", "", S, train_error
+        "train_error", "training error", "share of the n examples with not p_i > 0", "definition",
+        S, train_error,
     ),
     Observable(
-        "atoms", "atoms of q", "number of i with q_i > 0.001", "", S, atoms, applies=has_duals,
-        where="losses with duals",
+        "atoms", "atoms of q", "number of i with q_i > 0.001", "definition", S, atoms,
+        applies=has_duals, where="losses with duals",
     ),
     Observable(
         "dual", "dual weights",

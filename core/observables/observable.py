@@ -50,6 +50,13 @@ class Observable:
     applies: Callable[[Run], bool] = everywhere
     where: str = ""
 
+    @property
+    def tex(self) -> str:
+        """The formula for matplotlib's mathtext, without dollar signs."""
+        from core.observables.tex import TEX
+
+        return TEX[self.name]
+
     def in_tables(self, run: Run) -> bool:
         """Whether it exists for a run and is worth computing at every frame."""
         few = self.most_examples is None or run.dataset.n <= self.most_examples

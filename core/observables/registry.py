@@ -9,13 +9,18 @@ from core.observables import (
     margins,
     mirror,
     nodes,
+    proof_potentials,
+    proofs,
     spectrum,
     testing,
 )
 from core.observables.observable import Observable, Shape
 from core.runs import Run
 
-MODULES = (margins, nodes, testing, spectrum, certificates, features, displacements, mirror)
+MODULES = (
+    margins, nodes, testing, spectrum, certificates, features, displacements, mirror, proofs,
+    proof_potentials,
+)  # fmt: skip
 OBSERVABLES: dict[str, Observable] = {
     observable.name: observable for module in MODULES for observable in module.OBSERVABLES
 }

@@ -183,17 +183,18 @@ OBSERVABLES = (
         applies=has_inner, where=WHERE,
     ),
     Observable(
-        "sigma_2", "second singular value", "the second singular value of V", "", S, sigma_2,
-        applies=has_inner, where=WHERE,
+        "sigma_2", "second singular value", "the second singular value of V, not normalised",
+        "definition", S, sigma_2, applies=has_inner, where=WHERE,
     ),
     Observable(
-        "sigma_3", "third singular value", "the third singular value of V", "", S, sigma_3,
-        applies=has_inner, where=WHERE,
+        "sigma_3", "third singular value", "the third singular value of V, not normalised",
+        "definition", S, sigma_3, applies=has_inner, where=WHERE,
     ),
     Observable(
         "trajectory_rank", "effective rank of the trajectory",
         "exp of the entropy of sigma_k^2 / sum sigma^2, sigma the singular values of the rows "
-        "V(s) - V(0) at up to 64 moments s <= t",
-        "", S, trajectory_rank, applies=moves_inner, where="trained V, m d <= 31,250",
+        "V(s) - V(0) at up to 64 moments s <= t, natural log",
+        "definition (Roy and Vetterli 2007, section 2)", S, trajectory_rank, applies=moves_inner,
+        where="trained V, m d <= 31,250",
     ),
 )  # fmt: skip

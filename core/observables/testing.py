@@ -111,7 +111,7 @@ OBSERVABLES = (
     Observable(
         "test_error_se", "standard error of the test error",
         "sqrt(e (1 - e) / N) on N sampled points; 0 where the whole support is tested",
-        "", S, standard_error,
+        "definition (binomial standard error)", S, standard_error,
     ),
     Observable(
         "test_loss", "test loss", "mean of min((y - f(x))^2, 1) over the test points",

@@ -6,14 +6,15 @@ import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import torch
 from threadpoolctl import threadpool_limits
 
-from tests.benchmarks import engines, flows, margins, views, window
+from tests.benchmarks import engines, flows, margins, sweeps, views, window
 from tests.benchmarks.measure import row
 
-PARTS = ("engines", "networks", "seeds", "flow", "far", "margins", "views", "window")
+PARTS = ("engines", "networks", "seeds", "flow", "far", "margins", "views", "window", "sweep")
 
 
 def main() -> None:
@@ -28,21 +29,27 @@ def main() -> None:
         for part in parts:
             command = [sys.executable, "-m", "tests.benchmarks", part]
             subprocess.run([*command, "--rounds", str(arguments.rounds)], check=True)
-        return
+    elif "sweep" in parts:
+        sweeps.main()
+    else:
+        _measure(parts, arguments.rounds)
+
+
+def _measure(parts: Sequence[str], rounds: int) -> None:
     torch.set_num_threads(1)
     if hasattr(os, "sched_setaffinity") and not {"views", "window"} & set(parts):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # every contender on one core
     with threadpool_limits(1):
         row("medians of interleaved rounds", "ours", "theirs", "ratio", "")
         if "engines" in parts:
-            engines.descent_speed(arguments.rounds)
-            engines.stochastic_speed(arguments.rounds)
+            engines.descent_speed(rounds)
+            engines.stochastic_speed(rounds)
         if "networks" in parts:
-            engines.network_speed(arguments.rounds)
+            engines.network_speed(rounds)
         if "seeds" in parts:
-            engines.seeds_speed(arguments.rounds)
+            engines.seeds_speed(rounds)
         if "flow" in parts:
-            flows.flow_speed(arguments.rounds)
+            flows.flow_speed(rounds)
         if "far" in parts:
             flows.far_flow()
         if "margins" in parts:
@@ -51,7 +58,7 @@ def main() -> None:
         print()
         views.main()
     if "window" in parts:
-        window.main(arguments.rounds)
+        window.main(rounds)
 
 
 if __name__ == "__main__":

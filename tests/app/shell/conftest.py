@@ -10,6 +10,9 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.places import Places
+from app.workers.judge import Judge
+from app.workers.margin_worker import MarginWorker
+from tests.app import theory_stand_ins as stand_ins
 
 STUDY = """
 title = "A small study"
@@ -69,7 +72,11 @@ def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
             qtbot.waitUntil(_ended(program), timeout=5000)
 
     def opened(*names: Path | str) -> Marginscope:
-        program = Marginscope(Places.under(tmp_path / "user"), [str(name) for name in names])
+        program = Marginscope(
+            Places.under(tmp_path / "user"), [str(name) for name in names],
+            MarginWorker(None, stand_ins.references_of, stand_ins.compute),
+            Judge(None, stand_ins.MadeUpCourt()),
+        )  # fmt: skip
         # The window is closed before fixtures end, and asks while something is trained.
         qtbot.addWidget(program.window, before_close_func=stopped)
         programs.append(program)

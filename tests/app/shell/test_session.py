@@ -334,12 +334,12 @@ def test_a_lecture_shows_the_views_alone_and_comes_back(program: Marginscope) ->
     window, size = program.window, QApplication.font().pointSizeF()
     program.actions["lecture"].trigger()
     assert not window.form.isVisible()
-    assert not window.inspector.isVisible()
+    assert not window.side.isVisible()
     assert not window.status.isVisible()
     assert QApplication.font().pointSizeF() > size
     program.actions["lecture"].trigger()
     assert window.form.isVisible()
-    assert window.inspector.isVisible()
+    assert window.side.isVisible()
     assert QApplication.font().pointSizeF() == size
 
 

@@ -1,0 +1,59 @@
+"""What is this: opens the card of definitions for what the pointer, or the keyboard, is at."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+from PySide6.QtCore import QObject, QPoint
+from PySide6.QtGui import QCursor
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.main_window import MainWindow
+from app.panels.definitions import explanations_of
+from app.panels.help_card import HelpCard
+
+
+@final
+class HelpController(QObject):
+    """Shows one card at a time."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+
+    def explain(self, names: Any) -> None:
+        """Explain these, beside the pointer."""
+        self._open(tuple(names), QCursor.pos() + QPoint(8, 8))
+
+    def what(self) -> None:
+        """Explain what the pointer is at, else what has the focus, else the first view."""
+        under = QApplication.widgetAt(QCursor.pos())
+        for widget in (under, QApplication.focusWidget()):
+            if widget is not None and (names := _names_of(widget)):
+                self._open(names, widget.mapToGlobal(QPoint(8, 8)))
+                return
+        names, place = self._first_view()
+        self._open(names, place)
+
+    def _first_view(self) -> tuple[tuple[str, ...], QPoint]:
+        for widget in self._window.views.findChildren(QWidget):
+            if widget.isVisible() and (names := _own_names(widget)):
+                return names, widget.mapToGlobal(QPoint(8, 8))
+        return (), self._window.mapToGlobal(QPoint(80, 80))
+
+    def _open(self, names: tuple[str, ...], place: QPoint) -> None:
+        HelpCard(explanations_of(names), self._window).show_at(place)
+
+
+def _own_names(widget: QWidget) -> tuple[str, ...]:
+    explained = getattr(widget, "explained", None)
+    return tuple(explained()) if callable(explained) else ()
+
+
+def _names_of(widget: QWidget | None) -> tuple[str, ...]:
+    """Those of a widget, or of what it is part of."""
+    while widget is not None:
+        if names := _own_names(widget):
+            return names
+        widget = widget.parentWidget()
+    return ()

@@ -1,0 +1,321 @@
+"""Reference margins and verdicts of the runs that are shown: computed beside the window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QAction
+
+from app.controllers.display import DisplayController
+from app.main_window import MainWindow
+from app.panels.margin_list import margin_tip
+from app.panels.symbols import plain_symbols, rich, short_name
+from app.panels.theory import key_of
+from app.state.session import OpenRun
+from app.workers.judge import Case, Judge, Judgement
+from app.workers.margin_worker import MarginWorker
+from core.figures.palette import Palette
+
+if TYPE_CHECKING:
+    from app.views.trace_view import Bound
+    from core.reference.margin import Reference, ReferenceMargin
+
+JUDGE_MS = 400  # after a margin has arrived or the run has ended
+GROWING_MS = 2000  # while it grows
+FAILED = "The statements could not be judged because of an error; the log says more."
+NO_LINE = "Lines appear here once reference margins are computed for a run that is shown."
+
+
+@final
+@dataclass(slots=True)
+class Knowledge:
+    """What is known of one run; `judged` says by how many frames and margins it was judged."""
+
+    references: tuple[Reference, ...] = ()
+    planned: bool = False
+    margins: dict[str, ReferenceMargin] = field(default_factory=dict)
+    judgement: Judgement | None = None
+    judged: tuple[int, int, float] = (0, 0, 0.0)
+
+    @property
+    def found(self) -> tuple[ReferenceMargin, ...]:
+        """The margins that are there, in the order of the references."""
+        return tuple(self.margins[one.name] for one in self.references if one.name in self.margins)
+
+
+@final
+class TheoryController(QObject):
+    """Asks the workers, and shows what they say. `said(words)`: what is being computed.
+
+    Lines of margins and bounds of statements that the user hid or asked for stay so for all runs.
+    """
+
+    said = Signal(str)
+    alarmed = Signal(object)  # tuple of core.observables.alarms.Alarm, of all runs shown
+
+    def __init__(
+        self,
+        window: MainWindow,
+        display: DisplayController,
+        margins: MarginWorker,
+        judge: Judge,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._window, self._display = window, display
+        self.margins, self.judge = margins, judge
+        self._known: dict[int, Knowledge] = {}
+        self._key = self._chosen = -1
+        self._current: dict[int, str] = {}
+        self._stopped = self._ended = False
+        self._hidden: frozenset[str] = frozenset()
+        self._bounds: frozenset[str] = frozenset()
+        self._delta = window.theory.delta.value()
+        self._pause = QTimer(self)
+        self._pause.setObjectName("judge")
+        self._pause.setSingleShot(True)
+        self._pause.timeout.connect(self._judge)
+        self._connect()
+
+    def _connect(self) -> None:
+        panel = self._window.theory
+        panel.run_chosen.connect(self._choose)
+        panel.delta_asked.connect(self._set_delta)
+        panel.bound_asked.connect(self._show_bound)
+        self._window.margin_choice.aboutToShow.connect(self._offer)
+        self._window.margin_choice.triggered.connect(self._choose_line)
+        self._display.runs_changed.connect(self._follow)
+        self._display.changed.connect(self._look)
+        self.margins.planned.connect(self._on_planned)
+        self.margins.began.connect(self._on_began)
+        self.margins.found.connect(self._on_found)
+        self.judge.judged.connect(self._on_judged)
+
+    def known(self, key: int) -> Knowledge:
+        """What is known of a run."""
+        return self._known.get(key, Knowledge())
+
+    # ---------------------------------------------------------------------------- the actions
+
+    def cancel(self) -> None:
+        """Compute no more margins."""
+        self._stopped = True
+        self.margins.cancel()
+        self._show()
+
+    def again(self) -> None:
+        """Compute the margins that are missing, after all."""
+        self._stopped = False
+        self.margins.again()
+        self._show()
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette: labels of bounds have its colours."""
+        self._show()
+
+    def stop(self) -> None:
+        """Cancel everything, and wait for it."""
+        self._ended = True
+        self._pause.stop()
+        self.margins.close()
+        self.judge.close()
+
+    # ----------------------------------------------------------------------------- what is open
+
+    def _readable(self) -> dict[int, OpenRun]:
+        return {run.key: run for run in self._display.session if run.data is not None}
+
+    def _follow(self) -> None:
+        """Other runs are open, or one can be read now."""
+        if self._ended:
+            return
+        runs = self._readable()
+        before = self._known
+        self._known = {key: before.get(key, Knowledge()) for key in runs}
+        if set(runs) - set(before):
+            self._stopped = False
+        self._key = self._chosen if self._chosen in runs else next(reversed(runs), -1)
+        self.judge.keep(frozenset(runs))
+        self.margins.ask({
+            key: run.data.run.problem for key, run in runs.items() if run.data is not None
+        })  # fmt: skip
+        self._look()
+        self._show()
+        self._tell_alarms()
+
+    def _look(self) -> None:
+        """Judge again before long, if a run has grown since it was judged."""
+        if self._ended or self._pause.isActive() or self.judge.busy:
+            return
+        waiting = [key for key, run in self._readable().items() if self._mark(run) != self._of(key)]
+        if waiting:
+            live = any(run.live for run in self._display.session)
+            self._pause.start(GROWING_MS if live and self.known(waiting[0]).judgement else JUDGE_MS)
+
+    def _mark(self, run: OpenRun) -> tuple[int, int, float]:
+        frames = run.data.frames if run.data is not None else 0
+        return frames, len(self.known(run.key).margins), self._delta
+
+    def _of(self, key: int) -> tuple[int, int, float]:
+        return self.known(key).judged
+
+    def _judge(self) -> None:
+        for key, run in self._readable().items():
+            known = self._known.get(key)
+            if known is not None and run.data is not None and self._mark(run) != known.judged:
+                known.judged = self._mark(run)
+                self.judge.ask(Case(key, run.path, dict(known.margins), self._delta))
+
+    # ------------------------------------------------------------------------------- answers
+
+    def _on_planned(self, key: int, references: Any) -> None:
+        if key in self._known:
+            self._known[key].references = tuple(references)
+            self._known[key].planned = True
+            self._show()
+
+    def _on_began(self, lane: int, reference: Reference | None) -> None:
+        self._current[lane] = "" if reference is None else reference.name
+        names = ", ".join(plain_symbols(name) for name in self._current.values() if name)
+        self.said.emit(f"computing {names} ..." if names else "")
+        self._show_panel()
+
+    def _on_found(self, key: int, margin: ReferenceMargin) -> None:
+        if key in self._known:
+            self._known[key].margins[margin.reference.name] = margin
+            self._look()
+            self._show()
+
+    def _on_judged(self, key: int, judgement: Judgement) -> None:
+        if key in self._known:
+            self._known[key].judgement = judgement
+            self._look()
+            self._show()
+            self._tell_alarms()
+
+    def _tell_alarms(self) -> None:
+        alarms = [
+            alarm
+            for known in self._known.values()
+            for alarm in (known.judgement.alarms if known.judgement else ())
+        ]
+        self.alarmed.emit(tuple(alarms))
+
+    # ------------------------------------------------------------------------------- wishes
+
+    def _choose(self, key: int) -> None:
+        self._key = self._chosen = key
+        self._show_panel()
+
+    def _set_delta(self, delta: float) -> None:
+        self._delta = delta
+        self._look()
+
+    def _show_bound(self, key: str, shown: bool) -> None:
+        self._bounds = self._bounds | {key} if shown else self._bounds - {key}
+        if shown:
+            self._bring_up(key)
+        self._show_lines()
+
+    def _bring_up(self, key: str) -> None:
+        """Show the view where a bound belongs, and its observable."""
+        intent = self._display.intent
+        for known in self._known.values():
+            for one in known.judgement.assessments if known.judgement else ():
+                view = one.comparison.view
+                if key_of(one.statement) != key or not view:
+                    continue
+                wanted = "margins" if view == "margins" else "curves"
+                views = tuple(dict.fromkeys((*intent.views, wanted)))
+                curves = intent.curves
+                if view != "margins" and view not in curves:
+                    curves = (*curves, view)
+                self._display.ask(views=views, curves=curves)
+                self._window.show_views(self._display.view.views)
+                return
+
+    def _offer(self) -> None:
+        """Fill the menu of the lines."""
+        menu = self._window.margin_choice
+        menu.clear()
+        found: dict[str, ReferenceMargin] = {}
+        for known in self._known.values():
+            found |= {name: one for name, one in known.margins.items() if _drawable(one)}
+        for name, one in found.items():
+            action = menu.addAction(plain_symbols(one.reference.label).replace("&", "&&"))
+            action.setData(name)
+            action.setToolTip(margin_tip(one))
+            action.setCheckable(True)
+            action.setChecked(name not in self._hidden)
+        if not found:
+            menu.addAction(NO_LINE).setEnabled(False)
+
+    def _choose_line(self, action: QAction) -> None:
+        name = action.data()
+        self._hidden = self._hidden - {name} if action.isChecked() else self._hidden | {name}
+        self._show_lines()
+
+    # ------------------------------------------------------------------------------- showing
+
+    def _show(self) -> None:
+        self._show_panel()
+        self._show_lines()
+
+    def _show_panel(self) -> None:
+        if self._ended:
+            return
+        panel, runs = self._window.theory, self._readable()
+        panel.show_runs([(key, run.heading) for key, run in runs.items()], self._key)
+        known = self._known.get(self._key)
+        if known is None:
+            panel.show_margins(None, ())
+            panel.show_assessments(None, self._bounds, live=False)
+            return
+        if not known.planned:
+            panel.show_margins((), (), planned=False)
+        else:
+            panel.show_margins(known.references, known.found, self._at_work(), self._stopped)
+        judgement = known.judgement
+        assessments = judgement.assessments if judgement is not None else None
+        panel.show_assessments(assessments, self._bounds, live=True)
+        if judgement is not None and judgement.failed:
+            panel.note.setText(FAILED)
+
+    def _at_work(self) -> frozenset[str]:
+        return frozenset(name for name in self._current.values() if name)
+
+    def _show_lines(self) -> None:
+        """The lines and bounds of every run that is shown."""
+        if self._ended:
+            return
+        for slot in self._display.slots:
+            known = self._known.get(slot.run.key) if slot.run is not None else None
+            if known is not None:
+                lines = [one for one in known.found if one.reference.name not in self._hidden]
+                slot.panel.set_theory(lines, self._bounds_of(known))
+
+    def lines_of(self, key: int) -> tuple[ReferenceMargin, ...]:
+        """The margins whose lines are drawn for a run, for figures of it."""
+        return tuple(
+            one
+            for one in self.known(key).found
+            if one.reference.name not in self._hidden and _drawable(one)
+        )
+
+    def _bounds_of(self, known: Knowledge) -> list[Bound]:
+        from app.views.trace_view import Bound
+
+        found = []
+        for one in known.judgement.assessments if known.judgement else ():
+            trace = one.comparison.bound_trace
+            wanted = key_of(one.statement) in self._bounds
+            if trace is not None and wanted and one.comparison.view:
+                tip = f"<p>{rich(one.statement.text)}</p><p>{rich(one.statement.source)}</p>"
+                found.append(Bound(short_name(one.statement.name), one.comparison.view, trace, tip))
+        return found
+
+
+def _drawable(margin: ReferenceMargin) -> bool:
+    return margin.factor is not None and margin.bracket.exists

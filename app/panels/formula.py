@@ -1,0 +1,212 @@
+"""Formulas as outlines: sharp at any resolution, in the colours of the palette.
+
+matplotlib's mathtext gives the letters as curves; a formula that is too wide for its place is
+broken where a reader would break it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import final
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+log = logging.getLogger(__name__)
+UNIT = 100.0  # the size at which outlines are made
+INDENT = 1.2  # of the lines after the first, in letters
+GAP = 0.45
+# Where a line may end: before a relation or a sum, after a comma or a wide space.
+BREAKS = re.compile(
+    r"(?P<before>\\(?:leq?|geq?|ll|gg|in|to|Rightarrow|Longrightarrow|implies|approx|sim)(?![A-Za-z])"
+    r"|[=+<>](?!=))|(?P<after>,\\?;?|;|\\qquad|\\quad)"
+)
+OPENING, CLOSING = ("{", "(", "[", "\\left", "\\langle"), ("}", ")", "]", "\\right", "\\rangle")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """A line of a formula at UNIT points: its curves, with the baseline at 0."""
+
+    path: QPainterPath
+    width: float
+    ascent: float
+    descent: float
+
+
+@lru_cache(maxsize=512)
+def outline(tex: str) -> Outline:
+    """The curves of TeX without dollar signs. Raises ValueError for what mathtext cannot read."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.path import Path
+    from matplotlib.textpath import TextPath
+
+    properties = FontProperties(family="DejaVu Sans", math_fontfamily="stix")
+    shown = tex.replace("\\frac", "\\dfrac")  # on a line of its own, there is room for it
+    found = TextPath((0.0, 0.0), f"${shown}$", size=UNIT, prop=properties)
+    path = QPainterPath()
+    for points, code in found.iter_segments(simplify=False):
+        x = [(float(a), -float(b)) for a, b in points.reshape(-1, 2)]
+        if code == Path.MOVETO:
+            path.moveTo(*x[0])
+        elif code == Path.LINETO:
+            path.lineTo(*x[0])
+        elif code == Path.CURVE3:
+            path.quadTo(*x[0], *x[1])
+        elif code == Path.CURVE4:
+            path.cubicTo(*x[0], *x[1], *x[2])
+        elif code == Path.CLOSEPOLY:
+            path.closeSubpath()
+    path.setFillRule(Qt.FillRule.WindingFill)
+    box = path.boundingRect()
+    return Outline(path, box.right(), max(-box.top(), 0.7 * UNIT), max(box.bottom(), 0.2 * UNIT))
+
+
+def parts_of(tex: str) -> tuple[str, ...]:
+    r"""A formula in the parts between which a line may end.
+
+    >>> parts_of(r"a(x, y) \leq b, c = d")
+    ('a(x, y)', '\\leq b,', 'c', '= d')
+    """
+    depth, start, place, parts = 0, 0, 0, []
+    while place < len(tex):
+        step = 1
+        opening = next((word for word in OPENING if tex.startswith(word, place)), "")
+        closing = next((word for word in CLOSING if tex.startswith(word, place)), "")
+        if opening == "\\left" and re.match(r"\\left[a-z]*arrow", tex[place:]):
+            opening = ""
+        if opening:
+            depth, step = depth + 1, len(opening) + (opening == "\\left")
+        elif closing:
+            depth, step = depth - 1, len(closing) + (closing == "\\right")
+        elif depth == 0 and (found := BREAKS.match(tex, place)):
+            step = len(found[0])
+            cut = place if found["before"] else place + step
+            parts.append(tex[start:cut].strip())
+            start = cut
+        elif tex[place] == "\\":
+            named = re.match(r"\\[A-Za-z]+", tex[place:])
+            step = len(named[0]) if named else 2
+        place += step
+    return tuple(part for part in (*parts, tex[start:].strip()) if part)
+
+
+@final
+class FormulaLabel(QWidget):
+    """A formula in the colour of text, over as many lines as its width needs.
+
+    What mathtext cannot read is shown as it is written.
+    """
+
+    def __init__(self, parent: QWidget | None = None, tex: str = "") -> None:
+        super().__init__(parent)
+        self._tex = ""
+        self._lines: tuple[Outline, ...] = ()
+        self._broken = False
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.set_tex(tex)
+
+    @property
+    def tex(self) -> str:
+        """What is shown."""
+        return self._tex
+
+    @property
+    def readable(self) -> bool:
+        """Whether it is shown as a formula."""
+        return not self._broken
+
+    @property
+    def lines(self) -> int:
+        """How many lines it takes."""
+        return len(self._lines)
+
+    def set_tex(self, tex: str) -> None:
+        """Show another formula; TeX without dollar signs."""
+        if tex == self._tex:
+            return
+        self._tex = tex
+        self.setAccessibleName(tex)
+        self._break()
+
+    def _scale(self) -> float:
+        return 1.4 * self.fontMetrics().height() / (1.35 * UNIT)
+
+    def _break(self) -> None:
+        """Fill lines with parts; one that is too wide by itself is made smaller when painted."""
+        self._broken = False
+        self._lines = ()
+        if self._tex:
+            try:
+                self._lines = tuple(self._filled(max(self.width(), 40) / self._scale()))
+            except (ValueError, RuntimeError):
+                log.warning("mathtext cannot read %s", self._tex)
+                self._broken = True
+        self.setFixedHeight(self.heightForWidth(self.width()))
+        self.update()
+
+    def _filled(self, width: float) -> list[Outline]:
+        if outline(self._tex).width <= width:
+            return [outline(self._tex)]
+        lines: list[str] = []
+        for part in parts_of(self._tex):
+            longer = f"{lines[-1]} {part}" if lines else part
+            room = width - (INDENT * UNIT if len(lines) > 1 else 0.0)
+            if lines and outline(longer).width <= room:
+                lines[-1] = longer
+            else:
+                lines.append(part)
+        return [outline(line) for line in lines]
+
+    def heightForWidth(self, width: int) -> int:
+        if self._broken:
+            flags = int(Qt.TextFlag.TextWrapAnywhere)
+            box = self.fontMetrics().boundingRect(0, 0, max(width, 40), 9999, flags, self._tex)
+            return box.height() + 4
+        letters = sum(line.ascent + line.descent for line in self._lines)
+        gaps = GAP * UNIT * max(len(self._lines) - 1, 0)
+        return round((letters + gaps) * self._scale()) + 8 if self._lines else 0
+
+    def sizeHint(self) -> QSize:
+        return QSize(160, self.heightForWidth(self.width()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        if event.size().width() != event.oldSize().width():
+            self._break()
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() is QEvent.Type.FontChange:
+            self._break()
+        super().changeEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        colour = self.palette().windowText().color()
+        painter.setPen(colour)
+        if self._broken:
+            flags = int(Qt.TextFlag.TextWrapAnywhere)
+            painter.drawText(QRectF(self.rect()), flags, self._tex)
+            painter.end()
+            return
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        y = 4.0
+        for number, line in enumerate(self._lines):
+            indent = INDENT * UNIT if number else 0.0
+            fit = self.width() / max(line.width + indent, 1.0)
+            scale = min(self._scale(), fit)
+            painter.save()
+            painter.translate(indent * scale, y + line.ascent * self._scale())
+            painter.scale(scale, scale)
+            painter.drawPath(line.path)
+            painter.restore()
+            y += (line.ascent + line.descent + GAP * UNIT) * self._scale()
+        painter.end()

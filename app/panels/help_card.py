@@ -1,0 +1,110 @@
+"""What is this: the definitions of what is shown, with their formulas, on a card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QPalette
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from app.panels.formula import FormulaLabel
+from app.panels.inputs import heading_label, quiet_label
+from app.panels.symbols import rich
+
+WIDTH, MOST_HEIGHT = 400, 520
+NOTHING = "There is no definition of this yet: run a study, or open a run, first."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A quantity: `tex` without dollar signs, or "" where `formula` in words says it all."""
+
+    title: str
+    tex: str = ""
+    formula: str = ""
+    source: str = ""
+    normalisation: str = ""
+    unit: str = ""
+
+
+@final
+class HelpCard(QFrame):
+    """Closes with Escape, or when something else is clicked."""
+
+    def __init__(self, explanations: Sequence[Explanation], parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setObjectName("helpCard")
+        self.setFrameShape(QFrame.Shape.Box)
+        self.setAccessibleName("What is this")
+        self.setBackgroundRole(QPalette.ColorRole.Window)
+        self.setAutoFillBackground(True)
+        self.explanations = tuple(explanations)
+        self._content = QWidget(self)
+        column = QVBoxLayout(self._content)
+        column.setContentsMargins(16, 12, 16, 16)
+        column.setSpacing(4)
+        for place, one in enumerate(self.explanations):
+            column.addSpacing(12 if place else 0)
+            self._add(one, column)
+        if not self.explanations:
+            column.addWidget(_wrapped(NOTHING, self._content))
+        column.addStretch(1)
+        scroll = QScrollArea(self)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(self._content)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.addWidget(scroll)
+        scroll.setFocus()
+
+    def _add(self, one: Explanation, column: QVBoxLayout) -> None:
+        heading = heading_label("", self._content)
+        heading.setTextFormat(Qt.TextFormat.RichText)
+        heading.setText(rich(one.title))
+        heading.setWordWrap(True)
+        column.addWidget(heading)
+        if one.tex:
+            formula = FormulaLabel(self._content, one.tex)
+            formula.setFixedHeight(formula.heightForWidth(WIDTH - 40))
+            column.addWidget(formula)
+        if one.formula:
+            column.addWidget(_wrapped(one.formula, self._content))
+        for name, text in (
+            ("Normalisation", one.normalisation), ("Unit", one.unit), ("Source", one.source),
+        ):  # fmt: skip
+            if text:
+                column.addWidget(_wrapped(f"{name}: {text}", self._content, quiet=True))
+
+    def show_at(self, place: QPoint) -> None:
+        """Open beside a point of the screen, and wholly on it."""
+        layout = self._content.layout()
+        assert layout is not None
+        height = layout.totalHeightForWidth(WIDTH - 12) + 8
+        self.resize(QSize(WIDTH, min(height, MOST_HEIGHT)))
+        screen = QGuiApplication.screenAt(place) or QGuiApplication.primaryScreen()
+        room = screen.availableGeometry()
+        x = max(min(place.x(), room.right() - self.width()), room.left())
+        y = max(min(place.y(), room.bottom() - self.height()), room.top())
+        self.move(x, y)
+        self.show()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(event)
+
+
+def _wrapped(text: str, parent: QWidget, quiet: bool = False) -> QLabel:
+    label = quiet_label("", parent) if quiet else QLabel(parent)
+    label.setTextFormat(Qt.TextFormat.RichText)
+    label.setText(rich(text))
+    label.setWordWrap(True)
+    return label

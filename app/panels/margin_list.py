@@ -1,0 +1,124 @@
+"""The reference margins of a run: value, how far it can be relied on, and what is on the way."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+
+from app.panels.inputs import heading_label, line_height, quiet_label
+from app.panels.screen_text import shown_number
+from app.panels.symbols import certainty, margin_text, rich
+
+if TYPE_CHECKING:
+    from core.reference.margin import Reference, ReferenceMargin
+
+COMPUTING, WAITING, NONE, STOPPED = "computing ...", "waiting", "none", "cancelled"
+
+
+def margin_tip(found: ReferenceMargin) -> str:
+    """What a margin is, its bracket and how it was found, as rich text."""
+    reference, bracket = found.reference, found.bracket
+    lines = [f"<b>{rich(reference.title)}</b>", rich(reference.formula)]
+    if bracket.exists:
+        ends = f"{shown_number(bracket.lower, 6)} to {shown_number(bracket.upper, 6)}"
+        proved = "certified" if bracket.certified else "heuristic: the upper end is not proved"
+        lines.append(f"{shown_number(bracket.value, 6)}, bracket {ends}, {proved}.")
+    lines.append(rich(bracket.method))
+    lines.append(
+        f"Computed in {shown_number(found.seconds, 2)} s. Source: {rich(reference.source)}"
+    )
+    return "".join(f"<p>{line}</p>" for line in lines)
+
+
+def reference_tip(reference: Reference) -> str:
+    """What a margin that is not there yet is, as rich text."""
+    lines = (f"<b>{rich(reference.title)}</b>", rich(reference.formula), rich(reference.source))
+    return "".join(f"<p>{line}</p>" for line in lines)
+
+
+@final
+class MarginList(QWidget):
+    """A line a margin: name, value, certainty. Rows are reused."""
+
+    def __init__(self, hint: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(4)
+        self._grid.setColumnStretch(1, 1)
+        heading = heading_label("Reference margins", self)
+        heading.setFixedHeight(line_height(self))
+        self._grid.addWidget(heading, 0, 0, 1, 3)
+        self.hint = quiet_label(hint, self)
+        self.hint.setWordWrap(True)
+        self._grid.addWidget(self.hint, 1, 0, 1, 3)
+        self._rows: list[tuple[QLabel, QLabel, QLabel]] = []
+
+    def texts(self) -> list[tuple[str, str, str]]:
+        """What stands in the lines."""
+        return [
+            (name.accessibleName(), value.text(), sure.text())
+            for name, value, sure in self._rows
+            if not name.isHidden()
+        ]
+
+    def show_margins(
+        self,
+        references: Sequence[Reference],
+        found: Sequence[ReferenceMargin],
+        current: frozenset[str],
+        stopped: bool,
+    ) -> None:
+        """Margins in their order; `current` are the names of those that are being computed."""
+        known = {margin.reference.name: margin for margin in found}
+        while len(self._rows) < len(references):
+            self._add_row()
+        self.hint.setVisible(not references)
+        for place, row in enumerate(self._rows):
+            for label in row:
+                label.setVisible(place < len(references))
+            if place < len(references):
+                self._show(row, references[place], known, current, stopped)
+
+    def _show(
+        self,
+        row: tuple[QLabel, QLabel, QLabel],
+        reference: Reference,
+        known: dict[str, ReferenceMargin],
+        current: frozenset[str],
+        stopped: bool,
+    ) -> None:
+        name, value, sure = row
+        name.setText(rich(reference.name))
+        name.setAccessibleName(reference.name)
+        found = known.get(reference.name)
+        if found is not None:
+            value.setText(margin_text(found.bracket))
+            sure.setText(certainty(found.bracket) or NONE)
+            tip = margin_tip(found)
+        else:
+            waiting = COMPUTING if reference.name in current else WAITING
+            value.setText("\u2013")
+            sure.setText(STOPPED if stopped else waiting)
+            tip = reference_tip(reference)
+        for label in row:
+            label.setToolTip(tip)
+        value.setAccessibleName(f"{html.escape(reference.name)} {value.text()} {sure.text()}")
+
+    def _add_row(self) -> None:
+        name = quiet_label("", self)
+        name.setTextFormat(Qt.TextFormat.RichText)
+        value = QLabel(self)
+        value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        sure = quiet_label("", self)
+        sure.setMinimumWidth(sure.fontMetrics().horizontalAdvance("heuristic") + 2)
+        row = 2 + len(self._rows)
+        for column, label in enumerate((name, value, sure)):
+            label.setFixedHeight(line_height(self) - 4)
+            self._grid.addWidget(label, row, column)
+        self._rows.append((name, value, sure))

@@ -1,0 +1,55 @@
+"""The column at the right: theory, and numbers, one of them at a time."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
+
+from app.panels.inspector import Inspector
+from app.panels.theory import TheoryPanel
+from core.figures.palette import Palette
+
+TABS = (
+    ("Theory", "Reference margins, and what the theorems say of the run"),
+    ("Numbers", "The node that is looked at, the scalars at the cursor, and the run's settings"),
+)
+
+
+@final
+class SidePanel(QWidget):
+    """Tabs that the arrow keys reach."""
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.tabs = QTabBar(self)
+        self.tabs.setObjectName("side")
+        self.tabs.setDrawBase(False)
+        self.tabs.setExpanding(False)
+        self.tabs.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        for place, (text, tip) in enumerate(TABS):
+            self.tabs.addTab(text)
+            self.tabs.setTabToolTip(place, tip)
+        self.theory = TheoryPanel(palette, self)
+        self.inspector = Inspector(self)
+        self.pages = QStackedWidget(self)
+        for page in (self.theory, self.inspector):
+            self.pages.addWidget(page)
+        self.tabs.currentChanged.connect(self.pages.setCurrentIndex)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.tabs)
+        column.addWidget(self.pages, 1)
+
+    def sizeHint(self) -> QSize:
+        return QSize(280, 640)
+
+    def show_page(self, page: QWidget) -> None:
+        """Bring one of the pages to the front."""
+        self.tabs.setCurrentIndex(self.pages.indexOf(page))
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette."""
+        self.theory.set_colours(palette)

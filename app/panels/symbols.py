@@ -1,0 +1,132 @@
+"""Names of margins and of statements as a screen can show them."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from typing import TYPE_CHECKING
+
+from app.panels.screen_text import raised
+from core.figures.numbers import number_text
+
+if TYPE_CHECKING:
+    from core.reference.margin import Bracket
+
+GREEK = {
+    "alpha": "\u03b1", "beta": "\u03b2", "gamma": "\u03b3", "delta": "\u03b4", "epsilon": "\u03b5",
+    "eta": "\u03b7", "lambda": "\u03bb", "mu": "\u03bc", "rho": "\u03c1", "sigma": "\u03c3",
+    "tau": "\u03c4", "theta": "\u03b8", "phi": "\u03c6",
+}  # fmt: skip
+LETTER = re.compile(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])")
+SYMBOL = re.compile(r"(?<![A-Za-z0-9])([^\W\d_]{1,3})_(\w+)")
+SHORT = (("Theorem", "Thm"), ("Proposition", "Prop"), ("Corollary", "Cor"), ("Assumption", "Ass"))
+CLOSE = 1e-3  # a certified bracket as narrow as this needs no word about its gap
+WIDEST_DIGITS, FEWEST_DIGITS = 5, 2
+
+
+def greek(text: str) -> str:
+    r"""Names of Greek letters as the letters, powers raised, relations as signs; subscripts stay
+    behind an underscore.
+
+    >>> greek("gamma_gl / 2") == "\u03b3_gl / 2"
+    True
+    """
+    return LETTER.sub(_letter, raised(text.replace("<=", "\u2264").replace(">=", "\u2265")))
+
+
+def _letter(found: re.Match[str]) -> str:
+    return GREEK[found[1]]
+
+
+def pieces(text: str) -> tuple[tuple[str, bool], ...]:
+    r"""Greek text in pieces, each with whether it is a subscript.
+
+    >>> [part.encode("ascii", "replace").decode() for part, _ in pieces("gamma_gl / 2")]
+    ['?', 'gl', ' / 2']
+    >>> [low for _, low in pieces("gamma_gl / 2")]
+    [False, True, False]
+    """
+    found: list[tuple[str, bool]] = []
+    text, start = greek(text), 0
+    for match in SYMBOL.finditer(text):
+        found += [(text[start : match.end(1)], False), (match[2], True)]
+        start = match.end()
+    return tuple((part, low) for part, low in (*found, (text[start:], False)) if part)
+
+
+def rich(text: str) -> str:
+    r"""The same for Qt's rich text, with what is special there escaped.
+
+    >>> rich("gamma_ntk < 1") == "\u03b3<sub>ntk</sub> &lt; 1"
+    True
+    """
+    return "".join(
+        f"<sub>{html.escape(part)}</sub>" if low else html.escape(part)
+        for part, low in pieces(text)
+    )
+
+
+def plain_symbols(text: str) -> str:
+    r"""The same as plain text.
+
+    >>> plain_symbols("gamma_gl / 2") == "\u03b3_gl / 2"
+    True
+    """
+    return greek(text)
+
+
+def margin_digits(bracket: Bracket) -> int:
+    """As many significant digits of the value as the bracket leaves no doubt about, and one more.
+
+    >>> from core.reference.margin import Bracket
+    >>> margin_digits(Bracket(0.08126, 0.08128, 0.08127, True, ""))
+    4
+    """
+    gap = bracket.gap
+    if not gap > 0.0:
+        return 4
+    return min(max(math.floor(-math.log10(gap)) + 1, FEWEST_DIGITS), WIDEST_DIGITS)
+
+
+def margin_text(bracket: Bracket) -> str:
+    """A margin's value with the digits that it deserves; a dash where there is none."""
+    if not bracket.exists:
+        return "\u2013"
+    return raised(number_text(bracket.value, margin_digits(bracket)))
+
+
+def certainty(bracket: Bracket) -> str:
+    """How far a margin can be relied on, in a word.
+
+    >>> from core.reference.margin import Bracket, exact
+    >>> certainty(exact(0.5, "")), certainty(Bracket(0.4, 0.5, 0.4, True, ""))
+    ('cert.', 'gap 20 %')
+    >>> certainty(Bracket(0.4, 0.5, 0.5, False, ""))
+    'heuristic'
+    """
+    if not bracket.exists:
+        return ""
+    if not bracket.certified:
+        return "heuristic"
+    return "cert." if not bracket.gap > CLOSE else f"gap {percent(bracket.gap)}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent.
+
+    >>> percent(0.2), percent(0.004)
+    ('20 %', '0.4 %')
+    """
+    return f"{100.0 * share:.2g} %"
+
+
+def short_name(name: str) -> str:
+    """A statement's numbering, shortened.
+
+    >>> short_name("Theorem 2.2"), short_name("Lemma A.3")
+    ('Thm 2.2', 'Lemma A.3')
+    """
+    for long, short in SHORT:
+        name = re.sub(rf"\b{long}\b", short, name)
+    return name

@@ -1,0 +1,205 @@
+"""The panel of theory: a run's reference margins, and what the papers' statements say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDoubleSpinBox,
+    QFrame,
+    QHBoxLayout,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.panels.inputs import heading_label, line_height, quiet_label
+from app.panels.margin_list import MarginList
+from app.panels.statement_row import StatementRow
+from core.figures.palette import Palette
+
+if TYPE_CHECKING:
+    from core.reference.margin import Reference, ReferenceMargin
+    from core.theorems.statement import Assessment, Statement
+
+NO_RUN = (
+    "Run a study, or open a run: its reference margins, and what the theorems say of it, appear "
+    "here."
+)
+NO_MARGIN = "The papers define no reference margin for these data and this network."
+NO_STATEMENT = "None of the statements is about such a run."
+PLANNING = "The reference margins of the run are being looked up ..."
+JUDGING = "The run is being judged ..."
+DELTA_TIP = "The failure probability delta of statements that hold with probability 1 - delta."
+
+
+def paper_of(source: str) -> str:
+    """The paper of a statement's source.
+
+    >>> paper_of("telgarsky22, Section 2"), paper_of("frei23")
+    ('telgarsky22', 'frei23')
+    """
+    return source.partition(",")[0].strip()
+
+
+def key_of(statement: Statement) -> str:
+    """A name that no other statement has: two papers may both have a Lemma 2.3."""
+    return f"{paper_of(statement.source)} {statement.name}"
+
+
+@final
+class TheoryPanel(QWidget):
+    """Shows what it is told. run_chosen(key), delta_asked(delta), bound_asked(key, shown)."""
+
+    run_chosen = Signal(int)
+    delta_asked = Signal(float)
+    bound_asked = Signal(str, bool)
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self._rows: dict[str, StatementRow] = {}
+        self._headings: dict[str, QWidget] = {}
+        content = QWidget(self)
+        self._column = QVBoxLayout(content)
+        self._column.setContentsMargins(16, 8, 16, 16)
+        self._column.setSpacing(4)
+        self.runs = QComboBox(content)
+        self.runs.setAccessibleName("Run")
+        self.runs.setToolTip("The run that the theory is about")
+        self.runs.activated.connect(self._run_chosen)
+        self.runs.hide()
+        self.margins = MarginList(NO_RUN, content)
+        self.note = quiet_label("", content)
+        self.note.setWordWrap(True)
+        self.note.hide()
+        for part in (self.runs, self.margins):
+            self._column.addWidget(part)
+        self._column.addLayout(self._delta_line(content))
+        self._column.addWidget(self.note)
+        self._column.addStretch(1)
+        self._content = content
+        scroll = QScrollArea(self)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(content)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(scroll)
+
+    def _delta_line(self, parent: QWidget) -> QHBoxLayout:
+        self.statements = heading_label("Theorems", parent)
+        self.statements.setFixedHeight(line_height(self) + 8)
+        self.delta = QDoubleSpinBox(parent)
+        self.delta.setDecimals(3)
+        self.delta.setRange(0.001, 0.999)
+        self.delta.setSingleStep(0.01)
+        self.delta.setValue(0.05)
+        self.delta.setKeyboardTracking(False)
+        self.delta.setPrefix("\u03b4 = ")
+        self.delta.setAccessibleName("Failure probability delta")
+        self.delta.setToolTip(DELTA_TIP)
+        self.delta.setFixedWidth(self.delta.fontMetrics().horizontalAdvance("\u03b4 = 0.000") + 24)
+        self.delta.valueChanged.connect(self.delta_asked)
+        line = QHBoxLayout()
+        line.addWidget(self.statements)
+        line.addStretch(1)
+        line.addWidget(self.delta)
+        for part in (self.statements, self.delta):
+            part.hide()
+        return line
+
+    # --------------------------------------------------------------------------------- showing
+
+    def show_runs(self, runs: Sequence[tuple[int, str]], key: int) -> None:
+        """The runs to choose from, and the one that is shown."""
+        shown = [(self.runs.itemData(k), self.runs.itemText(k)) for k in range(self.runs.count())]
+        if shown != list(runs):
+            self.runs.clear()
+            for number, heading in runs:
+                self.runs.addItem(heading, number)
+        self.runs.setCurrentIndex(self.runs.findData(key))
+        self.runs.setVisible(len(runs) > 1)
+
+    def show_margins(
+        self,
+        references: Sequence[Reference] | None,
+        found: Sequence[ReferenceMargin],
+        current: frozenset[str] = frozenset(),
+        stopped: bool = False,
+        planned: bool = True,
+    ) -> None:
+        """The margins of the run; None where there is no run, not `planned` where it is not known
+        yet which ones it has."""
+        known = NO_MARGIN if planned else PLANNING
+        self.margins.hint.setText(NO_RUN if references is None else known)
+        self.margins.show_margins(references or (), found, current, stopped)
+
+    def show_assessments(
+        self, assessments: Sequence[Assessment] | None, shown_bounds: frozenset[str], live: bool
+    ) -> None:
+        """The statements of the run; None where it is not judged yet, `live` if it will be."""
+        for part in (self.statements, self.delta):
+            part.setVisible(live or bool(assessments))
+        self.note.setText(NO_STATEMENT if assessments is not None else JUDGING)
+        self.note.setVisible(live and not assessments)
+        names = [key_of(assessment.statement) for assessment in assessments or ()]
+        if names != list(self._rows):
+            self._rebuild(assessments or (), shown_bounds)
+        for assessment in assessments or ():
+            self._rows[key_of(assessment.statement)].show_assessment(assessment)
+
+    def row(self, key: str) -> StatementRow:
+        """The row of a statement; KeyError for one that is not shown."""
+        return self._rows[key]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The statements that are shown, from the top."""
+        return tuple(self._rows)
+
+    def _rebuild(self, assessments: Sequence[Assessment], shown_bounds: frozenset[str]) -> None:
+        """Other rows; those that stay keep their state."""
+        before, self._rows = self._rows, {}
+        for heading in self._headings.values():
+            heading.hide()
+            heading.deleteLater()
+        self._headings = {}
+        place = self._column.indexOf(self.note) + 1
+        for assessment in assessments:
+            statement = assessment.statement
+            paper = paper_of(statement.source)
+            if paper not in self._headings:
+                heading = quiet_label(paper, self._content)
+                heading.setFixedHeight(line_height(self))
+                self._headings[paper] = heading
+                self._column.insertWidget(place, heading)
+                place += 1
+            key = key_of(statement)
+            row = before.pop(key, None) or self._new_row(key, shown_bounds)
+            self._rows[key] = row
+            self._column.insertWidget(place, row)
+            place += 1
+        for row in before.values():
+            row.hide()
+            row.deleteLater()
+
+    def _new_row(self, key: str, shown_bounds: frozenset[str]) -> StatementRow:
+        row = StatementRow(key, self._palette, self._content)
+        row.shows_bound = key in shown_bounds
+        row.bound_asked.connect(self.bound_asked)
+        return row
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette."""
+        self._palette = palette
+        for row in self._rows.values():
+            row.set_colours(palette)
+
+    def _run_chosen(self, index: int) -> None:
+        self.run_chosen.emit(int(self.runs.itemData(index)))

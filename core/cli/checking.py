@@ -1,0 +1,86 @@
+"""`check`: the claims of a study, confirmed or refuted by its runs."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from core.cli.output import print_json, say
+from core.cli.sweeping import INTERRUPTED, run_sweep
+from core.errors import InputError
+from core.study import Study, load_study, shipped_ids
+from core.sweep.cell import Row
+from core.sweep.check import Judged, judge
+from core.sweep.ledger import SUFFIX, Ledger, read_ledger
+from core.sweep.plan import run_file
+from core.sweep.trials import trials_of
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Print every claim with its verdict; 1 where one is refuted."""
+    target = Path(arguments.target)
+    if target.is_dir() and arguments.target not in shipped_ids():
+        status, judged = _folder(target, arguments.size)
+    else:
+        status, judged = _study(arguments)
+    if status == INTERRUPTED:
+        return status
+    if arguments.json:
+        print_json([one.as_json() for one in judged])
+    else:
+        for one in judged:
+            print(one.line())
+        if not judged:
+            say("The study makes no claims.")
+    refuted = any(one.verdict == "refuted" for one in judged)
+    return 1 if refuted or status == 1 else 0
+
+
+def _study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
+    size = arguments.size or "quick"
+    study = load_study(arguments.target).at_size(size).with_settings(arguments.settings)
+    with ExitStack() as stack:
+        folder = arguments.out or stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="marginscope-check-")
+        )
+        status, plan = run_sweep(
+            study, Path(folder), size=size, force=arguments.force, quiet=arguments.quiet,
+            jobs=arguments.jobs, cluster=arguments.cluster, tell=False,
+        )  # fmt: skip
+        if status == INTERRUPTED:
+            return status, []
+        rows = {name: entry.row for name, entry in plan.ledger.entries.items()}
+        return status, _judged(study, rows, Path(folder), size if study.sizes else None)
+
+
+def _folder(folder: Path, size: str | None) -> tuple[int, list[Judged]]:
+    ledgers = sorted(folder.glob(f"*{SUFFIX}"))
+    if not ledgers:
+        raise InputError(
+            f"{folder} holds no sweep (no file *{SUFFIX}); run a study into it first, with "
+            "check STUDY --out DIR or run STUDY --out DIR."
+        )
+    judged, status = [], 0
+    for path in ledgers:
+        ledger = read_ledger(path)
+        rows = {name: entry.row for name, entry in ledger.entries.items()}
+        if any(row.state == "failed" for row in rows.values()):
+            status = 1
+        judged += judged_in(folder, ledger, size)
+    return status, judged
+
+
+def judged_in(folder: Path, ledger: Ledger, size: str | None) -> list[Judged]:
+    """The claims of a swept study, at the size that it was swept at unless another is given."""
+    rows = {name: entry.row for name, entry in ledger.entries.items()}
+    told = (size or ledger.size) if ledger.study.sizes else None
+    return _judged(ledger.study, rows, folder, told)
+
+
+def _judged(study: Study, rows: Mapping[str, Row], folder: Path, size: str | None) -> list[Judged]:
+    paths = {cell.name: run_file(study, cell, folder) for cell in study.cells()}
+    there = {name: row for name, row in rows.items() if name in paths and paths[name].is_file()}
+    return judge(study, trials_of(study, there, paths), size)

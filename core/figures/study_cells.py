@@ -1,0 +1,200 @@
+"""The runs of a study in a folder, and the numbers that the formulas of a layout stand for."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.derived import FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
+from core.errors import InputError, did_you_mean
+from core.observables.observable import Shape
+from core.observables.registry import OBSERVABLES
+from core.reference.registry import REFERENCES, compute
+from core.reference.watch import Watch
+from core.runs import Run, open_run
+from core.study import Study
+from core.study_tables import value_text
+
+Array = NDArray[np.float64]
+NAN = float("nan")
+NAMES = re.compile(r"[A-Za-z_]\w*")
+AT_START = "_0"
+MARGIN_SECONDS = 20.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StudyCell:
+    """One run of a study: its settings by dotted key, its factors and its variant.
+
+    `frames` are the run's times: log10 t and steps, (T,); `at` gives an observable at a frame.
+    """
+
+    settings: Mapping[str, Any]
+    log10_times: Array
+    steps: NDArray[np.int64]
+    at: Callable[[str, int], float]
+    activation: Any = None
+    name: str = ""
+    run: Run | None = None  # open, for panels that show data and functions
+    memo: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    @property
+    def seeds(self) -> tuple[Any, ...]:
+        """What tells repetitions of a setting apart."""
+        return tuple(self.settings.get(key) for key in ("run.seed", "data.seed", "network.seed"))
+
+    def setting(self, formula: str) -> Any:
+        """A setting under its dotted key, the variant, or a formula over d, n, m, k and factors.
+
+        Raises InputError for names that the cell does not have.
+        """
+        if formula in self.settings:
+            return self.settings[formula]
+        if "." in formula and " " not in formula and formula.split(".")[0].isalpha():
+            raise InputError(f"{formula} is no setting of these runs; write one such as data.d.")
+        return evaluate(formula, self.symbols())
+
+    def symbols(self) -> dict[str, float]:
+        """d, n, m, k, and the factors by their names."""
+        found = {s: self.settings.get(".".join(parts)) for s, parts in SYMBOLS.items()}
+        for key, value in self.settings.items():
+            if key.startswith(f"{FACTOR}."):
+                found[key.removeprefix(f"{FACTOR}.")] = value
+        return {name: float(value) for name, value in found.items() if value is not None}
+
+    def value(self, formula: str, frame: int) -> float:
+        """A formula over observables, NAME_0 for those at t = 0, and symbols; NaN where undefined.
+
+        Raises InputError for names that do not exist.
+        """
+        key = (formula, frame)
+        if key not in self.memo:
+            self.memo[key] = self._value(formula, frame)
+        return self.memo[key]
+
+    def _value(self, formula: str, frame: int) -> float:
+        known = self.symbols()
+        for name in observables_of(formula):
+            observable, at_start = _split(name)
+            known[name] = self.at(observable, 0 if at_start else frame)
+        if not all(math.isfinite(value) for value in known.values()):
+            return NAN
+        try:
+            return evaluate(formula, known)
+        except InputError:
+            unknown = _names(formula) - known.keys()
+            if unknown:
+                raise
+            return NAN
+
+    def frame_at_step(self, step: float) -> int:
+        """The frame nearest to a number of steps."""
+        return int(np.argmin(np.abs(self.steps - step)))
+
+    def frame_at(self, log10_time: float) -> int:
+        """The frame nearest to a moment."""
+        return int(np.argmin(np.abs(np.maximum(self.log10_times, -1e9) - log10_time)))
+
+
+@cache
+def _names(formula: str) -> frozenset[str]:
+    return frozenset(NAMES.findall(formula))
+
+
+def _split(name: str) -> tuple[str, bool]:
+    """The observable of a name, and whether its value at t = 0 is meant."""
+    known = name in OBSERVABLES or name in REFERENCES
+    if not known and name.endswith(AT_START):
+        return name.removesuffix(AT_START), True
+    return name, False
+
+
+def observables_of(formula: str) -> tuple[str, ...]:
+    """The names in a formula that stand for observables, with their _0, and reference margins.
+
+    >>> observables_of("stable_rank / stable_rank_0 + n")
+    ('stable_rank', 'stable_rank_0')
+    """
+    return tuple(
+        sorted(
+            name for name in _names(formula) if _split(name)[0] in OBSERVABLES or name in REFERENCES
+        )
+    )
+
+
+def check_formula(formula: str, symbols: Iterable[str] = tuple(SYMBOLS)) -> None:
+    """InputError for a formula of y that names neither a scalar observable nor a symbol."""
+    for name in sorted(_names(formula)):
+        observable, _ = _split(name)
+        if observable in OBSERVABLES:
+            if OBSERVABLES[observable].shape is not Shape.SCALAR:
+                raise InputError(f"{formula}: {name} has more than one number a frame.")
+        elif name not in (*symbols, *FUNCTIONS, *REFERENCES):
+            scalars = [k for k, o in OBSERVABLES.items() if o.shape is Shape.SCALAR]
+            hint = did_you_mean(name, [*scalars, *REFERENCES])
+            raise InputError(f"{formula}: {name} is not known; {hint}")
+
+
+# -------------------------------------------------------------------------------------- reading
+
+
+def runs_of(study_id: str, folder: Path) -> list[Path]:
+    """The run files of a study in a folder, in the order of their names."""
+    paths = sorted(folder.glob("*.msrun"))
+    return [p for p in paths if p.stem == study_id or p.stem.startswith(f"{study_id}__")]
+
+
+def studies_in(folder: Path, ids: Sequence[str]) -> list[str]:
+    """The ids that some run file of the folder begins with, each once, in their order."""
+    stems = {path.stem.split("__")[0] for path in folder.glob("*.msrun")}
+    return [name for name in ids if name in stems]
+
+
+def cell_of(run: Run, study: Study) -> StudyCell:
+    """A run as a cell; factors and variant are told by the file's name."""
+    tables: dict[str, dict[str, Any]] = run.experiment.model_dump(mode="json")
+    settings = {
+        f"{section}.{name}": value
+        for section, table in tables.items()
+        for name, value in table.items()
+    }
+    for part in run.path.stem.split("__")[1:]:
+        key, _, text = part.partition("=")
+        if key.startswith(f"{FACTOR}."):
+            settings[key] = float(text)
+        elif key == VARIANT:
+            settings[key] = next((v for v in study.variants if value_text(v) == text), text)
+    frames = run.frames
+
+    def at(name: str, frame: int) -> float:
+        return _reference(run, name) if name in REFERENCES else OBSERVABLES[name].at(run, frame)
+
+    activation = getattr(run.network, "activation", None)
+    return StudyCell(
+        settings, np.array(run.log10_time[:frames]), np.array(run.steps[:frames]), at, activation,
+        run.path.stem, run,
+    )  # fmt: skip
+
+
+def _reference(run: Run, name: str) -> float:
+    """What to quote of a reference margin of the run's data and start; NaN where there is none."""
+    reference = REFERENCES[name]
+    if not reference.applies(run.problem):
+        return NAN
+    return compute(reference, run.problem, Watch(MARGIN_SECONDS)).bracket.value
+
+
+def open_cell(path: Path, study: Study, keep: Callable[[Any], Any]) -> StudyCell | None:
+    """The cell of a run file, which `keep` is to close; None where it has no frames."""
+    run = open_run(path)
+    keep(run)
+    return cell_of(run, study) if run.frames else None

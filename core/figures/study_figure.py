@@ -1,0 +1,44 @@
+"""The figure of a folder that holds runs of a study with a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.figures.palette import LIGHT, Palette
+from core.figures.primitives import FigureScene
+from core.figures.study_cells import StudyCell, open_cell, runs_of, studies_in
+from core.figures.study_scene import Said, study_scene
+from core.study import Study, load_study, shipped_ids
+
+
+def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
+    """The study with a layout whose runs a folder holds: one of those given, or a shipped one.
+
+    None where there is none, or where the folder holds runs of several.
+    """
+    given = {study.id: study for study in studies}
+    ids = studies_in(folder, [*given, *(name for name in shipped_ids() if name not in given)])
+    found = [given[name] if name in given else load_study(name) for name in ids]
+    drawn = [study for study in found if study.figure]
+    return drawn[0] if len(drawn) == 1 else None
+
+
+def figure_of_folder(
+    study: Study,
+    folder: Path,
+    keep: Callable[[Any], Any],
+    palette: Palette = LIGHT,
+    verdicts: Sequence[str] = (),
+) -> FigureScene:
+    """The figure of a study's runs in a folder; `keep` gets each run, to close it afterwards.
+
+    Raises InputError when none of them has a frame.
+    """
+    layout = study.layout()
+    assert layout is not None
+    found = [open_cell(path, study, keep) for path in runs_of(study.id, folder)]
+    cells: list[StudyCell] = [cell for cell in found if cell is not None]
+    said = Said(study.title, study.source, "", tuple(verdicts))
+    return study_scene(layout, cells, said, palette)

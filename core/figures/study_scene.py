@@ -1,0 +1,185 @@
+"""A whole study on a page: panels as its layout arranges them, and what a reader must know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+from core.errors import InputError
+from core.figures.labels import SETTINGS, phrase
+from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, POINTS, wrapped
+from core.figures.palette import LIGHT, Palette
+from core.figures.primitives import (
+    NO_BREAK,
+    Box,
+    FigureScene,
+    Panel,
+    Text,
+    TimeKey,
+    plain,
+)
+from core.figures.study_cells import StudyCell
+from core.figures.study_panels import study_panel
+from core.figures.study_values import Line, lines_of
+from core.study_layout import PICTURES, FigureLayout, PanelLayout
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# Width of the figure in millimetres by the number of panels in a row.
+WIDTHS = {1: 96.0, 2: 150.0, 3: 180.0, 4: 180.0}
+LEFT, EDGE = 13.0, 4.0
+SMALL = POINTS - 1.0  # letters of the verdicts
+ASPECT = 0.78  # height of a panel by its width
+HEAD, KEY_LINE, TITLE_GAP = 9.0, 3.5, 2.4
+BARS = {
+    "sd": "one standard deviation each way", "2se": "two standard errors each way", "none": "",
+}  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What stands around the panels: title, source, note, and the verdicts on the claims."""
+
+    title: str
+    source: str = ""
+    note: str = ""
+    verdicts: tuple[str, ...] = ()
+
+
+def study_scene(
+    layout: FigureLayout, cells: Sequence[StudyCell], said: Said, palette: Palette = LIGHT
+) -> FigureScene:
+    """The figure of a study's runs.
+
+    Raises InputError when no run is there, or a formula of the layout names what there is not.
+    """
+    if not cells:
+        raise InputError(f"{said.title}: no run of it has frames yet; run the study first.")
+    _check_formulas(layout)
+    found = [lines_of(panel, cells) for panel in layout.panels]
+    columns = layout.columns
+    width = WIDTHS[columns]
+    side = (width - LEFT - EDGE - (columns - 1) * (BETWEEN + 3.0)) / columns
+    texts, top = _heading(said, width)
+    panels: list[Panel] = []
+    for begin in range(0, len(layout.panels), columns):
+        some = layout.panels[begin : begin + columns]
+        lines = found[begin : begin + columns]
+        drawn = _row(some, lines, begin, side, palette)
+        rows = max(_key_lines(panel) for panel in drawn)
+        top += HEAD + KEY_LINE * (rows - 1)
+        height = ASPECT * side if columns > 1 else 0.62 * side
+        for column, panel in enumerate(drawn):
+            left = LEFT + column * (side + BETWEEN + 3.0)
+            box = Box(left, round(top, 2), side, height)
+            panels.append(replace(panel, box=box, row=begin // columns, key_lines=rows))
+        top += height + FOOT
+    texts += _footer(layout, cells, found, said, width, top + TITLE_GAP)
+    bottom = max(text.top for text in texts) + MARGIN
+    return FigureScene(
+        width, round(max(bottom, top + MARGIN), 2), POINTS, said.title, palette, tuple(panels),
+        tuple(texts),
+    )  # fmt: skip
+
+
+def _check_formulas(layout: FigureLayout) -> None:
+    """InputError for words with a formula between dollar signs that cannot be set."""
+    from matplotlib.mathtext import MathTextParser
+
+    words = [layout.note]
+    for panel in layout.panels:
+        words += [panel.title, panel.x_label, panel.y_label, panel.legend, *panel.names]
+        words += [mark.text for mark in (*panel.levels, *panel.slopes)]
+    parser = MathTextParser("path")
+    for text in words:
+        if "$" not in text:
+            continue
+        try:
+            parser.parse(text)
+        except (ValueError, RuntimeError) as error:
+            raise InputError(
+                f"The words {text!r} of the figure cannot be set; check what stands between the "
+                "dollar signs."
+            ) from error
+
+
+def _row(
+    some: Sequence[PanelLayout], lines: Sequence[Sequence[Line]], begin: int, side: float,
+    palette: Palette,
+) -> list[Panel]:  # fmt: skip
+    """The panels of a row before their height is known."""
+    box = Box(0.0, 0.0, side, side)
+    return [study_panel(a, b, 0, LETTERS[begin + k], box, palette)
+            for k, (a, b) in enumerate(zip(some, lines, strict=True))]  # fmt: skip
+
+
+def _key_lines(panel: Panel) -> int:
+    if isinstance(panel.key, TimeKey) or not panel.key:
+        return 1 if panel.key else 0
+    return -(-len(panel.key) // (panel.key_columns or len(panel.key)))
+
+
+def _heading(said: Said, width: float) -> tuple[list[Text], float]:
+    texts, top = [], MARGIN
+    for line in wrapped(plain(said.title), 0.85 * width, POINTS + 1.0):
+        texts.append(Text(MARGIN, top + 3.0, line, POINTS + 1.0, bold=True))
+        top += LINE
+    return texts, top + 1.5
+
+
+def _footer(
+    layout: FigureLayout, cells: Sequence[StudyCell], found: Sequence[Sequence[Line]], said: Said,
+    width: float, top: float,
+) -> list[Text]:  # fmt: skip
+    source = f"Source: {plain(said.source)}. " if said.source else ""
+    first = source + settings_text(cells) + _bars_text(layout, found)
+    paragraphs = [first, _powers(layout.note or said.note)]
+    texts = []
+    for paragraph in [text for text in paragraphs if text]:
+        for line in wrapped(paragraph, width - 2 * MARGIN, POINTS):
+            texts.append(Text(MARGIN, round(top, 2), line, POINTS, muted=True))
+            top += LINE
+    top += 0.35 * LINE
+    for verdict in said.verdicts:
+        words = wrapped(_powers(plain(verdict)), width - 3 * MARGIN, SMALL)
+        for position, line in enumerate(words):
+            left = MARGIN if position == 0 else 2 * MARGIN
+            texts.append(Text(left, round(top, 2), line, SMALL))
+            top += 0.88 * LINE
+    return texts
+
+
+def _powers(text: str) -> str:
+    """Powers of ten and +- as they are set.
+
+    >>> _powers("d = 10^4, 10^-2 +- 1")
+    'd = $10^{4}$, $10^{-2}$ \u00b1 1'
+    """
+    return re.sub(r"10\^(-?\d+)", r"$10^{\1}$", text).replace("+-", "\u00b1")
+
+
+def settings_text(cells: Sequence[StudyCell]) -> str:
+    """What all runs have in common, in words."""
+    parts = []
+    for key in SETTINGS:
+        values = {str(cell.settings.get(key)) for cell in cells}
+        value = cells[0].settings.get(key)
+        if len(values) == 1 and value is not None:
+            parts.append(phrase(key, value).replace("_", " "))
+    text = ", ".join(parts).replace(" = ", NO_BREAK + "=" + NO_BREAK)
+    return f"Settings: {text}. " if text else ""
+
+
+def _bars_text(layout: FigureLayout, found: Sequence[Sequence[Line]]) -> str:
+    """Over how many runs the means are, and what bars and bands show."""
+    counts = [int(line.count.max()) for lines in found for line in lines if line.count.size]
+    most = max(counts, default=1)
+    if most < 2:
+        return "One run a point."
+    told = {BARS[panel.spread] for panel in layout.panels if panel.kind not in PICTURES} - {""}
+    ends = f"; bars and bands: {' or '.join(sorted(told))}" if told else ""
+    excluded = any(panel.exclude_unfit for panel in layout.panels)
+    left_out = "; runs with training errors left out" if excluded else ""
+    return f"Means over {most} runs{ends}{left_out}."

@@ -1,0 +1,162 @@
+"""Alarms of a run: frames at which something happens that exact gradient flow forbids."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Literal, final
+
+import numpy as np
+
+from core.observables.margins import atoms, flat_scores, scale
+from core.observables.nodes import balance_drift
+from core.observables.observable import once
+from core.runs import Run
+from core.sections.dynamics import GradientDescent, GradientFlow
+
+Kind = Literal["margin", "balance", "resolution"]
+FLOW_DRIFT = 1e-3  # flow gives at most 2.8e-5 on Figure 1
+DESCENT_DRIFT = 5e-2  # O(eta): on Figure 1 (m = 16) 2.5e-4 at eta = .25, 1.0e-2 at 1/lambda_0
+FEWEST_ATOMS = 2
+FEW_EXAMPLES = 10
+MARGIN_TEXT = "The smoothed margin fell by {0:.2e}"
+BIG_STEPS = (
+    " Gradient descent may do that: with a step this large it does not follow gradient flow, along "
+    "which the smoothed margin never falls."
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """What happened at a frame, in a sentence; `h` is the integrator's step there.
+
+    `step` counts steps. `h` is in s for the flow (ds = (Q/n) dt) and eta for descent.
+    """
+
+    frame: int
+    kind: Kind
+    text: str
+    step: int
+    log10_time: float
+    h: float
+
+
+@final
+@dataclass(slots=True)
+class _Scan:
+    """How far a run has been looked at; `raised` are the kinds that hold at the last frame."""
+
+    alarms: list[Alarm] = field(default_factory=list)
+    next: int = 0
+    margin: float = float("nan")
+    raised: set[str] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+def alarms(run: Run) -> tuple[Alarm, ...]:
+    """All alarms up to the last committed frame; each call looks at the new frames only.
+
+    margin: l^-1(sum_i l(p_i))/|W_h|^L fell from one frame to the next by more than 1e-9 + .01/E, E
+    the temperature of its dual weights (relative 1e-6 for float32 frames), once it is positive
+    (R < l(0)/n: telgarsky22, Lemma A.4). balance: the drift of layer balance beyond 1e-3 for flow
+    and 5e-2 for descent. resolution: fewer than 2 weights q_i above 1e-3 on more than 10 examples.
+    Only for gradient flow and full-batch descent without l2; a condition that lasts is told once.
+    """
+    if not watched(run):
+        return ()
+    scan: _Scan = once(run, "_alarms", _new_scan)
+    with scan.lock:
+        while scan.next < run.frames:
+            _look(run, scan, scan.next)
+            scan.next += 1
+        return tuple(scan.alarms)
+
+
+def watched(run: Run) -> bool:
+    """Whether the run follows gradient flow, or the descent that approximates it."""
+    plain = run.experiment.loss.l2 == 0.0
+    return plain and isinstance(run.experiment.dynamics, GradientDescent | GradientFlow)
+
+
+def _new_scan(run: Run) -> _Scan:
+    return _Scan()
+
+
+def _look(run: Run, scan: _Scan, index: int) -> None:
+    found = {
+        "margin": _margin(run, scan, index),
+        "balance": _balance(run, index),
+        "resolution": _resolution(run, index),
+    }
+    kinds: tuple[Kind, ...] = ("margin", "balance", "resolution")
+    for kind in kinds:
+        text = found[kind]
+        if text and kind not in scan.raised:
+            h = _step_size(run, index)
+            told = f"{text} Step size there: {h:.3g}." if np.isfinite(h) else text
+            time, step = float(run.log10_time[index]), int(run.steps[index])
+            scan.alarms.append(Alarm(index, kind, told, step, time, h))
+    scan.raised = {kind for kind, text in found.items() if text}
+
+
+def _step_size(run: Run, index: int) -> float:
+    dynamics = run.experiment.dynamics
+    if isinstance(dynamics, GradientDescent):
+        return float("nan") if dynamics.step is None else dynamics.step
+    return run.diagnostics(index).get("h", float("nan"))
+
+
+def monotone_margin(run: Run, index: int) -> float:
+    """l^-1(sum_i l(p_i))/|W_h|^L, which flow never lowers, also for batch norm; NaN if no L."""
+    if not (run.loss.monotone and run.network.homogeneous):
+        return float("nan")
+    factor = scale(run, index)
+    size = factor * run.network.norm(run.parameters(index)) ** run.network.degree
+    with np.errstate(invalid="ignore"):
+        smoothed = run.loss.smoothed(factor * flat_scores(run, index))
+    return smoothed / size if size > 0.0 and np.isfinite(size) else float("nan")
+
+
+def tolerance(run: Run, index: int, margin: float) -> float:
+    """1e-9 + .01/E for the margin, and 1e-6 of it for float32 frames."""
+    size = scale(run, index) * run.network.norm(run.parameters(index)) ** run.network.degree
+    E = size if run.temperature_cap is None else min(size, run.temperature_cap)
+    rounding = 1e-6 * abs(margin) if run.precision == "float32" else 0.0
+    return 1e-9 + 0.01 / E + rounding
+
+
+def _margin(run: Run, scan: _Scan, index: int) -> str:
+    before, now = scan.margin, monotone_margin(run, index)
+    scan.margin = now
+    fall = before - now
+    if not (before > 0.0 and fall > tolerance(run, index, before)):
+        return ""
+    descent = isinstance(run.experiment.dynamics, GradientDescent)
+    text = MARGIN_TEXT.format(fall) + f", from {before:.6g} to {now:.6g}."
+    return text + BIG_STEPS if descent else text + " Along gradient flow it never does."
+
+
+def drift_tolerance(run: Run) -> float:
+    """How much layer balance may drift, relative to |W_h|^2."""
+    flow = isinstance(run.experiment.dynamics, GradientFlow)
+    return FLOW_DRIFT if flow else DESCENT_DRIFT
+
+
+def _balance(run: Run, index: int) -> str:
+    drift, most = balance_drift(run, index), drift_tolerance(run)
+    if not drift > most:
+        return ""
+    return (
+        f"The balance of the layers drifted by {drift:.2e} of |W|^2, more than {most:g}; gradient "
+        "flow conserves it."
+    )
+
+
+def _resolution(run: Run, index: int) -> str:
+    if not run.loss.monotone or run.dataset.n <= FEW_EXAMPLES:
+        return ""
+    count = int(atoms(run, index))
+    if count >= FEWEST_ATOMS:
+        return ""
+    return f"Only {count} dual weights are above 0.001: the integrator may have lost resolution."

@@ -1,0 +1,173 @@
+"""The potentials of telgarsky22 (Theorems 3.2 and 3.3) and of batchnorm (appendix D)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.cones import Cones
+from core.data.registry import distribution
+from core.network.batch_norm import BatchNorm
+from core.observables.observable import Observable, Shape, once
+from core.observables.proofs import known_features, knows_features, unit_directions
+from core.runs import Run
+
+Array = NDArray[np.float64]
+
+
+def cone_potential(run: Run, index: int) -> float:
+    """Phi = (1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|; -inf where a cone has no node.
+
+    phi_kj = clip to [0, 1] of sgn(alpha_k) a_j relu(<v_j, beta_k>) - (1 - eps) |a_j| |v_j|, as the
+    proof uses it, at the physical scale.
+    """
+    known = known_features(run)
+    assert known is not None
+    alpha, beta = known
+    parts = run.network.unpack(run.parameters(index))
+    a, V = parts["a"], parts["V"]
+    double = 2.0 * float(run.rho[index])
+    lengths = np.abs(a) * np.linalg.norm(V, axis=1)
+    reach = np.sign(alpha)[:, None] * a * np.maximum(beta @ V.T, 0.0)
+    above = reach - (1.0 - cone_eps(run)) * lengths
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        # In logs: the physical |a_j v_j| is e^(2 rho) of the flat one.
+        phi = np.exp(np.minimum(np.log(np.maximum(above, 0.0)) + double, 0.0))
+        totals = np.log((phi * lengths).sum(axis=1)) + double
+    return 0.25 * float(np.abs(alpha) @ totals)
+
+
+def cone_eps(run: Run) -> float:
+    """eps of the law: its points are at most gamma_nc sqrt(eps/2) across their own axis."""
+    law = distribution(run.experiment.data, None)
+    assert isinstance(law, Cones)
+    return 2.0 * (law.offset / law.gamma_nc) ** 2
+
+
+def has_cone_potential(run: Run) -> bool:
+    """The standard network on cones with the exponential loss."""
+    exponential = run.loss.kind == "exponential"
+    return (
+        run.network.kind == "standard"
+        and exponential
+        and run.reduction is None  # the products <v_j, beta_k> are taken in R^d
+        and run.experiment.data.kind == "cones"
+        and knows_features(run)
+    )
+
+
+def matched_nodes(run: Run) -> Array:
+    """For each beta_k the node of sgn(a_j) = sgn(alpha_k) with sgn(b_j) v_j nearest to it, (r,)."""
+    return np.asarray(once(run, "_matched_nodes", _matched_nodes))
+
+
+def _matched_nodes(run: Run) -> Array:
+    known = known_features(run)
+    assert known is not None
+    alpha, beta = known
+    parts = run.network.unpack(run.origin)
+    cosines = beta @ (np.sign(parts["b"])[:, None] * unit_directions(run, run.origin)).T
+    allowed = np.sign(parts["a"])[None, :] == np.sign(alpha)[:, None]
+    return np.asarray(np.where(allowed, cosines, -np.inf).argmax(axis=1))
+
+
+def scalar_potential(run: Run, index: int) -> float:
+    """Phi = (1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2) over the matched nodes, physical scale."""
+    known = known_features(run)
+    assert known is not None
+    parts, nodes = run.network.unpack(run.parameters(index)), matched_nodes(run)
+    squares = parts["a"][nodes] ** 2 + parts["b"][nodes] ** 2
+    with np.errstate(divide="ignore"):
+        logs = np.log(squares) + 2.0 * float(run.rho[index])
+    return 0.25 * float(np.abs(known[0]) @ logs)
+
+
+def has_scalar_potential(run: Run) -> bool:
+    """The scalar network with the exponential loss on data whose directions are known."""
+    return run.network.kind == "scalar" and run.loss.kind == "exponential" and knows_features(run)
+
+
+class Reference(NamedTuple):
+    """Unit reference directions of a and c joined, (2 m,), r = R/8 and al = R^2 / R_V^2."""
+
+    direction: Array
+    r: float
+    al: float
+
+
+def batch_norm_reference(run: Run) -> Reference | None:
+    """What the potential is measured against; None where the frozen features do not separate.
+
+    With V frozen p is linear in a and in c: their hard-margin directions, and gamma = gamma_a +
+    gamma_c, both margins over sqrt m. R = gamma^(1/3) m^(1/6)/(27 eps_N), R_V = 1/(2 eps_N), and
+    eps_N = max(1, max_j 1/N(v_j(0))).
+    """
+    found: Reference | None = once(run, "_batch_norm_reference", _batch_norm_reference)
+    return found
+
+
+def _batch_norm_reference(run: Run) -> Reference | None:
+    from core.data.separator import max_margin
+    from core.dynamics.step_size import jacobian
+    from core.errors import InputError
+
+    network = run.network
+    assert isinstance(network, BatchNorm)
+    m = network.m
+    rows = run.dataset.y[:, None] * jacobian(network, run.origin, run.inputs)
+    try:
+        (gamma_a, a, _), (gamma_c, c, _) = (
+            max_margin(part) for part in (rows[:, :m], rows[:, m : 2 * m])
+        )
+    except InputError:
+        return None
+    gamma = (gamma_a + gamma_c) / float(np.sqrt(m))
+    N = network.statistics(network.directions(run.origin))[0]
+    eps_N = max(1.0, float(1.0 / N.min()))
+    radius = gamma ** (1.0 / 3.0) * m ** (1.0 / 6.0) / (27.0 * eps_N)
+    return Reference(np.concatenate([a, c]), radius / 8.0, (2.0 * eps_N * radius) ** 2)
+
+
+def batch_norm_potential(run: Run, index: int) -> float:
+    """|U_t - Ub|^2 - |U_0 - Ub|^2 + al |V_t - V_0|^2, U = (a, c), Ub = U_0 + r Ubar."""
+    found = batch_norm_reference(run)
+    if found is None:
+        return float("nan")
+    scaled = run.network.scaled
+    physical = run.network.physical(run.parameters(index), float(run.rho[index]))
+    moved = np.asarray(physical - run.origin)
+    U, V = moved[:scaled], moved[scaled:]
+    return float(U @ U - 2.0 * found.r * (found.direction @ U) + found.al * (V @ V))
+
+
+def has_batch_norm_potential(run: Run) -> bool:
+    """Batch norm with a loss that goes to zero, and few enough examples for the reference."""
+    return run.network.kind == "batch_norm" and run.loss.monotone and run.dataset.n <= 1000
+
+
+S = Shape.SCALAR
+OBSERVABLES = (
+    Observable(
+        "cone_potential", "potential Phi of the cones",
+        "(1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|, phi_kj = clip_[0,1](sgn(alpha_k) a_j "
+        "relu(<v_j, beta_k>) - (1 - eps) |a_j v_j|), natural log; at most (1/2) ln |W|",
+        "telgarsky22, Theorem 3.2 (appendix)", S, cone_potential, applies=has_cone_potential,
+        where="standard, exponential loss, cones",
+    ),
+    Observable(
+        "scalar_potential", "potential Phi of the scalar network",
+        "(1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2), node k the nearest of the right sign to beta_k "
+        "at the start, sum |alpha| = 1, natural log",
+        "telgarsky22, Theorem 3.3 (appendix)", S, scalar_potential, applies=has_scalar_potential,
+        where="scalar, exponential loss, 2-parity or cones",
+    ),
+    Observable(
+        "batch_norm_potential", "potential Phi of batch norm",
+        "|U_t - Ub|^2 - |U_0 - Ub|^2 + al |V_t - V_0|^2, U = (a, c), Ub = U_0 + (R/8) Ubar, "
+        "al = (2 eps_N R)^2, R = gamma^(1/3) m^(1/6) / (27 eps_N)",
+        "batchnorm, Appendix D", S, batch_norm_potential, applies=has_batch_norm_potential,
+        where="batch_norm, losses with duals, n <= 1000",
+    ),
+)  # fmt: skip

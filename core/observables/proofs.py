@@ -1,0 +1,273 @@
+"""Quantities that the papers' proofs follow: sums of |l'|, loss ratio, proxy-PL, covering radius.
+
+The slopes are kept as ln |l'(p_i)|, which neither under- nor overflows, whatever the size of p.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.cones import Cones
+from core.data.parity import Parity
+from core.data.registry import distribution
+from core.losses import softplus
+from core.network.fixed_outer import FixedOuter
+from core.network.normalised import Normalised
+from core.observables.features import (
+    has_reparametrisation,
+    reference_distribution,
+    signed_features,
+)
+from core.observables.margins import dual_margin, flat_scores, scale
+from core.observables.observable import Observable, Shape, once
+from core.runs import Run
+from core.sections.dynamics import GradientDescent, GradientFlow, StochasticGradientDescent
+
+Array = NDArray[np.float64]
+LATE = 3.0  # log10 t from which the flow's sums are taken in rho
+
+
+def has_slopes(run: Run) -> bool:
+    """Two classes, and a loss that goes to zero."""
+    return run.loss.monotone and run.network.k == 1
+
+
+def log_slopes(run: Run, index: int) -> Array:
+    """ln |l'(p_i)|, (n,): -p_i for the exponential loss, -ln(1 + e^p_i) for the logistic one."""
+    p = scale(run, index) * flat_scores(run, index)
+    return np.asarray(-p if run.loss.kind == "exponential" else -softplus(p))
+
+
+def log_mean_slope(run: Run, index: int) -> float:
+    """ln G, G = (1/n) sum_i |l'(p_i)|."""
+    slopes = log_slopes(run, index)
+    largest = float(slopes.max())
+    with np.errstate(under="ignore"):
+        return largest + float(np.log(np.mean(np.exp(slopes - largest))))
+
+
+def logarithmic_mean(log_a: float, log_b: float) -> float:
+    """(b - a) / ln(b/a), between a and b; what exp of a line through both ends has as its mean.
+
+    >>> round(logarithmic_mean(0.0, 1.0), 6) == round(np.e - 1.0, 6)
+    True
+    """
+    difference = log_b - log_a
+    if abs(difference) < 1e-6:
+        return float(np.exp(0.5 * (log_a + log_b)))
+    return float(np.exp(log_a) * np.expm1(difference) / difference)
+
+
+def perceptron_sum(run: Run, index: int) -> float:
+    """int_0^t G ds, or for sgd sum_(s<t) G_s, G = (1/n) sum_i |l'(p_i)|, from recorded frames.
+
+    Between two frames G is taken as a power of t (and of t itself as an exponential from t = 0),
+    which lies between the rectangle sums of both ends wherever G is monotone: their difference
+    bounds the error. Descent adds what its left sum has over the integral, (step/2) (G_0 - G_1).
+    Flow beyond t = 1000 uses d rho = L e^((L-2) rho) G <q, p(theta)> / sum q dt instead, by the
+    trapezium rule in rho: there t G is a difference of two large logarithms.
+    """
+    sums: list[float] = once(run, "_perceptron", _no_sums)
+    while len(sums) <= index:
+        frame = len(sums)
+        sums.append(sums[-1] + _increment(run, frame) if frame else 0.0)
+    return sums[index]
+
+
+def _no_sums(run: Run) -> list[float]:
+    return []
+
+
+def _increment(run: Run, frame: int) -> float:
+    dynamics = run.experiment.dynamics
+    if isinstance(dynamics, GradientFlow) and run.log10_time[frame - 1] >= LATE:
+        margins = [dual_margin(run, k) for k in (frame - 1, frame)]
+        if min(margins) > 0.0:
+            return _in_rho(run, frame, margins)
+    low, high = (log_mean_slope(run, k) for k in (frame - 1, frame))
+    if isinstance(dynamics, GradientFlow):
+        begin, end = (10.0 ** run.log10_time[frame - 1 : frame + 1]).tolist()
+        return _power_law(begin, end, low, high)
+    unit = 1.0
+    if isinstance(dynamics, GradientDescent):
+        assert dynamics.step is not None  # explicit in every run
+        unit = dynamics.step
+    first, last = (int(step) for step in run.steps[frame - 1 : frame + 1])
+    if last == first + 1:
+        return unit * float(np.exp(low))
+    ends = 0.5 * float(np.exp(low) - np.exp(high))
+    return unit * (_power_law(float(first), float(last), low, high) + ends)
+
+
+def _power_law(begin: float, end: float, low: float, high: float) -> float:
+    """int of G from begin to end, ln G being low and high there."""
+    if begin <= 0.0:
+        return end * logarithmic_mean(low, high)
+    ln_begin, ln_end = float(np.log(begin)), float(np.log(end))
+    return (ln_end - ln_begin) * logarithmic_mean(ln_begin + low, ln_end + high)
+
+
+def _in_rho(run: Run, frame: int, margins: list[float]) -> float:
+    degree, ends = run.network.degree, (frame - 1, frame)
+    norms = [run.network.norm(run.parameters(k)) for k in ends]
+    # Margins are over |W_h|^L for the unit vectors of the flow, or over |a| |c| for batch norm.
+    sizes = [run.network.norm_power(run.parameters(k)) for k in ends]
+    rates = [
+        1.0 / (degree * margin * size * float(np.exp((degree - 2) * run.rho[k])))
+        for k, margin, size in zip(ends, margins, sizes, strict=True)
+    ]
+    grown = float(run.rho[frame] - run.rho[frame - 1]) + float(np.log(norms[1] / norms[0]))
+    return grown * 0.5 * (rates[0] + rates[1])
+
+
+def has_perceptron_sum(run: Run) -> bool:
+    """Flow, full-batch descent, and sgd on the training examples, all from t = 0 and without l2."""
+    dynamics = run.experiment.dynamics
+    known = isinstance(dynamics, GradientDescent | GradientFlow) or (
+        isinstance(dynamics, StochasticGradientDescent) and not dynamics.fresh
+    )
+    homogeneous = run.network.homogeneous or not isinstance(dynamics, GradientFlow)
+    plain = run.start_step == 0 and run.experiment.loss.l2 == 0.0
+    return has_slopes(run) and known and homogeneous and plain
+
+
+def loss_ratio(run: Run, index: int) -> float:
+    """max over i, j of l'(p_i) / l'(p_j); infinite where it overflows."""
+    slopes = log_slopes(run, index)
+    with np.errstate(over="ignore"):
+        return float(np.exp(slopes.max() - slopes.min()))
+
+
+def proxy_pl(run: Run, index: int) -> float:
+    """|grad L| / (sqrt2 Rmin gamma Ghat/(3 R sqrt n)), Ghat = (1/n) sum |l'(p_i)|, R = Rmax/Rmin.
+
+    At least 1 where (15) of frei23 holds. Both sides have the factor Ghat, which cancels.
+    """
+    network, slopes = run.network, log_slopes(run, index)
+    assert isinstance(network, FixedOuter)
+    with np.errstate(under="ignore"):
+        weights = np.exp(slopes - slopes.max())
+    weights /= weights.sum()
+    physical = network.physical(run.parameters(index), float(run.rho[index]))
+    slope = network.gradient(physical, run.inputs, run.dataset.y * weights)
+    lengths = np.linalg.norm(run.dataset.x, axis=1)
+    smallest, ratio = float(lengths.min()), float(lengths.max() / lengths.min())
+    gamma = float(network.activation.slope)
+    right = np.sqrt(2.0) * smallest * gamma / (3.0 * ratio * np.sqrt(run.dataset.n))
+    return float(np.linalg.norm(slope)) / float(right)
+
+
+def has_proxy_pl(run: Run) -> bool:
+    """The fixed outer layer, with a positive slope of its leaky ReLU and no zero input."""
+    network = run.network
+    if not isinstance(network, FixedOuter) or not has_slopes(run):
+        return False
+    nonzero = bool((np.linalg.norm(run.dataset.x, axis=1) > 0.0).all())
+    return network.activation.slope > 0.0 and nonzero
+
+
+def pbar_margin(run: Run, index: int) -> float:
+    """min_i <pbar, z_i(s)>, z_i = y_i beta * F(x_i; V(s)), pbar that of the initial features."""
+    return float((_signed(run, index) @ reference_distribution(run)).min())
+
+
+def _signed(run: Run, index: int) -> Array:
+    if not isinstance(run.network, Normalised):
+        return signed_features(run, index)
+    parts = run.network.unpack(run.origin)
+    U = run.network.nodes(run.parameters(index))[1]
+    F = run.network.activation(run.inputs @ U.T)
+    return np.asarray(run.dataset.y[:, None] * np.sign(parts["a"] * parts["b"]) * F)
+
+
+def known_features(run: Run) -> tuple[Array, Array] | None:
+    """(alpha (r,), beta (r, d)) of the law of the data with sum |alpha| = 1; None if not known.
+
+    2-parity: beta = (+-1, +-1, 0, ...)/sqrt2 and alpha = +-1/4, the sign of the product, which has
+    margin 1/sqrt(8 d), the largest there is. Cones: their axes, alpha = +-1/r by their labels.
+    """
+    found: tuple[Array, Array] | None = once(run, "_known_features", _known_features)
+    return found
+
+
+def _known_features(run: Run) -> tuple[Array, Array] | None:
+    section = run.experiment.data
+    if section.embedded:
+        return None
+    law = distribution(section, None)
+    if isinstance(law, Parity) and law.k == 2:
+        signs = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+        beta = np.zeros((4, law.d))
+        beta[:, :2] = signs / np.sqrt(2.0)
+        return np.asarray(signs.prod(axis=1) / 4.0), beta
+    if isinstance(law, Cones):
+        odd = np.arange(law.r) % 2 == 1
+        alpha = np.where(odd & law.mixed, -1.0, 1.0) / law.r
+        return alpha, law.directions(np.random.default_rng(0))["axes"]
+    return None
+
+
+def unit_directions(run: Run, flat: Array) -> Array:
+    """v_j/|v_j| in R^d, (m, d), also of a row-space run; NaN where v_j = 0."""
+    V = run.network.directions(flat)
+    if run.reduction is not None:
+        V = run.reduction.full(V)
+    lengths = np.linalg.norm(V, axis=1, keepdims=True)
+    return np.asarray(V / np.where(lengths > 0.0, lengths, np.nan))
+
+
+def covering_radius(run: Run, index: int) -> float:
+    """max_k min_j |v_j(0)/|v_j(0)| - beta_k|: the same at every frame."""
+    return float(once(run, "_covering_radius", _covering_radius))
+
+
+def _covering_radius(run: Run) -> float:
+    known = known_features(run)
+    assert known is not None
+    cosines = known[1] @ unit_directions(run, run.origin).T
+    with np.errstate(invalid="ignore"):
+        distances = np.sqrt(np.maximum(2.0 - 2.0 * cosines, 0.0))
+    return float(np.nanmin(distances, axis=1).max())
+
+
+def knows_features(run: Run) -> bool:
+    """Nodes with inner weights, and a law whose directions are known."""
+    V = run.network.directions(run.origin)
+    inner = bool(np.isfinite(V).all() and V.any())
+    return inner and known_features(run) is not None
+
+
+S = Shape.SCALAR
+OBSERVABLES = (
+    Observable(
+        "perceptron_sum", "perceptron sum",
+        "int_0^t (1/n) sum_i |l'(p_i)| ds by a power of t between frames; for sgd sum_(s<t) of the "
+        "same mean over the training examples, without the step size",
+        "telgarsky22, Appendix B.1", S, perceptron_sum, applies=has_perceptron_sum,
+        where="flow, gd and sgd on the training examples, two classes, no l2, from t = 0",
+    ),
+    Observable(
+        "loss_ratio", "loss ratio", "max over i, j of l'(p_i) / l'(p_j)", "frei23, Lemma E.4", S,
+        loss_ratio, applies=has_slopes, where="two classes, losses with duals",
+    ),
+    Observable(
+        "proxy_pl", "proxy-PL ratio",
+        "|grad L| / (sqrt2 Rmin gamma Ghat / (3 R sqrt n)), L with 1/n, Ghat = (1/n) sum -l'(p_i), "
+        "R = Rmax/Rmin; the paper says at least 1",
+        "frei23, equation 15", S, proxy_pl, applies=has_proxy_pl,
+        where="fixed_outer with a positive slope",
+    ),
+    Observable(
+        "pbar_margin", "margin of pbar",
+        "min_i <pbar, z_i>, z_i = y_i beta * F(x_i; V), |pbar|_1 = 1: largest margin at the start",
+        "homogeneity, equation 5", S, pbar_margin, applies=has_reparametrisation,
+        where="networks whose outer weights are products a_j b_j",
+    ),
+    Observable(
+        "covering_radius", "covering radius of the start",
+        "max_k min_j |v_j(0)/|v_j(0)| - beta_k|, Euclidean; beta_k known directions of the law",
+        "telgarsky22, Lemma C.1", S, covering_radius, applies=knows_features,
+        where="2-parity and cones",
+    ),
+)  # fmt: skip

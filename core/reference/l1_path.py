@@ -1,0 +1,206 @@
+"""The regularised l1 problem that a wide network with an l2 penalty solves (wei19, section F.4).
+
+    min over alpha in R^K of (1/n) sum_i ln(1 + exp(-y_i f(x_i))) + 2 lambda |alpha|_1,
+    f(x) = sum_k alpha_k relu(<u_k, x~>), u_k unit vectors of the plane,
+
+x~ = (x, 1) for networks with biases on the line, x~ = x for networks without in the plane. A node
+(a, u) of a network costs lambda (a^2 + |u|^2) >= 2 lambda |a| |u|, with equality when it is
+balanced, so the least objective of a wide network is this one as the u_k fill the circle, and
+|Theta|^2 = 2 |alpha|_1. As lambda falls to 0, min_i y_i f(x_i)/|alpha|_1 tends to gamma_l1 (wei19,
+Theorem 4.1 and Proposition B.10).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.dataset import Array
+from core.problem import Problem
+from core.reference.intervals import lifted
+from core.reference.margin import Bracket, Reference, absent
+from core.reference.sample import binary, data_key, refusal
+from core.reference.watch import Watch
+
+DIRECTIONS = 1000  # evenly spaced (w, b), as many as in section F.4
+MOST_EXAMPLES = 500
+ROUNDS, ENOUGH = 100, 1e-7
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PathPoint:
+    """A solution: alpha (K,) on directions (K, 2), its objective, and the proved gap to the least.
+
+    `margin` is min_i y_i f(x_i)/|alpha|_1, NaN for alpha = 0.
+    """
+
+    directions: Array
+    alpha: Array
+    objective: float
+    gap: float
+    margin: float
+
+    def normalised(self, points: Array) -> Array:
+        """f/(2 |alpha|_1) = f/|Theta|^2 at points x~ (N, 2)."""
+        return np.asarray(
+            np.maximum(points @ self.directions.T, 0.0) @ self.alpha / (2 * np.abs(self.alpha).sum())
+        )
+
+
+def circle(count: int = DIRECTIONS) -> Array:
+    """Evenly spaced unit vectors of the plane, (count, 2)."""
+    angle = 2.0 * np.pi * np.arange(count) / count
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def path_point(points: Array, y: Array, penalty: float, directions: Array) -> PathPoint:
+    """The solution at lambda = `penalty` > 0 for x~ (n, 2) and y (n,).
+
+    One example at x~ = (1, 0), one direction: ln(1 + e^-alpha) + 2 lambda alpha is least at
+    e^-alpha = 2 lambda/(1 - 2 lambda).
+
+    >>> one = np.array([[1.0, 0.0]])
+    >>> found = path_point(one, np.array([1.0]), 0.05, one)
+    >>> round(float(found.alpha[0]), 6), round(float(np.log(9.0)), 6), found.gap < 1e-7
+    (2.197225, 2.197225, True)
+    """
+    from scipy.optimize import minimize  # slow to load
+
+    F = y[:, None] * np.maximum(points @ directions.T, 0.0)
+    mu, alpha = 2.0 * penalty, np.zeros(directions.shape[0])
+    used = np.zeros(alpha.size, dtype=bool)
+    objective, gap = float(np.log(2.0)), np.inf
+    for _ in range(ROUNDS):
+        q = _pull(F @ alpha)
+        slopes = F.T @ q
+        gap = objective - _dual(q, float(np.abs(slopes).max()), mu)
+        if gap <= ENOUGH * objective:
+            break
+        used |= _peaks(np.abs(slopes)) & (np.abs(slopes) > mu)
+        Z = np.concatenate([F[:, used], -F[:, used]], axis=1)
+
+        def value(beta: Array, Z: Array = Z) -> tuple[float, Array]:
+            p = Z @ beta
+            return _loss(p) + mu * float(beta.sum()), mu - Z.T @ _pull(p)
+
+        start = np.concatenate([np.maximum(alpha[used], 0.0), np.maximum(-alpha[used], 0.0)])
+        options = {"ftol": 1e-16, "gtol": 1e-13, "maxiter": 20_000, "maxfun": 40_000}
+        found = minimize(
+            value, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * start.size,
+            options=options,
+        )  # fmt: skip
+        half = start.size // 2
+        alpha = np.zeros_like(alpha)
+        alpha[used] = found.x[:half] - found.x[half:]
+        objective = _loss(F @ alpha) + mu * float(np.abs(alpha).sum())
+    total = float(np.abs(alpha).sum())
+    margin = float((F @ alpha).min()) / total if total > 0.0 else float("nan")
+    return PathPoint(directions, alpha, objective, gap, margin)
+
+
+def _peaks(heights: Array) -> NDArray[np.bool_]:
+    """Where a closed curve of heights is at least as high as on both sides."""
+    return (heights >= np.roll(heights, 1)) & (heights >= np.roll(heights, -1))
+
+
+def max_margin(points: Array, y: Array, directions: Array) -> PathPoint:
+    """The hard-margin l1-SVM: alpha of |alpha|_1 = 1 with the largest min_i y_i f(x_i).
+
+    Its objective is minus the margin, its gap that of the linear program. Raises ArithmeticError
+    where the linear program does not end.
+
+    >>> one = np.array([[1.0, 0.0]])
+    >>> max_margin(one, np.array([1.0]), one).margin
+    1.0
+    """
+    from scipy.optimize import linprog  # slow to load
+
+    F = y[:, None] * np.maximum(points @ directions.T, 0.0)
+    n, count = F.shape
+    matrix = np.hstack([-F, F, np.ones((n, 1))])  # t <= sum_k (a_k - b_k) F_ik
+    cost = np.r_[np.zeros(2 * count), -1.0]
+    mass = np.r_[np.ones(2 * count), 0.0][None]
+    bounds = [(0.0, None)] * (2 * count) + [(None, None)]
+    found = linprog(
+        cost, matrix, np.zeros(n), mass, [1.0], bounds=bounds, method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )  # fmt: skip
+    if found.status != 0:
+        raise ArithmeticError(f"The linear program did not come to an end ({found.message}).")
+    alpha = found.x[:count] - found.x[count:-1]
+    gap = float(abs(found.fun - found.eqlin.marginals[0]))
+    margin = float((F @ alpha).min() / np.abs(alpha).sum())
+    return PathPoint(directions, alpha, float(found.fun), gap, margin)
+
+
+def _loss(p: Array) -> float:
+    return float(np.logaddexp(0.0, -p).mean())
+
+
+def _pull(p: Array) -> Array:
+    """-1/n of the loss's slope at each margin: 1/(n (1 + e^p))."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, p)) / p.size)
+
+
+def _dual(q: Array, largest: float, mu: float) -> float:
+    """The dual at q scaled into its feasible set: (1/n) sum of the entropy of n q_i."""
+    u = np.clip(q.size * q * min(1.0, mu / largest if largest > 0.0 else 1.0), 1e-300, 1.0)
+    rest = np.where(u < 1.0, (1.0 - u) * np.log1p(-np.minimum(u, 1.0 - 1e-16)), 0.0)
+    return float(-(u * np.log(u) + rest).mean())
+
+
+def plane(problem: Problem) -> Array | None:
+    """x~ (n, 2) of a problem whose nodes are directions of the plane; None for others."""
+    kind, data = problem.experiment.network.kind, problem.dataset
+    if kind == "bias" and data.d == 1:
+        return lifted(data.x)
+    return data.x if kind == "standard" and data.d == 2 else None
+
+
+def solve(problem: Problem) -> PathPoint | None:
+    """The solution for a problem with the logistic loss and l2 > 0; None for others."""
+    loss, points = problem.experiment.loss, plane(problem)
+    if points is None or loss.kind != "logistic" or not loss.l2 > 0.0:
+        return None
+    return path_point(points, problem.dataset.y, loss.l2, circle())
+
+
+@final
+class PathMargin(Reference):
+    """The margin of the regularised l1 problem at the run's own lambda."""
+
+    name = "l1_path"
+    title = "l1 margin at this lambda"
+    formula = (
+        "min_i y_i f(x_i)/|alpha|_1 of the minimiser of mean ln(1 + exp(-y f)) + 2 lambda "
+        "|alpha|_1 over f = sum_k alpha_k relu(w_k x + b_k) on 1000 unit (w_k, b_k); half of it is "
+        "the |W|^2 margin of the best wide network with penalty lambda |W|^2"
+    )
+    source = "wei19, section F.4 and Theorem 4.1"
+    label = "l1 path / 2"
+    where = 'network.kind = "bias" on data of one dimension, logistic loss with l2 > 0'
+    factor = 0.5
+
+    def applies(self, problem: Problem) -> bool:
+        kinds = (problem.experiment.network.kind, problem.experiment.loss.kind)
+        penalised = kinds == ("bias", "logistic") and problem.experiment.loss.l2 > 0.0
+        return binary(problem) and problem.dataset.d == 1 and penalised
+
+    def key(self, problem: Problem) -> str:
+        return data_key(problem, float(problem.experiment.loss.l2))
+
+    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+        sentence = refusal(problem)
+        if not sentence and problem.dataset.n > MOST_EXAMPLES:
+            sentence = f"It is computed for up to {MOST_EXAMPLES} examples, not n = " + (
+                f"{problem.dataset.n}."
+            )
+        found = None if sentence else solve(problem)
+        if found is None or not np.isfinite(found.margin):
+            return absent(sentence or "The penalty is so large that the best network is zero.")
+        method = f"l1 problem on {DIRECTIONS} directions, objective proved to {found.gap:.1e}"
+        return Bracket(found.margin, found.margin, found.margin, False, method)

@@ -1,0 +1,171 @@
+"""One cell of a sweep: recorded into its run file by whatever process it is sent to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Literal, final
+
+from core.control import Control
+from core.errors import DiskError, MarginscopeError, RunFileError
+from core.experiment import Experiment
+from core.problem import Problem, resolve
+from core.runs import Recorder, Run, open_run
+from core.trajectory import run
+
+State = Literal["done", "failed", "cancelled"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a worker needs to record a cell; small, and readable on any machine.
+
+    `stage` records in a folder of the worker's own and moves the finished file to `path`, for
+    folders that several machines share, on which run files cannot grow (SQLite's WAL needs one
+    machine's memory).
+    """
+
+    name: str
+    path: str
+    experiment: Experiment
+    folder: Path | None
+    title: str
+    source: str
+    columns: tuple[str, ...]
+    stage: bool = False
+
+    def problem(self) -> Problem:
+        """The cell's data and parameters; InputError where they cannot be had."""
+        return resolve(self.experiment, self.folder, self.title, self.source)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a cell came to. "done" is a finished run file, diverged ones included; `reason` is that
+    of the run, or the sentence that says why there is no file. `values` are the columns at the last
+    frame, NaN where undefined. `worker` is the process that recorded it.
+    """
+
+    name: str
+    state: State
+    reason: str
+    seconds: float = 0.0
+    engine: str = ""
+    values: Mapping[str, float] = field(default_factory=dict)
+    bytes: int = 0
+    worker: str = ""
+
+
+def expected(problem: Problem) -> Experiment:
+    """The experiment that a run file of this problem holds: every default made explicit."""
+    from core.dynamics.registry import prepared
+
+    return prepared(problem).experiment
+
+
+def finished(path: Path) -> bool:
+    """Whether a run file is complete: its run completed or diverged, and nothing was cut off."""
+    try:
+        with open_run(path) as found:
+            return found.status == "finished" and found.reason in ("completed", "diverged")
+    except (RunFileError, OSError):
+        return False
+
+
+def row_of(run_: Run, name: str, columns: Sequence[str], seconds: float, worker: str = "") -> Row:
+    """The row of a finished run file; a column that the run does not have is NaN."""
+    from core.observables.registry import OBSERVABLES
+
+    last = run_.frames - 1
+    values = {}
+    for column in columns:
+        observable = OBSERVABLES.get(column)
+        known = observable is not None and last >= 0
+        values[column] = float(observable.at(run_, last)) if known else float("nan")  # type: ignore[union-attr]
+    reason = run_.reason or "cancelled"
+    state: State = "done" if reason in ("completed", "diverged") else "failed"
+    if reason == "cancelled":
+        state = "cancelled"
+    return Row(name, state, reason, seconds, run_.engine, values, run_.bytes_on_disk, worker)
+
+
+def run_cell(task: Task, control: Control | None = None) -> Row:
+    """Record a cell over whatever lies at its path; failures become rows.
+
+    Raises DiskError, since a full disk fails every other cell as well.
+    """
+    begin = time.perf_counter()
+    worker = f"{os.uname().nodename if hasattr(os, 'uname') else ''}:{os.getpid()}"
+    try:
+        if not _record(task, control):
+            return Row(task.name, "cancelled", "cancelled", worker=worker)
+        with open_run(task.path) as found:
+            row = row_of(found, task.name, task.columns, 0.0, worker)
+        return replace(row, seconds=time.perf_counter() - begin)
+    except DiskError:
+        raise
+    except MarginscopeError as error:
+        return _failed(task, str(error), begin, worker)
+    except Exception as error:
+        return _failed(task, f"{type(error).__name__}: {error}", begin, worker)
+
+
+def _failed(task: Task, why: str, begin: float, worker: str) -> Row:
+    return Row(task.name, "failed", why, time.perf_counter() - begin, worker=worker)
+
+
+def _record(task: Task, control: Control | None) -> bool:
+    """Record the run file; False where the sweep was stopped before there was one."""
+    path = Path(task.path)
+    if not task.stage:
+        return run(task.problem(), partial(Recorder, path, force=True), control).engine != ""
+    with tempfile.TemporaryDirectory(prefix="marginscope-") as folder:
+        local = Path(folder) / path.name
+        run(task.problem(), partial(Recorder, local), control)
+        publish(local, path)
+    return True
+
+
+def publish(local: Path, path: Path) -> None:
+    """Put a finished file into a shared folder whole, or not at all, whoever else does so too."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.uname().nodename}-{os.getpid()}.part")
+    try:
+        shutil.copyfile(local, part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def run_batch(tasks: Sequence[Task]) -> list[Row]:
+    """Several cells one after another in a worker, each on one thread."""
+    one_thread()
+    return [run_cell(task) for task in tasks]
+
+
+@cache  # looking for the libraries takes as long as a small cell
+def one_thread() -> None:
+    """Keep this process to one thread of numerics: the sweep has as many workers as cores."""
+    import numba
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    if torch.get_num_threads() != 1:
+        torch.set_num_threads(1)
+    if numba.get_num_threads() != 1:
+        numba.set_num_threads(1)
+    threadpool_limits(1)
+
+
+def environment() -> dict[str, Any]:
+    """The variables that keep a fresh worker's libraries to one thread."""
+    names = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+    return {f"{name}_NUM_THREADS": "1" for name in names}

@@ -1,0 +1,84 @@
+"""Claims against runs: measured, and judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+from core.study import Study
+from core.study_claims import Claim
+from core.sweep.measures import Measured, measured
+from core.sweep.trials import Trial, kept
+
+Verdict = Literal["confirmed", "refuted", "not at this size"]
+NOT_HERE: Verdict = "not at this size"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim with what was measured; `why` says why it is not judged, or how it was measured."""
+
+    claim: Claim
+    measured: Measured
+    verdict: Verdict
+    why: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields of `check --json`."""
+        claim = self.claim
+        return {
+            "text": claim.text, "measured": self.measured.value, "tolerance": claim.tolerance,
+            "verdict": self.verdict, "compare": claim.compare, "value": claim.value,
+            "low": self.measured.low, "high": self.measured.high, "runs": self.measured.count,
+            "why": self.why,
+        }  # fmt: skip
+
+    def line(self) -> str:
+        """One line of plain words, as under a figure."""
+        claim = self.claim
+        told = "nothing" if math.isnan(self.measured.value) else f"{self.measured.value:.4g}"
+        if math.isfinite(self.measured.low):
+            told += f" [{self.measured.low:.3g}, {self.measured.high:.3g}]"
+        sign = {">=": "at least", "<=": "at most", "~": "about"}[claim.compare]
+        slack = f" +- {claim.tolerance:g}" if claim.tolerance else ""
+        why = f" ({self.why})" if self.verdict == NOT_HERE and self.why else ""
+        return f"{self.verdict}: {claim.text} Measured {told}; {sign} {claim.value:g}{slack}{why}"
+
+
+def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judged]:
+    """Every claim of a study on its finished cells, at the size that they were run at.
+
+    A claim that cannot be judged at this size, or of which no run was recorded, is "not at this
+    size" with the reason; the number is told all the same where there is one. Without a size
+    (settings of the user's own) all claims are judged.
+    """
+    return [_judge(claim, trials, size) for claim in study.claims]
+
+
+def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
+    first = kept(trials, claim.quantity)
+    found = measured(first, claim.quantity) if first else Measured(math.nan)
+    if claim.against is not None:
+        found = _related(claim, found, trials)
+    if size is not None and size not in claim.sizes:
+        return Judged(claim, found, NOT_HERE, claim.reason)
+    if math.isnan(found.value):
+        why = claim.reason or "the runs that it needs are not there, or have no such number"
+        return Judged(claim, found, "refuted" if first else NOT_HERE, why)
+    verdict: Verdict = "confirmed" if claim.confirmed(found.value) else "refuted"
+    return Judged(claim, found, verdict, found.note)
+
+
+def _related(claim: Claim, first: Measured, trials: Sequence[Trial]) -> Measured:
+    """The difference or the ratio of two quantities, without an interval."""
+    assert claim.against is not None
+    some = kept(trials, claim.against)
+    second = measured(some, claim.against) if some else Measured(math.nan)
+    count = first.count + second.count
+    if claim.relation == "difference":
+        return Measured(first.value - second.value, count=count)
+    known = second.value not in (0.0,) and math.isfinite(second.value)
+    return Measured(first.value / second.value if known else math.nan, count=count)

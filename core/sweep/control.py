@@ -1,0 +1,78 @@
+"""What others may ask of a sweep, and what it tells: numbers and paths, never arrays."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from core.control import Control
+from core.sweep.cell import Row
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SweepStatus:
+    """One consistent view: of `total` cells so many are done (of which `kept` were there before),
+    failed, running; `seconds` since the start, `eta` those left, NaN while nothing is known.
+    `ended` says that no worker has anything left to do.
+    """
+
+    total: int = 0
+    done: int = 0
+    kept: int = 0
+    failed: int = 0
+    running: int = 0
+    seconds: float = 0.0
+    eta: float = float("nan")
+    paused: bool = False
+    stopped: bool = False
+    ended: bool = False
+    last: Row | None = None
+
+
+@final
+class SweepControl:
+    """Requests to a sweep and its status; every method may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._status = SweepStatus()
+        self._pause = False
+        self.cell = Control()  # of the cell that runs in this process, where one does
+
+    @property
+    def status(self) -> SweepStatus:
+        with self._lock:
+            return self._status
+
+    @property
+    def stop_requested(self) -> bool:
+        return self.cell.stop_requested
+
+    @property
+    def pause_requested(self) -> bool:
+        with self._lock:
+            return self._pause and not self.cell.stop_requested
+
+    def pause(self) -> None:
+        """Start no more cells; those that run elsewhere are finished, one here waits."""
+        with self._lock:
+            self._pause = True
+        self.cell.pause()
+
+    def resume(self) -> None:
+        """Go on."""
+        with self._lock:
+            self._pause = False
+        self.cell.resume()
+
+    def stop(self) -> None:
+        """End the sweep and its workers; what is finished stays, and the rest can be resumed."""
+        self.cell.stop()
+
+    def publish(self, **changes: Any) -> SweepStatus:
+        """Replace fields of the status; only the thread that runs the sweep calls this."""
+        with self._lock:
+            self._status = replace(self._status, **changes)
+            return self._status

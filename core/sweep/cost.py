@@ -1,0 +1,239 @@
+"""What a study costs to run: a measured model of seconds a cell, and what follows for N cores.
+
+For each variant and dynamics, seconds = a + b * work, work being a count of multiply-adds that is
+known before a cell is run (`work`). a and b are measured: by running a few of the study's own cells
+here, the cheapest first, or by the cells that a finished sweep has recorded.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+from core.derived import VARIANT
+from core.runs import estimated_bytes
+from core.study import Cell, Study
+from core.sweep.cell import Row, Task, expected, run_batch
+
+START_SECONDS = 3.0  # of a worker, which imports and loads the compiled kernels
+KERNEL_TESTS = 4096.0
+FLOW_STEP = 1e4  # multiply-adds that the fixed 59 us of a flow's step are worth (6 ns each)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GroupCost:
+    """Cells of one variant: how many, core-seconds of the mean and the dearest, and of all; bytes
+    of their files; `probes` is how many cells were measured, with their seconds in all.
+    """
+
+    name: str
+    cells: int
+    mean: float
+    most: float
+    total: float
+    bytes: int
+    probes: int
+    probed_seconds: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The groups of a study, and its wall time on so many cores."""
+
+    groups: tuple[GroupCost, ...]
+    cores: int
+
+    @property
+    def total(self) -> float:
+        """Core-seconds."""
+        return sum(group.total for group in self.groups)
+
+    @property
+    def bytes(self) -> int:
+        return sum(group.bytes for group in self.groups)
+
+    @property
+    def wall(self) -> float:
+        """Seconds on these cores: the workers' start, and the larger of an equal share of all work
+        and the longest cell; the last cells leave some cores idle, so half a longest cell more.
+        """
+        most = max((group.most for group in self.groups), default=0.0)
+        return START_SECONDS + max(self.total / self.cores + 0.5 * most, most)
+
+
+def work(experiment: Any) -> float:
+    """Multiply-adds of a cell, up to a factor that is its dynamics': with all defaults explicit.
+
+    gd: steps * n m min(n, d); sgd: steps * batch * m d; kernel: 80 ns (n^2 + 4096 n) + n^3 / 3 at
+    60 GFLOP/s, in ns; flow and mirror: n m + 1e4 a step, the number of steps being that of the
+    cells measured at the same horizon; else n m d a step.
+    """
+    data, network, dynamics = experiment.data, experiment.network, experiment.dynamics
+    n, d, m = float(data.n or 1), float(data.d or 1), float(network.m or 1)
+    kind = dynamics.kind
+    if kind == "kernel":
+        return 80.0 * (n * n + KERNEL_TESTS * n) + n**3 / 3.0 / 60.0
+    if kind in ("flow", "mirror"):
+        return (n * m + FLOW_STEP) * max(1.0, float(dynamics.until_log10_time))
+    if kind == "two_phase":
+        return (float(dynamics.first_batch or 0) + n) * m * d
+    steps = _steps(dynamics)
+    if kind == "sgd":
+        return steps * float(getattr(dynamics, "batch", 1) or 1) * m * d
+    return steps * n * m * (min(n, d) if kind == "gd" else d)
+
+
+def _steps(dynamics: Any) -> float:
+    count = getattr(dynamics, "steps", None)
+    if count:
+        return float(count)
+    step, until = getattr(dynamics, "step", None), getattr(dynamics, "until_log10_time", None)
+    if not step or until is None:
+        return 1.0
+    return float(max(1.0, 10.0 ** min(until, 12.0) / step))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """A cell with its work and the bytes of its file."""
+
+    cell: Cell
+    work: float
+    bytes: int
+
+
+def estimate(
+    study: Study, cores: int, budget: float = 20.0, rows: Mapping[str, Row] | None = None
+) -> Cost:
+    """The cost of a study on so many cores, measured for about `budget` seconds here.
+
+    `rows` of finished cells stand in for measurements where a group has some with their seconds.
+    """
+    groups: dict[str, list[Cell]] = {}
+    for cell in study.cells():
+        name = f"{cell.values.get(VARIANT, '')} {cell.experiment.dynamics.kind}".strip()
+        groups.setdefault(name, []).append(cell)
+    each = budget / len(groups)
+    return Cost(
+        tuple(_group(study, name, cells, each, rows or {}) for name, cells in groups.items()), cores
+    )
+
+
+def _group(
+    study: Study, name: str, cells: Sequence[Cell], budget: float, rows: Mapping[str, Row]
+) -> GroupCost:
+    sized = _sized(study, cells)
+    known = [
+        (one.work, rows[one.cell.name].seconds) for one in sized
+        if one.cell.name in rows and rows[one.cell.name].seconds > 0.0
+    ]  # fmt: skip
+    points = known or _probed(study, sized, budget)
+    intercept, rate = fitted(points)
+    seconds = [intercept + rate * one.work for one in sized]
+    return GroupCost(
+        name, len(cells), sum(seconds) / len(seconds), max(seconds), sum(seconds),
+        sum(one.bytes for one in sized), len(points), sum(second for _, second in points),
+    )  # fmt: skip
+
+
+def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
+    """Work and bytes; cells that differ in their seed alone are looked at once."""
+    found: dict[str, tuple[float, int]] = {}
+    sized = []
+    for cell in cells:
+        key = repr([(k, v) for k, v in cell.values.items() if not k.endswith(".seed")])
+        if key not in found:
+            problem = _task(study, cell, "x.msrun").problem()
+            experiment = expected(problem)
+            found[key] = (
+                work(experiment), estimated_bytes(problem, experiment.recording.frames)
+            )  # fmt: skip
+        sized.append(_Sized(cell, *found[key]))
+    return sized
+
+
+def _probed(study: Study, sized: Sequence[_Sized], budget: float) -> list[tuple[float, float]]:
+    """(work, seconds) of cells that are run here: the cheapest, then larger ones that still fit."""
+    order = sorted(sized, key=lambda one: one.work)
+    begin = time.perf_counter()
+    _seconds(study, order[0])  # compiled kernels are loaded by this one
+    points = [(order[0].work, _seconds(study, order[0]))]
+    for place in (len(order) // 4, len(order) // 2, (3 * len(order)) // 4, len(order) - 1):
+        one = order[place]
+        if one.work <= 1.5 * points[-1][0]:
+            continue
+        predicted = points[-1][1] * one.work / points[-1][0]
+        if time.perf_counter() - begin + predicted > budget:
+            break
+        points.append((one.work, _seconds(study, one)))
+    return points
+
+
+def _seconds(study: Study, one: _Sized) -> float:
+    with tempfile.TemporaryDirectory(prefix="marginscope-cost-") as folder:
+        row = run_batch([_task(study, one.cell, str(Path(folder) / "probe.msrun"))])[0]
+        return row.seconds
+
+
+def _task(study: Study, cell: Cell, path: str) -> Task:
+    return Task(
+        cell.name, path, cell.experiment, study.folder, study.title, study.source,
+        study.sweep.columns,
+    )  # fmt: skip
+
+
+def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """(a, b) of seconds = a + b * work, both nonnegative, by least squares of relative errors.
+
+    One point, or points of one work, is all rate: an upper bound for smaller cells only.
+
+    >>> a, b = fitted([(1.0, 1.5), (3.0, 2.5)])
+    >>> round(a, 9), round(b, 9)
+    (1.0, 0.5)
+    """
+    import numpy as np
+    from scipy.optimize import nnls
+
+    works = np.array([point[0] for point in points])
+    seconds = np.maximum([point[1] for point in points], 1e-6)
+    if np.ptp(works) <= 1e-9 * works.max():
+        return 0.0, float(seconds.mean() / works.mean())
+    scale = works.max()
+    rows = np.column_stack([1.0 / seconds, works / scale / seconds])
+    found, _ = nnls(rows, np.ones(works.size))
+    return float(found[0]), float(found[1] / scale)
+
+
+def on_cores(cost: Cost, cores: int) -> Cost:
+    """The same work on another number of cores."""
+    return replace(cost, cores=cores)
+
+
+def lines(cost: Cost) -> list[str]:
+    """The cost as a table of plain lines."""
+    head = f"{'':<34}{'cells':>7}{'mean s':>10}{'most s':>10}{'core s':>11}{'MB':>9}  measured"
+    groups = [
+        f"{group.name:<34}{group.cells:>7}{group.mean:>10.3g}{group.most:>10.3g}"
+        f"{group.total:>11.4g}{group.bytes / 1e6:>9.3g}  {group.probes} cells, "
+        f"{group.probed_seconds:.2g} s"
+        for group in cost.groups
+    ]
+    last = (
+        f"{cost.total:.4g} core-seconds ({cost.total / 3600:.3g} core-hours), "
+        f"{cost.bytes / 1e6:.3g} MB; about {_time(cost.wall)} on {cost.cores} cores."
+    )
+    return [head, *groups, last]
+
+
+def _time(seconds: float) -> str:
+    if not math.isfinite(seconds) or seconds < 120.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200.0 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,159 @@
+"""The one loop of every sweep: batches out, rows in, a ledger that is never behind by much.
+
+A generator of statuses, as `core.trajectory.record` is for a run: a window or a command asks it for
+the next one. Cells are handed out a few at a time, so that pause and stop take effect soon.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import final
+
+from core.errors import DiskError
+from core.sweep.cell import Row, Task
+from core.sweep.control import SweepControl, SweepStatus
+from core.sweep.plan import Plan
+from core.sweep.pools import RETRIES, Pool
+
+BATCH_SECONDS = 0.25  # cells that are shorter go together, so that handing over costs little
+MOST_IN_BATCH = 64
+AHEAD = 2  # batches per worker that are handed out: one that runs, one that waits
+SAVE_SECONDS = 2.0
+LOOK_SECONDS = 0.1
+
+
+@final
+class _Work:
+    """What is queued, what runs, and how long cells take."""
+
+    def __init__(self, plan: Plan, pool: Pool, control: SweepControl) -> None:
+        self.plan, self.pool, self.control = plan, pool, control
+        self.queue: deque[Task] = deque(plan.tasks)
+        self.running: dict[Future[list[Row]], tuple[Task, ...]] = {}
+        self.tries: dict[str, int] = {}
+        self.busy = 0.0  # seconds of the cells that ended
+        self.ended = 0
+        self.begin = time.perf_counter()
+        self.saved = self.begin
+
+    def hand_out(self) -> None:
+        """Keep every worker supplied, unless somebody wants a pause."""
+        while self.queue and len(self.running) < AHEAD * self.pool.workers:
+            if self.control.pause_requested or self.control.stop_requested:
+                return
+            if any(self._alone(batch[0]) for batch in self.running.values()):
+                return
+            if self.running and self._alone(self.queue[0]):
+                return
+            batch = tuple(self.queue.popleft() for _ in range(self._batch_size()))
+            self.running[self.pool.submit(batch)] = batch
+            if self.pool.workers == 1 or self._alone(batch[0]):
+                return
+
+    def _alone(self, task: Task) -> bool:
+        """Whether this is a cell's last try: alone, it cannot be the victim of another one."""
+        return self.tries.get(task.name, 0) == RETRIES - 1
+
+    def _batch_size(self) -> int:
+        """Cells for a quarter of a second, few enough that the last ones end together."""
+        if self.ended == 0 or any(task.name in self.tries for task in self.queue):
+            return 1
+        fair = len(self.queue) // (4 * self.pool.workers)
+        wanted = int(BATCH_SECONDS * self.ended / max(self.busy, 1e-9))
+        return max(1, min(wanted, fair, MOST_IN_BATCH, len(self.queue)))
+
+    def take_in(self) -> list[Row]:
+        """The rows of the batches that have ended; those of dead workers go back to the queue."""
+        ready, _ = wait(self.running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+        rows: list[Row] = []
+        died = False
+        for future in ready:
+            batch = self.running.pop(future)
+            error = future.exception()
+            if isinstance(error, DiskError):
+                raise error
+            if error is None:
+                rows += future.result()
+            else:
+                died = True
+                rows += self._again(batch, error)
+        if died:
+            self._renew(rows)
+        for row in rows:
+            self.plan.ledger.put(row, self.plan.digests[row.name])
+            self.busy += row.seconds
+            self.ended += 1
+        return rows
+
+    def _renew(self, rows: list[Row]) -> None:
+        """With a worker of a process pool all its batches are lost: each gets another try."""
+        if not self.pool.shared:
+            for batch in self.running.values():
+                self.queue.extendleft(reversed(batch))
+            self.running.clear()
+        self.pool.renew()
+
+    def _again(self, batch: tuple[Task, ...], error: BaseException) -> list[Row]:
+        """Queue the cells of a lost batch once more; a row for those lost too often."""
+        rows = []
+        for task in reversed(batch):
+            self.tries[task.name] = self.tries.get(task.name, 0) + 1
+            if self.tries[task.name] >= RETRIES:
+                why = f"its worker ended {RETRIES} times ({type(error).__name__}: {error})"
+                rows.append(Row(task.name, "failed", why[:500]))
+            else:
+                self.queue.appendleft(task)
+        return rows
+
+    def status(self, rows: list[Row]) -> SweepStatus:
+        """Publish where the sweep stands."""
+        states = [entry.row.state for entry in self.plan.ledger.entries.values()]
+        done, failed = states.count("done"), states.count("failed")
+        left = len(self.queue) + sum(map(len, self.running.values()))
+        seconds = time.perf_counter() - self.begin
+        eta = left * seconds / self.ended if self.ended else (math.nan if left else 0.0)
+        last = rows[-1] if rows else self.control.status.last
+        return self.control.publish(
+            total=len(self.plan.paths), done=done, kept=len(self.plan.kept), failed=failed,
+            running=min(len(self.running), self.pool.workers), seconds=seconds, eta=eta,
+            paused=self.control.pause_requested, stopped=self.control.stop_requested, last=last,
+        )  # fmt: skip
+
+    def save(self, now: bool = False) -> None:
+        """Write the ledger, at most every two seconds unless `now`."""
+        if now or time.perf_counter() - self.saved > SAVE_SECONDS:
+            self.plan.ledger.save()
+            self.saved = time.perf_counter()
+
+
+def sweep(plan: Plan, pool: Pool, control: SweepControl) -> Iterator[SweepStatus]:
+    """Run what a plan has left, one status after every look; the last one has `ended`.
+
+    A failed cell is a row of the ledger and stops nothing. Stopping ends the workers at once; what
+    they were at is recorded anew next time. DiskError when the disk is full. Closes the pool.
+    """
+    work = _Work(plan, pool, control)
+    at_once = True
+    try:
+        work.save(now=True)
+        yield work.status([])
+        while (work.queue or work.running) and not control.stop_requested:
+            work.hand_out()
+            if not work.running:  # paused
+                control.cell.wait_while_paused(0.2)
+            rows = work.take_in() if work.running else []
+            work.save()
+            yield work.status(rows)
+        at_once = control.stop_requested
+    finally:
+        for future in work.running:
+            future.cancel()
+        pool.close(at_once=at_once)
+        work.save(now=True)
+        work.running.clear()
+        control.publish(ended=True)
+    yield control.publish(running=0, ended=True, stopped=control.stop_requested)

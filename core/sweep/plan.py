@@ -1,0 +1,102 @@
+"""What a sweep has still to do in a folder: the cells that no finished run file answers for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from core.errors import InputError, RunFileError
+from core.experiment import Experiment
+from core.runs import open_run
+from core.study import Cell, Study
+from core.sweep.cell import Row, Task, expected, finished, row_of
+from core.sweep.ledger import Ledger, digest_of, place, read_ledger
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """A study, its folder, its ledger, and the tasks that are left, in the order of the grid."""
+
+    study: Study
+    folder: Path
+    ledger: Ledger
+    paths: Mapping[str, Path]
+    digests: Mapping[str, str]
+    tasks: tuple[Task, ...]
+    kept: tuple[Row, ...]
+
+
+def run_file(study: Study, cell: Cell, folder: Path) -> Path:
+    """DIR/<id>__<axis>=<value>.msrun, or DIR/<id>.msrun without axes."""
+    return folder / f"{study.id}{'__' + cell.name if cell.name else ''}.msrun"
+
+
+def plan(
+    study: Study, folder: Path, size: str | None = None, force: bool = False, shared: bool = False
+) -> Plan:
+    """Look at what a folder holds of a study.
+
+    A finished file of the same experiment is kept; one that was cut off is recorded again; with
+    `force` all are. Raises InputError for a file that holds another experiment.
+    """
+    columns = study.sweep.columns
+    path = place(study.id, folder)
+    known = {} if force or not path.is_file() else read_ledger(path).entries
+    ledger = Ledger(path, study, size)
+    tasks, kept, paths, digests = [], [], {}, {}
+    for cell in study.cells():
+        file = run_file(study, cell, folder)
+        digest = digest_of(cell.experiment)
+        paths[cell.name], digests[cell.name] = file, digest
+        task = Task(
+            cell.name, str(file.resolve()), cell.experiment, study.folder, study.title,
+            study.source, columns, shared,
+        )  # fmt: skip
+        row = None
+        if not force and file.exists():
+            entry = known.get(cell.name)
+            if (
+                entry is not None and entry.digest == digest and entry.row.state == "done"
+                and set(columns) <= set(entry.row.values) and not _reads_files(cell.experiment)
+                and finished(file)
+            ):  # fmt: skip
+                row = entry.row
+            else:
+                seconds = entry.row.seconds if entry is not None else math.nan
+                row = _found(task, file, seconds)
+        if row is None:
+            tasks.append(task)
+        else:
+            kept.append(row)
+            ledger.put(row, digest)
+    return Plan(study, folder, ledger, paths, digests, tuple(tasks), tuple(kept))
+
+
+def _reads_files(experiment: Experiment) -> bool:
+    """Whether files outside the study say what is run, which may have changed since."""
+    network = experiment.network
+    return experiment.data.embedded or network.init == "file" or network.kind == "custom"
+
+
+def _found(task: Task, file: Path, seconds: float) -> Row | None:
+    """The row of a finished file; None for one that must be recorded again."""
+    try:
+        with open_run(file) as run:
+            if run.experiment != expected(task.problem()):
+                raise InputError(
+                    f"The run file {file} exists and holds another experiment; --force records "
+                    "over it, --out names another folder."
+                )
+            if run.status != "finished" or run.reason not in ("completed", "diverged"):
+                return None
+            return row_of(run, task.name, task.columns, seconds)
+    except RunFileError:
+        if file.stat().st_size > 0 and not file.read_bytes()[:15] == b"SQLite format 3":
+            raise InputError(
+                f"{file} exists and is no run file; --force records over it."
+            ) from None
+        return None

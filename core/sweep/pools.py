@@ -1,0 +1,175 @@
+"""Where the cells of a sweep run: in this process, in processes of joblib's loky, or on Dask.
+
+All are `concurrent.futures` executors of `run_batch`, so that the loop is the same for all.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from concurrent.futures import Future
+from importlib import import_module
+from typing import Any, final
+from urllib.parse import urlsplit
+
+from core.control import Control
+from core.errors import InputError
+from core.sweep.cell import Row, Task, environment, one_thread, run_batch, run_cell
+
+RETRIES = 3  # times that a cell is started again when its worker dies
+
+
+class Pool(ABC):
+    """Workers for batches of cells; `workers` is how many at a time. Close it at the end."""
+
+    workers: int
+    shared: bool = False  # whether workers see the folder of runs through a network
+
+    @abstractmethod
+    def submit(self, tasks: Sequence[Task]) -> Future[list[Row]]:
+        """Start a batch; its rows, or an exception where a worker died or the disk is full."""
+
+    @abstractmethod
+    def renew(self) -> None:
+        """Replace dead workers after a batch has failed with their end."""
+
+    @abstractmethod
+    def close(self, at_once: bool = False) -> None:
+        """Let the workers go; `at_once` ends those that are in the middle of a cell."""
+
+
+@final
+class HerePool(Pool):
+    """This very process, a cell at a time, stopped and paused within a cell by `control`."""
+
+    workers = 1
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+
+    def submit(self, tasks: Sequence[Task]) -> Future[list[Row]]:
+        """Run the batch now."""
+        future: Future[list[Row]] = Future()
+        try:
+            future.set_result([run_cell(task, self._control) for task in tasks])
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def renew(self) -> None:
+        """Nothing has died."""
+
+    def close(self, at_once: bool = False) -> None:
+        """Nothing is left."""
+
+
+@final
+class ProcessPool(Pool):
+    """`jobs` processes of loky on this machine, one numerical thread each."""
+
+    def __init__(self, jobs: int) -> None:
+        self.workers = jobs
+        self._executor = self._made()
+
+    def _made(self) -> Any:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        return ProcessPoolExecutor(
+            max_workers=self.workers, timeout=20, initializer=_start_worker, env=environment()
+        )
+
+    def submit(self, tasks: Sequence[Task]) -> Future[list[Row]]:
+        """Send the batch to the next free process."""
+        future: Future[list[Row]] = self._executor.submit(run_batch, tuple(tasks))
+        return future
+
+    def renew(self) -> None:
+        """A pool that lost a process takes no more work: another one takes its place."""
+        self._executor.shutdown(wait=True, kill_workers=True)
+        self._executor = self._made()
+
+    def close(self, at_once: bool = False) -> None:
+        """End the processes, and wait until they are gone."""
+        self._executor.shutdown(wait=True, kill_workers=at_once)
+
+
+def _start_worker() -> None:
+    """Ctrl-C reaches the whole process group; only the sweep itself answers it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    one_thread()
+
+
+@final
+class ClusterPool(Pool):
+    """The workers of a Dask scheduler at `address`; the folder of runs must be shared with them.
+
+    Raises InputError where Dask is not installed or nobody answers at the address.
+    """
+
+    shared = True
+
+    def __init__(self, address: str, patience: float = 10.0) -> None:
+        try:
+            distributed: Any = import_module("distributed")
+        except ImportError as error:
+            raise InputError(
+                "Clusters need Dask; install it with: pip install 'marginscope[cluster]'."
+            ) from error
+        try:
+            _reach(address, patience)  # a client that reaches nobody leaves threads behind
+            self._client = distributed.Client(address, timeout=patience, set_as_default=False)
+            self._client.wait_for_workers(1, timeout=patience)
+        except (OSError, TimeoutError, ValueError) as error:
+            if hasattr(self, "_client"):
+                self._client.close()
+            raise InputError(
+                f"--cluster {address}: no Dask scheduler with workers answers there; start "
+                "`dask scheduler` and `dask worker ADDRESS`, or check the address."
+            ) from error
+        threads = self._client.nthreads()
+        self.workers = max(1, sum(threads.values()))
+        self._executor = self._client.get_executor(pure=False, retries=RETRIES)
+
+    def submit(self, tasks: Sequence[Task]) -> Future[list[Row]]:
+        """Hand the batch to the scheduler, which gives it to another worker if one dies."""
+        future: Future[list[Row]] = self._executor.submit(run_batch, tuple(tasks))
+        return future
+
+    def renew(self) -> None:
+        """The scheduler sees to its workers itself."""
+
+    def close(self, at_once: bool = False) -> None:
+        """Leave the cluster; cells that have not begun are taken back."""
+        self._executor.shutdown(wait=not at_once)
+        self._client.close()
+
+
+def _reach(address: str, patience: float) -> None:
+    """OSError or ValueError where nobody listens at PROTOCOL://HOST:PORT."""
+    place = urlsplit(address if "//" in address else f"tcp://{address}")
+    if place.hostname is None or place.port is None:
+        raise ValueError(address)
+    socket.create_connection((place.hostname, place.port), timeout=patience).close()
+
+
+def pool_for(cells: int, jobs: int | None, cluster: str | None, control: Control) -> Pool:
+    """The cluster at an address; else so many processes, by default one for each core.
+
+    One job is this process. Raises InputError for fewer than one job.
+    """
+    if cluster is not None:
+        return ClusterPool(cluster)
+    if jobs is not None and jobs < 1:
+        raise InputError(f"--jobs {jobs}: give 1 or more.")
+    wanted = min(jobs or cores(), max(1, cells))
+    return ProcessPool(wanted) if wanted > 1 else HerePool(control)
+
+
+def cores() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,349 @@
+"""batchnorm: Assumptions 1.1 and 1.2, Proposition 1.1, Theorems 2.1 and 2.2, appendix C and E."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from core.network.batch_norm import BatchNorm
+from core.runs import Run
+from core.sections.constructions import DyadicData
+from core.theorems import common
+from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+
+SOURCE = "batchnorm"
+START = "a ~ N(0, 1/m), V ~ N(0, I/d), c = 1"
+
+
+def normalised(run: Run) -> bool:
+    """The batch-norm network, two classes, the logistic or the exponential loss."""
+    network = run.network
+    return isinstance(network, BatchNorm) and network.normalise and run.loss.monotone
+
+
+def trained_by(kind: str, run: Run) -> bool:
+    """The batch-norm network under one dynamics."""
+    return normalised(run) and bool(run.experiment.dynamics.kind == kind)
+
+
+def by_sgd(run: Run) -> bool:
+    """The batch-norm network under SGD."""
+    return trained_by("sgd", run)
+
+
+def by_descent(run: Run) -> bool:
+    """The batch-norm network under full-batch descent."""
+    return trained_by(common.DESCENT, run)
+
+
+def on_dyadic(run: Run) -> bool:
+    """The batch-norm network on the dyadic set."""
+    return normalised(run) and isinstance(run.experiment.data, DyadicData)
+
+
+def network_of(run: Run) -> BatchNorm:
+    """The run's network."""
+    assert isinstance(run.network, BatchNorm)
+    return run.network
+
+
+def largest_inverse(run: Run) -> float:
+    """max_j 1/N(v_j) at the start."""
+    network = network_of(run)
+    N, _ = network.statistics(network.directions(run.origin))
+    smallest = float(np.min(N))
+    return math.inf if smallest <= 0.0 else 1.0 / smallest
+
+
+def eps_n(run: Run) -> float:
+    """eps_N of Assumption 1.1: 1/sqrt(eps), or what the start has where eps = 0; at least 1."""
+    eps = float(network_of(run).eps)
+    found = 1.0 / math.sqrt(eps) if eps > 0.0 else largest_inverse(run)
+    return max(1.0, found)
+
+
+def gamma(context: Context) -> float:
+    """gamma_a + gamma_c with V frozen at the start."""
+    return context.lower("gamma_a") + context.lower("gamma_c")
+
+
+def margins_positive(context: Context) -> Hypothesis:
+    """Assumption 1.2 with Delta_V = 0."""
+    found = gamma(context)
+    text = "Assumption 1.2: gamma = gamma_a + gamma_c > 0 (V at its start, Delta_V = 0)"
+    known = not math.isnan(found)
+    return Hypothesis(text, "> 0", common.shown(found), found > 0.0 if known else None)
+
+
+def centred_ball(run: Run) -> Hypothesis:
+    """|x_i - mu| <= 1."""
+    x = run.dataset.x
+    largest = float(np.linalg.norm(x - x.mean(axis=0), axis=1).max())
+    return common.at_most("inputs |x - mu| <= 1", 1.0, largest)
+
+
+def interval(context: Context) -> tuple[Hypothesis, Hypothesis]:
+    """m between 2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 and delta exp(d/8)."""
+    run, margin = context.run, gamma(context)
+    n, steps = run.dataset.n, max(float(run.steps[run.frames - 1]), 1.0)
+    logarithm = math.log(5.0 * n * steps / context.delta)
+    lower = common.NAN
+    if margin > 0.0:
+        lower = 2.0**29 * eps_n(run) ** 3 * logarithm**1.5 / margin**2
+    upper = context.delta * math.exp(min(run.dataset.d / 8.0, 700.0))
+    return (
+        common.width(run, lower, "2^29 eps_N^3 ln^1.5(5nt/delta)/gamma^2"),
+        common.at_most("width m <= delta exp(d/8)", upper, float(run.network.m)),
+    )
+
+
+def step_needed(context: Context) -> float:
+    """1/(28 eps_N gamma^(2/3) m^(1/3))."""
+    margin = gamma(context)
+    if not margin > 0.0:
+        return common.NAN
+    root = margin ** (2.0 / 3.0) * context.run.network.m ** (1.0 / 3.0)
+    return float(1.0 / (28.0 * eps_n(context.run) * root))
+
+
+def step(context: Context) -> Hypothesis:
+    """The step is the one of the theorems, to one part in a thousand."""
+    needed, present = step_needed(context), common.step_size(context.run)
+    met = abs(present / needed - 1.0) <= 1e-3 if not math.isnan(needed) else None
+    text = "step eta = 1/(28 eps_N gamma^(2/3) m^(1/3))"
+    return Hypothesis(text, common.shown(needed), common.shown(present), met)
+
+
+def general(context: Context) -> tuple[Hypothesis, ...]:
+    """What Theorems 2.1 and 2.2 share."""
+    run = context.run
+    return (
+        common.loss_is(run, "logistic"),
+        centred_ball(run),
+        common.paper_start(run, START),
+        common.at_least(
+            "Assumption 1.1: eps_N >= max_j 1/N(v_j)", largest_inverse(run), eps_n(run)
+        ),
+        margins_positive(context),
+        *interval(context),
+        step(context),
+    )
+
+
+def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    dynamics = context.run.experiment.dynamics
+    fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
+    found = "fresh examples" if fresh else "the training examples, or batches"
+    return (*general(context), Hypothesis("one fresh example a step", "fresh", found, fresh))
+
+
+def counted(run: Run) -> common.Array:
+    """Steps of each frame, at least 1, (T,)."""
+    return np.maximum(run.steps[: run.frames].astype(np.float64), 1.0)
+
+
+def sgd_error(context: Context) -> Comparison:
+    run = context.run
+    t = counted(run)
+    first = 2.0**23 * eps_n(run) ** 4 / (gamma(context) ** 2 * t)
+    bound = first + 4.0 * math.log(1.0 / context.delta) / t
+    error = np.minimum.accumulate(context.trace("test_error"))
+    return common.throughout("<=", bound, error, "test_error")
+
+
+def descent_error(context: Context) -> Comparison:
+    run = context.run
+    t, n, m = counted(run), run.dataset.n, run.network.m
+    root = gamma(context) ** (1.0 / 3.0)
+    first = 2.0**17 * m ** (1.0 / 3.0) * eps_n(run) ** 4 / (root * t * math.sqrt(n))
+    bound = first + 4.0 * math.log(1.0 / context.delta) / t
+    return common.throughout("<=", bound, context.trace("test_error"), "test_error")
+
+
+def proved_error(context: Context) -> Comparison:
+    """2^11/(gamma sqrt n) + 3 sqrt(ln(2/delta)/(2n)) for inf over s <= t."""
+    n = context.run.dataset.n
+    bound = 2.0**11 / (gamma(context) * math.sqrt(n))
+    bound += 3.0 * math.sqrt(math.log(2.0 / context.delta) / (2.0 * n))
+    error = np.minimum.accumulate(context.trace("test_error"))
+    return common.throughout("<=", bound, error, "test_error")
+
+
+def sgd_outer(context: Context) -> Comparison:
+    run = context.run
+    radius = gamma(context) ** (1.0 / 3.0) * run.network.m ** (1.0 / 6.0) / (27.0 * eps_n(run))
+    return common.throughout(
+        "<=", radius, context.trace("outer_displacement"), "outer_displacement"
+    )
+
+
+def descent_outer(context: Context) -> Comparison:
+    return common.throughout("<=", 8.0, context.trace("outer_displacement"), "outer_displacement")
+
+
+def inner(context: Context) -> Comparison:
+    bound = 1.0 / (2.0 * eps_n(context.run))
+    return common.throughout("<=", bound, context.trace("inner_displacement"), "inner_displacement")
+
+
+# ----------------------------------------------------------- Assumptions and Proposition 1.1
+
+
+def no_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    return (common.paper_start(context.run, START),)
+
+
+def assumption_1_1(context: Context) -> Comparison:
+    return common.once(
+        "<=", eps_n(context.run), largest_inverse(context.run), "smallest_normaliser"
+    )
+
+
+def assumption_1_2(context: Context) -> Comparison:
+    return common.once(">=", 0.0, gamma(context))
+
+
+def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    m = str(context.run.network.m)
+    return (Hypothesis("width m >= m'", "not explicit", m, None),)
+
+
+def dyadic(context: Context) -> Comparison:
+    d = context.run.dataset.d
+    bound = math.sqrt(d) / 40.0 * math.sqrt(3.0 / (4.0 ** (d + 1) - 4.0))
+    return common.once(">=", bound, context.upper("gamma_a"))
+
+
+# -------------------------------------------------------------------------- Lemmas C.1, C.2, E.1
+
+
+def start_outputs(context: Context) -> Comparison:
+    run = context.run
+    p = run.network.margins(run.origin, run.inputs, run.dataset.y)
+    bound = 4.0 * eps_n(run) * common.log_term(run, run.dataset.n, context.delta)
+    return common.once("<=", bound, float(np.abs(p).max()))
+
+
+def start_outer(context: Context) -> Comparison:
+    run = context.run
+    a = run.network.unpack(run.origin)["a"]
+    bound = 1.0 + math.sqrt(2.0 * math.log(1.0 / context.delta) / run.network.m)
+    return common.once("<=", bound, float(np.linalg.norm(a)))
+
+
+def start_inner(context: Context) -> Comparison:
+    """The larger of max_j |v_j|/2 and max_j 1/(5 |v_j|)."""
+    run = context.run
+    sizes = np.linalg.norm(run.network.directions(run.origin), axis=1)
+    return common.once("<=", 1.0, float(max(sizes.max() / 2.0, 1.0 / (5.0 * sizes.min()))))
+
+
+def inner_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    return (*no_hypotheses(context), interval(context)[1])
+
+
+def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    moved = common.last(context.trace("inner_displacement"))
+    near = common.at_most("|V_t - V_0| <= 1/(2 eps_N)", 1.0 / (2.0 * eps_n(run)), moved)
+    return (centred_ball(run), common.paper_start(run, START), near)
+
+
+def outer_gradient(context: Context) -> Comparison:
+    """max_i |grad_U p_i|^2 at the last frame, U = (a, c)."""
+    run = context.run
+    index = run.frames - 1
+    flat = run.network.physical(run.parameters(index), float(run.rho[index]))
+    largest = 0.0
+    for i in range(run.dataset.n):
+        slope = run.network.gradient(flat, run.inputs[i : i + 1], np.ones(1))
+        largest = max(largest, float(np.square(slope[: run.network.scaled]).sum()))
+    return common.once("<=", 2.0**11 * eps_n(run) ** 4 * run.network.m, largest)
+
+
+WHERE = "batch_norm"
+WITH_SGD, WITH_GD = "batch_norm under SGD", "batch_norm under gradient descent"
+SIGNS = (
+    "y_i and sqrt(m) are missing in print: <a, d_a p_i> >= gamma_a sqrt(m) is what the proofs use."
+)
+TWICE = (
+    "F.4 restates the conclusions of 2.1, and its proof ends elsewhere: the text is inconsistent."
+)
+STATEMENTS = (
+    Statement(
+        "Assumption 1.1", SOURCE, "No node has a small variance.",
+        r"\max_j 1 / N(v_j) \leq \epsilon_N",
+        normalised, WHERE, no_hypotheses, assumption_1_1,
+    ),
+    Statement(
+        "Assumption 1.2", SOURCE, "Reference directions separate the data through the start.",
+        r"\gamma = \gamma_a + \gamma_c > 0",
+        normalised, WHERE, no_hypotheses, assumption_1_2, SIGNS,
+    ),
+    Statement(
+        "Proposition 1.1", SOURCE, "On the dyadic set batch norm gains a factor sqrt(d).",
+        r"\gamma \geq \frac{\sqrt{d}}{40} \sqrt{\frac{3}{4^{d+1} - 4}}",
+        on_dyadic, "batch_norm on dyadic data", dyadic_hypotheses, dyadic,
+        "Divided by sqrt(m) twice; the last line of appendix G lacks sqrt(d). The best a is taken.",
+    ),
+    Statement(
+        "Theorem 2.1 (error)", SOURCE, "One pass of SGD reaches a small test error.",
+        r"\min_{s<t} \Pr[p \leq 0] \leq \frac{2^{23} \epsilon_N^4}{\gamma^2 t} + "
+        r"\frac{4 \ln(1/\delta)}{t}",
+        by_sgd, WITH_SGD, sgd_hypotheses, sgd_error,
+        "Printed with 2^15; E.5 proves 2^23, which is evaluated.",
+    ),
+    Statement(
+        "Theorem 2.1 (outer)", SOURCE, "SGD moves a and c little.",
+        r"\max_s \Vert U_s - U_0 \Vert \leq \gamma^{1/3} m^{1/6} / (27\, \epsilon_N)",
+        by_sgd, WITH_SGD, sgd_hypotheses, sgd_outer,
+    ),
+    Statement(
+        "Theorem 2.1 (inner)", SOURCE, "SGD moves V little.",
+        r"\max_s \Vert V_s - V_0 \Vert \leq 1 / (2\, \epsilon_N)",
+        by_sgd, WITH_SGD, sgd_hypotheses, inner,
+    ),
+    Statement(
+        "Theorem 2.2 (error)", SOURCE, "Gradient descent reaches a small test error.",
+        r"\Pr[p \leq 0] \leq \frac{2^{17} m^{1/3} \epsilon_N^4}{\gamma^{1/3} t \sqrt{n}} + "
+        r"\frac{4 \ln(1/\delta)}{t}",
+        by_descent, WITH_GD, general, descent_error, TWICE, constants=False,
+    ),
+    Statement(
+        "Theorem 2.2 (as proved)", SOURCE, "What the proof of F.4 ends with.",
+        r"\inf_{s \leq t} \Pr[p \leq 0] \leq \frac{2^{11}}{\gamma \sqrt{n}} + "
+        r"3 \sqrt{\frac{\ln(2/\delta)}{2 n}}",
+        by_descent, WITH_GD, general, proved_error, TWICE,
+    ),
+    Statement(
+        "Theorem 2.2 (outer)", SOURCE, "Gradient descent moves a and c little.",
+        r"\max_s \Vert U_s - U_0 \Vert \leq 8",
+        by_descent, WITH_GD, general, descent_outer, TWICE,
+    ),
+    Statement(
+        "Theorem 2.2 (inner)", SOURCE, "Gradient descent moves V little.",
+        r"\max_s \Vert V_s - V_0 \Vert \leq 1 / (2\, \epsilon_N)",
+        by_descent, WITH_GD, general, inner, TWICE,
+    ),
+    Statement(
+        "Lemma C.1", SOURCE, "The start predicts nothing large.",
+        r"\max_i |p_i(W_0)| \leq 4\, \epsilon_N \ln(n / \delta)",
+        normalised, WHERE, no_hypotheses, start_outputs,
+    ),
+    Statement(
+        "Lemma C.2 (outer)", SOURCE, "The outer layer starts with a norm of about one.",
+        r"\Vert a_0 \Vert \leq 1 + \sqrt{2 \ln(1/\delta) / m}",
+        normalised, WHERE, no_hypotheses, start_outer,
+    ),
+    Statement(
+        "Lemma C.2 (inner)", SOURCE, "No inner weight starts long or short.",
+        r"\max_j |v_j| \leq 2, \quad \max_j 1 / |v_j| \leq 5",
+        normalised, WHERE, inner_hypotheses, start_inner,
+    ),
+    Statement(
+        "Lemma E.1", SOURCE, "Gradients in a and c are bounded near the start.",
+        r"\Vert \nabla_U\, p_i \Vert^2 \leq 2^{11} \epsilon_N^4\, m",
+        normalised, WHERE, gradient_hypotheses, outer_gradient,
+    ),
+)  # fmt: skip

@@ -1,0 +1,195 @@
+"""What the papers' statements share: hypotheses in words with numbers, and comparisons.
+
+Where a needed width holds a margin, its proved lower end stands for it, so that a hypothesis that
+is met is met. In a bound "measured >= c gamma" too the lower end stands for gamma: what falls below
+it violates the statement for certain. Comparisons allow for rounding, one part in 1e9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.runs import Run
+from core.theorems.statement import Comparison, Context, Hypothesis
+
+Array = NDArray[np.float64]
+ROUNDING = 1e-9
+NAN = float("nan")
+FLOW, DESCENT = "flow", "gd"
+
+
+def shown(value: float) -> str:
+    """A number with three digits: 1.1e9 and not 1100000000.
+
+    >>> shown(1.1e9), shown(256.0), shown(0.0511), shown(float("nan")), shown(float("inf"))
+    ('1.1e9', '256', '0.0511', 'not known', 'infinite')
+    """
+    if math.isnan(value):
+        return "not known"
+    if math.isinf(value):
+        return "infinite" if value > 0.0 else "-infinite"
+    if value == round(value) and abs(value) < 1e5:
+        return str(int(value))
+    mantissa, _, exponent = f"{value:.3g}".partition("e")
+    return mantissa if not exponent else f"{mantissa}e{int(exponent)}"
+
+
+def at_least(text: str, needed: float, present: float) -> Hypothesis:
+    """present >= needed; undecided where either is not known."""
+    known = not (math.isnan(needed) or math.isnan(present))
+    met = bool(present >= needed * (1.0 - math.copysign(ROUNDING, needed))) if known else None
+    return Hypothesis(text, f">= {shown(needed)}", shown(present), met)
+
+
+def at_most(text: str, needed: float, present: float) -> Hypothesis:
+    """present <= needed; undecided where either is not known."""
+    known = not (math.isnan(needed) or math.isnan(present))
+    met = bool(present <= needed + ROUNDING * abs(needed)) if known else None
+    return Hypothesis(text, f"<= {shown(needed)}", shown(present), met)
+
+
+def below(text: str, needed: float, present: float) -> Hypothesis:
+    """present < needed; undecided where either is not known."""
+    known = not (math.isnan(needed) or math.isnan(present))
+    return Hypothesis(
+        text, f"< {shown(needed)}", shown(present), present < needed if known else None
+    )
+
+
+def positive(context: Context, name: str, text: str) -> Hypothesis:
+    """A reference margin is positive; where there is none the reason is what is present."""
+    found = context.margins.get(name)
+    if found is None:
+        return Hypothesis(text, "> 0", "not known", None)
+    if not found.bracket.exists:
+        return Hypothesis(text, "> 0", found.bracket.method, False)
+    return Hypothesis(text, "> 0", shown(found.bracket.lower), found.bracket.lower > 0.0)
+
+
+def width(run: Run, needed: float, formula: str) -> Hypothesis:
+    """m >= what a formula gives."""
+    return at_least(f"width m >= {formula}", needed, float(run.network.m))
+
+
+def loss_is(run: Run, *kinds: str) -> Hypothesis:
+    """The loss is one of some kinds."""
+    kind = run.loss.kind
+    return Hypothesis("loss", " or ".join(kinds), kind, kind in kinds)
+
+
+def flow(run: Run) -> Hypothesis:
+    """Gradient flow, without a penalty; descent only approximates it."""
+    dynamics: Any = run.experiment.dynamics
+    text = "gradient flow"
+    if run.experiment.loss.l2 > 0.0:
+        l2 = shown(run.experiment.loss.l2)
+        return Hypothesis(text, "dW/dt = -grad R", f"{dynamics.words} with l2 = {l2}", False)
+    exact = dynamics.kind == FLOW or (dynamics.kind == "mirror" and run.network.kind == "scalar")
+    present = dynamics.words
+    if not exact and getattr(dynamics, "step", None) is not None:
+        present += f", step {shown(float(dynamics.step))}: an approximation"
+    return Hypothesis(text, "dW/dt = -grad R", present, exact)
+
+
+def unit_ball(run: Run) -> Hypothesis:
+    """|x_i| <= 1 for the examples at hand."""
+    largest = float(np.linalg.norm(run.dataset.x, axis=1).max())
+    return at_most("inputs |x| <= 1", 1.0, largest)
+
+
+def paper_start(run: Run, law: str) -> Hypothesis:
+    """The parameters were drawn as the paper has it."""
+    section: Any = run.experiment.network
+    init = getattr(section, "init", "paper")
+    continued = run.continues is not None
+    present = "the end of another run" if continued else f'init = "{init}"'
+    return Hypothesis(f"start {law}", 'init = "paper"', present, init == "paper")
+
+
+def generated(run: Run, needed: str) -> Hypothesis:
+    """A condition on the law of the data, which data from a file do not have."""
+    if run.experiment.data.embedded:
+        return Hypothesis(
+            "the law of the data", needed, "data from a file: the law is not known", None
+        )
+    return Hypothesis("the law of the data", needed, f"{run.experiment.data.kind}, known", True)
+
+
+# -------------------------------------------------------------------------------- comparisons
+
+
+def once(sense: str, bound: float, measured: float, view: str = "", why: str = "") -> Comparison:
+    """One number against one bound; undecided where either is not known."""
+    if math.isnan(bound) or math.isnan(measured):
+        reason = why or "the bound or the measured value is not known"
+        return Comparison(sense, bound, measured, None, view, why=reason)
+    room = ROUNDING * max(abs(bound), abs(measured))
+    holds = measured <= bound + room if sense == "<=" else measured >= bound - room
+    return Comparison(sense, bound, measured, bool(holds), view)
+
+
+def undecided(sense: str, bound: float, measured: float, why: str, view: str = "") -> Comparison:
+    """Nothing can be said, and why."""
+    return Comparison(sense, bound, measured, None, view, why=why)
+
+
+def throughout(
+    sense: str, bound: Any, measured: Any, view: str = "", frames: Any = None, why: str = ""
+) -> Comparison:
+    """A trace against a trace or a number, at the frames of a mask; told by the worst frame.
+
+    The worst frame is that of the least room, relative to the larger of both.
+    """
+    measured = np.asarray(measured, dtype=np.float64)
+    bound = np.broadcast_to(np.asarray(bound, dtype=np.float64), measured.shape).copy()
+    mask = np.ones(measured.shape, bool) if frames is None else np.asarray(frames, bool)
+    bound[~mask] = np.nan
+    known = mask & ~np.isnan(bound) & ~np.isnan(measured)
+    if not known.any():
+        why = why or "no frame at which the statement says anything"
+        return Comparison(sense, NAN, NAN, None, view, bound, measured, why)
+    sign = 1.0 if sense == "<=" else -1.0
+    with np.errstate(invalid="ignore"):
+        room = sign * (bound - measured)
+        size = np.maximum(np.abs(bound), np.abs(measured))
+        share = np.where(size > 0.0, room / np.where(size > 0.0, size, 1.0), 0.0)
+        share = np.where(np.isnan(share), np.where(bound == sign * np.inf, 1.0, -1.0), share)
+    worst = int(np.where(known, share, np.inf).argmin())
+    holds = bool(share[worst] >= -ROUNDING)
+    return Comparison(
+        sense, float(bound[worst]), float(measured[worst]), holds, view, bound, measured
+    )
+
+
+def last(values: Sequence[float] | Array) -> float:
+    """The value at the last frame; NaN where there is none."""
+    return float(values[-1]) if len(values) else NAN
+
+
+def times(run: Run) -> Array:
+    """t of each frame, (T,); infinite where it overflows."""
+    with np.errstate(over="ignore"):
+        return np.asarray(10.0 ** run.log10_time[: run.frames])
+
+
+def step_size(run: Run) -> float:
+    """The constant step eta; NaN for dynamics without one."""
+    step = getattr(run.experiment.dynamics, "step", None)
+    return NAN if step is None else float(step)
+
+
+def log_term(run: Run, count: float, delta: float) -> float:
+    """ln(count/delta), at least 0."""
+    return max(math.log(count / delta), 0.0) if count > 0.0 else NAN
+
+
+def fitted(context: Context) -> Array:
+    """Frames at which R(W) < l(0)/n, (T,)."""
+    threshold = {"exponential": 1.0, "logistic": math.log(2.0)}.get(context.run.loss.kind, NAN)
+    n = context.run.dataset.n
+    return np.asarray(context.trace("log10_risk") < math.log10(threshold / n))

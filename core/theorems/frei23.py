@@ -1,0 +1,162 @@
+"""frei23, Theorems 3.1 and 3.4, Lemmas 3.3 and B.8: gradient flow of the leaky network."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from core.observables.registry import OBSERVABLES
+from core.reference.leaky import optimum
+from core.runs import Run
+from core.theorems import common
+from core.theorems.frei23_points import (
+    BOTH,
+    KKT,
+    ROOM,
+    SOURCE,
+    WHERE,
+    certified,
+    coherence,
+    equal_margins,
+    flow_hypotheses,
+    item,
+    leaky,
+    leaky_flow,
+    lengths,
+    orthogonality,
+    slope,
+)
+from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+
+# ------------------------------------------------------------------------- Theorems 3.1 and 3.4
+
+
+def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    needed = math.log10(math.log(2.0) / run.dataset.n)
+    smallest = float(context.trace("log10_risk").min())
+    reached = common.below("log10 L(t_0) < log10 log(2)/n", needed, smallest)
+    return common.flow(run), common.loss_is(run, *BOTH), reached
+
+
+def becomes_kkt(context: Context) -> Comparison:
+    residual = float(OBSERVABLES[KKT].at(context.run, context.run.frames - 1))
+    found = common.once("<=", 0.01, residual, KKT)
+    if found.holds:
+        return found
+    return common.undecided("<=", 0.01, residual, "a limit without a rate: not reached yet", KKT)
+
+
+def time_bound(context: Context) -> Comparison:
+    """log10 t_0 against log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2)."""
+    run = context.run
+    low, high = lengths(run)
+    risk = context.trace("log10_risk")
+    n = run.dataset.n
+    constant = 85.0 * (high / low) ** 2 * n**3 / (slope(run) ** 2 * low**2)
+    bound = float(risk[0]) + math.log10(constant)
+    fits = risk < math.log10(math.log(2.0) / n)
+    if fits.any():
+        first = float(run.log10_time[int(np.flatnonzero(fits)[0])])
+        return common.once("<=", bound, first)
+    last = float(run.log10_time[run.frames - 1])
+    if last > bound:
+        return common.once("<=", bound, last)
+    return common.undecided("<=", bound, common.NAN, "L < log(2)/n is not reached yet")
+
+
+def proxy(context: Context) -> Comparison:
+    return common.throughout(">=", 1.0, context.trace("proxy_pl"), "proxy_pl")
+
+
+def mean_direction(context: Context) -> Comparison:
+    """min over k of <muhat/|muhat|, y_k x_k>, muhat = sum_i y_i x_i."""
+    run = context.run
+    low, high = lengths(run)
+    signed = run.dataset.y[:, None] * run.dataset.x
+    mean = signed.sum(axis=0)
+    size = float(np.linalg.norm(mean))
+    measured = float((signed @ mean).min()) / size if size > 0.0 else 0.0
+    return common.once(
+        ">=", math.sqrt(2.0) * low**2 / (3.0 * high * math.sqrt(run.dataset.n)), measured
+    )
+
+
+def orthogonal(context: Context) -> tuple[Hypothesis, ...]:
+    return (orthogonality(context.run, 3.0, 3),)
+
+
+def lemma_3_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    text = "x_i ~ N(0, Sigma), Tr Sigma = d, |Sigma| = O(1)"
+    return (Hypothesis(text, "Gaussian", run.experiment.data.kind, None),)
+
+
+def lemma_3_3(context: Context) -> Comparison:
+    """The bracket sqrt(ln n / d) beside the largest |<x_i, x_j>|/d."""
+    run = context.run
+    n, d = run.dataset.n, run.dataset.d
+    return common.once("<=", math.sqrt(math.log(n) / d), coherence(run) / d)
+
+
+def three_point(run: Run) -> bool:
+    """The counter-example's data, the leaky network of slope 1/2 and as many nodes of each sign."""
+    if not leaky(run) or run.experiment.data.kind != "three_point":
+        return False
+    balanced = abs(float(np.sign(run.network.fixed["a"]).sum())) < 0.5
+    return slope(run) == 0.5 and balanced
+
+
+def lemma_b_8(context: Context) -> Comparison:
+    run = context.run
+    eps = float(run.experiment.data.eps)  # type: ignore[union-attr]
+    found = optimum(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
+    wanted = np.array([8.0 / (4.0 * eps + 5.0), 8.0 / (4.0 * eps + 5.0), 1.6])
+    apart = common.NAN if found is None else float(np.abs(found.multipliers - wanted).max())
+    return common.once("<=", 1e-9, apart)
+
+
+def b_8_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    eps = float(context.run.experiment.data.eps)  # type: ignore[union-attr]
+    return (common.at_most("eps <= 1/72", 1.0 / 72.0, eps),)
+
+
+STATEMENTS = (
+    Statement(
+        "Theorem 3.1", SOURCE, "Gradient flow tends to a KKT point (to a residual of .01).",
+        r"\min \frac{1}{2} \Vert W \Vert^2 \quad \mathrm{s.t.} \quad y_i f(x_i; W) \geq 1",
+        certified, WHERE, fit_hypotheses, becomes_kkt,
+        "log 2 is asked of both losses; for the exponential one l(0)/n = 1/n is enough.",
+    ),
+    Statement(
+        "Lemma 3.3", SOURCE, "Gaussian data are nearly orthogonal in high dimension.",
+        r"|\langle x_i, x_j \rangle| / d = \mathcal{O}(\sqrt{\log n / d})",
+        leaky, "fixed_outer with a leaky ReLU", lemma_3_3_hypotheses, lemma_3_3, constants=False,
+    ),
+    Statement(
+        "Theorem 3.4 (time)", SOURCE, "Gradient flow fits the data by then (log10 of the time).",
+        r"t_0 \leq 85\, L(0)\, R^2 n^3 / (\gamma^2 R_{\min}^2)",
+        leaky_flow, WHERE, flow_hypotheses, time_bound,
+    ),
+    Statement(
+        "Theorem 3.4 (15)", SOURCE, "The gradient is large wherever the loss is.",
+        r"\Vert \nabla L \Vert \geq \frac{\sqrt{2} R_{\min} \gamma}{3 R \sqrt{n}} \hat{G}",
+        leaky_flow, WHERE, flow_hypotheses, proxy,
+    ),
+    Statement(
+        "Theorem 3.4 (mean)", SOURCE, "The mean direction separates the data.",
+        r"\langle \hat\mu / \Vert \hat\mu \Vert, y_k x_k \rangle \geq \sqrt{2} R_{\min} / (3 R "
+        r"\sqrt{n})", leaky, "fixed_outer with a leaky ReLU", orthogonal, mean_direction,
+    ),
+    Statement(
+        "Corollary 3.5", SOURCE, f"Gradient flow reaches the point of Theorem 3.2{ROOM}.",
+        r"\max_i |y_i f(x_i; W) - 1| \leq 10^{-3}", certified, WHERE, flow_hypotheses,
+        item(equal_margins),
+    ),
+    Statement(
+        "Lemma B.8", SOURCE, "The counter-example's multipliers, a check of this program.",
+        r"\lambda = \left(\frac{8}{4 \epsilon + 5}, \frac{8}{4 \epsilon + 5}, \frac{8}{5}\right)",
+        three_point, "three_point data, slope 1/2", b_8_hypotheses, lemma_b_8,
+    ),
+)  # fmt: skip

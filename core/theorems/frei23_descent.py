@@ -1,0 +1,254 @@
+"""frei23, section 4 and appendix E: gradient descent on the smoothed leaky network."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from core.network.fixed_outer import FixedOuter
+from core.runs import Run
+from core.sections.network import FixedOuterNetwork
+from core.theorems import common
+from core.theorems.common import Array
+from core.theorems.frei23_points import SOURCE, lengths, orthogonality, slope
+from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+
+INTERPOLATED = 0.99  # of sums of Ghat between recorded frames
+
+
+def smooth_descent(run: Run) -> bool:
+    """The smoothed leaky network under full-batch descent with the logistic loss."""
+    network = run.network
+    if not isinstance(network, FixedOuter) or network.homogeneous:
+        return False
+    descent = run.experiment.dynamics.kind == common.DESCENT
+    return descent and run.loss.kind == "logistic" and network.activation.slope > 0.0
+
+
+def c_r(run: Run) -> float:
+    """C_R = 10 R^2 gamma^-2 + 10."""
+    low, high = lengths(run)
+    return 10.0 * (high / low) ** 2 / slope(run) ** 2 + 10.0
+
+
+def largest_step(run: Run) -> float:
+    """(A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)), H = (1 - gamma)/4."""
+    low, high = lengths(run)
+    ratio = (high / low) ** 2
+    return slope(run) ** 2 / (5.0 * run.dataset.n * high**2 * ratio * c_r(run))
+
+
+def start_scale(run: Run) -> float:
+    """w of W(0) ~ N(0, w^2)."""
+    section = run.experiment.network
+    assert isinstance(section, FixedOuterNetwork)
+    return float(section.init_multiple * math.sqrt(2.0 / (run.network.m + run.dataset.d)))
+
+
+def largest_start(context: Context) -> float:
+    """(A2): alpha gamma^2 Rmin/(72 R C_R n sqrt(m d log(4m/delta)))."""
+    run = context.run
+    low, high = lengths(run)
+    m, d = run.network.m, run.dataset.d
+    root = math.sqrt(m * d * math.log(4.0 * m / context.delta))
+    step = common.step_size(run)
+    return step * slope(run) ** 2 * low**2 / (72.0 * high * c_r(run) * run.dataset.n * root)
+
+
+def hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    return (
+        common.loss_is(run, "logistic"),
+        common.paper_start(run, "W ~ N(0, w^2)"),
+        orthogonality(run, 5.0, 2, c_r(run)),
+        common.at_most("step alpha (A1)", largest_step(run), common.step_size(run)),
+        common.at_most("start w (A2)", largest_start(context), start_scale(run)),
+    )
+
+
+def stepped(run: Run) -> Array:
+    """Frames after the first step, (T,)."""
+    return np.asarray(run.steps[: run.frames] >= 1)
+
+
+def sums(context: Context) -> Array:
+    """alpha sum_(s<t) Ghat_s, (T,), slightly from below: frames leave out steps."""
+    return INTERPOLATED * context.trace("perceptron_sum")
+
+
+def loss_falls(context: Context) -> Comparison:
+    """log10 L against log10 of 2 sqrt(16 L(0) n R^2/(gamma^2 Rmin^2 alpha T)), T = t + 1 >= 2."""
+    run = context.run
+    low, high = lengths(run)
+    risk = context.trace("log10_risk")
+    constant = 16.0 * run.dataset.n * (high / low) ** 2 / (slope(run) ** 2 * low**2)
+    steps = run.steps[: run.frames].astype(np.float64) + 1.0
+    inside = math.log10(constant / common.step_size(run)) + float(risk[0]) - np.log10(steps)
+    bound = math.log10(2.0) + 0.5 * inside
+    return common.throughout("<=", bound, risk, "log10_risk", stepped(run))
+
+
+def node_growth(context: Context) -> Comparison:
+    """min_j |w_j|/|a_j| against alpha Rmin^2/(4 sqrt2 Rmax sqrt n) sum Ghat."""
+    run = context.run
+    assert isinstance(run.network, FixedOuter)
+    low, high = lengths(run)
+    a = np.abs(run.network.fixed["a"])
+    smallest = np.array(
+        [
+            float((np.linalg.norm(run.network.unpack(run.parameters(k))["V"], axis=1) / a).min())
+            for k in range(run.frames)
+        ]
+    )
+    factor = low**2 / (4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n))
+    return common.throughout(">=", factor * sums(context), smallest, frames=stepped(run))
+
+
+def stable_rank(context: Context) -> Comparison:
+    run = context.run
+    low, high = lengths(run)
+    bound = 256.0 * c_r(run) * (high / low) ** 4 / slope(run) ** 2
+    trace = context.trace("stable_rank")
+    return common.throughout("<=", bound, trace, "stable_rank", stepped(run))
+
+
+def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    return (common.paper_start(context.run, "W ~ N(0, w^2)"),)
+
+
+def start_nodes(context: Context) -> Comparison:
+    """max_j |w_j(0)|^2 <= 5 w^2 d log(4m/delta)."""
+    run = context.run
+    V = run.network.unpack(run.origin)["V"]
+    largest = float(np.square(V).sum(axis=1).max())
+    logarithm = math.log(4.0 * run.network.m / context.delta)
+    return common.once("<=", 5.0 * start_scale(run) ** 2 * run.dataset.d * logarithm, largest)
+
+
+def start_means(context: Context) -> Comparison:
+    """max_j |<w_j(0), mubar>| <= 2 w sqrt(log(4m/delta)), mubar the unit mean direction."""
+    run = context.run
+    V = run.network.unpack(run.origin)["V"]
+    mean = run.dataset.y @ run.inputs
+    inner = np.abs(V[:, : mean.size] @ mean).max() / np.linalg.norm(mean)
+    bound = 2.0 * start_scale(run) * math.sqrt(math.log(4.0 * run.network.m / context.delta))
+    return common.once("<=", bound, float(inner))
+
+
+def loss_ratio(context: Context) -> Comparison:
+    return common.throughout("<=", c_r(context.run), context.trace("loss_ratio"), "loss_ratio")
+
+
+def start_ratio(context: Context) -> Comparison:
+    """max over i, j of exp(-p_i)/exp(-p_j) at the start, in logarithms."""
+    run = context.run
+    p = run.network.margins(run.origin, run.inputs, run.dataset.y)
+    return common.once("<=", 2.0, float(p.max() - p.min()))
+
+
+def interpolates(context: Context) -> Comparison:
+    """min_i p_i at the first frame after a step."""
+    run = context.run
+    after = np.flatnonzero(stepped(run))
+    if not after.size:
+        return common.undecided(">=", 0.0, common.NAN, "no step is recorded yet")
+    index = int(after[0])
+    p = run.network.margins(run.parameters(index), run.inputs, run.dataset.y)
+    return common.once(">=", 0.0, float(p.min()), "train_error")
+
+
+def frobenius(context: Context) -> Comparison:
+    """|W_t| <= |W_0| + sqrt(2 C_R) Rmax/sqrt n alpha sum Ghat."""
+    run = context.run
+    size = np.sqrt(context.trace("norm_squared"))
+    rate = math.sqrt(2.0 * c_r(run)) * lengths(run)[1] / math.sqrt(run.dataset.n)
+    bound = size[0] + rate * context.trace("perceptron_sum") / INTERPOLATED
+    return common.throughout("<=", bound, size, "norm_squared")
+
+
+def spectral(context: Context) -> Comparison:
+    """|W_t|_2 >= gamma Rmin/(4 sqrt2 R sqrt n) alpha sum Ghat."""
+    run = context.run
+    low, high = lengths(run)
+    factor = slope(run) * low**2 / (4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n))
+    trace = context.trace("sigma_1")
+    return common.throughout(">=", factor * sums(context), trace, "sigma_1", stepped(run))
+
+
+def gradient(context: Context) -> Comparison:
+    """(E.14) is (15) with 3/4 of its constant."""
+    return common.throughout(
+        ">=", 0.75, context.trace("proxy_pl"), "proxy_pl", stepped(context.run)
+    )
+
+
+def start_rank(context: Context) -> Comparison:
+    run = context.run
+    m, d = run.network.m, run.dataset.d
+    expected = m * d / (math.sqrt(m) + math.sqrt(d)) ** 2
+    return common.once("<=", expected, float(context.trace("stable_rank")[0]), "stable_rank")
+
+
+WHERE = "fixed_outer, smooth, under gradient descent with the logistic loss"
+DESCENT = (smooth_descent, WHERE, hypotheses)
+SUMS = "Sums between recorded frames are interpolated (1 %)."
+STATEMENTS = (
+    Statement(
+        "Theorem 4.2, item 1", SOURCE, "The loss falls like 1/sqrt(t) (log10 of it).",
+        r"L(W^{(T-1)}) \leq 2 \sqrt{\frac{16\, L(0)\, n R^2}{\gamma^2 R_{\min}^2\, \alpha\, T}}",
+        *DESCENT, loss_falls, "The constant is that of appendix E.7; the text has C_1.",
+    ),
+    Statement(
+        "Theorem 4.2, item 2", SOURCE, "Every node grows without bound.",
+        r"\Vert w_j^{(t)} \Vert \geq \frac{\alpha |a_j| R_{\min}^2}{4 \sqrt{2} R_{\max} \sqrt{n}} "
+        r"\sum_{s<t} \hat{G}_s", *DESCENT, node_growth, SUMS,
+    ),
+    Statement(
+        "Theorem 4.2, item 3", SOURCE, "The stable rank is bounded from the first step on.",
+        r"\sup_{t \geq 1} \Vert W^{(t)} \Vert_F^2 / \Vert W^{(t)} \Vert_2^2 \leq 256\, C_R R^4 / "
+        r"\gamma^2", *DESCENT, stable_rank, "The constant is the appendix's; the text has C_2.",
+    ),
+    Statement(
+        "Lemma E.1 (norms)", SOURCE, "No node starts large.",
+        r"\Vert w_j^{(0)} \Vert^2 \leq 5\, \omega^2 d \log(4 m / \delta)",
+        smooth_descent, WHERE, start_hypotheses, start_nodes,
+    ),
+    Statement(
+        "Lemma E.1 (mean)", SOURCE, "No node starts along the mean direction.",
+        r"|\langle w_j^{(0)}, \bar\mu \rangle| \leq 2\, \omega \sqrt{\log(4 m / \delta)}",
+        smooth_descent, WHERE, start_hypotheses, start_means,
+    ),
+    Statement(
+        "Lemma E.4", SOURCE, "No example's loss dominates another's.",
+        r"\sup_t \max_{i,j} \ell'(p_i) / \ell'(p_j) \leq C_R", *DESCENT, loss_ratio,
+    ),
+    Statement(
+        "Lemma E.11 (a)", SOURCE, "At the start exponential losses are alike (their logarithms).",
+        r"\max_{i,j} (p_i - p_j) \leq 2", *DESCENT, start_ratio,
+    ),
+    Statement(
+        "Lemma E.11 (c)", SOURCE, "One step fits all examples.",
+        r"\min_i y_i f(x_i; W^{(1)}) > 0", *DESCENT, interpolates,
+    ),
+    Statement(
+        "Lemma E.12", SOURCE, "The weights grow no faster than the losses allow.",
+        r"\Vert W^{(t)} \Vert_F \leq \Vert W^{(0)} \Vert_F + \frac{\sqrt{2 C_R} R_{\max} \alpha}"
+        r"{\sqrt{n}} \sum_{s<t} \hat{G}_s", *DESCENT, frobenius, SUMS,
+    ),
+    Statement(
+        "Lemma E.13", SOURCE, "The top singular value grows with the sum of the losses.",
+        r"\Vert W^{(t)} \Vert_2 \geq \frac{\alpha \gamma R_{\min}}{4 \sqrt{2} R \sqrt{n}} "
+        r"\sum_{s<t} \hat{G}_s", *DESCENT, spectral, SUMS,
+    ),
+    Statement(
+        "Lemma E.14", SOURCE, "The gradient is large wherever the loss is.",
+        r"\Vert \nabla L \Vert \geq \frac{\gamma R_{\min}}{2 \sqrt{2} R \sqrt{n}} \hat{G}",
+        *DESCENT, gradient,
+    ),
+    Statement(
+        "Initial stable rank", SOURCE, "A Gaussian matrix has about this stable rank.",
+        r"\approx m d / (\sqrt{m} + \sqrt{d})^2",
+        smooth_descent, WHERE, start_hypotheses, start_rank, constants=False,
+    ),
+)  # fmt: skip

@@ -1,0 +1,297 @@
+"""frei23, Theorem 3.2: KKT points of the leaky network on nearly orthogonal data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import final
+
+import numpy as np
+
+from core.network.fixed_outer import FixedOuter
+from core.observables.registry import OBSERVABLES
+from core.observables.testing import points_of
+from core.reference.leaky import optimum
+from core.runs import Run
+from core.theorems import common
+from core.theorems.common import Array
+from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+
+SOURCE = "frei23"
+TOLERANCE = 1e-3  # of the items of Theorem 3.2 at a KKT point to CLOSE
+CLOSE = 1e-4
+BOTH = ("exponential", "logistic")
+KKT = "kkt_residual"
+
+
+def leaky(run: Run) -> bool:
+    """The fixed outer layer with a leaky ReLU of slope in (0, 1), two classes, a monotone loss."""
+    network = run.network
+    if not isinstance(network, FixedOuter) or run.loss.kind not in BOTH:
+        return False
+    return network.homogeneous and 0.0 < network.activation.slope < 1.0
+
+
+def leaky_flow(run: Run) -> bool:
+    """The leaky network under gradient flow or its descent."""
+    return leaky(run) and run.experiment.dynamics.kind in (common.FLOW, common.DESCENT)
+
+
+def certified(run: Run) -> bool:
+    """The leaky network under gradient flow, few enough examples for a KKT residual."""
+    return leaky_flow(run) and OBSERVABLES[KKT].applies(run)
+
+
+def slope(run: Run) -> float:
+    """gamma, the slope of the leaky ReLU."""
+    assert isinstance(run.network, FixedOuter)
+    return float(run.network.activation.slope)
+
+
+def lengths(run: Run) -> tuple[float, float]:
+    """(Rmin, Rmax) of |x_i|."""
+    sizes = np.linalg.norm(run.dataset.x, axis=1)
+    return float(sizes.min()), float(sizes.max())
+
+
+def coherence(run: Run) -> float:
+    """P = max over i != j of |<x_i, x_j>|."""
+    gram = np.abs(run.dataset.x @ run.dataset.x.T)
+    np.fill_diagonal(gram, 0.0)
+    return float(gram.max())
+
+
+def orthogonality(run: Run, factor: float, power: int, more: float = 1.0) -> Hypothesis:
+    """Rmin^2 >= factor gamma^-power more R^2 n P."""
+    low, high = lengths(run)
+    ratio = (high / low) ** 2 if low > 0.0 else math.inf
+    scale = ratio if more == 1.0 else more
+    needed = factor * slope(run) ** -power * scale * run.dataset.n * coherence(run)
+    text = "near-orthogonal data: Rmin^2 >= " + (
+        f"{factor:g} gamma^-{power} R^2 n P"
+        if more == 1.0
+        else f"{factor:g} gamma^-{power} C_R n P"
+    )
+    return common.at_least(text, needed, low**2)
+
+
+def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    return orthogonality(run, 3.0, 3), common.flow(run), common.loss_is(run, *BOTH)
+
+
+# --------------------------------------------------------------------------- Theorem 3.2, items
+
+
+@final
+class Point:
+    """W of the last frame scaled to min_i p_i = 1: groups of nodes, z, and p."""
+
+    def __init__(self, run: Run) -> None:
+        assert isinstance(run.network, FixedOuter)
+        flat = run.parameters(run.frames - 1)
+        p = run.network.margins(flat, run.inputs, run.dataset.y)
+        self.least = float(p.min())
+        scale = 1.0 / self.least if self.least > 0.0 else common.NAN
+        self.p = np.asarray(p * scale)
+        V = scale * run.network.unpack(flat)["V"]
+        a = run.network.fixed["a"]
+        self.plus, self.minus = V[a > 0.0], V[a < 0.0]
+        self.m = run.network.m
+        self.v, self.u = self.plus.mean(axis=0), self.minus.mean(axis=0)
+        self.z = (a[:, None] * V).sum(axis=0)
+        self.x, self.y = run.inputs, run.dataset.y
+
+
+def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    network = run.network
+    assert isinstance(network, FixedOuter)
+    a = network.fixed["a"]
+    both = min(int((a > 0.0).sum()), int((a < 0.0).sum()))
+    residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
+    return (
+        orthogonality(run, 3.0, 3),
+        common.at_least("nodes of each sign m_1, m_2", 1.0, float(both)),
+        common.at_most("W is a KKT point: residual at the last frame", CLOSE, residual),
+    )
+
+
+def near(context: Context) -> str:
+    """Why the last frame is not a KKT point to the tolerance; "" where it is."""
+    run = context.run
+    residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
+    slack = float(OBSERVABLES["complementarity"].at(run, run.frames - 1))
+    if residual <= CLOSE and slack <= CLOSE:
+        return ""
+    return (
+        f"not a KKT point yet: residual {common.shown(residual)}, complementarity "
+        f"{common.shown(slack)}, both to be below {CLOSE:g}"
+    )
+
+
+def item(
+    measure: Callable[[Point, Context], float], bound: float = TOLERANCE, sense: str = "<="
+) -> Callable[[Context], Comparison]:
+    """A residual of the KKT point against the tolerance."""
+
+    def compare(context: Context) -> Comparison:
+        point = Point(context.run)
+        if not point.least > 0.0:
+            why = "some example is on the wrong side: there is no W with min p = 1"
+            return common.undecided(sense, bound, common.NAN, why)
+        found = common.once(sense, bound, measure(point, context))
+        why = near(context)
+        if found.holds or not why:
+            return found
+        return common.undecided(sense, bound, found.measured, why)
+
+    return compare
+
+
+def equal_margins(point: Point, context: Context) -> float:
+    return float(np.abs(point.p - 1.0).max())
+
+
+def two_directions(point: Point, context: Context) -> float:
+    worst = 0.0
+    for group, mean in ((point.plus, point.v), (point.minus, point.u)):
+        if len(group):
+            apart = np.linalg.norm(group - mean, axis=1).max() / np.linalg.norm(mean)
+            worst = max(worst, float(apart))
+    return worst
+
+
+def multipliers(point: Point, context: Context) -> Array:
+    """lambda of the optimum of (3), (n,); NaN where there is none."""
+    plus, minus = len(point.plus) / point.m, len(point.minus) / point.m
+    found = optimum(point.x, point.y, plus, minus, slope(context.run))
+    return np.full(point.y.shape, np.nan) if found is None else found.multipliers
+
+
+def formula_of_nodes(point: Point, context: Context) -> float:
+    """Relative distance of v and u from their formulas in lambda."""
+    weights = multipliers(point, context) / math.sqrt(point.m)
+    positive, gamma = point.y > 0.0, slope(context.run)
+    first = (weights * positive) @ point.x
+    second = (weights * ~positive) @ point.x
+    v, u = first - gamma * second, second - gamma * first
+    apart = np.linalg.norm(np.concatenate([point.v - v, point.u - u]))
+    return float(apart / np.linalg.norm(np.concatenate([v, u])))
+
+
+def smallest_multiplier(point: Point, context: Context) -> float:
+    high = lengths(context.run)[1]
+    return float(multipliers(point, context).min()) * 2.0 * high**2
+
+
+def largest_multiplier(point: Point, context: Context) -> float:
+    low = lengths(context.run)[0]
+    return float(multipliers(point, context).max()) * 2.0 * slope(context.run) ** 2 * low**2 / 3.0
+
+
+def signs_of_nodes(point: Point, context: Context) -> float:
+    """min over i of y_i <v, x_i> and -y_i <u, x_i>: positive where the item holds."""
+    v, u = point.y * (point.x @ point.v), -point.y * (point.x @ point.u)
+    return float(min(v.min(), u.min()))
+
+
+def objective(point: Point, context: Context) -> float:
+    """|W|^2 over that of the optimum, minus 1."""
+    best = context.upper("leaky_optimum")
+    squared = float((point.plus**2).sum() + (point.minus**2).sum())
+    return squared * best**2 - 1.0
+
+
+def reduced_objective(point: Point, context: Context) -> float:
+    """(m_1 |v|^2 + m_2 |u|^2) over that of the optimum of (3), minus 1."""
+    best = context.upper("leaky_optimum")
+    value = len(point.plus) * float(point.v @ point.v) + len(point.minus) * float(point.u @ point.u)
+    return value * best**2 - 1.0
+
+
+def disagreements(point: Point, context: Context) -> float:
+    """Share of test points (in row-space form, of examples) where sign f(x) is not sign <z, x>."""
+    run = context.run
+    points = points_of(run)
+    inputs = point.x  # in row-space form z is only known along the training data
+    if points is not None and run.reduction is None:
+        inputs, _ = run.seen(points.x)
+    outputs = run.network.outputs(run.parameters(run.frames - 1), inputs)
+    return float((np.sign(outputs) != np.sign(inputs @ point.z)).mean())
+
+
+def linear_margins(point: Point, context: Context) -> float:
+    return float((point.y * (point.x @ point.z)).min())
+
+
+def linear_norm(point: Point, context: Context) -> float:
+    """|z| over (2/(kappa + gamma)) |z*|, |z*| = 1/gamma_linear."""
+    first, second = len(point.plus), len(point.minus)
+    kappa = math.sqrt(min(first, second) / max(first, second))
+    allowed = 2.0 / (kappa + slope(context.run)) / context.upper("gamma_linear")
+    return float(np.linalg.norm(point.z)) / allowed
+
+
+def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    separable = common.positive(context, "gamma_linear", "linearly separable data")
+    return (*kkt_hypotheses(context), separable)
+
+
+WHERE = "fixed_outer with a leaky ReLU under gradient flow"
+FLOWED = (certified, WHERE, kkt_hypotheses)
+LINEAR = (certified, WHERE, linear_hypotheses)
+ROOM = f" (to {TOLERANCE:g})"
+STATEMENTS = (
+    Statement(
+        "Theorem 3.2, item 1", SOURCE, f"All margins are equal{ROOM}.",
+        r"y_i f(x_i; W) = 1 \quad \mathrm{for\ all\ } i", *FLOWED, item(equal_margins),
+    ),
+    Statement(
+        "Theorem 3.2, item 2", SOURCE, f"Nodes of one sign are equal, so that W has rank 2{ROOM}.",
+        r"v_1 = \ldots = v_{m_1} = v, \quad u_1 = \ldots = u_{m_2} = u",
+        *FLOWED, item(two_directions),
+    ),
+    Statement(
+        "Theorem 3.2, item 3", SOURCE, f"v and u are sums over the examples{ROOM}.",
+        r"v = \frac{1}{\sqrt{m}} \left(\sum_{I_+} \lambda_i x_i - \gamma \sum_{I_-} \lambda_i "
+        r"x_i\right)", *FLOWED, item(formula_of_nodes),
+    ),
+    Statement(
+        "Theorem 3.2, item 3 (signs)", SOURCE, "v sees its own class, u the other one.",
+        r"y_i \langle v, x_i \rangle > 0, \quad y_i \langle u, x_i \rangle < 0",
+        *FLOWED, item(signs_of_nodes, 0.0, ">="),
+    ),
+    Statement(
+        "Theorem 3.2, item 3 (lower)", SOURCE, "No multiplier is small.",
+        r"2 R_{\max}^2\, \lambda_i \geq 1", *FLOWED, item(smallest_multiplier, 1.0, ">="),
+    ),
+    Statement(
+        "Theorem 3.2, item 3 (upper)", SOURCE, "No multiplier is large.",
+        r"\frac{2}{3} \gamma^2 R_{\min}^2\, \lambda_i \leq 1",
+        *FLOWED, item(largest_multiplier, 1.0),
+    ),
+    Statement(
+        "Theorem 3.2, item 4", SOURCE, f"W is the global optimum{ROOM}.",
+        r"\Vert W \Vert^2 / \Vert W^* \Vert^2 - 1 \leq 0", *FLOWED, item(objective),
+    ),
+    Statement(
+        "Theorem 3.2, item 5", SOURCE, f"(v, u) is the optimum of problem (3){ROOM}.",
+        r"\frac{m_1}{2} \Vert v \Vert^2 + \frac{m_2}{2} \Vert u \Vert^2 \quad \mathrm{minimal}",
+        *FLOWED, item(reduced_objective),
+    ),
+    Statement(
+        "Theorem 3.2, item 6", SOURCE, "The network's sign is that of a linear predictor.",
+        r"\mathrm{sign} f(x) = \mathrm{sign} \langle z, x \rangle",
+        *FLOWED, item(disagreements, 0.0),
+    ),
+    Statement(
+        "Theorem 3.2, item 7 (margins)", SOURCE, f"z separates the data with margin 1{ROOM}.",
+        r"y_i \langle z, x_i \rangle \geq 1", *LINEAR, item(linear_margins, 1.0 - TOLERANCE, ">="),
+    ),
+    Statement(
+        "Theorem 3.2, item 7 (norm)", SOURCE, f"z is nearly the max-margin predictor{ROOM}.",
+        r"\Vert z \Vert \leq \frac{2}{\kappa + \gamma} \Vert z^* \Vert",
+        *LINEAR, item(linear_norm, 1.0 + TOLERANCE),
+    ),
+)  # fmt: skip

@@ -1,0 +1,65 @@
+"""All statements, in the order of the papers, and what they say of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from core.reference.margin import ReferenceMargin
+from core.reference.watch import Watch
+from core.runs import Run
+from core.theorems import (
+    batchnorm,
+    frei23,
+    frei23_descent,
+    frei23_points,
+    homogeneity_margins,
+    homogeneity_mirror,
+    telgarsky22_data,
+    telgarsky22_global,
+    telgarsky22_ntk,
+    wei19,
+)
+from core.theorems.statement import DELTA, Assessment, Context, Statement, assess
+
+MODULES = (
+    telgarsky22_data, telgarsky22_ntk, telgarsky22_global, homogeneity_mirror, homogeneity_margins,
+    frei23, frei23_points, frei23_descent, wei19, batchnorm,
+)  # fmt: skip
+STATEMENTS: tuple[Statement, ...] = tuple(
+    statement for module in MODULES for statement in module.STATEMENTS
+)
+
+
+def applicable(run: Run) -> tuple[Statement, ...]:
+    """The statements about a run's data, network, loss and dynamics; none without frames."""
+    if run.frames == 0:
+        return ()
+    return tuple(statement for statement in STATEMENTS if statement.applies(run))
+
+
+def assess_all(
+    run: Run,
+    margins: Mapping[str, ReferenceMargin],
+    delta: float = DELTA,
+    watch: Watch | None = None,
+) -> list[Assessment]:
+    """Every applicable statement, judged by the margins that are known.
+
+    Raises CancelledError when the watch is cancelled; it is looked at between statements.
+    """
+    context = Context(run, margins, delta)
+    return list(_judged(applicable(run), context, watch))
+
+
+def _judged(
+    statements: Sequence[Statement], context: Context, watch: Watch | None
+) -> Sequence[Assessment]:
+    found = []
+    with np.errstate(all="ignore"):  # late frames overflow: their numbers are infinite, or NaN
+        for statement in statements:
+            if watch is not None:
+                watch.look()
+            found.append(assess(statement, context))
+    return found

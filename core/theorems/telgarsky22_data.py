@@ -1,0 +1,152 @@
+"""telgarsky22, section 1 and appendix A: margins of data, and the start of training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from core.runs import Run
+from core.sections.data import ParityData
+from core.theorems import common
+from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+
+SOURCE = "telgarsky22"
+GAUSSIAN = "a ~ N(0, 1/m), V ~ N(0, I/d)"
+
+
+def two_parity(run: Run) -> bool:
+    """2-parity with the uniform law on the corners."""
+    section = run.experiment.data
+    if not isinstance(section, ParityData) or section.k != 2:
+        return False
+    return section.law == "uniform" and not section.freeze
+
+
+def has_linear(run: Run) -> bool:
+    """Two classes of data."""
+    return bool(run.dataset.classes == 2)
+
+
+# ------------------------------------------------------------------ Propositions 1.5 and 1.6
+
+
+def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    return (
+        common.positive(
+            context, "gamma_linear", "a unit u with min_i y_i <x_i, u> >= gamma_linear"
+        ),
+        common.unit_ball(context.run),
+    )
+
+
+def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Context], Comparison]:
+    """margin >= gamma_linear / (factor, and sqrt d)."""
+
+    def compare(context: Context) -> Comparison:
+        scale = math.sqrt(context.run.dataset.d) if root_d else 1.0
+        return common.once(
+            ">=", context.lower("gamma_linear") / (factor * scale), context.upper(name), "margins"
+        )
+
+    return compare
+
+
+def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    text = "x on {+-1/sqrt(d)}^d, y = d x_a x_b"
+    met = two_parity(run)
+    return (Hypothesis(text, "2-parity", f"{run.experiment.data.kind}", met),)
+
+
+def parity_ntk(context: Context) -> Comparison:
+    return common.once(
+        ">=", 1.0 / (50.0 * context.run.dataset.d), context.upper("gamma_ntk"), "margins"
+    )
+
+
+def parity_global(context: Context) -> Comparison:
+    bound = 1.0 / math.sqrt(8.0 * context.run.dataset.d)
+    return common.once(">=", bound, context.upper("gamma_gl"), "margins")
+
+
+# ------------------------------------------------------------------------------ Lemma A.2
+
+
+def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    needed = 2.0 * math.log(1.0 / context.delta)
+    return (
+        common.paper_start(run, GAUSSIAN),
+        common.unit_ball(run),
+        common.width(run, needed, "2 ln(1/delta)"),
+    )
+
+
+def start_norms(context: Context) -> Comparison:
+    run = context.run
+    parts = run.network.unpack(run.origin)
+    m = run.network.m
+    ratio = max(
+        float(np.linalg.norm(parts["a"])) / 2.0,
+        float(np.linalg.norm(parts["V"])) / (2.0 * math.sqrt(m)),
+    )
+    return common.once("<=", 1.0, ratio)
+
+
+def start_outputs(context: Context) -> Comparison:
+    run = context.run
+    outputs = np.abs(run.network.outputs(run.origin, run.inputs)).max()
+    bound = 4.0 * common.log_term(run, run.dataset.n, context.delta)
+    return common.once("<=", bound, float(outputs))
+
+
+def drawn(run: Run) -> bool:
+    """The standard network with two classes."""
+    return run.network.kind == "standard" and run.dataset.classes == 2
+
+
+DATA = "data of two classes"
+CUTOFF = (
+    "The text does not print that theta is bounded by 1 pointwise; appendix A uses it, and so does "
+    "the value here."
+)
+STATEMENTS = (
+    Statement(
+        "Proposition 1.5 (1)", SOURCE, "A linear margin gives an NTK margin.",
+        r"\gamma_{\mathrm{ntk}} \geq \hat\gamma / 32",
+        has_linear, DATA, linear_hypotheses, _linear_item("gamma_ntk", 32.0), CUTOFF,
+    ),
+    Statement(
+        "Proposition 1.5 (2)", SOURCE, "The outer layer alone gives an NTK margin.",
+        r"\gamma_{\mathrm{ntk}} \geq \hat\gamma / (16 \sqrt{d})",
+        has_linear, DATA, linear_hypotheses, _linear_item("gamma_ntk", 16.0, True), CUTOFF,
+    ),
+    Statement(
+        "Proposition 1.5 (3)", SOURCE, "A linear margin gives half of it as a global margin.",
+        r"\gamma_{\mathrm{gl}} \geq \hat\gamma / 2",
+        has_linear, DATA, linear_hypotheses, _linear_item("gamma_gl", 2.0),
+    ),
+    Statement(
+        "Proposition 1.6 (1)", SOURCE, "2-sparse parity has an NTK margin of the order 1/d.",
+        r"\gamma_{\mathrm{ntk}} \geq 1 / (50\, d)",
+        two_parity, "2-parity on the corners", parity_hypotheses, parity_ntk,
+        "The proof's theta has no cutoff at |w| < 2, and it uses E|a| >= 1, which is .798.",
+    ),
+    Statement(
+        "Proposition 1.6 (2)", SOURCE, "2-sparse parity has a global margin of the order d^(-1/2).",
+        r"\gamma_{\mathrm{gl}} \geq 1 / \sqrt{8\, d}",
+        two_parity, "2-parity on the corners", parity_hypotheses, parity_global,
+    ),
+    Statement(
+        "Lemma A.2 (norms)", SOURCE, "The start is about as large as its mean.",
+        r"\max(\Vert a_0 \Vert / 2,\ \Vert V_0 \Vert / (2 \sqrt{m})) \leq 1",
+        drawn, "the standard network", start_hypotheses, start_norms,
+    ),
+    Statement(
+        "Lemma A.2 (outputs)", SOURCE, "The start predicts nothing large.",
+        r"\max_i |f(x_i; W_0)| \leq 4 \ln(n / \delta)",
+        drawn, "the standard network", start_hypotheses, start_outputs,
+    ),
+)  # fmt: skip

@@ -1,0 +1,312 @@
+"""telgarsky22, sections 1 and 2: margins in the kernel regime, SGD and gradient flow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from core.runs import Run
+from core.theorems import common
+from core.theorems.common import Array
+from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+from core.theorems.telgarsky22_data import GAUSSIAN, SOURCE, two_parity
+
+BOTH = ("exponential", "logistic")
+
+
+def standard(run: Run) -> bool:
+    """Two classes, f = sum_j a_j relu(<v_j, x>), a loss with a smoothed margin, and training."""
+    return run.network.kind == "standard" and run.loss.kind in BOTH
+
+
+def is_flow(run: Run) -> bool:
+    """The standard network under gradient flow, or the descent that approximates it."""
+    return standard(run) and run.experiment.dynamics.kind in (common.FLOW, common.DESCENT)
+
+
+def on_sample(context: Context) -> Hypothesis:
+    """Assumption 1.3 on the examples at hand."""
+    return common.positive(context, "gamma_ntk", "Assumption 1.3: gamma_ntk of the sample")
+
+
+def almost_surely(context: Context) -> tuple[float, Hypothesis]:
+    """gamma_ntk of Assumption 1.4 and what is known of it.
+
+    On 2-parity the paper proves 1/(50 d) (Proposition 1.6); elsewhere the sample's own stands for
+    it, which is an upper bound of it, and the assumption is undecided.
+    """
+    text = "Assumption 1.4: gamma_ntk almost surely"
+    if two_parity(context.run):
+        gamma = 1.0 / (50.0 * context.run.dataset.d)
+        return gamma, Hypothesis(text, "> 0", f"{common.shown(gamma)} = 1/(50 d)", True)
+    gamma = context.lower("gamma_ntk")
+    return gamma, Hypothesis(text, "> 0", f"{common.shown(gamma)} on the sample alone", None)
+
+
+def general(context: Context) -> tuple[Hypothesis, ...]:
+    """What section 1.2 assumes throughout."""
+    run = context.run
+    return common.unit_ball(run), common.paper_start(run, GAUSSIAN), common.loss_is(run, *BOTH)
+
+
+def needed_width(factor: float, count: float, context: Context, gamma: float) -> float:
+    """(factor ln(count/delta)/gamma)^2."""
+    if not gamma > 0.0:
+        return common.NAN
+    return float((factor * common.log_term(context.run, count, context.delta) / gamma) ** 2)
+
+
+# --------------------------------------------------------------------------- Theorem 2.1: SGD
+
+
+def is_sgd(run: Run) -> bool:
+    """The standard network under stochastic gradient descent."""
+    return standard(run) and run.experiment.dynamics.kind == "sgd"
+
+
+def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run, dynamics = context.run, context.run.experiment.dynamics
+    gamma, assumption = almost_surely(context)
+    steps = float(run.steps[run.frames - 1])
+    m, eta = run.network.m, common.step_size(run)
+    fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
+    found = "fresh examples, one a step" if fresh else "the training examples, or batches"
+    low, high = gamma / (10.0 * math.sqrt(m)), gamma**2 / 6400.0
+    known = gamma > 0.0
+    return (
+        common.unit_ball(run),
+        common.paper_start(run, GAUSSIAN),
+        common.loss_is(run, "logistic"),
+        assumption,
+        Hypothesis("one fresh example a step", "fresh", found, fresh),
+        common.width(
+            run, needed_width(64.0, steps, context, gamma), "(64 ln(t/delta)/gamma_ntk)^2"
+        ),
+        Hypothesis(
+            "step eta in [gamma_ntk/(10 sqrt m), gamma_ntk^2/6400]",
+            f"{common.shown(low)} to {common.shown(high)}",
+            common.shown(eta),
+            low <= eta <= high if known else None,
+        ),
+    )
+
+
+def sgd_error(context: Context) -> Comparison:
+    gamma, _ = almost_surely(context)
+    steps = np.maximum(context.run.steps[: context.run.frames].astype(np.float64), 1.0)
+    bound = (8.0 * math.log(1.0 / context.delta) + 2560.0 / gamma**2) / steps
+    error = np.minimum.accumulate(context.trace("test_error"))
+    return common.throughout("<=", bound, error, "test_error")
+
+
+def sgd_distance(context: Context) -> Comparison:
+    gamma, _ = almost_surely(context)
+    run = context.run
+    bound = 80.0 * common.step_size(run) * math.sqrt(run.network.m) / gamma
+    return common.throughout("<=", bound, context.trace("distance"), "distance")
+
+
+# --------------------------------------------------------------------- Lemmas 2.3, 2.4, Theorem 2.2
+
+
+def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    gamma, assumption = almost_surely(context)
+    end = float(common.times(run)[-1])
+    count = max(end, float(run.dataset.n))
+    needed = math.inf if math.isinf(count) else needed_width(640.0, count, context, gamma)
+    return (
+        *general(context),
+        assumption,
+        common.flow(run),
+        common.width(run, needed, "(640 ln(max(t, n)/delta)/gamma_ntk)^2"),
+    )
+
+
+def lemma_2_3_risk(context: Context) -> Comparison:
+    t = common.times(context.run)
+    with np.errstate(divide="ignore"):
+        bound = -np.log10(5.0) - context.run.log10_time[: t.size]
+    return common.throughout("<=", bound, context.trace("log10_risk"), "log10_risk", t > 0.0)
+
+
+def lemma_2_3_distance(context: Context) -> Comparison:
+    gamma, _ = almost_surely(context)
+    bound = gamma * math.sqrt(context.run.network.m) / 80.0
+    return common.throughout("<=", bound, context.trace("distance"), "distance")
+
+
+def radius(context: Context) -> float:
+    """gamma_ntk sqrt(m)/32."""
+    return context.lower("gamma_ntk") * math.sqrt(context.run.network.m) / 32.0
+
+
+def crossed(context: Context) -> Array:
+    """Frames from the first one on with |W - W0| >= gamma_ntk sqrt(m)/32, (T,)."""
+    distance = context.trace("distance")
+    beyond = distance >= radius(context)
+    return np.maximum.accumulate(beyond) if beyond.any() else np.zeros(distance.shape, bool)
+
+
+def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run, gamma = context.run, context.lower("gamma_ntk")
+    n = run.dataset.n
+    logarithm = common.log_term(run, n, context.delta)
+    needed = 256.0 * logarithm / gamma**2 if gamma > 0.0 else common.NAN
+    fits = common.fitted(context)
+    distance = context.trace("distance")
+    nearest = float(distance[fits].min()) if fits.any() else math.inf
+    return (
+        *general(context),
+        on_sample(context),
+        common.flow(run),
+        common.width(run, needed, "256 ln(n/delta)/gamma_ntk^2"),
+        common.at_most(
+            "a time tau with R(W_tau) < l(0)/n and |W_tau - W_0| <= gamma_ntk sqrt(m)/64",
+            radius(context) / 2.0,
+            nearest,
+        ),
+    )
+
+
+def distance_stays(context: Context) -> Comparison:
+    frames = crossed(context)
+    why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
+    return common.throughout(
+        ">=", radius(context), context.trace("distance"), "distance", frames, why
+    )
+
+
+def smoothed_after(context: Context) -> Comparison:
+    bound = context.lower("gamma_ntk") ** 2 / 4096.0
+    why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
+    trace = context.trace("smoothed_margin")
+    return common.throughout(">=", bound, trace, "margins", crossed(context), why)
+
+
+def rebalanced(context: Context) -> Array:
+    """gs(What), What = (a/sqrt(gamma_ntk), V sqrt(gamma_ntk)), (T,)."""
+    gamma, run = context.lower("gamma_ntk"), context.run
+    margins = context.trace("smoothed_margin")
+    found = np.full(margins.shape, np.nan)
+    for index in range(margins.size):
+        parts = run.network.unpack(run.parameters(index))
+        a, V = float(np.sum(parts["a"] ** 2)), float(np.sum(parts["V"] ** 2))
+        found[index] = margins[index] * (a + V) / (a / gamma + V * gamma)
+    return found
+
+
+def rebalanced_after(context: Context) -> Comparison:
+    bound = context.lower("gamma_ntk") / 4096.0
+    why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
+    return common.throughout(">=", bound, rebalanced(context), "margins", crossed(context), why)
+
+
+def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    gamma, assumption = almost_surely(context)
+    needed = needed_width(640.0, run.dataset.n, context, gamma)
+    width = common.width(run, needed, "(640 ln(n/delta)/gamma_ntk)^2")
+    return (*general(context), assumption, common.flow(run), width)
+
+
+def error_shape(gamma_power: int) -> Callable[[Context], Comparison]:
+    """ln(n)^3/(n gamma^power) + ln(1/delta)/n, the bracket of an O(.)."""
+
+    def compare(context: Context) -> Comparison:
+        gamma, n = context.lower("gamma_ntk"), context.run.dataset.n
+        bound = math.log(n) ** 3 / (n * gamma**gamma_power) + math.log(1.0 / context.delta) / n
+        error = context.trace("test_error")
+        return common.throughout("<=", bound, error, "test_error", crossed(context))
+
+    return compare
+
+
+def lemma_2_5_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    margin = common.last(context.trace("smoothed_margin"))
+    independent = common.generated(context.run, "independent examples")
+    return (independent, common.below("smoothed margin is positive: -margin", 0.0, -margin))
+
+
+def lemma_2_5(context: Context) -> Comparison:
+    n, margin = context.run.dataset.n, context.trace("smoothed_margin")
+    with np.errstate(divide="ignore", over="ignore"):
+        bound = math.log(n) ** 3 / (n * margin**2) + math.log(1.0 / context.delta) / n
+    return common.throughout("<=", bound, context.trace("test_error"), "test_error", margin > 0.0)
+
+
+def has_test(run: Run) -> bool:
+    """The standard network on data whose test error is known."""
+    section = run.experiment.data
+    known = run.dataset.x_test is not None or not section.embedded
+    return standard(run) and known
+
+
+FLOWS = "the standard network under gradient flow"
+SGD = "the standard network under SGD"
+STATEMENTS = (
+    Statement(
+        "Theorem 2.1 (error)", SOURCE, "One pass of SGD reaches a small test error.",
+        r"\min_{s<t} \Pr[p \leq 0] \leq \frac{8 \ln(1/\delta)}{t} + "
+        r"\frac{2560}{t\, \gamma_{\mathrm{ntk}}^2}",
+        is_sgd, SGD, sgd_hypotheses, sgd_error,
+        "The proof needs one more delta than the statement's 1 - 7 delta.",
+    ),
+    Statement(
+        "Theorem 2.1 (distance)", SOURCE, "SGD stays near its start.",
+        r"\max_{s<t} \Vert W_s - W_0 \Vert \leq 80\, \eta \sqrt{m} / \gamma_{\mathrm{ntk}}",
+        is_sgd, SGD, sgd_hypotheses, sgd_distance,
+    ),
+    Statement(
+        "Lemma 2.3 (risk)", SOURCE, "Gradient flow makes the risk small near its start.",
+        r"R(W_t) \leq 1 / (5\, t)",
+        is_flow, FLOWS, lemma_2_3_hypotheses, lemma_2_3_risk,
+        "The proof also needs ln(n/delta): the width is taken with max(t, n).",
+    ),
+    Statement(
+        "Lemma 2.3 (distance)", SOURCE, "Up to time t gradient flow stays near its start.",
+        r"\sup_{s \leq t} \Vert W_s - W_0 \Vert \leq \gamma_{\mathrm{ntk}} \sqrt{m} / 80",
+        is_flow, FLOWS, lemma_2_3_hypotheses, lemma_2_3_distance,
+    ),
+    Statement(
+        "Lemma 2.4 (distance)", SOURCE, "Once that far from the start, the flow never comes back.",
+        r"\Vert W_s - W_0 \Vert \geq \gamma_{\mathrm{ntk}} \sqrt{m} / 32, \quad s \geq t",
+        is_flow, FLOWS, lemma_2_4_hypotheses, distance_stays,
+    ),
+    Statement(
+        "Lemma 2.4 (margin)", SOURCE, "From then on the smoothed margin is large.",
+        r"\mathring\gamma(W_s) \geq \gamma_{\mathrm{ntk}}^2 / 4096, \quad s \geq t",
+        is_flow, FLOWS, lemma_2_4_hypotheses, smoothed_after,
+    ),
+    Statement(
+        "Lemma 2.4 (rebalanced)", SOURCE, "With its layers rebalanced the margin is larger.",
+        r"\mathring\gamma(\widehat{W}_s) \geq \gamma_{\mathrm{ntk}} / 4096, \quad "
+        r"\widehat{W} = (a / \sqrt{\gamma_{\mathrm{ntk}}}, V \sqrt{\gamma_{\mathrm{ntk}}})",
+        is_flow, FLOWS, lemma_2_4_hypotheses, rebalanced_after,
+    ),
+    Statement(
+        "Theorem 2.2 (margin)", SOURCE, "Gradient flow on wide networks has a margin for ever.",
+        r"\mathring\gamma(W_s) \geq \gamma_{\mathrm{ntk}}^2 / 4096, \quad s \geq t",
+        is_flow, FLOWS, theorem_2_2_hypotheses, smoothed_after,
+    ),
+    Statement(
+        "Theorem 2.2 (error)", SOURCE, "The test error of those iterates, up to a constant.",
+        r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \gamma_{\mathrm{ntk}}^4} + "
+        r"\frac{\ln(1/\delta)}{n}\right)",
+        is_flow, FLOWS, theorem_2_2_hypotheses, error_shape(4), constants=False,
+    ),
+    Statement(
+        "Theorem 2.2 (error at W_t)", SOURCE, "The test error where the distance is reached.",
+        r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \gamma_{\mathrm{ntk}}^2} + "
+        r"\frac{\ln(1/\delta)}{n}\right)",
+        is_flow, FLOWS, theorem_2_2_hypotheses, error_shape(2), constants=False,
+    ),
+    Statement(
+        "Lemma 2.5", SOURCE, "A smoothed margin bounds the test error, whatever the width.",
+        r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \mathring\gamma(W)^2} + "
+        r"\frac{\ln(1/\delta)}{n}\right)",
+        has_test, "the standard network", lemma_2_5_hypotheses, lemma_2_5, constants=False,
+    ),
+)  # fmt: skip

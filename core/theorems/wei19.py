@@ -1,0 +1,242 @@
+"""wei19: the kernel's gap, weak regularisation and margins, generalisation by margins."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from core.runs import Run
+from core.sections.constructions import Wei19Data
+from core.theorems import common
+from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+
+SOURCE = "wei19"
+NETS = ("standard", "scalar", "normalised")
+
+
+def on_d(run: Run) -> bool:
+    """The distribution D."""
+    return isinstance(run.experiment.data, Wei19Data)
+
+
+def kernel_on_d(run: Run) -> bool:
+    """A kernel predictor on D."""
+    return on_d(run) and run.experiment.dynamics.kind == "kernel"
+
+
+def trained(run: Run) -> bool:
+    """A two-layer network with two classes that was trained."""
+    return run.network.kind in ("standard", "bias") and run.experiment.dynamics.kind != "kernel"
+
+
+def net_on_d(run: Run) -> bool:
+    """A trained network with the logistic loss on D."""
+    return on_d(run) and trained(run) and run.loss.kind == "logistic"
+
+
+def penalised(run: Run) -> bool:
+    """A trained network with the logistic loss and a penalty."""
+    return trained(run) and run.loss.kind == "logistic" and run.experiment.loss.l2 > 0.0
+
+
+def many_classes(run: Run) -> bool:
+    """Several classes, cross-entropy and a penalty."""
+    return run.network.kind == "multiclass" and run.experiment.loss.l2 > 0.0
+
+
+def bounded_margin(run: Run) -> bool:
+    """Networks whose normalised margin has gamma* as its largest value."""
+    monotone = run.loss.kind in ("exponential", "logistic")
+    one_dimensional = run.network.kind == "bias" and run.dataset.d == 1
+    return monotone and run.dataset.classes == 2 and (run.network.kind in NETS or one_dimensional)
+
+
+def best_name(run: Run) -> str:
+    """The reference margin of which gamma* is half."""
+    return "gamma_l1" if run.network.kind == "bias" else "gamma_gl"
+
+
+def best(context: Context, upper: bool) -> float:
+    """gamma* = gamma_l1/2 for m >= n + 1 (Proposition B.10)."""
+    name = best_name(context.run)
+    return 0.5 * (context.upper(name) if upper else context.lower(name))
+
+
+def global_minimiser() -> Hypothesis:
+    """What no run can show."""
+    text = "the global minimiser of L_lambda"
+    return Hypothesis(text, "global", "an iterate of training: not known", None)
+
+
+# ---------------------------------------------------------------------------------- Theorem 2.1
+
+
+def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    n, d = context.run.dataset.n, context.run.dataset.d
+    return (
+        Hypothesis("data of (2.1)", "D", context.run.experiment.data.kind, on_d(context.run)),
+        common.at_most("n <= d^2", float(d * d), float(n)),
+    )
+
+
+def kernel_gap(context: Context) -> Comparison:
+    """The error beside the constant 1."""
+    return common.once("<=", 1.0, common.last(context.trace("test_error")), "test_error")
+
+
+def net_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    l2 = float(run.experiment.loss.l2)
+    return (
+        *gap_hypotheses(context),
+        common.width(run, 4.0, "4"),
+        Hypothesis(
+            "lambda <= 1/poly(n), positive", "> 0", common.shown(l2), None if l2 > 0 else False
+        ),
+        global_minimiser(),
+    )
+
+
+def net_gap(context: Context) -> Comparison:
+    """sqrt(d/n), the bracket of the bound."""
+    n, d = context.run.dataset.n, context.run.dataset.d
+    return common.once(
+        "<=", math.sqrt(d / n), common.last(context.trace("test_error")), "test_error"
+    )
+
+
+# ---------------------------------------------------------------- section 4 and appendices B, C, D
+
+
+def positive_best(context: Context) -> Hypothesis:
+    """gamma* > 0."""
+    return common.positive(context, best_name(context.run), "gamma* > 0")
+
+
+def path_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    return common.loss_is(context.run, "logistic"), positive_best(context), global_minimiser()
+
+
+def path(context: Context) -> Comparison:
+    """The margin at this lambda beside gamma*, its limit."""
+    measured = common.last(context.trace("hard_margin"))
+    why = "a limit in lambda: one run is one point of the path"
+    return common.undecided(">=", best(context, False), measured, why, "margins")
+
+
+def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    return common.loss_is(context.run, "cross_entropy"), global_minimiser()
+
+
+def classes_path(context: Context) -> Comparison:
+    measured = common.last(context.trace("hard_margin"))
+    why = "gamma* of several classes is not computed, and one run is one point of the path"
+    return common.undecided(">=", common.NAN, measured, why, "margins")
+
+
+def approximate_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    text = "L_lambda(Theta) <= alpha L_lambda(Theta_lambda), alpha <= 2, lambda small as stated"
+    return (
+        common.loss_is(context.run, "logistic"),
+        positive_best(context),
+        Hypothesis(text, "alpha <= 2", "the global minimum is not known", None),
+    )
+
+
+def approximate(context: Context) -> Comparison:
+    measured = common.last(context.trace("hard_margin"))
+    return common.once(">=", best(context, False) / 20.0, measured, "margins")
+
+
+def no_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    return (common.loss_is(context.run, "logistic", "exponential"),)
+
+
+def never_above(context: Context) -> Comparison:
+    trace = context.trace("hard_margin")
+    return common.throughout("<=", best(context, True), trace, "margins", trace >= 0.0)
+
+
+def separating(context: Context) -> tuple[Hypothesis, ...]:
+    margin = common.last(context.trace("hard_margin"))
+    least = common.at_least("a separating Theta: its margin", 0.0, margin)
+    return common.generated(context.run, "independent examples"), least
+
+
+def generalisation(context: Context) -> Comparison:
+    """C/(gamma sqrt2 sqrt n) + sqrt(ln log2(4C/gamma)/n) + sqrt(ln(1/delta)/n), depth q = 2."""
+    run, margin = context.run, context.trace("hard_margin")
+    n, size = run.dataset.n, float(np.linalg.norm(run.dataset.x, axis=1).max())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inner = np.log(np.maximum(np.log2(4.0 * size / margin), 1.0))
+        bound = size / (margin * math.sqrt(2.0 * n)) + np.sqrt(inner / n)
+    bound = bound + math.sqrt(math.log(1.0 / context.delta) / n)
+    trace = context.trace("test_error")
+    return common.throughout("<=", bound, trace, "test_error", margin > 0.0)
+
+
+def perturbed(run: Run) -> bool:
+    """The perturbed Wasserstein flow."""
+    return bool(run.experiment.dynamics.kind == "perturbed")
+
+
+def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    sigma = float(getattr(context.run.experiment.dynamics, "sigma", 0.0))
+    return (
+        Hypothesis("Assumption 3.1: Phi differentiable", "smooth", "ReLU (footnote 3)", False),
+        Hypothesis("sigma = exp(-d log(1/e) poly)", "unquantified", common.shown(sigma), None),
+    )
+
+
+def flow_risk(context: Context) -> Comparison:
+    trace = context.trace("risk")
+    return common.once("<=", float(trace[0]), float(trace[-1]), "log10_risk")
+
+
+D_WHERE = "data of kind wei19"
+STATEMENTS = (
+    Statement(
+        "Theorem 2.1 (i)", SOURCE, "With d^2 samples or fewer the kernel still errs.",
+        r"\Pr[y f_{\mathrm{kernel}}(x) \leq 0] = \Omega(1), \quad n \leq d^2",
+        kernel_on_d, f"{D_WHERE}, kernel predictors", gap_hypotheses, kernel_gap, constants=False,
+    ),
+    Statement(
+        "Theorem 2.1 (ii)", SOURCE, "The regularised network needs of the order of d samples.",
+        r"\Pr[y f(x) \leq 0] \lesssim \sqrt{d / n}",
+        net_on_d, f"{D_WHERE}, logistic loss", net_hypotheses, net_gap,
+        "The text's O(d^2) samples are O(d).", constants=False,
+    ),
+    Statement(
+        "Theorem 3.3", SOURCE, "The perturbed flow finds the global optimum in polynomial time.",
+        r"\min_{t \leq t_\epsilon} L[\rho_t] - L^* \leq \epsilon",
+        perturbed, "the perturbed flow", flow_hypotheses, flow_risk,
+        "In Example 3.2 the regulariser is a sum over i, in (2.2) a mean.", constants=False,
+    ),
+    Statement(
+        "Theorem 4.1", SOURCE, "Margins of regularised minimisers tend to the largest one.",
+        r"\gamma_\lambda \rightarrow \gamma^*, \quad \lambda \rightarrow 0",
+        penalised, "logistic loss with l2 > 0", path_hypotheses, path,
+    ),
+    Statement(
+        "Theorem C.1", SOURCE, "The same for several classes.",
+        r"\gamma_\lambda \rightarrow \gamma^*, \quad \lambda \rightarrow 0",
+        many_classes, "multiclass with l2 > 0", classes_hypotheses, classes_path,
+    ),
+    Statement(
+        "Theorem C.2", SOURCE, "Near minimisers have a tenth of the largest margin, or a 20th.",
+        r"\gamma' \geq \gamma^* / (10\, \alpha), \quad \alpha \leq 2",
+        penalised, "logistic loss with l2 > 0", approximate_hypotheses, approximate,
+    ),
+    Statement(
+        "Theorem 4.3, Proposition B.10", SOURCE, "No width has a larger margin than gamma*.",
+        r"\gamma(\Theta) \leq \gamma^*_m \leq \gamma^*_{n+1} = \gamma_{\ell_1} / 2",
+        bounded_margin, "standard, scalar, normalised; bias in one dimension",
+        no_hypotheses, never_above,
+    ),
+    Statement(
+        "Corollary 4.2, Proposition D.1", SOURCE, "Margins bound the test error, up to a constant.",
+        r"L(\Theta) \lesssim \frac{C}{\gamma \sqrt{2 n}} + \epsilon(\gamma)",
+        trained, "trained two-layer networks", separating, generalisation, constants=False,
+    ),
+)  # fmt: skip

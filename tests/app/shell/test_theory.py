@@ -1,0 +1,301 @@
+"""Reference margins and verdicts in the window: computed beside it, shown as they come."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.panels.help_card import HelpCard
+from app.panels.margin_list import COMPUTING, STOPPED
+from app.state.resolve import moment_of
+from app.views.margins import MarginsView
+from app.workers.margin_worker import MarginWorker
+from core.problem import Problem
+from core.reference.margin import exact
+from core.runs import open_run
+from tests.app import theory_stand_ins as stand_ins
+from tests.app.shell.conftest import Opener
+from tests.recording import recorded
+
+LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+
+
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
+    """The problem of a small run."""
+    path = tmp_path_factory.mktemp("theory") / "run.msrun"
+    recorded(path, "recording.frames=10", "dynamics.until_log10_time=1", "data.n=16", "data.d=6")
+    with open_run(path) as run:
+        return run.problem
+
+
+@pytest.fixture
+def judged(program: Marginscope, qtbot: QtBot) -> Marginscope:
+    """The window with the small study, its margins computed and its runs judged by them."""
+    qtbot.waitUntil(lambda: settled(program), timeout=10000)
+    return program
+
+
+def settled(program: Marginscope) -> bool:
+    """Whether all that was to be computed is shown."""
+    theory = program.theory
+    runs = list(program.session)
+    return not theory.margins.busy and all(
+        len(theory.known(run.key).margins) == 5
+        and theory.known(run.key).judgement is not None
+        and theory.known(run.key).judged[1] == 5
+        for run in runs
+    ) and not theory.judge.busy  # fmt: skip
+
+
+def margins_view(program: Marginscope, place: int = 0) -> MarginsView:
+    """The view of margins of a run."""
+    view = program.display.slots[place].panel.view("margins")
+    assert isinstance(view, MarginsView)
+    return view
+
+
+# ------------------------------------------------------------------------------- the worker
+
+
+def answers(worker: MarginWorker) -> list[tuple[int, str]]:
+    """Collects what a worker finds."""
+    found: list[tuple[int, str]] = []
+    worker.found.connect(lambda key, one: found.append((key, one.reference.name)))
+    return found
+
+
+def test_a_margin_is_computed_once_for_runs_of_the_same_problem(
+    qtbot: QtBot, problem: Problem
+) -> None:
+    made = stand_ins.MadeUp("gamma", 1.0, exact(1.0, ""))
+    worker = MarginWorker(None, lambda _: (made,), stand_ins.compute)
+    found = answers(worker)
+    worker.ask({1: problem, 2: problem})
+    qtbot.waitUntil(lambda: len(found) == 2, timeout=3000)
+    worker.close()
+    assert sorted(found) == [(1, "gamma"), (2, "gamma")]
+    assert made.computed == 1
+
+
+def test_cheap_margins_of_all_runs_come_before_dear_ones(qtbot: QtBot, problem: Problem) -> None:
+    worker = MarginWorker(None, stand_ins.references_of, stand_ins.compute)
+    found = answers(worker)
+    worker.ask({1: problem, 2: problem})
+    qtbot.waitUntil(lambda: len(found) == 10, timeout=3000)
+    worker.close()
+    ranks = [[one.name for one in stand_ins.references_of(problem)].index(n) for _, n in found]
+    assert ranks == sorted(ranks)
+
+
+def test_cheap_margins_of_another_run_do_not_wait_for_a_dear_one(
+    qtbot: QtBot, problem: Problem
+) -> None:
+    go = threading.Event()
+    dear = stand_ins.MadeUp("dear", 1.0, exact(1.0, ""), go)
+    worker = MarginWorker(None, lambda _: (stand_ins.TANGENT, dear), stand_ins.compute)
+    found = answers(worker)
+    worker.ask({1: problem})
+    assert dear.begun.wait(3.0)
+    worker.ask({1: problem, 2: problem})
+    qtbot.waitUntil(lambda: (2, "gamma_ntk") in found, timeout=3000)
+    go.set()
+    qtbot.waitUntil(lambda: (2, "dear") in found, timeout=3000)
+    worker.close()
+    assert dear.computed == 1
+
+
+def test_answers_about_runs_that_were_closed_are_dropped(qtbot: QtBot, problem: Problem) -> None:
+    slow = stand_ins.MadeUp("slow", 1.0, exact(1.0, ""), threading.Event())
+    quick = stand_ins.MadeUp("quick", 1.0, exact(1.0, ""))
+    worker = MarginWorker(
+        None, lambda asked: (quick,) if asked is problem else (slow,), stand_ins.compute
+    )
+    other = Problem(
+        problem.experiment, problem.dataset, problem.network, problem.start, "another"
+    )  # fmt: skip
+    found = answers(worker)
+    worker.ask({1: other})
+    assert slow.begun.wait(3.0)
+    worker.ask({2: problem})
+    qtbot.waitUntil(lambda: bool(found), timeout=3000)
+    qtbot.waitUntil(lambda: not worker.busy, timeout=3000)
+    worker.close()
+    assert found == [(2, "quick")]
+
+
+def test_closing_ends_a_slow_computation(problem: Problem) -> None:
+    slow = stand_ins.MadeUp("slow", 1.0, exact(1.0, ""), threading.Event())
+    worker = MarginWorker(None, lambda _: (slow,), stand_ins.compute)
+    worker.ask({1: problem})
+    assert slow.begun.wait(3.0)
+    worker.close()
+    assert not any(thread.name == "margins" for thread in threading.enumerate())
+
+
+# ------------------------------------------------------------------------------- the window
+
+
+def test_a_slow_margin_is_named_and_cancelled_from_the_status_line(
+    open_program: Opener, study: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = threading.Event()
+    slow = stand_ins.MadeUp("gamma_gl", 0.5, exact(0.08, ""), go)
+    references = (stand_ins.TANGENT, stand_ins.NARROW, slow)
+    monkeypatch.setattr(stand_ins, "references_of", lambda problem: references)
+    program = open_program(study)
+    button = program.window.status.work
+    qtbot.waitUntil(lambda: "\u03b3_gl" in button.text(), timeout=10000)
+    listed = program.window.theory.margins
+    first = ("gamma_ntk", ".0511", "gap 0.2 %")
+    qtbot.waitUntil(lambda: first in listed.texts(), timeout=3000)
+    qtbot.waitUntil(lambda: listed.texts()[1][2] == "heuristic", timeout=3000)
+    assert listed.texts()[2] == ("gamma_gl", "\u2013", COMPUTING)
+    qtbot.mouseClick(button, LEFT)
+    qtbot.waitUntil(lambda: not program.theory.margins.busy, timeout=3000)
+    qtbot.waitUntil(button.isHidden, timeout=3000)
+    assert listed.texts()[2] == ("gamma_gl", "\u2013", STOPPED)
+    go.set()
+    program.actions["margins_again"].trigger()
+    qtbot.waitUntil(lambda: listed.texts()[2][1] == ".08", timeout=3000)
+    assert listed.texts()[2][2] == "cert."
+
+
+def test_margins_and_verdicts_are_listed_for_the_chosen_run(judged: Marginscope) -> None:
+    panel = judged.window.theory
+    assert ("gamma_gl", ".081", "gap 1.6 %") in panel.margins.texts()
+    assert ("gamma_linear", "\u2013", "none") in panel.margins.texts()
+    assert ("gamma_l1", ".083", "heuristic") in panel.margins.texts()
+    assert panel.runs.currentText() == "m = 12"
+    words = [panel.row(name).line.word for name in panel.names]
+    assert len(set(words)) == len(words) == 7
+
+
+def test_reference_lines_lie_at_factor_times_value(judged: Marginscope, qtbot: QtBot) -> None:
+    view = margins_view(judged)
+    qtbot.waitUntil(lambda: len(view.plot.drawn_levels) == 3, timeout=3000)
+    by_label = {one.level.label: one for one in view.plot.drawn_levels}
+    line = by_label["gamma_gl / 2"]
+    assert (line.level.value, line.level.low) == (0.0406, 0.04)
+    assert view.plot.place(0.0, line.height)[1] == pytest.approx(0.0406, abs=1e-9)
+    boxes = [one.box for one in view.plot.drawn_levels]
+    assert not any(a.intersects(b) for k, a in enumerate(boxes) for b in boxes[:k])
+    assert all(view.plot.inside().contains(box) for box in boxes)
+    assert by_label["gamma_nc"].height < view.plot.inside().top()
+    assert view.plot.level_at(*line.box.center().toTuple()) is line.level
+    assert "branch and bound" in line.level.tip
+    assert "certified" in line.level.tip
+
+
+def test_lines_are_chosen_from_the_menu(judged: Marginscope, qtbot: QtBot) -> None:
+    menu = judged.window.margin_choice
+    menu.aboutToShow.emit()
+    actions = {action.data(): action for action in menu.actions()}
+    assert set(actions) == {"gamma_gl", "gamma_l1", "gamma_nc"}
+    actions["gamma_gl"].trigger()
+    view = margins_view(judged)
+    data = view._data
+    assert data is not None
+    assert [level.label for level in view.levels(data)] == ["gamma_l1 (heuristic)", "gamma_nc"] or [
+        level.label for level in view.levels(data)
+    ] == ["gamma_l1 / 2 (heuristic)", "gamma_nc"]
+    run = next(iter(judged.session))
+    assert [one.reference.name for one in judged.theory.lines_of(run.key)] == [
+        "gamma_l1", "gamma_nc",
+    ]  # fmt: skip
+
+
+def test_a_statement_opens_with_the_keyboard_and_shows_its_bound(
+    judged: Marginscope, qtbot: QtBot
+) -> None:
+    panel = judged.window.theory
+    row = panel.row(panel.names[0])
+    row.line.setFocus()
+    qtbot.keyClick(row.line, Qt.Key.Key_Space)
+    assert row.formula.isVisible()
+    assert row.formula.readable
+    assert "not met" in row.hypotheses.text()
+    assert ".0318" in row.comparison.text()
+    assert ".0203" in row.comparison.text()
+    assert "evaluated is" in row.slip.text()
+    qtbot.mouseClick(row.bound, LEFT, pos=QPoint(8, row.bound.height() // 2))
+    view = margins_view(judged)
+    data = view._data
+    assert data is not None
+    assert "Thm 1" in [level.label for level in view.levels(data)]
+    qtbot.keyClick(row.bound, Qt.Key.Key_Space)
+    assert "Thm 1" not in [level.label for level in view.levels(data)]
+    qtbot.keyClick(row.line, Qt.Key.Key_Space)
+    assert not row.formula.isVisible()
+
+
+def test_a_bound_on_an_observable_brings_up_its_curve(judged: Marginscope, qtbot: QtBot) -> None:
+    panel = judged.window.theory
+    row = panel.row(panel.names[1])
+    qtbot.mouseClick(row.line, LEFT)
+    qtbot.keyClick(row.bound, Qt.Key.Key_Space)
+    assert "curves" in judged.display.view.views
+    assert "distance" in judged.display.view.curves
+    view = judged.display.slots[0].panel.view("curves")
+    data = view._data
+    assert data is not None
+    assert [level.label for level in view.levels(data)] == ["Thm 2"]
+
+
+def test_another_delta_judges_anew(judged: Marginscope, qtbot: QtBot) -> None:
+    court = judged.theory.judge._court
+    before = court.asked
+    judged.window.theory.delta.setValue(0.2)
+    qtbot.waitUntil(lambda: court.asked >= before + 2, timeout=3000)
+
+
+def test_alarms_are_marked_on_the_slider_and_jumped_to(judged: Marginscope, qtbot: QtBot) -> None:
+    slider = judged.window.transport.slider
+    run = next(iter(judged.session))
+    known = judged.theory.known(run.key).judgement
+    assert known is not None
+    moment = moment_of(known.alarms[0].log10_time)
+    place = QPoint(round(slider.position_of(moment)), 5)
+    found = slider.alarm_at(place.x())
+    assert found is not None
+    assert "The smoothed margin falls." in found[1]
+    assert f"step {known.alarms[0].step}" in found[1].replace("\u202f", "")
+    qtbot.mouseClick(slider, LEFT, pos=place + QPoint(3, 0))
+    assert judged.display.intent.cursor == pytest.approx(moment, abs=1e-12)
+
+
+def cards() -> list[HelpCard]:
+    """The open cards of definitions."""
+    return [one for one in QApplication.topLevelWidgets() if isinstance(one, HelpCard)]
+
+
+@pytest.mark.parametrize("how", ["button", "right click", "keys"])
+def test_what_is_this_explains_a_view(judged: Marginscope, qtbot: QtBot, how: str) -> None:
+    view = margins_view(judged)
+    if how == "button":
+        qtbot.mouseClick(view.header.button, LEFT)
+    elif how == "keys":
+        view.plot.setFocus()
+        qtbot.keyClick(judged.window, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
+    else:
+        view.header.help_asked.emit()
+    (card,) = cards()
+    titles = [one.title for one in card.explanations]
+    assert "hard margin" in titles
+    assert all(one.source for one in card.explanations)
+    qtbot.keyClick(card, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: not cards(), timeout=2000)
+
+
+def test_without_a_run_the_panel_says_what_to_do(judged: Marginscope, qtbot: QtBot) -> None:
+    judged.actions["close"].trigger()
+    panel = judged.window.theory
+    assert panel.margins.texts() == []
+    assert panel.margins.hint.text().startswith("Run a study")
+    assert panel.names == ()

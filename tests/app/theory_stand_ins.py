@@ -1,0 +1,151 @@
+"""Reference margins and statements made up for the window, with numbers that a test knows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from app.workers.judge import Case
+from core.problem import Problem
+from core.reference.margin import Bracket, Reference, ReferenceMargin
+from core.reference.watch import Watch
+from core.runs import Run
+from core.theorems.statement import (
+    Assessment,
+    Comparison,
+    Context,
+    Hypothesis,
+    Statement,
+    Verdict,
+)
+
+
+@final
+class MadeUp(Reference):
+    """A margin with a bracket given; where it waits, until it is let go or cancelled."""
+
+    def __init__(
+        self, name: str, factor: float | None, bracket: Bracket, wait: threading.Event | None = None
+    ) -> None:
+        self.name, self.factor, self.bracket, self._wait = name, factor, bracket, wait
+        self.title = f"The margin {name}"
+        self.formula = "max over |theta| <= 1 of min_i y_i f(x_i; theta)"
+        self.source = "telgarsky22, Section 1"
+        self.label = name if factor in (None, 1.0) else f"{name} / {1.0 / factor:g}"
+        self.computed = 0
+        self.begun = threading.Event()
+
+    def applies(self, problem: Problem) -> bool:
+        return True
+
+    def key(self, problem: Problem) -> str:
+        return f"{problem.dataset.n}"
+
+    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+        self.computed += 1
+        self.begun.set()
+        while self._wait is not None and not self._wait.wait(0.01):
+            watch.look()
+        return self.bracket
+
+
+def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMargin:
+    """What core.reference.registry.compute does, without a disk."""
+    return ReferenceMargin(reference, reference.compute(problem, watch), 0.25)
+
+
+GLOBAL = MadeUp("gamma_gl", 0.5, Bracket(0.0800, 0.0813, 0.0812, True, "branch and bound"))
+TANGENT = MadeUp("gamma_ntk", None, Bracket(0.0511, 0.0512, 0.0511, True, "4000 sampled nodes"))
+LINEAR = MadeUp(
+    "gamma_linear", 0.5, Bracket(float("nan"), float("nan"), float("nan"), False, "Not separable.")
+)
+NARROW = MadeUp("gamma_l1", 0.5, Bracket(0.0810, 0.0830, 0.0825, False, "best of 40 starts"))
+FAR = MadeUp("gamma_nc", 1.0, Bracket(3.0, 3.0, 3.0, True, "closed form"))
+
+
+def references_of(problem: Problem) -> tuple[Reference, ...]:
+    """All of them."""
+    return (LINEAR, GLOBAL, TANGENT, NARROW, FAR)
+
+
+def everywhere(run: Run) -> bool:
+    """For statements about every run."""
+    return True
+
+
+def _nothing(context: Context) -> tuple[Hypothesis, ...]:
+    return ()
+
+
+def _never(context: Context) -> Comparison:
+    raise AssertionError("the court compares by itself")
+
+
+def statement(name: str, source: str, slip: str = "") -> Statement:
+    """A statement whose judgement is made elsewhere."""
+    return Statement(
+        name, source, "The normalised margin reaches a constant share of gamma_gl with probability"
+        " 1 - delta.", r"\min_i \frac{p_i(W_t)}{\|W_t\|^2} \geq \frac{\hat\gamma_{gl}}{4096}, "
+        r"\quad \|W_t - W_0\| \leq \frac{\gamma\sqrt{m}}{32} \ln(n/\delta)", everywhere,
+        "telgarsky22 Section 2", _nothing, _never, slip,
+    )  # fmt: skip
+
+
+@final
+@dataclass
+class MadeUpCourt:
+    """Says the same of every run: a verdict of each kind."""
+
+    verdicts: Sequence[Verdict] = tuple(Verdict)
+    asked: int = 0
+
+    def assess(self, run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
+        self.asked += 1
+        trace = np.linspace(-0.01, 0.03, run.frames)
+        made = []
+        for number, verdict in enumerate(self.verdicts):
+            source = "telgarsky22, Section 2" if number < 4 else "homogeneity, Section 3"
+            comparison = Comparison(
+                ">=", 0.0203, 0.0318, True, "margins" if number % 2 == 0 else "distance", trace,
+                trace + 0.01,
+            )  # fmt: skip
+            hypotheses = (
+                Hypothesis("width", "m >= 1.1 10^9", f"m = {run.network.m}", False),
+                Hypothesis("size of the data", "|x_i| <= 1", "max_i |x_i| = 1", True),
+                Hypothesis("gamma_gl", "positive", "not known yet", None),
+            )
+            slip = "The text says ln; evaluated is log(2n/delta)." if number == 0 else ""
+            made.append(
+                Assessment(
+                    statement(f"Theorem {number + 1}", source, slip),
+                    hypotheses,
+                    comparison,
+                    verdict,
+                )
+            )
+        return made
+
+    def alarms(self, run: Run) -> Sequence[MadeUpAlarm]:
+        frame = run.frames // 2
+        return (
+            MadeUpAlarm(
+                frame, "margin", "The smoothed margin falls.", int(run.steps[frame]),
+                float(run.log10_time[frame]),
+            ),
+        )  # fmt: skip
+
+
+@final
+@dataclass(frozen=True)
+class MadeUpAlarm:
+    """What core.observables.alarms.Alarm has."""
+
+    frame: int
+    kind: str
+    text: str
+    step: int
+    log10_time: float

@@ -1,0 +1,131 @@
+"""`figure` of a folder of runs, and the layouts and claims of the shipped studies."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from core.cli.main import main
+from core.figures.study_cells import check_formula, studies_in
+from core.figures.study_figure import figure_of_folder, layout_of
+from core.study import Study, load_study, shipped_ids
+
+TEXT = """
+title = "A small study"
+source = "telgarsky22"
+[data]
+kind = "parity"
+d = 4
+n = 8
+[network]
+kind = "standard"
+m = 4
+[dynamics]
+kind = "gd"
+step = 0.5
+until_log10_time = 1.0
+[recording]
+frames = 5
+[axes]
+"network.m" = [4, 8]
+"run.seed" = [0, 1]
+[[claims]]
+text = "Errors are shares."
+measure = "train_error"
+compare = "<="
+value = 1.0
+[figure]
+columns = 1
+[[figure.panels]]
+kind = "sweep"
+x = "network.m"
+y = "risk / risk_0"
+"""
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("swept")
+    study = folder / "small.toml"
+    study.write_text(TEXT)
+    assert main(["run", str(study), "--out", str(folder / "runs"), "--quiet", "--jobs", "1"]) == 0
+    return folder
+
+
+def test_a_folder_is_drawn_by_its_layout(swept: Path, tmp_path: Path) -> None:
+    out = tmp_path / "f.svg"
+    assert main(["figure", str(swept / "runs"), "--out", str(out), "--quiet"]) == 0
+    assert b"A small study" in out.read_bytes()
+    rows = tmp_path / "rows.svg"
+    given = ["figure", str(swept / "runs"), "--panels", "margins", "--out", str(rows), "--quiet"]
+    assert main(given) == 0
+    assert rows.read_bytes() != out.read_bytes()
+
+
+def test_the_numbers_are_those_of_the_runs(swept: Path) -> None:
+    """The last risks by the runs' own tables."""
+    from core.observables.registry import OBSERVABLES
+    from core.runs import open_run
+
+    runs = swept / "runs"
+    study = load_study(str(swept / "small.toml"))
+    assert layout_of(runs, [study]) == study
+    assert studies_in(runs, ["small", "smaller"]) == ["small"]
+    with ExitStack() as stack:
+        scene = figure_of_folder(study, runs, stack.enter_context)
+    shown = next(curves for curves in scene.panels[0].ink.curves if curves.name == "mean")
+    for m, mean in zip((4, 8), shown.y[0], strict=True):
+        ratios = []
+        for path in sorted(runs.glob(f"small__network.m={m}__*.msrun")):
+            with open_run(path) as run:
+                risk = OBSERVABLES["risk"].trace(run)
+                ratios.append(risk[-1] / risk[0])
+        assert len(ratios) == 2
+        assert mean == pytest.approx(sum(ratios) / 2.0)
+
+
+def test_verdicts_stand_below(swept: Path, tmp_path: Path) -> None:
+    from core.cli.drawing import _verdicts
+
+    study = load_study(str(swept / "small.toml"))
+    (line,) = _verdicts(swept / "runs", study)
+    assert line.startswith("confirmed: Errors are shares.")
+    assert _verdicts(tmp_path, study) == []
+
+
+def drawn() -> list[Study]:
+    return [study for study in map(load_study, shipped_ids()) if study.figure]
+
+
+@pytest.mark.parametrize("study", drawn(), ids=lambda study: study.id)
+def test_shipped_layouts_name_what_there_is(study: Study) -> None:
+    """Formulas are of known names, and every panel's cells exist at both sizes."""
+    layout = study.layout()
+    assert layout is not None
+    for panel in layout.panels:
+        for formula in panel.y:
+            check_formula(formula, (*"dnmk", *(key.split(".")[1] for key in study.axes)))
+    for size in ("quick", "paper"):
+        cells = study.at_size(size).cells()
+        for panel in layout.panels:
+            kept = [
+                cell
+                for cell in cells
+                if all(
+                    _has(cell.experiment.model_dump() | dict(cell.values), key, value)
+                    for key, value in panel.where
+                )
+            ]
+            assert kept, (study.id, size, panel.title)
+
+
+def _has(settings: dict[str, object], key: str, value: object) -> bool:
+    section, _, name = key.partition(".")
+    held = settings.get(key, settings.get(section))
+    if isinstance(held, dict):
+        held = held[name]
+    allowed = value if isinstance(value, tuple) else (value,)
+    return any(held == pytest.approx(one) if isinstance(one, float) else held == one
+               for one in allowed)  # fmt: skip

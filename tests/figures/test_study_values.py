@@ -1,0 +1,182 @@
+"""Lines of a study's figure against closed forms."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.figures.study_cells import StudyCell
+from core.figures.study_values import Line, first_below, fitted_slope, lines_of, spread_of
+from core.study_layout import PanelLayout, parse_layout
+
+
+def cell(
+    value: Callable[[str, float], float], times: Any = (1.0, 10.0, 100.0), **settings: Any
+) -> StudyCell:
+    """A cell with made-up observables; `value` gets a name and t."""
+    keys = {key.replace("__", "."): number for key, number in settings.items()}
+    t = np.array([0.0, *times])
+    with np.errstate(divide="ignore"):
+        log10_times = np.log10(t)
+    steps = np.round(t * 10).astype(np.int64)
+    return StudyCell(keys, log10_times, steps, lambda name, frame: value(name, float(t[frame])))
+
+
+def panel(**table: Any) -> PanelLayout:
+    table = {"kind": "sweep", "x": "data.d", "y": "risk"} | table
+    return parse_layout({"panels": [table]}, "test").panels[0]
+
+
+def grid(value: Callable[[int, int], float], spread: str = "sd") -> tuple[Line, ...]:
+    cells = [
+        cell(lambda _n, _t, d=d, seed=seed: value(d, seed), data__d=d, run__seed=seed)
+        for d in (8, 2, 4)
+        for seed in (0, 1, 2)
+    ]
+    random.Random(3).shuffle(cells)
+    return lines_of(panel(spread=spread), cells)
+
+
+def test_a_sweep_has_means_and_standard_deviations() -> None:
+    """Values d + {-1, 0, 1}: mean d, sample standard deviation 1."""
+    (line,) = grid(lambda d, seed: d + seed - 1.0)
+    assert line.x.tolist() == [2.0, 4.0, 8.0]
+    assert line.mean == pytest.approx([2.0, 4.0, 8.0])
+    assert line.high - line.mean == pytest.approx([1.0] * 3)
+    assert line.mean - line.low == pytest.approx([1.0] * 3)
+    assert line.count.tolist() == [3, 3, 3]
+
+
+def test_two_standard_errors() -> None:
+    (line,) = grid(lambda d, seed: d + seed - 1.0, "2se")
+    assert line.high - line.mean == pytest.approx([2.0 / math.sqrt(3.0)] * 3)
+
+
+def test_logarithms_have_geometric_means() -> None:
+    """Of e^-1, 1, e: mean 1, and one standard deviation is a factor e."""
+    ends = spread_of(np.exp([-1.0, 0.0, 1.0]), "sd", log=True)
+    assert ends == pytest.approx((1.0, math.exp(-1.0), math.e))
+
+
+def test_runs_without_a_number_do_not_count() -> None:
+    (line,) = grid(lambda d, seed: math.nan if seed == 0 else float(d * seed))
+    assert line.count.tolist() == [2, 2, 2]
+    assert line.mean == pytest.approx([3.0, 6.0, 12.0])
+
+
+def test_moments_are_lines() -> None:
+    """At steps 10 and 1000, which are t = 1 and 100, of an observable t^2 d."""
+    cells = [cell(lambda _n, t, d=d: t * t * d, data__d=d) for d in (2, 3)]
+    lines = lines_of(panel(steps=[10, 1000]), cells)
+    assert [line.value for line in lines] == [10.0, 1000.0]
+    assert lines[0].mean.tolist() == [2.0, 3.0]
+    assert lines[1].mean.tolist() == [2e4, 3e4]
+    by_time = lines_of(panel(log10_times=[0, 2]), cells)
+    assert [line.mean.tolist() for line in by_time] == [line.mean.tolist() for line in lines]
+
+
+def test_formulas_know_the_start_sizes_and_factors() -> None:
+    """(t + 1)/1 * n / c, at t = 100."""
+    one = cell(lambda _n, t: t + 1.0, data__d=4, data__n=6, factor__c=3.0)
+    (line,) = lines_of(panel(y="risk / risk_0 * n / c", x="n / d"), [one])
+    assert (line.x.tolist(), line.mean.tolist()) == ([1.5], [202.0])
+
+
+def test_a_name_that_does_not_exist_is_refused() -> None:
+    one = cell(lambda _n, t: t, data__d=4)
+    for y in ("rsik", "rotation", "risk + q"):
+        with pytest.raises(InputError, match=r"known|more than one"):
+            lines_of(panel(y=y), [one])
+    with pytest.raises(InputError, match=r"no setting|not known"):
+        lines_of(panel(x="data.dd"), [one])
+
+
+def test_where_and_lines() -> None:
+    cells = [
+        cell(lambda _n, _t, m=m, d=d: float(m * d), data__d=d, network__m=m, variant=name)
+        for m in (16, 2)
+        for d in (1, 3)
+        for name in ("flow", "SGD")
+    ]
+    lines = lines_of(panel(lines="network.m", where={"variant": "SGD"}), cells)
+    assert [line.value for line in lines] == [2, 16]
+    assert [line.mean.tolist() for line in lines] == [[2.0, 6.0], [16.0, 48.0]]
+    assert lines[0].count.tolist() == [1, 1]
+    assert lines_of(panel(where={"variant": ["flow", "SGD"]}), cells)[0].count.tolist() == [4, 4]
+    assert lines_of(panel(where={"variant": "kernel"}), cells) == ()
+
+
+def test_unfit_runs_are_left_out() -> None:
+    cells = [
+        cell(lambda n, _t, e=e: e if n == "train_error" else 1.0 + e, data__d=2) for e in (0.0, 0.5)
+    ]
+    (line,) = lines_of(panel(exclude_unfit=True), cells)
+    assert (line.mean.tolist(), line.count.tolist()) == ([1.0], [1])
+
+
+def test_traces_of_other_times_are_interpolated_in_log_time() -> None:
+    """Both runs follow log10 t exactly, at different moments: the mean is log10 t, without spread.
+
+    Where the second run has no moment yet, only the first counts.
+    """
+    cells = [
+        cell(lambda _n, t: math.log10(t) if t else 0.0, times=times, run__seed=seed)
+        for seed, times in enumerate([(1.0, 10.0, 100.0), (2.0, 50.0, 100.0)])
+    ]
+    for x in ("t", "step"):
+        (line,) = lines_of(panel(kind="traces", x=x, y="risk"), cells)
+        assert line.mean == pytest.approx([0.0, 1.0, 2.0])
+        assert line.high - line.low == pytest.approx([0.0] * 3, abs=1e-12)
+        assert line.count.tolist() == [1, 2, 2]
+
+
+def test_a_trace_against_an_observable() -> None:
+    one = cell(lambda name, t: t if name == "distance" else 2.0 * t)
+    (line,) = lines_of(panel(kind="traces", x="distance", y="risk", x_scale="linear"), [one])
+    assert line.x.tolist() == [0.0, 1.0, 10.0, 100.0]
+    assert line.mean.tolist() == [0.0, 2.0, 20.0, 200.0]
+
+
+def test_crossings_and_their_slope() -> None:
+    """An error of .1 (3 d^2/n) falls to .1 at n = 3 d^2 exactly where it is log-linear in n."""
+
+    def error(n: int, d: int) -> float:
+        return 0.1 + 0.2 * math.log(3.0 * d * d / n)
+
+    cells = [
+        cell(lambda _n, _t, n=n, d=d: error(n, d), data__n=n, data__d=d, run__seed=seed)
+        for d in (4, 8, 16)
+        for n in (10, 30, 100, 300, 1000, 3000)
+        for seed in (0, 1)
+    ]
+    layout = panel(kind="crossing", y="test_error", along="data.n", level=0.1)
+    (line,) = lines_of(layout, cells)
+    assert line.mean == pytest.approx([48.0, 192.0, 768.0])
+    assert line.slope is not None
+    assert line.slope[0] == pytest.approx(2.0)
+    assert line.slope[1] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_crossings_that_were_not_seen() -> None:
+    x = np.array([1.0, 2.0, 4.0])
+    assert math.isnan(first_below(x, np.array([0.5, 0.4, 0.3]), 0.1))
+    assert math.isnan(first_below(x, np.array([0.05, 0.0, 0.0]), 0.1))
+    assert first_below(x, np.array([0.5, 0.1, 0.3]), 0.1) == 2.0
+
+
+def test_a_slope_and_its_error_against_scipy() -> None:
+    from scipy.stats import linregress
+
+    rng = np.random.default_rng(1)
+    x = np.array([2.0, 3.0, 5.0, 9.0, 14.0])
+    y = 3.0 * x**1.4 * np.exp(0.1 * rng.standard_normal(5))
+    found, other = fitted_slope(x, y), linregress(np.log(x), np.log(y))
+    assert found is not None
+    assert found == pytest.approx((other.slope, other.stderr))
+    assert fitted_slope(x[:1], y[:1]) is None

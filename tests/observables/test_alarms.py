@@ -1,0 +1,66 @@
+"""Alarms are silent on runs that follow the flow, and speak where one is made to leave it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.observables import alarms as module
+from core.observables.alarms import alarms, monotone_margin
+from core.runs import open_run
+from tests.recording import recorded
+
+SMALL = ("data.d=6", "data.n=20", "network.m=9")
+
+
+@pytest.mark.parametrize("kind", ["gd", "flow"])
+def test_runs_along_the_flow_raise_none(kind: str, tmp_path: Path) -> None:
+    recorded(tmp_path / "run.msrun", f"dynamics.kind={kind}", "dynamics.until_log10_time=4")
+    with open_run(tmp_path / "run.msrun") as run:
+        assert alarms(run) == ()
+
+
+def test_large_steps_raise_what_the_traces_show(tmp_path: Path) -> None:
+    large = ("dynamics.kind=gd", "dynamics.step=6", "dynamics.until_log10_time=3")
+    recorded(tmp_path / "run.msrun", *SMALL, *large, "recording.frames=100")
+    with open_run(tmp_path / "run.msrun") as run:
+        found = alarms(run)
+        margin = np.array([monotone_margin(run, k) for k in range(run.frames)])
+        fell = (margin[:-1] > 0.0) & (margin[1:] < margin[:-1])
+        falls = set((np.flatnonzero(fell) + 1).tolist())
+        told = [alarm for alarm in found if alarm.kind == "margin"]
+        assert {alarm.frame for alarm in told} <= falls
+        assert [alarm.kind for alarm in found if alarm.kind == "balance"] == ["balance"]
+        for alarm in found:
+            assert alarm.h == 6.0
+            assert alarm.step == run.steps[alarm.frame]
+            assert "Step size there: 6." in alarm.text
+
+
+def test_falling_margin_and_lost_resolution_are_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded(tmp_path / "run.msrun", *SMALL, "dynamics.kind=flow", "recording.frames=30")
+    margins = [-1.0, 0.5, 1.0, 0.9, 0.8, 0.85, 0.7]
+    monkeypatch.setattr(module, "monotone_margin", lambda run, k: margins[min(k, 6)])
+    monkeypatch.setattr(module, "tolerance", lambda run, k, margin: 0.01)
+    monkeypatch.setattr(module, "atoms", lambda run, k: 1.0 if k in (2, 3, 9) else 20.0)
+    with open_run(tmp_path / "run.msrun") as run:
+        found = alarms(run)
+        at = {kind: [alarm.frame for alarm in found if alarm.kind == kind] for kind in
+              ("margin", "resolution")}  # fmt: skip
+        assert at == {"margin": [3, 6], "resolution": [2, 9]}
+        assert all(np.isfinite(alarm.h) for alarm in found)
+        assert alarms(run) == found
+
+
+def test_each_frame_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded(tmp_path / "run.msrun", *SMALL, "dynamics.kind=flow", "recording.frames=30")
+    seen = []
+    monkeypatch.setattr(module, "_margin", lambda run, scan, index: seen.append(index) or "")
+    with open_run(tmp_path / "run.msrun") as run:
+        alarms(run)
+        alarms(run)
+        assert seen == list(range(run.frames))

@@ -1,0 +1,58 @@
+"""A sweep on a Dask cluster of two workers of which one is killed; run in a process of its own.
+
+Prints JSON: the statuses' last numbers, the rows by cell, and the processes that were left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import psutil
+
+from core.study import parse_study
+from core.sweep.control import SweepControl
+from core.sweep.loop import sweep
+from core.sweep.plan import plan
+from core.sweep.pools import ClusterPool
+from tests.sweep.studies import SLOW
+
+
+def main(folder: Path) -> None:
+    """Start the cluster, sweep, kill a worker in mid-sweep, and tell what came of it."""
+    from distributed import Client, LocalCluster
+
+    study = parse_study(SLOW, "slow")
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        with Client(cluster.scheduler_address, set_as_default=False) as client:
+            workers = client.run(os.getpid)
+        made = plan(study, folder, shared=True)
+        pool = ClusterPool(cluster.scheduler_address)
+        victim = next(iter(workers.values()))
+        killed_at = None
+        for status in sweep(made, pool, SweepControl()):
+            if killed_at is None and status.done >= 3:
+                os.kill(victim, signal.SIGKILL)
+                killed_at = status.done
+    rows = {
+        name: [entry.row.state, entry.row.worker] for name, entry in made.ledger.entries.items()
+    }
+    children = [
+        child.cmdline()
+        for child in psutil.Process().children(recursive=True)
+        if "resource_tracker" not in " ".join(child.cmdline())  # Python's own, ends with this one
+    ]
+    told = {
+        "rows": rows, "done": status.done, "failed": status.failed, "killed_at": killed_at,
+        "victim": victim, "children": children,
+    }  # fmt: skip
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,211 @@
+"""Sweeps: every cell once, resumed, failures recorded, stopped and gone on with."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.runs import open_run
+from core.study import Study, parse_study
+from core.sweep.cell import Row
+from core.sweep.control import SweepControl, SweepStatus
+from core.sweep.ledger import read_ledger
+from core.sweep.loop import sweep
+from core.sweep.plan import Plan, plan
+from core.sweep.points import points
+from core.sweep.pools import HerePool, ProcessPool, pool_for
+from core.sweep.table import groups, rows_of, spread, write_table
+from core.trajectory import trajectory
+from tests.sweep.studies import QUICK
+
+
+@pytest.fixture
+def study() -> Study:
+    return parse_study(QUICK, "quick")
+
+
+def swept(made: Plan, control: SweepControl | None = None) -> list[SweepStatus]:
+    control = control or SweepControl()
+    return list(sweep(made, HerePool(control.cell), control))
+
+
+def rows(made: Plan) -> dict[str, Row]:
+    return {name: entry.row for name, entry in made.ledger.entries.items()}
+
+
+def test_every_cell_is_recorded_as_a_run_of_its_own(study: Study, tmp_path: Path) -> None:
+    made = plan(study, tmp_path)
+    last = swept(made)[-1]
+    assert (last.done, last.failed, last.total, last.ended) == (6, 0, 6, True)
+    for task in made.tasks:
+        frames = list(trajectory(task.problem()))
+        with open_run(task.path) as run:
+            assert run.frames == len(frames)
+            ours = run.parameters(run.frames - 1) * np.exp(run.rho[-1])
+            theirs = frames[-1].parameters * np.exp(frames[-1].rho)
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_finished_cells_are_never_run_again(study: Study, tmp_path: Path) -> None:
+    swept(plan(study, tmp_path))
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.msrun")}
+    lost = sorted(before)[2]
+    lost.unlink()
+    again = plan(study, tmp_path)
+    assert [Path(task.path).name for task in again.tasks] == [lost.name]
+    assert swept(again)[-1].kept == 5
+    after = {path: path.stat().st_mtime_ns for path in before}
+    assert {path for path in before if after[path] != before[path]} == {lost}
+    assert plan(study, tmp_path).tasks == ()
+
+
+def test_without_its_ledger_a_sweep_goes_by_the_run_files(study: Study, tmp_path: Path) -> None:
+    first = plan(study, tmp_path)
+    swept(first)
+    first.ledger.path.unlink()
+    again = plan(study, tmp_path)
+    assert again.tasks == ()
+    told = {row.name: dict(row.values) for row in again.kept}
+    assert told == {name: dict(row.values) for name, row in rows(first).items()}
+
+
+def test_a_file_that_was_cut_off_is_recorded_again(study: Study, tmp_path: Path) -> None:
+    made = plan(study, tmp_path)
+    swept(made)
+    path = Path(made.tasks[0].path)
+    path.write_bytes(path.read_bytes()[:5000])
+    assert [task.path for task in plan(study, tmp_path).tasks] == [str(path)]
+
+
+def test_a_file_of_another_experiment_is_refused(study: Study, tmp_path: Path) -> None:
+    swept(plan(study, tmp_path))
+    other = study.with_settings(["network.m=9"])
+    with pytest.raises(InputError, match="another experiment; --force"):
+        plan(other, tmp_path)
+    assert len(plan(other, tmp_path, force=True).tasks) == 6
+
+
+def test_a_failed_cell_is_recorded_and_stops_nothing(tmp_path: Path) -> None:
+    np.savez(tmp_path / "good.npz", x=np.eye(4), y=[1, -1, 1, -1])
+    text = '[data]\nkind = "file"\n[network]\nm = 4\n[dynamics]\nkind = "gd"\nstep = 0.1\n'
+    text += 'until_log10_time = 0.0\n[axes]\n"data.path" = ["bad.npz", "good.npz"]\n'
+    study = parse_study(text, "files", tmp_path)
+    made = plan(study, tmp_path / "out")
+    last = swept(made)[-1]
+    assert (last.done, last.failed) == (1, 1)
+    bad = read_ledger(made.ledger.path).entries["data.path=bad.npz"].row
+    assert bad.state == "failed"
+    assert "bad.npz" in bad.reason
+    np.savez(tmp_path / "bad.npz", x=np.eye(4), y=[1, 1, -1, -1])  # only the failed one is redone
+    again = plan(study, tmp_path / "out")
+    assert [task.name for task in again.tasks] == ["data.path=bad.npz"]
+    assert swept(again)[-1].done == 2
+
+
+def test_a_stopped_sweep_goes_on_where_it_stopped(study: Study, tmp_path: Path) -> None:
+    control = SweepControl()
+    for status in sweep(plan(study, tmp_path), HerePool(control.cell), control):
+        if status.done == 2:
+            control.stop()
+    assert (status.stopped, status.ended, status.done) == (True, True, 2)
+    again = plan(study, tmp_path)
+    assert len(again.tasks) == 4
+    assert swept(again)[-1].done == 6
+
+
+def test_a_pause_starts_no_more_cells(study: Study, tmp_path: Path) -> None:
+    control = SweepControl()
+    work = sweep(plan(study, tmp_path), HerePool(control.cell), control)
+    while next(work).done < 1:
+        pass
+    control.pause()
+    assert {next(work).done for _ in range(3)} == {1}
+    assert control.status.paused
+    control.resume()
+    assert [*work][-1].done == 6
+
+
+def test_processes_give_the_same_files_as_one(study: Study, tmp_path: Path) -> None:
+    one, two = plan(study, tmp_path / "one"), plan(study, tmp_path / "two")
+    swept(one)
+    last = list(sweep(two, ProcessPool(2), SweepControl()))[-1]
+    assert last.done == 6
+    told = {name: dict(row.values) for name, row in rows(one).items()}
+    assert told == {name: dict(row.values) for name, row in rows(two).items()}
+    assert str(tmp_path) not in {row.worker for row in rows(two).values()}
+
+
+def test_fewer_than_one_process_is_refused() -> None:
+    with pytest.raises(InputError, match="--jobs 0"):
+        pool_for(3, 0, None, SweepControl().cell)
+
+
+def test_statistics_by_hand() -> None:
+    found = spread([2.0, 4.0, 9.0, float("nan")])
+    values = np.array([2.0, 4.0, 9.0])
+    assert found.count == 3
+    assert found.mean == pytest.approx(5.0)
+    assert found.sd == pytest.approx(np.sqrt(((values - 5.0) ** 2).sum() / 2.0))
+    # Student's t of two degrees of freedom has the closed form quantile sqrt(2) a / sqrt(1 - a^2).
+    t = np.sqrt(2.0) * 0.95 / np.sqrt(1.0 - 0.95**2)
+    assert found.high - found.mean == pytest.approx(t * found.sd / np.sqrt(3.0))
+    one = spread([7.0])
+    assert (one.count, one.mean, np.isnan(one.sd)) == (1, 7.0, True)
+
+
+def test_runs_that_did_not_fit_are_marked_and_left_out(study: Study) -> None:
+    told = {}
+    for k, cell in enumerate(study.cells()):
+        values = {"risk": float(k), "train_error": 0.25 if k == 1 else 0.0}
+        told[cell.name] = Row(cell.name, "done", "completed", 1.0, "", values)
+    table = rows_of(study, told)
+    assert [row.fit for row in table] == [True, False, True, True, True, True]
+    first = (("data.n", 8),)
+    assert groups(table, "risk", exclude_unfit=False)[first].mean == 0.5
+    left = groups(table, "risk", exclude_unfit=True)[first]
+    assert (left.mean, left.count, left.unfit) == (0.0, 1, 1)
+    paths = {name: Path(name) for name in told}
+    found = points(table, paths, "data.n", "risk")
+    assert [(p.x, p.spread.mean) for p in found] == [(8, 0.5), (16, 2.5), (24, 4.5)]
+    assert found[1].runs == ((2.0, Path("data.n=16__run.seed=0")),
+                             (3.0, Path("data.n=16__run.seed=1")))  # fmt: skip
+
+
+def test_the_table_has_a_row_a_cell(study: Study, tmp_path: Path) -> None:
+    made = plan(study, tmp_path / "runs")
+    swept(made)
+    table = rows_of(study, rows(made))
+    write_table(table, tmp_path / "t.csv")
+    write_table(table, tmp_path / "t.npz")
+    with (tmp_path / "t.csv").open() as file:
+        read = list(csv.DictReader(file))
+    assert [(int(r["data.n"]), int(r["run.seed"])) for r in read] == [
+        (n, s) for n in (8, 16, 24) for s in (0, 1)
+    ]
+    with np.load(tmp_path / "t.npz") as arrays:
+        np.testing.assert_array_equal(arrays["risk"], [float(r["risk"]) for r in read])
+    with open_run(made.tasks[3].path) as run:
+        from core.observables.registry import last_values
+
+        assert float(read[3]["risk"]) == last_values(run)["risk"]
+    with pytest.raises(InputError, match="ends in"):
+        write_table(table, tmp_path / "t.txt")
+
+
+def test_a_ledger_reads_back_what_was_written(study: Study, tmp_path: Path) -> None:
+    made = plan(study, tmp_path, size="quick")
+    swept(made)
+    read = read_ledger(made.ledger.path)
+    assert read.entries == made.ledger.entries
+    assert read.size == "quick"
+    assert [cell.experiment for cell in read.study.cells()] == [
+        cell.experiment for cell in study.cells()
+    ]
+    made.ledger.path.write_text(json.dumps({"format": 99}))
+    with pytest.raises(InputError, match="version"):
+        read_ledger(made.ledger.path)
