@@ -60,7 +60,7 @@ def _experiment(run: Run, settings: Sequence[str], time: float) -> Experiment:
     study = study.with_settings(settings)
     if study.axes:
         raise InputError("continue makes one run; give one value for each --set.")
-    experiment = study.cells()[0].experiment
+    experiment = next(study.each()).experiment
     asked = any(s.partition("=")[0].strip() == "dynamics.until_log10_time" for s in settings)
     until = experiment.dynamics.until_log10_time
     if until <= time * (1 + 1e-12) and not asked:

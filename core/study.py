@@ -8,8 +8,9 @@ its runs are to show `[[claims]]`, and the columns of its table `[sweep]` (core.
 from __future__ import annotations
 
 import itertools
+import math
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -41,6 +42,7 @@ TOP_KEYS = (
     *RESULTS,
 )
 MAX_STUDY_BYTES = 1_000_000
+MOST_CHECKED = 40  # cells of a grid that is checked whole when it is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +84,50 @@ class Study:
         """The columns of the table of results."""
         return parse_sweep(self.results.get("sweep", {}), self.id)
 
+    @property
+    def count(self) -> int:
+        """Number of cells."""
+        return math.prod(map(len, self.axes.values())) * max(len(self.variants), 1)
+
     def cells(self) -> tuple[Cell, ...]:
         """Every experiment of the grid, the last axis fastest, and variants faster still.
 
         Raises InputError when a value of the grid is not allowed.
         """
+        return tuple(self.each())
+
+    def each(self) -> Iterator[Cell]:
+        """The cells one after another, each made when it is asked for."""
         varied = self._varied()
-        cells = []
         for values in itertools.product(*self.axes.values()):
             for variant, study in varied:
-                chosen = dict(zip(self.axes, values, strict=True))
-                names = [f"{key}={value_text(value)}" for key, value in chosen.items()]
-                names += [f"{VARIANT}={value_text(variant)}"] if variant else []
-                where = f"{self.id}, {', '.join(names)}" if study.derived or variant else self.id
-                tables = study._tables_of(chosen, where)
-                if variant:
-                    chosen[VARIANT] = variant
-                experiment = build_experiment(tables, where)
-                cells.append(Cell("__".join(names), experiment, chosen))
-        return tuple(cells)
+                yield self._cell(dict(zip(self.axes, values, strict=True)), variant, study)
+
+    def check(self) -> None:
+        """Raise InputError for a value that is not allowed.
+
+        All of a small grid is looked at; of a large one every value, the other axes at their first,
+        since making thousands of cells takes seconds.
+        """
+        if self.count <= MOST_CHECKED:
+            for _ in self.each():
+                pass
+            return
+        first = {key: values[0] for key, values in self.axes.items()}
+        for variant, study in self._varied():
+            for key, values in self.axes.items():
+                for value in values:
+                    self._cell({**first, key: value}, variant, study)
+
+    def _cell(self, chosen: dict[str, Any], variant: str, study: Study) -> Cell:
+        """A cell of the values of the axes and of a variant, which `study` is."""
+        names = [f"{key}={value_text(value)}" for key, value in chosen.items()]
+        names += [f"{VARIANT}={value_text(variant)}"] if variant else []
+        where = f"{self.id}, {', '.join(names)}" if study.derived or variant else self.id
+        tables = study._tables_of(chosen, where)
+        if variant:
+            chosen = {**chosen, VARIANT: variant}
+        return Cell("__".join(names), build_experiment(tables, where), chosen)
 
     def _varied(self) -> tuple[tuple[str, Study], ...]:
         """Each variant by its name, applied; the study itself where there are none."""
@@ -144,7 +171,7 @@ class Study:
         parsed = [parse_setting(setting) for setting in settings]
         for key, value in sorted(parsed, key=lambda pair: _kinds_first(pair[0])):
             study = study.with_value(key, value)
-        study.cells()
+        study.check()
         return study
 
     def with_value(self, key: str, value: Any) -> Study:
@@ -296,13 +323,41 @@ def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study
     )  # fmt: skip
     study.layout()
     _ = study.claims, study.sweep
-    study.cells()
+    study.check()
     return study
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a list of studies shows: read without checking the study itself."""
+
+    id: str
+    title: str
+    source: str
+    note: str
+
+
+def shipped_summaries() -> tuple[Summary, ...]:
+    """The shipped studies by their ids; damaged ones are left out."""
+    found = []
+    for entry in sorted(_shipped(), key=_id):
+        try:
+            document = tomllib.loads(entry.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        words = [str(document.get(key, "")) for key in ("title", "source", "note")]
+        identifier = _id(entry)
+        found.append(Summary(identifier, words[0] or identifier, *words[1:]))
+    return tuple(found)
+
+
+def _id(entry: Any) -> str:
+    return str(entry.name).removesuffix(".toml")
 
 
 def shipped_ids() -> tuple[str, ...]:
     """The ids of the studies that come with the program, sorted."""
-    return tuple(sorted(entry.name.removesuffix(".toml") for entry in _shipped()))
+    return tuple(sorted(map(_id, _shipped())))
 
 
 def _shipped() -> Iterable[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -113,7 +114,7 @@ class ExperimentController(QObject):
     def _train_seeded(self, study: Study, key: str, seed: int) -> None:
         try:
             study = study.with_value(key, seed % LARGEST_SEED)
-            study.cells()
+            study.check()
         except InputError as error:
             self.told.emit(str(error))
             return
@@ -142,17 +143,17 @@ class ExperimentController(QObject):
     def _begin(self, study: Study) -> None:
         """Train a study's cells in place of what is shown; what was recorded stays."""
         try:
-            cells = study.cells()
+            cells = tuple(islice(study.each(), MOST_RUNS))
         except InputError as error:
             self.told.emit(str(error))
             return
         words = ""
-        if len(cells) > MOST_RUNS:
+        if study.count > MOST_RUNS:
             words = (
-                f"The study has {len(cells)} runs, of which the first {MOST_RUNS} are trained "
+                f"The study has {study.count} runs, of which the first {MOST_RUNS} are trained "
                 "here; `python -m core run` trains them all."
             )
-        planned = [(cell, self._recipe(study, cell.experiment)) for cell in cells[:MOST_RUNS]]
+        planned = [(cell, self._recipe(study, cell.experiment)) for cell in cells]
         self._stop_all()
         self._session.clear()
         self._study = study

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, QTimer
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 # While somebody types, the data are not drawn anew for every letter.
 PAUSE = 250
+MOST_COMPARED = 32  # runs of a study that are asked whether they have the same data
 WRONG = "Mend the values marked in the experiment panel; then the data are shown."
 NOT_YET = "Choose a study; then its data are shown."
 
@@ -77,12 +79,12 @@ class PreviewController(QObject):
         if study is None:
             self.dialog.show_problem(WRONG if self._window.form.problems() else NOT_YET)
             return
-        cells = study.cells()
+        cells = tuple(islice(study.each(), MOST_COMPARED))
         experiment = cells[0].experiment
         same = all(
             (cell.experiment.data, cell.experiment.run.seed)
             == (experiment.data, experiment.run.seed)
             for cell in cells
         )
-        self.dialog.show_waiting("" if same else f"Of the first run of {len(cells)}.")
+        self.dialog.show_waiting("" if same else f"Of the first run of {study.count}.")
         self.worker.ask((experiment.data, experiment.run.seed, study.folder))

@@ -8,8 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.panels.inputs import Choice, quiet_label
-from core.errors import InputError
-from core.study import Study, load_study, shipped_ids
+from core.study import Study, Summary, shipped_summaries
 
 OPEN_TEXT = "Open a study file ..."
 OPEN = "open"
@@ -41,12 +40,8 @@ class StudyChooser(QWidget):
         self.box.activated.connect(self._on_activated)
 
     def _fill(self) -> None:
-        for identifier in shipped_ids():
-            try:
-                study = load_study(identifier)
-            except InputError:  # one that is damaged must not keep the window from opening
-                continue
-            self.box.addItem(study.title, identifier)
+        for study in shipped_summaries():  # damaged ones do not keep the window from opening
+            self.box.addItem(study.title, study.id)
             self.box.setItemData(self.box.count() - 1, explanation(study), Role.ToolTipRole)
         self._shipped = self.box.count()
         self.box.insertSeparator(self._shipped)
@@ -84,7 +79,7 @@ class StudyChooser(QWidget):
         self.chosen.emit(identifier)
 
 
-def explanation(study: Study) -> str:
+def explanation(study: Study | Summary) -> str:
     """Title, source and note of a study, for a tooltip."""
     lines = [study.title]
     if study.source:

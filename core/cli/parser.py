@@ -55,7 +55,8 @@ def _describe(commands: Any) -> None:
     command = commands.add_parser("describe", help="kinds and their keys, or one study")
     command.add_argument(
         "what", metavar="WHAT",
-        help="data, network, loss, dynamics, recording, run, observables, margins, theorems, or a study",
+        help="data, network, loss, dynamics, recording, run, observables, margins, theorems, or a "
+        "study",
     )  # fmt: skip
     command.set_defaults(handler=studies.describe)
 

@@ -21,7 +21,7 @@ def list_studies(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(
             [
-                {"id": s.id, "title": s.title, "source": s.source, "cells": len(s.cells()),
+                {"id": s.id, "title": s.title, "source": s.source, "cells": s.count,
                  "axes": {key: list(values) for key, values in s.axes.items()}}
                 for s in studies
             ]

@@ -24,7 +24,9 @@ def theorems(arguments: argparse.Namespace) -> int:
     if not 0.0 < delta < 1.0:
         raise InputError(f"--delta {delta:g}: a failure probability lies between 0 and 1.")
     if math.isnan(limit) or limit <= 0.0:
-        raise InputError(f"--limit {limit:g}: give a positive number of seconds, such as {LIMIT:g}.")
+        raise InputError(
+            f"--limit {limit:g}: give a positive number of seconds, such as {LIMIT:g}."
+        )
     try:
         with open_run(Path(arguments.run)) as run:
             margins = _margins(run, limit, arguments.quiet)

@@ -82,7 +82,7 @@ def run_study(arguments: argparse.Namespace) -> int:
     study = load_study(arguments.study).at_size(arguments.size).with_settings(arguments.settings)
     folder, table = Path(arguments.out), arguments.table
     asked = arguments.jobs is not None or arguments.cluster is not None or table is not None
-    if not asked and len(study.cells()) <= FEW:
+    if not asked and study.count <= FEW:
         return record_cells(study, folder, arguments.force, arguments.quiet)
     from core.cli.sweeping import run_sweep
 

@@ -78,7 +78,7 @@ class Scale:
         shown = [
             factor * 10.0**k
             for k in range(math.floor(low), math.ceil(high) + 1)
-            for factor in ((1.0, 2.0, 5.0) if high - low > 0.7 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
+            for factor in ((1.0, 2.0, 5.0) if high - low > 1.0 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
         ]
         kept = [v for v in shown if low - 1e-9 <= math.log10(v) <= high + 1e-9]
         return tuple((math.log10(v), math_text(number_text(v))) for v in kept)
@@ -103,7 +103,7 @@ def x_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
         low, high = low - 0.5, high + 0.5
     pad = (0.02 if layout.kind in ("traces", *PICTURES) else 0.05) * (high - low)
     ticks = scale.ticks(low - pad, high + pad)
-    if layout.kind == "sweep":
+    if layout.kind in ("sweep", "crossing"):
         ticks = _own_ticks(places, scale) or ticks
     label = (
         layout.x_label or X_LABELS.get(layout.x, "" if layout.x else "$z$") or _words_of(layout.x)
@@ -287,9 +287,10 @@ def line_text(layout: PanelLayout, line: Line) -> str:
     else:
         text = (layout.legend or "{}").replace("{}", _value_text(line.value))
     if line.slope is not None:
-        slope, error = line.slope
+        slope, low, high = line.slope
         text += f": {number_text(slope)}"
-        text += f" \u00b1 {number_text(error, 2)}" if math.isfinite(error) else ""
+        if math.isfinite(low):
+            text += f" [{number_text(low, 2)}, {number_text(high, 2)}]"
     return text
 
 

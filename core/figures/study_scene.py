@@ -182,4 +182,9 @@ def _bars_text(layout: FigureLayout, found: Sequence[Sequence[Line]]) -> str:
     ends = f"; bars and bands: {' or '.join(sorted(told))}" if told else ""
     excluded = any(panel.exclude_unfit for panel in layout.panels)
     left_out = "; runs with training errors left out" if excluded else ""
-    return f"Means over {most} runs{ends}{left_out}."
+    slopes = ""
+    if any(line.slope for lines in found for line in lines):
+        slopes = (
+            " Slopes with .95 intervals, the wider of bootstrap over seeds and regression residuals."
+        )
+    return f"Means over {most} runs{ends}{left_out}.{slopes}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -34,7 +34,7 @@ class Line:
     low: Array
     high: Array
     count: NDArray[np.int64]
-    slope: tuple[float, float] | None = None  # of log y on log x, with its standard error
+    slope: tuple[float, float, float] | None = None  # of log y on log x, with its 0.95 interval
     joined: bool = True  # false: points without a curve through them
 
 
@@ -219,19 +219,21 @@ def first_below(x: Array, y: Array, level: float) -> float:
 
 
 def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
+    """n* as geometric means over seeds, with the slope and the wider of its two intervals."""
+    from core.sweep.measures import slope_of
+
     lines = []
     for value, group in _grouped(cells, panel.lines):
-        at = []
+        table = []
         for x, some in _grouped(group, panel.x):
             by_seed: dict[Any, list[StudyCell]] = {}
             for cell in some:
                 by_seed.setdefault(cell.seeds, []).append(cell)
-            at.append((x, [_crossing(panel, of_seed) for of_seed in by_seed.values()]))
-        line = _line(value, at, panel)
-        lines.append(
-            Line(line.value, line.x, line.mean, line.low, line.high, line.count,
-                 fitted_slope(line.x, line.mean))
-        )  # fmt: skip
+            table.append((x, {seed: _crossing(panel, part) for seed, part in by_seed.items()}))
+        fit = slope_of(table, "geometric")
+        slope = (fit.value, fit.low, fit.high) if math.isfinite(fit.value) else None
+        at = [(x, list(found.values())) for x, found in table]
+        lines.append(replace(_line(value, at, replace(panel, y_scale="log")), slope=slope))
     return lines
 
 

@@ -12,6 +12,7 @@ from core.reference.collapse import CollapseMargin
 from core.reference.global_margin import GlobalMargin
 from core.reference.intervals import BiasMargin
 from core.reference.kernel_space import KernelMargin
+from core.reference.l1_path import PathMargin
 from core.reference.leaky import LeakyOptimum
 from core.reference.linear import LinearMargin
 from core.reference.margin import Bracket, Reference, ReferenceMargin, Told
@@ -22,7 +23,7 @@ from core.reference.watch import Watch
 _IN_ORDER: tuple[Reference, ...] = (
     ParityPopulation(), Wei19Population(), DyadicPopulation(), CollapseMargin(), LinearMargin(),
     LeakyOptimum(), KernelMargin(), OuterMargin(), ScaleMargin(), TangentMargin(), BiasMargin(),
-    GlobalMargin(),
+    PathMargin(), GlobalMargin(),
 )  # fmt: skip
 REFERENCES: MappingProxyType[str, Reference] = MappingProxyType({r.name: r for r in _IN_ORDER})
 """By name, the cheap ones first."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from core.errors import InputError, did_you_mean
 from core.figures.study_values import first_below, fitted_slope
 from core.study_claims import Quantity
+from core.sweep.l1_path_items import path_of, sample_of
 from core.sweep.leaky_items import activation_of, item_of, values
 from core.sweep.trials import Trial, grouped
 
@@ -88,7 +89,7 @@ def slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
         (x, {trial.seeds: trial.value(formula, quantity.at) for trial in some})
         for x, some in grouped(trials, by)
     ]
-    return _slope(table, quantity.over)
+    return slope_of(table, quantity.over)
 
 
 def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -97,7 +98,7 @@ def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     n* is found for each seed, ln along interpolated, and averaged geometrically over seeds; the
     interval is the wider of bootstrap over seeds and regression residuals (THEORY.md, section 8).
     """
-    return _slope(_crossings(trials, quantity), "geometric")
+    return slope_of(_crossings(trials, quantity), "geometric")
 
 
 def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -129,7 +130,11 @@ def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float,
     return table
 
 
-def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str) -> Measured:
+def slope_of(table: Sequence[tuple[float, dict[Any, float]]], over: str) -> Measured:
+    """Slope of log y on log x; `table` holds y by seed for each x, brought together by `over`.
+
+    The 0.95 interval is the wider of bootstrap over seeds and regression residuals.
+    """
     x = np.array([place for place, _ in table])
     y = np.array([together([*by_seed.values()], over) for _, by_seed in table])
     fit = fitted_slope(x, y)
@@ -204,11 +209,23 @@ def activation(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     return Measured(together(found, quantity.over), count=len(found))
 
 
+def l1_path(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """The comparison `of` of each run with the l1 problem of wei19, section F.4."""
+    found = values(trials, path_of, quantity.options)
+    return Measured(together(found, quantity.over), count=len(found))
+
+
+def sample(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """The property `of` of each run's training examples from D of wei19 (2.1)."""
+    found = values(trials, sample_of, quantity.options)
+    return Measured(together(found, quantity.over), count=len(found))
+
+
 MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
     {
         "nodes": nodes, "share": share, "spearman": spearman, "slope": slope,
         "crossing": crossing, "crossing_slope": crossing_slope, "leaky_item": leaky_item,
-        "activation": activation,
+        "activation": activation, "l1_path": l1_path, "sample": sample,
     }
 )  # fmt: skip
 

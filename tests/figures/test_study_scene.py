@@ -160,8 +160,8 @@ def test_activations() -> None:
 
 def test_a_fitted_slope_stands_in_the_key() -> None:
     one = np.ones(1)
-    line = Line("flow", one, one, one, one, np.ones(1, dtype=np.int64), (1.2, 0.05))
-    assert line_text(panel(legend="{}"), line) == "flow: 1.2 \u00b1 .05"
+    line = Line("flow", one, one, one, one, np.ones(1, dtype=np.int64), (1.2, 1.05, 1.37))
+    assert line_text(panel(legend="{}"), line) == "flow: 1.2 [1.1, 1.4]"
 
 
 def test_keys_are_broken_into_columns() -> None:

@@ -159,8 +159,7 @@ def test_crossings_and_their_slope() -> None:
     (line,) = lines_of(layout, cells)
     assert line.mean == pytest.approx([48.0, 192.0, 768.0])
     assert line.slope is not None
-    assert line.slope[0] == pytest.approx(2.0)
-    assert line.slope[1] == pytest.approx(0.0, abs=1e-9)
+    assert line.slope == pytest.approx((2.0, 2.0, 2.0))
 
 
 def test_crossings_that_were_not_seen() -> None:
