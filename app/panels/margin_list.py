@@ -40,6 +40,13 @@ def reference_tip(reference: Reference) -> str:
     return "".join(f"<p>{line}</p>" for line in lines)
 
 
+def short_name(reference: Reference) -> str:
+    """gamma_gl, or a word or two for margins that have no symbol of their own."""
+    if reference.name.startswith("gamma"):
+        return reference.name
+    return reference.label.removesuffix(" / 2")
+
+
 @final
 class MarginList(QWidget):
     """A line a margin: name, value, certainty. Rows are reused."""
@@ -94,7 +101,7 @@ class MarginList(QWidget):
         stopped: bool,
     ) -> None:
         name, value, sure = row
-        name.setText(rich(reference.name))
+        name.setText(rich(short_name(reference)))
         name.setAccessibleName(reference.name)
         found = known.get(reference.name)
         if found is not None:

@@ -184,7 +184,5 @@ def _bars_text(layout: FigureLayout, found: Sequence[Sequence[Line]]) -> str:
     left_out = "; runs with training errors left out" if excluded else ""
     slopes = ""
     if any(line.slope for lines in found for line in lines):
-        slopes = (
-            " Slopes with .95 intervals, the wider of bootstrap over seeds and regression residuals."
-        )
+        slopes = " Slopes with .95 intervals, the wider of bootstrap over seeds and residuals."
     return f"Means over {most} runs{ends}{left_out}.{slopes}"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.study_cells import StudyCell, check_formula
+from core.figures.study_slopes import first_below, slope_of
 from core.study_layout import PanelLayout
 from core.study_tables import value_text
 
@@ -204,24 +205,8 @@ def _line(value: Any, at: Sequence[tuple[Any, Sequence[float]]], panel: PanelLay
 # ------------------------------------------------------------------------------------- crossing
 
 
-def first_below(x: Array, y: Array, level: float) -> float:
-    """Where y first falls to a level, ln x interpolated; NaN where it never does, or did before.
-
-    >>> first_below(np.array([1.0, 2.0, 8.0]), np.array([0.5, 0.2, 0.0]), 0.1)
-    4.0
-    """
-    below = np.flatnonzero(y <= level)
-    if below.size == 0 or below[0] == 0:
-        return float("nan")
-    k = int(below[0])
-    share = (y[k - 1] - level) / (y[k - 1] - y[k])
-    return float(round(np.exp(np.log(x[k - 1]) + share * np.log(x[k] / x[k - 1])), 12))
-
-
 def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     """n* as geometric means over seeds, with the slope and the wider of its two intervals."""
-    from core.sweep.measures import slope_of
-
     lines = []
     for value, group in _grouped(cells, panel.lines):
         table = []
@@ -244,24 +229,6 @@ def _crossing(panel: PanelLayout, cells: Sequence[StudyCell]) -> float:
     )
     along, y = np.array(pairs).T
     return first_below(along, y, panel.level)
-
-
-def fitted_slope(x: Array, y: Array) -> tuple[float, float] | None:
-    """Slope of ln y on ln x by least squares, and its standard error; None for under two points.
-
-    >>> fitted_slope(np.array([1.0, 2.0, 4.0]), np.array([3.0, 12.0, 48.0]))[0]
-    2.0
-    """
-    known = np.isfinite(y) & (y > 0.0) & (x > 0.0)
-    if np.count_nonzero(known) < 2:
-        return None
-    u, v = np.log(x[known]), np.log(y[known])
-    u = u - u.mean()
-    slope = float(u @ v / (u @ u))
-    rest = v - v.mean() - slope * u
-    freedom = u.size - 2
-    error = math.sqrt(float(rest @ rest) / freedom / float(u @ u)) if freedom else math.nan
-    return round(slope, 12), error
 
 
 # ----------------------------------------------------------------------------------- activation

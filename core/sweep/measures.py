@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError, did_you_mean
-from core.figures.study_values import first_below, fitted_slope
+from core.figures.study_slopes import first_below, slope_of, together
 from core.study_claims import Quantity
 from core.sweep.l1_path_items import path_of, sample_of
 from core.sweep.leaky_items import activation_of, item_of, values
 from core.sweep.trials import Trial, grouped
 
 Array = NDArray[np.float64]
-RESAMPLES = 1000
 NAN = float("nan")
 
 
@@ -89,7 +88,7 @@ def slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
         (x, {trial.seeds: trial.value(formula, quantity.at) for trial in some})
         for x, some in grouped(trials, by)
     ]
-    return slope_of(table, quantity.over)
+    return _slope(table, quantity.over)
 
 
 def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -98,7 +97,7 @@ def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     n* is found for each seed, ln along interpolated, and averaged geometrically over seeds; the
     interval is the wider of bootstrap over seeds and regression residuals (THEORY.md, section 8).
     """
-    return slope_of(_crossings(trials, quantity), "geometric")
+    return _slope(_crossings(trials, quantity), "geometric")
 
 
 def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -130,61 +129,10 @@ def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float,
     return table
 
 
-def slope_of(table: Sequence[tuple[float, dict[Any, float]]], over: str) -> Measured:
-    """Slope of log y on log x; `table` holds y by seed for each x, brought together by `over`.
-
-    The 0.95 interval is the wider of bootstrap over seeds and regression residuals.
-    """
-    x = np.array([place for place, _ in table])
-    y = np.array([together([*by_seed.values()], over) for _, by_seed in table])
-    fit = fitted_slope(x, y)
+def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str) -> Measured:
+    found = slope_of(table, over)
     count = sum(math.isfinite(v) for _, by_seed in table for v in by_seed.values())
-    if fit is None:
-        return Measured(NAN, count=count, note="fewer than two points")
-    value, error = fit
-    residual = _student(int(np.isfinite(y).sum()) - 2) * error
-    low, high = _bootstrap(x, [np.array([*s.values()]) for _, s in table], over)
-    name, interval = "bootstrap over seeds", (low, high)
-    if not high - low > 2.0 * residual and math.isfinite(residual):
-        name, interval = "regression residuals", (value - residual, value + residual)
-    return Measured(value, *interval, count, f"the wider of two intervals, by {name}")
-
-
-def _student(freedom: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 0.975)) if freedom > 0 else NAN
-
-
-def _bootstrap(x: Array, seeds: Sequence[Array], over: str) -> tuple[float, float]:
-    """The middle 0.95 of slopes with the seeds of every x drawn again, always the same draws."""
-    if max(part.size for part in seeds) < 2:
-        return NAN, NAN
-    rng = np.random.default_rng(0)
-    slopes = []
-    for _ in range(RESAMPLES):
-        drawn = [together([*rng.choice(part, part.size)], over) for part in seeds]
-        fit = fitted_slope(x, np.array(drawn))
-        if fit is not None:
-            slopes.append(fit[0])
-    if not slopes:
-        return NAN, NAN
-    low, high = np.quantile(slopes, [0.025, 0.975])
-    return float(low), float(high)
-
-
-def together(values: Sequence[float], over: str) -> float:
-    """Mean, median, min, max, sum or geometric mean of the finite values; NaN of none.
-
-    >>> together([1.0, 2.0, 9.0, float("nan")], "median")
-    2.0
-    """
-    known = np.array([value for value in values if math.isfinite(value)])
-    if not known.size:
-        return NAN
-    if over == "geometric":
-        return float(np.exp(np.log(known).mean())) if (known > 0.0).all() else NAN
-    return float(getattr(np, over)(known))
+    return Measured(found.value, found.low, found.high, count, found.note)
 
 
 def _values(trials: Sequence[Trial], quantity: Quantity, formula: str) -> Array:

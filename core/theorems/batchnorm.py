@@ -148,7 +148,7 @@ def sgd_error(context: Context) -> Comparison:
     t = counted(run)
     first = 2.0**23 * eps_n(run) ** 4 / (gamma(context) ** 2 * t)
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
-    error = np.minimum.accumulate(context.trace("test_error"))
+    error = common.least_before(context.trace("test_error"))
     return common.throughout("<=", bound, error, "test_error")
 
 

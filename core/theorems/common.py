@@ -171,6 +171,11 @@ def last(values: Sequence[float] | Array) -> float:
     return float(values[-1]) if len(values) else NAN
 
 
+def least_before(values: Array) -> Array:
+    """min over s < t of a trace, (T,); NaN at the first frame."""
+    return np.concatenate([[np.nan], np.minimum.accumulate(values)[:-1]])
+
+
 def times(run: Run) -> Array:
     """t of each frame, (T,); infinite where it overflows."""
     with np.errstate(over="ignore"):

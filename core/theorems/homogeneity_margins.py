@@ -24,7 +24,7 @@ from core.theorems.homogeneity_mirror import (
     shallow,
 )
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
-from core.theorems.telgarsky22_global import after_fit, population_gamma
+from core.theorems.telgarsky22_global import after_fit, on_support, population_gamma
 
 # ----------------------------------------------------------------------- Theorems 3.1, 3.6, 4.1
 
@@ -34,6 +34,11 @@ def allowed(context: Context) -> float:
     run = context.run
     logarithm = float(run.log10_time[run.frames - 1]) * math.log(10.0) + math.log(run.dataset.n)
     return logarithm * (8.0 * distance_r(context) + 2.0) + 32.0
+
+
+def spread_allowed(gamma: float, c_1: float, limit: float) -> float:
+    """gamma^3/(4 C_1 limit^2), infinite where the features do not move (C_1 = 0)."""
+    return math.inf if c_1 == 0.0 else gamma**3 / (4.0 * c_1 * limit**2)
 
 
 def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -49,7 +54,7 @@ def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         initial_features(context),
         common.at_most(
             "|pbar|_inf <= gamma^3/(4 C_1 [ln(tn)(8R + 2) + 32]^2)",
-            gamma**3 / (4.0 * c_1 * limit**2) if c_1 > 0.0 else common.NAN,
+            spread_allowed(gamma, c_1, limit),
             spread,
         ),
         common.at_most("C_2 <= gamma/(4 [ln(tn)(8R + 2) + 32]^2)", gamma / (4.0 * limit**2), c_2),
@@ -90,8 +95,11 @@ def theorem_3_1_late(context: Context) -> Comparison:
 
 def features_stay(context: Context) -> Comparison:
     """(5): inf over s of min_i <pbar, z_i(s)> >= gamma/2."""
-    bound = initial_gamma(context) / 2.0
-    return common.throughout(">=", bound, context.trace("pbar_margin"), "pbar_margin")
+    bound, trace = initial_gamma(context) / 2.0, context.trace("pbar_margin")
+    if not bound > 0.0:
+        why = "the initial features have no margin"
+        return common.undecided(">=", bound, float(trace.min()), why, "pbar_margin")
+    return common.throughout(">=", bound, trace, "pbar_margin")
 
 
 def theorem_3_6_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -125,7 +133,7 @@ def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         needed = max(first, 2.0**10 * logarithm * math.exp(min(exponent, 600.0)))
     return (
         *general(context),
-        common.positive(context, "gamma_gl", "gamma_D of the support"),
+        on_support(context, "gamma_D of the support"),
         common.width(run, needed, "max(2^10 ln^2(tn) d^2/gamma^8, 2^10 ln^2(..)(8/gamma)^(2d-2))"),
     )
 
@@ -179,7 +187,11 @@ def fits_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def smallest_margin(context: Context) -> Comparison:
-    """min p <= psi + 2 ln n + 1 (exponential: psi + ln n), over |W|^L, where min p >= 0."""
+    """min p <= psi + 2 ln n + 1 (exponential: psi + ln n), over |W|^L, where min p >= 0.
+
+    The logistic bound is only true where S = sum l <= ln n + 1: min p <= psi + ln n + S (n - 1)/n
+    at every W. It is judged once R < l(0)/n, where S <= ln 2.
+    """
     run = context.run
     logarithm = math.log(run.dataset.n)
     extra = logarithm if run.loss.kind == "exponential" else 2.0 * logarithm + 1.0
@@ -187,7 +199,10 @@ def smallest_margin(context: Context) -> Comparison:
     powers = np.array([run.network.norm_power(run.parameters(k)) for k in range(run.frames)])
     with np.errstate(under="ignore", divide="ignore"):
         room = extra * np.exp(-run.network.degree * run.rho[: run.frames]) / powers
-    return common.throughout("<=", smoothed + room, hard, "margins", hard >= 0.0)
+    frames = hard >= 0.0
+    if run.loss.kind == "logistic":
+        frames = np.logical_and(frames, common.fitted(context))
+    return common.throughout("<=", smoothed + room, hard, "margins", frames)
 
 
 SHALLOW = "the normalised network, logistic loss, gradient flow"
@@ -240,5 +255,7 @@ STATEMENTS = (
         "Lemma A.1 (2)", SOURCE, "The smallest margin is near the smoothed one.",
         r"\min_i p_i \leq \psi + 2 \ln n + 1",
         monotone, "two classes, logistic or exponential loss", fits_hypotheses, smallest_margin,
+        "For the logistic loss min p >= 0 is not enough: p = 0 fails from n = 8 on, where "
+        "psi = -ln(2^n - 1). It is judged once R < l(0)/n, where it is proved.",
     ),
 )  # fmt: skip

@@ -103,6 +103,14 @@ def past_first_time(context: Context) -> Array:
     return np.asarray(late)
 
 
+def not_yet(context: Context) -> str:
+    """Why nothing is said of the margin yet."""
+    first = float(first_time(context)[-1])
+    if math.isnan(first):
+        return "pbar no longer separates the features: there is no t_1"
+    return f"t_1 = 10^{common.shown(first)} is not reached"
+
+
 def initial_features(context: Context) -> Hypothesis:
     """gamma of the initial features is positive."""
     gamma = initial_gamma(context)
@@ -134,8 +142,9 @@ def growth_bound(context: Context) -> Comparison:
     u = sizes(context.run)
     with np.errstate(over="ignore"):
         bound = u[0] * np.exp(2.0 * context.trace("perceptron_sum"))
-    # The integral is taken between frames, to about a part in a thousand.
-    return common.throughout("<=", bound * 1.002, u, "u")
+    # The integral is taken between frames, to about a part in a thousand; at t = 0 both are equal.
+    later = np.arange(u.size) > 0
+    return common.throughout("<=", bound * 1.002, u, "u", later)
 
 
 def size_bound(context: Context) -> Comparison:
@@ -176,7 +185,7 @@ def lemma_margin(context: Context) -> Comparison:
     with np.errstate(invalid="ignore"):
         ratio = target_kl(context) / target_scale(context)
     bound = running_gamma(context) / (4.0 * (1.0 + ratio))
-    why = f"t_1 = 10^{common.shown(float(first_time(context)[-1]))} is not reached"
+    why = not_yet(context)
     frames = past_first_time(context)
     return common.throughout(">=", bound, context.trace("hard_margin"), "margins", frames, why)
 
@@ -184,7 +193,7 @@ def lemma_margin(context: Context) -> Comparison:
 def lemma_a_3(context: Context) -> Comparison:
     """psi/|u| >= gamma - (1 + 2 ln n)/|u| - D(|u| pbar, u0)/(|u| xi), t >= t_1."""
     run, frames = context.run, past_first_time(context)
-    why = f"t_1 = 10^{common.shown(float(first_time(context)[-1]))} is not reached"
+    why = not_yet(context)
     n, u, pbar = run.dataset.n, sizes(run), reference_distribution(run)
     begin, smoothed = reparametrised(run, 0), context.trace("smoothed_margin")
     psi = smoothed * context.trace("norm_squared")

@@ -46,9 +46,10 @@ def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Co
 
     def compare(context: Context) -> Comparison:
         scale = math.sqrt(context.run.dataset.d) if root_d else 1.0
-        return common.once(
-            ">=", context.lower("gamma_linear") / (factor * scale), context.upper(name), "margins"
-        )
+        bound = context.lower("gamma_linear") / (factor * scale)
+        found = context.margins.get("gamma_linear")
+        why = "there is no linear margin" if found is not None and not found.bracket.exists else ""
+        return common.once(">=", bound, context.upper(name), "margins", why)
 
     return compare
 

@@ -153,6 +153,17 @@ def population_gamma(context: Context) -> float:
     return context.lower("gamma_gl") if math.isnan(corners) else corners
 
 
+def on_support(context: Context, text: str) -> Hypothesis:
+    """gamma_gl of the law's support is positive: known for 2-parity, else only on the sample."""
+    corners = context.lower("parity_population")
+    if not math.isnan(corners):
+        return Hypothesis(text, "> 0", common.shown(corners), True)
+    found = common.positive(context, "gamma_gl", text)
+    return Hypothesis(
+        text, "> 0", f"{found.present} on the sample alone", None if found.met else found.met
+    )
+
+
 def reference_nodes(context: Context) -> float:
     """r of the reference architecture: 4 for 2-parity, else not known."""
     return 4.0 if not math.isnan(context.lower("parity_population")) else common.NAN
@@ -169,7 +180,7 @@ def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         common.paper_start(run, "a, b = +-m^(-1/4), v on the sphere"),
         common.loss_is(run, EXPONENTIAL),
         common.flow(run),
-        common.positive(context, "gamma_gl", "gamma_gl (Assumption 1.2)"),
+        on_support(context, "gamma_gl almost surely (Assumption 1.2)"),
         common.width(run, needed, "2 (4/gamma_gl)^d ln(r/delta)"),
     )
 

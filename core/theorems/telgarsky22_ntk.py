@@ -97,7 +97,7 @@ def sgd_error(context: Context) -> Comparison:
     gamma, _ = almost_surely(context)
     steps = np.maximum(context.run.steps[: context.run.frames].astype(np.float64), 1.0)
     bound = (8.0 * math.log(1.0 / context.delta) + 2560.0 / gamma**2) / steps
-    error = np.minimum.accumulate(context.trace("test_error"))
+    error = common.least_before(context.trace("test_error"))
     return common.throughout("<=", bound, error, "test_error")
 
 

@@ -89,3 +89,14 @@ def test_claims_of_figure_3(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     told = capsys.readouterr().out
     assert told.count("confirmed: ") == 6
     assert main([*given, "--set", "network.slope=0.05"]) != 0
+
+
+def test_the_items_tell_a_flow_that_is_not_there_yet(tmp_path: Path) -> None:
+    """At log10 t = 2 outputs and nodes are still far from equal."""
+    settings = ["run.seed=3", "dynamics.until_log10_time=2.0"]
+    study = load_study("frei23-theorem-3-2").with_settings(settings)
+    path = tmp_path / "run.msrun"
+    run_problem(resolve(study.cells()[0].experiment), partial(Recorder, path))
+    with open_run(path) as run:
+        assert ITEMS["1"](run) > 0.01
+        assert ITEMS["2"](run) > 0.1

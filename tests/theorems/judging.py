@@ -1,0 +1,92 @@
+"""Small recorded runs, their reference margins, and what the statements say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from core.problem import Problem, resolve
+from core.reference.margin import Bracket, ReferenceMargin, exact
+from core.reference.registry import REFERENCES, compute, references_of
+from core.reference.watch import Watch
+from core.runs import Recorder, Run, open_run
+from core.theorems.registry import assess_all
+from core.theorems.statement import DELTA, Assessment, Hypothesis, Verdict
+from core.trajectory import run
+from core.validation import build_experiment
+
+Margins = Mapping[str, ReferenceMargin]
+
+
+def problem_of(
+    network: dict[str, Any], dynamics: dict[str, Any], loss: dict[str, Any] | str = "logistic",
+    data: dict[str, Any] | None = None, frames: int = 8, seed: int = 0,
+) -> Problem:  # fmt: skip
+    """2-parity at d = 6, n = 16 unless other data are named."""
+    tables = {
+        "data": data or {"d": 6, "n": 16},
+        "network": network,
+        "loss": {"kind": loss} if isinstance(loss, str) else loss,
+        "dynamics": dynamics,
+        "recording": {"frames": frames},
+        "run": {"seed": seed},
+    }
+    return resolve(build_experiment(tables, "test"))
+
+
+def recorded_run(path: Path, problem: Problem) -> Run:
+    """Train a problem into a run file, and open it."""
+    run(problem, partial(Recorder, path))
+    return open_run(path)
+
+
+def margin(name: str, lower: float, upper: float | None = None) -> ReferenceMargin:
+    """A made-up reference margin."""
+    upper = lower if upper is None else upper
+    return ReferenceMargin(REFERENCES[name], Bracket(lower, upper, lower, True, "made up"), 0.0)
+
+
+def margins_of(problem: Problem, limit: float = 5.0) -> dict[str, ReferenceMargin]:
+    """Every reference margin that is defined for a problem."""
+    return {
+        reference.name: compute(reference, problem, Watch(limit))
+        for reference in references_of(problem)
+    }
+
+
+def exactly(**values: float) -> dict[str, ReferenceMargin]:
+    """Made-up margins that are known exactly, by name."""
+    return {
+        name: ReferenceMargin(REFERENCES[name], exact(value, "made up"), 0.0)
+        for name, value in values.items()
+    }
+
+
+def judged(run: Run, margins: Margins, delta: float = DELTA) -> dict[tuple[str, str], Assessment]:
+    """Every applicable statement's assessment by (source, name)."""
+    found = assess_all(run, margins, delta)
+    return {(one.statement.source, one.statement.name): one for one in found}
+
+
+def of_paper(run: Run, margins: Margins, source: str, delta: float = DELTA) -> dict[str, Assessment]:
+    """Those of one paper by name."""
+    return {name: one for (paper, name), one in judged(run, margins, delta).items() if paper == source}
+
+
+def condition(one: Assessment, part: str) -> Hypothesis:
+    """The hypothesis whose text has a part in it."""
+    found = [hypothesis for hypothesis in one.hypotheses if part in hypothesis.text]
+    assert len(found) == 1, [hypothesis.text for hypothesis in one.hypotheses]
+    return found[0]
+
+
+def violated(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
+    """The statements that a run refutes although their hypotheses are met."""
+    return [
+        f"{source}, {name}: measured {one.comparison.measured:g} {one.comparison.sense} "
+        f"{one.comparison.bound:g}"
+        for (source, name), one in found.items()
+        if one.verdict is Verdict.VIOLATED
+    ]
