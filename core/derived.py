@@ -1,6 +1,6 @@
 """Settings of a study that follow from others: formulas, and variants that change several at once.
 
-`[derived]` holds formulas such as "network.m" = "2 * d^2" over the names d, n, m, k of the cell and
+`[derived]` holds formulas such as "network.m" = "2 * d^2" over the names d, n, m, k, b (dynamics.first_batch, or 0) of the cell and
 over its factors: axes named factor.NAME that are no settings themselves. `[variants.NAME]` are
 tables of settings of which one after the other is applied; together they are the last axis. A
 variant has formulas of its own under derived.KEY.
@@ -20,7 +20,11 @@ FACTOR, VARIANT = "factor", "variant"
 FORMULA = "derived."  # before the key of a formula that only one variant has
 LONGEST = 200
 LARGEST_POWER = 64.0
-SYMBOLS = {"d": ("data", "d"), "n": ("data", "n"), "k": ("data", "k"), "m": ("network", "m")}
+SYMBOLS = {
+    "d": ("data", "d"), "n": ("data", "n"), "k": ("data", "k"), "m": ("network", "m"),
+    "b": ("dynamics", "first_batch"),
+}  # fmt: skip
+ABSENT = {"b": 0.0}  # of settings that most experiments do not have
 BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -106,7 +110,7 @@ def apply_formulas(
     their formula rounded by `round`, `ceil`.
     """
     for key, formula in formulas.items():
-        known = dict(factors)
+        known = {**ABSENT, **factors}
         for symbol, (section, name) in SYMBOLS.items():
             value = tables.get(section, {}).get(name)
             if isinstance(value, int | float) and not isinstance(value, bool):

@@ -30,7 +30,7 @@ PICTURES = ("activation", "points", "function")  # of data and functions, on lin
 SPREADS = ("sd", "2se", "none")
 SCALES = ("log", "linear")
 VARIANT = "variant"
-MOST_PANELS, MOST_COLUMNS = 12, 4
+MOST_PANELS, MOST_COLUMNS = 16, 4
 
 
 @final

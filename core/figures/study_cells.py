@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.derived import FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
+from core.derived import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
 from core.errors import InputError, did_you_mean
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES
@@ -69,7 +69,8 @@ class StudyCell:
         for key, value in self.settings.items():
             if key.startswith(f"{FACTOR}."):
                 found[key.removeprefix(f"{FACTOR}.")] = value
-        return {name: float(value) for name, value in found.items() if value is not None}
+        known = {name: float(value) for name, value in found.items() if value is not None}
+        return {**ABSENT, **known}
 
     def value(self, formula: str, frame: int) -> float:
         """A formula over observables, NAME_0 for those at t = 0, and symbols; NaN where undefined.

@@ -24,11 +24,13 @@ from core.figures.primitives import (
     Ink,
     KeyEntry,
     Level,
+    Marker,
     Panel,
     TimeKey,
     Words,
     plain,
 )
+from core.figures.study_pictures import coloured
 from core.figures.study_values import Line
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import OBSERVABLES
@@ -273,7 +275,7 @@ def _key(
     if len(lines) == 1 and not layout.legend and not layout.names:
         return ()
     return tuple(
-        KeyEntry(line_text(layout, line), (colour,), dash)
+        KeyEntry(line_text(layout, line), (colour,), dash, () if line.joined else (Marker.DISC,))
         for line, colour, dash in zip(lines, colours, _dashes(lines), strict=True)
     )
 
@@ -339,7 +341,8 @@ def study_panel(
         note = Ink(note="no run of these\nin the folder")
         return Panel("study", row, letter, title, box, nothing, nothing, note)
     x, y = x_axis(layout, lines), y_axis(layout, lines)
-    colours = line_colours(lines, palette)
+    pictures = layout.kind in ("points", "function")
+    colours = coloured(lines, palette) if pictures else line_colours(lines, palette)
     inks = [_slopes(layout, lines, x, palette)]
     for line, colour, dash in zip(lines, colours, _dashes(lines), strict=True):
         inks.append(_ink_of(line, colour, dash, _scales(layout, lines), layout, x))

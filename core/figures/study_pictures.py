@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.palette import Palette
 from core.figures.study_cells import StudyCell
 from core.figures.study_values import Line
 from core.observables.predictor import flat_values
@@ -20,8 +21,8 @@ from core.runs import Run
 
 Array = NDArray[np.float64]
 GRID = 401
-LABELS = {1.0: "$y = +1$", -1.0: "$y = -1$"}
-NETWORK, SVM = "network", "$\\ell_1$-SVM"
+LABELS = {1.0: "y = +1", -1.0: "y = -1"}
+NETWORK, SVM = "network", "l1-SVM"
 
 
 def points(cells: Sequence[StudyCell]) -> list[Line]:
@@ -53,6 +54,13 @@ def normalised(run: Run, grid: Array) -> Array:
     last = run.frames - 1
     flat = run.parameters(last)
     return flat_values(run, last, grid[:, None]) / run.network.norm(flat) ** 2
+
+
+def coloured(lines: Sequence[Line], palette: Palette) -> list[str]:
+    """Examples in the colours of their labels, functions in those of text and references."""
+    labels = {LABELS[1.0]: palette.positive, LABELS[-1.0]: palette.negative}
+    curves = iter((palette.foreground, *palette.references))
+    return [labels[line.value] if not line.joined else next(curves) for line in lines]
 
 
 def _first(cells: Sequence[StudyCell]) -> Run | None:

@@ -46,9 +46,8 @@ class PathPoint:
 
     def normalised(self, points: Array) -> Array:
         """f/(2 |alpha|_1) = f/|Theta|^2 at points x~ (N, 2)."""
-        return np.asarray(
-            np.maximum(points @ self.directions.T, 0.0) @ self.alpha / (2 * np.abs(self.alpha).sum())
-        )
+        squared = 2.0 * np.abs(self.alpha).sum()
+        return np.asarray(np.maximum(points @ self.directions.T, 0.0) @ self.alpha / squared)
 
 
 def circle(count: int = DIRECTIONS) -> Array:

@@ -153,15 +153,15 @@ def run_batch(tasks: Sequence[Task]) -> list[Row]:
 
 @cache  # looking for the libraries takes as long as a small cell
 def one_thread() -> None:
-    """Keep this process to one thread of numerics: the sweep has as many workers as cores."""
-    import numba
+    """Keep this process to one thread of numerics: the sweep has as many workers as cores.
+
+    Kernels are never parallel, so that numba needs no limit.
+    """
     import torch
     from threadpoolctl import threadpool_limits
 
     if torch.get_num_threads() != 1:
         torch.set_num_threads(1)
-    if numba.get_num_threads() != 1:
-        numba.set_num_threads(1)
     threadpool_limits(1)
 
 

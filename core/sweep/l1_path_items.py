@@ -105,7 +105,9 @@ def sample_of(run: Run, options: Any) -> float:
     return _named(SAMPLE, options)(run)
 
 
-def _named(known: MappingProxyType[str, Callable[[Run], float]], options: Any) -> Any:
+def _named(
+    known: MappingProxyType[str, Callable[[Run], float]], options: Any
+) -> Callable[[Run], float]:
     name = str(options.get("of", ""))
     if name not in known:
         raise InputError(f"options.of = {name!r}: {did_you_mean(name, known)}")

@@ -20,6 +20,7 @@ from core.figures.study_slopes import first_below, slope_of, together
 from core.study_claims import Quantity
 from core.sweep.l1_path_items import path_of, sample_of
 from core.sweep.leaky_items import activation_of, item_of, values
+from core.sweep.paired import fitted_pairs, ratio_of_means
 from core.sweep.trials import Trial, grouped
 
 Array = NDArray[np.float64]
@@ -169,11 +170,24 @@ def sample(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     return Measured(together(found, quantity.over), count=len(found))
 
 
+def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """The mean of the formula `y` at the second of `ends` of the setting `along`, by that at the
+    first, over the seeds whose runs fit at both.
+    """
+    formula, setting = str(_option(quantity, "y")), str(_option(quantity, "along"))
+    ends = list(_option(quantity, "ends"))
+    if len(ends) != 2:
+        raise InputError("The measure paired needs two values in options.ends.")
+    pairs = fitted_pairs(trials, formula, setting, ends, quantity.at)
+    return Measured(ratio_of_means(pairs), count=len(pairs[0]), note="on seeds that fit at both")
+
+
 MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
     {
         "nodes": nodes, "share": share, "spearman": spearman, "slope": slope,
         "crossing": crossing, "crossing_slope": crossing_slope, "leaky_item": leaky_item,
         "activation": activation, "l1_path": l1_path, "sample": sample,
+        "paired": paired,
     }
 )  # fmt: skip
 

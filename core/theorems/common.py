@@ -108,6 +108,9 @@ def paper_start(run: Run, law: str) -> Hypothesis:
     init = getattr(section, "init", "paper")
     continued = run.continues is not None
     present = "the end of another run" if continued else f'init = "{init}"'
+    particles = getattr(run.experiment.dynamics, "particles", "network")
+    if particles != "network":  # the perturbed flow then draws its own start
+        return Hypothesis(f"start {law}", 'init = "paper"', f'particles = "{particles}"', False)
     return Hypothesis(f"start {law}", 'init = "paper"', present, init == "paper")
 
 

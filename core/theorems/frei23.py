@@ -56,14 +56,20 @@ def time_bound(context: Context) -> Comparison:
     n = run.dataset.n
     constant = 85.0 * (high / low) ** 2 * n**3 / (slope(run) ** 2 * low**2)
     bound = float(risk[0]) + math.log10(constant)
-    fits = risk < math.log10(math.log(2.0) / n)
-    if fits.any():
-        first = float(run.log10_time[int(np.flatnonzero(fits)[0])])
-        return common.once("<=", bound, first)
-    last = float(run.log10_time[run.frames - 1])
-    if last > bound:
-        return common.once("<=", bound, last)
-    return common.undecided("<=", bound, common.NAN, "L < log(2)/n is not reached yet")
+    fits = np.flatnonzero(risk < math.log10(math.log(2.0) / n))
+    # t_0 lies after the last frame before the fit, and not after the first one with it.
+    before = int(fits[0]) - 1 if fits.size else run.frames - 1
+    unfit = float(run.log10_time[before]) if before >= 0 else -math.inf
+    if unfit > bound:
+        return common.once("<=", bound, unfit)
+    if not fits.size:
+        return common.undecided("<=", bound, common.NAN, "L < log(2)/n is not reached yet")
+    first = float(run.log10_time[fits[0]])
+    if first > bound:
+        return common.undecided(
+            "<=", bound, first, "no frame is recorded between t_0 and the bound"
+        )
+    return common.once("<=", bound, first)
 
 
 def proxy(context: Context) -> Comparison:

@@ -281,9 +281,9 @@ STATEMENTS = (
         *FLOWED, item(reduced_objective),
     ),
     Statement(
-        "Theorem 3.2, item 6", SOURCE, "The network's sign is that of a linear predictor.",
+        "Theorem 3.2, item 6", SOURCE, f"The network's sign is that of a linear predictor{ROOM}.",
         r"\mathrm{sign} f(x) = \mathrm{sign} \langle z, x \rangle",
-        *FLOWED, item(disagreements, 0.0),
+        *FLOWED, item(disagreements),
     ),
     Statement(
         "Theorem 3.2, item 7 (margins)", SOURCE, f"z separates the data with margin 1{ROOM}.",

@@ -26,6 +26,8 @@ from core.theorems.homogeneity_mirror import (
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 from core.theorems.telgarsky22_global import after_fit, on_support, population_gamma
 
+LN_10 = math.log(10.0)
+
 # ----------------------------------------------------------------------- Theorems 3.1, 3.6, 4.1
 
 
@@ -75,11 +77,11 @@ def first_log10(context: Context, gamma: float) -> float:
 
 
 def second_log10(context: Context, gamma: float) -> float:
-    """log10 of e + exp(exp(4 n R/gamma)), which is e^(4 n R/gamma)/ln 10 but for rounding."""
+    """log10 of e + exp(exp(4 n R/gamma))."""
     if not gamma > 0.0:
         return math.inf
     exponent = 4.0 * context.run.dataset.n * distance_r(context) / gamma
-    return math.inf if exponent > 700.0 else math.exp(exponent) / math.log(10.0)
+    return math.inf if exponent > 700.0 else float(np.logaddexp(1.0, math.exp(exponent))) / LN_10
 
 
 def theorem_3_1(context: Context) -> Comparison:

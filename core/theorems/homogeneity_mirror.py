@@ -37,9 +37,13 @@ def homogeneous_part(run: Run) -> bool:
 
 
 def bounded(run: Run) -> Hypothesis:
-    """Assumption 2.1: F bounded, here by |x_i| <= 1 and |v_j| = 1, or a normalising layer."""
+    """Assumption 2.1 with the bound 1 that the lemmas take: |x_i| <= 1 and |v_j| = 1, or a head's.
+
+    A head's normalising layer bounds F by sqrt(m) only; its largest value at the frames counts.
+    """
     if run.network.kind == "head":
-        return Hypothesis("F bounded (Assumption 2.1)", "bounded", "ends in a normalisation", True)
+        largest = max(float(np.abs(signed_features(run, k)).max()) for k in range(run.frames))
+        return common.at_most("|F| <= 1 on the run (Assumption 2.1 has any bound)", 1.0, largest)
     return common.unit_ball(run)
 
 
@@ -114,8 +118,8 @@ def not_yet(context: Context) -> str:
 def initial_features(context: Context) -> Hypothesis:
     """gamma of the initial features is positive."""
     gamma = initial_gamma(context)
-    found = common.below("pbar >= 0 with min_i <pbar, z_i(0)> = gamma > 0: -gamma", 0.0, -gamma)
-    return Hypothesis(found.text, "< 0", common.shown(-gamma), found.met)
+    text = "pbar >= 0 with gamma = min_i <pbar, z_i(0)> > 0"
+    return Hypothesis(text, "> 0", common.shown(gamma), gamma > 0.0)
 
 
 def late_gamma(context: Context) -> Hypothesis:

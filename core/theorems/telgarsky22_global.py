@@ -12,7 +12,7 @@ from core.sections.clusters import ConesData, TwoConesData
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
-from core.theorems.telgarsky22_data import GAUSSIAN, SOURCE
+from core.theorems.telgarsky22_data import GAUSSIAN, SOURCE, two_parity
 
 LATE = 10.0  # log10 t from which "for all large t" and limits are judged
 EXPONENTIAL = "exponential"
@@ -166,7 +166,7 @@ def on_support(context: Context, text: str) -> Hypothesis:
 
 def reference_nodes(context: Context) -> float:
     """r of the reference architecture: 4 for 2-parity, else not known."""
-    return 4.0 if not math.isnan(context.lower("parity_population")) else common.NAN
+    return 4.0 if two_parity(context.run) else common.NAN
 
 
 def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -154,8 +155,11 @@ def no_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def never_above(context: Context) -> Comparison:
-    trace = context.trace("hard_margin")
-    return common.throughout("<=", best(context, True), trace, "margins", trace >= 0.0)
+    trace, known = context.trace("hard_margin"), context.margins.get(best_name(context.run))
+    found = common.throughout("<=", best(context, True), trace, "margins", trace >= 0.0)
+    if found.holds is False and known is not None and not known.bracket.certified:
+        return replace(found, holds=None, why="the upper end of gamma* is not proved")
+    return found
 
 
 def separating(context: Context) -> tuple[Hypothesis, ...]:

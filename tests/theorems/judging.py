@@ -7,8 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from core.observables.registry import OBSERVABLES
 from core.problem import Problem, resolve
-from core.reference.margin import Bracket, ReferenceMargin, exact
+from core.reference.margin import RELU, Bracket, ReferenceMargin, exact
 from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.watch import Watch
 from core.runs import Recorder, Run, open_run
@@ -70,9 +73,13 @@ def judged(run: Run, margins: Margins, delta: float = DELTA) -> dict[tuple[str, 
     return {(one.statement.source, one.statement.name): one for one in found}
 
 
-def of_paper(run: Run, margins: Margins, source: str, delta: float = DELTA) -> dict[str, Assessment]:
+def of_paper(
+    run: Run, margins: Margins, source: str, delta: float = DELTA
+) -> dict[str, Assessment]:
     """Those of one paper by name."""
-    return {name: one for (paper, name), one in judged(run, margins, delta).items() if paper == source}
+    return {
+        name: one for (paper, name), one in judged(run, margins, delta).items() if paper == source
+    }
 
 
 def condition(one: Assessment, part: str) -> Hypothesis:
@@ -90,3 +97,16 @@ def violated(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
         for (source, name), one in found.items()
         if one.verdict is Verdict.VIOLATED
     ]
+
+
+def check_margins(run: Run, best: ReferenceMargin | None) -> None:
+    """hard <= l1/2 <= gamma_gl/2 where min p_i >= 0, on every frame (issue 5)."""
+    if run.network.kind not in (*RELU, "bias") or run.dataset.classes != 2:
+        return
+    hard, l1 = OBSERVABLES["hard_margin"].trace(run), OBSERVABLES["l1_margin"].trace(run)
+    nothing = np.isnan(l1)  # no effective weights at all: two-phase training before its first phase
+    assert (hard[nothing] == 0.0).all()
+    fits = (hard >= 0.0) & ~nothing
+    assert (hard[fits] <= 0.5 * l1[fits] * (1.0 + 1e-9) + 1e-15).all()
+    if best is not None and best.bracket.exists and run.network.kind in RELU:
+        assert (l1[~nothing] <= best.bracket.upper * (1.0 + 1e-9)).all()

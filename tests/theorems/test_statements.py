@@ -132,13 +132,15 @@ def test_all_that_was_asked_for_is_there(paper: str) -> None:
     names = [one.name for one in STATEMENTS if one.source == paper]
     missing = [asked for asked in ASKED[paper] if not any(map(str(asked).__eq__, names))]
     missing = [
-        asked for asked in missing if not any(name.startswith((f"{asked} ", f"{asked},")) for name in names)
+        asked
+        for asked in missing
+        if not any(name.startswith((f"{asked} ", f"{asked},")) for name in names)
     ]
     assert not missing
 
 
 def test_only_shapes_have_no_constant_and_only_example_4_1_is_a_known_slip() -> None:
-    """A conclusion with O(.), an approximate one, or one that the text contradicts gets no verdict."""
+    """Conclusions with O(.), approximate ones, and one that the text contradicts: no verdict."""
     shapes = {(one.source, one.name) for one in STATEMENTS if not one.constants}
     assert shapes == {
         ("telgarsky22", "Theorem 2.2 (error)"), ("telgarsky22", "Theorem 2.2 (error at W_t)"),
@@ -188,7 +190,10 @@ def test_doctored_margins_are_found_out(descent: Run) -> None:
 
 def test_the_certain_end_of_a_bracket_is_used(descent: Run) -> None:
     """gamma_linear/32 > gamma_ntk must hold for every value within both brackets."""
-    wide = {"gamma_linear": margin("gamma_linear", 0.1, 0.9), "gamma_ntk": margin("gamma_ntk", 0.001, 0.01)}
+    wide = {
+        "gamma_linear": margin("gamma_linear", 0.1, 0.9),
+        "gamma_ntk": margin("gamma_ntk", 0.001, 0.01),
+    }
     one = judged(descent, wide)["telgarsky22", "Proposition 1.5 (1)"]
     assert (one.comparison.bound, one.comparison.measured) == (0.1 / 32.0, 0.01)
     assert one.verdict is Verdict.HOLDS

@@ -1,0 +1,55 @@
+"""Every kind of network under flow and descent: what is judged, and nothing is violated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.theorems.statement import Verdict
+from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, small_problem
+from tests.theorems.judging import check_margins, judged, margins_of, recorded_run, violated
+
+FLOW = {"kind": "flow", "until_log10_time": 2.5}
+GD = {"kind": "gd", "step": 0.1, "until_log10_time": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("case", "dynamics"),
+    [(case, FLOW) for case in (*HOMOGENEOUS, *HEADS[:2])]
+    + [(case, GD) for case in (*TWO_LAYER, *HEADS)],
+    ids=lambda value: value["kind"] if isinstance(value, dict) else str(value),
+)
+def test_nothing_is_violated(case: Case, dynamics: dict[str, Any], tmp_path: Path) -> None:
+    at = small_problem(case, dynamics, recording={"frames": 12})
+    with recorded_run(tmp_path / "run", at) as run:
+        margins = margins_of(at)
+        found = judged(run, margins)
+        assert violated(found) == []
+        for one in found.values():
+            assert all(isinstance(hypothesis.present, str) for hypothesis in one.hypotheses)
+            if one.verdict is Verdict.UNDECIDED:
+                assert one.comparison.why
+            for trace in (one.comparison.bound_trace, one.comparison.measured_trace):
+                assert trace is None or trace.shape == (run.frames,)
+        check_margins(run, margins.get("gamma_gl"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_monotone_statements_hold_along_the_flow(seed: int, tmp_path: Path) -> None:
+    """Lemma A.4, Theorem 3.6 and Lemma A.5, on other samples and further in time."""
+    case = Case("standard", "exponential")
+    at = small_problem(
+        case, {"kind": "flow", "until_log10_time": 100.0}, d=5, n=10, m=32, seed=seed,
+        recording={"frames": 40},
+    )  # fmt: skip
+    with recorded_run(tmp_path / "run", at) as run:
+        found = judged(run, {})
+        for key in (("telgarsky22", "Lemma A.4"), ("telgarsky22", "Lemma A.5"),
+                    ("homogeneity", "Theorem 3.6"), ("homogeneity", "Lemma A.1 (2)")):  # fmt: skip
+            assert found[key].verdict is Verdict.HOLDS, key
+        trace = found["homogeneity", "Theorem 3.6"].comparison.measured_trace
+        assert trace is not None
+        assert np.isfinite(trace).sum() > 10

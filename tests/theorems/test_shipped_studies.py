@@ -1,0 +1,91 @@
+"""No statement is violated with its hypotheses met on a small cell of any shipped study.
+
+And, as issue 5 asks, l1/2 <= gamma_gl/2 and hard <= l1/2 wherever min p_i >= 0, on every frame.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.problem import resolve
+from core.study import load_study, shipped_ids
+from core.theorems.statement import Verdict
+from tests.theorems.judging import check_margins, judged, margins_of, recorded_run, violated
+
+SHORT = "recording.log10_times=[]"
+SMALL: dict[str, tuple[str, ...]] = {
+    "batchnorm-dyadic": ("data.d=3", "network.m=60", "dynamics.until_log10_time=1"),
+    "batchnorm-figure-1": ("data.n=30", "network.m=60", "dynamics.until_log10_time=0"),
+    "batchnorm-theorem-2-1": ("data.n=30", "network.m=60", "dynamics.until_log10_time=0"),
+    "batchnorm-theorem-2-2": (
+        "data.n=30", "network.m=60", "dynamics.until_log10_time=.5", SHORT,
+    ),
+    "frei23-figure-1": (
+        "factor.c=0", "data.n=10", "network.m=16", "dynamics.until_log10_time=.5", SHORT,
+    ),
+    "frei23-figure-2": (
+        "data.n=40", "dynamics.batch=8", "network.m=16", "dynamics.until_log10_time=-.5",
+        "network.init_multiple=1.0",
+    ),
+    "frei23-figure-3": ("data.n=10", "network.m=16"),
+    "frei23-figure-4": (
+        "data.d=500", "data.n=10", "network.m=16", "dynamics.until_log10_time=.5", SHORT,
+        "network.init_multiple=0.1",
+    ),
+    "frei23-figure-5": (
+        "data.d=500", "data.n=10", "network.m=16", "dynamics.until_log10_time=.5", SHORT,
+        "network.init_multiple=0.02",
+    ),
+    "frei23-theorem-3-2": ("data.n=6", "network.m=10", "dynamics.until_log10_time=300"),
+    "frei23-xor": ("data.d=50", "data.n=10", "network.m=10"),
+    "homogeneity-example-4-1": ("data.d=8", "data.n=20", "network.m=24", "factor.c=1"),
+    "homogeneity-mirror-flow": ("data.n=20",),
+    "homogeneity-odd-parity": ("data.d=6", "data.n=20", "network.m=24"),
+    "homogeneity-theorem-3-6": ("data.n=12", "network.m=8"),
+    "homogeneity-theorem-4-1": ("data.d=6", "data.n=20", "network.m=16"),
+    "telgarsky22-figure-1": ("data.d=8", "data.n=20", "network.m=16"),
+    "telgarsky22-figure-2": ("data.n=9", "network.m=16"),
+    "telgarsky22-table-1": ("data.d=6", "factor.c=1.41"),
+    "telgarsky22-table-1-scalar": ("data.d=6", "network.m=40", "factor.c=1.41"),
+    "telgarsky22-theorem-2-1": (
+        "data.d=6", "data.n=16", "network.m=32", "dynamics.until_log10_time=2",
+    ),
+    "telgarsky22-theorem-2-2": ("data.d=6", "data.n=16", "network.m=16", SHORT),
+    "telgarsky22-theorem-3-2": ("data.n=12", "network.m=24", SHORT),
+    "telgarsky22-theorem-3-3": ("data.d=2", "data.n=16", "network.m=2500", SHORT),
+    "wei19-figure-1": ("data.d=4", "data.n=16", "network.m=16"),
+    "wei19-figure-2": ("data.n=16", "network.m=16", "dynamics.until_log10_time=2"),
+    "wei19-figure-3-left": ("data.n=16", "network.m=16", "dynamics.until_log10_time=2"),
+    "wei19-figure-3-right": ("data.n=40", "network.m=16", "dynamics.until_log10_time=.5"),
+    "wei19-figure-4": ("data.n=12",),
+    "wei19-figure-5": ("data.n=8", "network.m=16", "dynamics.until_log10_time=2"),
+    "wei19-perturbed-flow": ("data.n=12", "network.m=16", "dynamics.until_log10_time=2"),
+    "wei19-theorem-2-1": ("data.d=4", "factor.c=2"),
+}  # fmt: skip
+
+
+def test_every_shipped_study_is_here() -> None:
+    assert set(SMALL) == set(shipped_ids())
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_nothing_is_violated(name: str, tmp_path: Path) -> None:
+    """The first cell of each variant, at the quick size and smaller."""
+    study = load_study(name).at_size("quick").with_settings(["recording.frames=6", *SMALL[name]])
+    seen = set()
+    for number, cell in enumerate(study.cells()):
+        variant = cell.values.get("variant", "")
+        if variant in seen:
+            continue
+        seen.add(variant)
+        at = resolve(cell.experiment, study.folder, study.title, study.source)
+        with recorded_run(tmp_path / str(number), at) as run:
+            margins = margins_of(at, 3.0)
+            found = judged(run, margins)
+            assert violated(found) == [], cell.name
+            slips = {key for key, one in found.items() if one.verdict is Verdict.TEXT_SLIP}
+            assert slips <= {("homogeneity", "Example 4.1")}
+            check_margins(run, margins.get("gamma_gl"))
+    assert seen == (set(study.variants) or {""})
