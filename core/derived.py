@@ -1,9 +1,9 @@
 """Settings of a study that follow from others: formulas, and variants that change several at once.
 
-`[derived]` holds formulas such as "network.m" = "2 * d^2" over the names d, n, m, k, b (dynamics.first_batch, or 0) of the cell and
-over its factors: axes named factor.NAME that are no settings themselves. `[variants.NAME]` are
-tables of settings of which one after the other is applied; together they are the last axis. A
-variant has formulas of its own under derived.KEY.
+`[derived]` holds formulas such as "network.m" = "2 * d^2" over the names d, n, m, k and b of the
+cell (b is dynamics.first_batch, or 0) and over its factors: axes named factor.NAME that are no
+settings themselves. `[variants.NAME]` are tables of settings of which one after the other is
+applied; together they are the last axis. A variant has formulas of its own under derived.KEY.
 """
 
 from __future__ import annotations

@@ -31,19 +31,19 @@ def reparametrised(run: Run, index: int) -> Array:
 
 
 def signed_features(run: Run, index: int) -> Array:
-    """z_i = y_i beta * F(x_i; V), (n, m), beta_j = sgn(a_j(0) b_j(0)) (homogeneity, 3.2)."""
-    parts = run.network.unpack(run.origin)
-    beta = np.sign(parts["a"] * parts["b"])
-    return np.asarray(run.dataset.y[:, None] * beta * features(run, index))
+    """z_i = y_i beta * F(x_i; V), (n, m), beta_j = sgn(a_j(0) b_j(0)) (homogeneity, 3.2).
 
-
-def features(run: Run, index: int) -> Array:
-    """F_j(x_i; V), (n, m)."""
+    For the scalar network F_j is relu(sgn(b_j(0)) <v_j, x>) with the sign of a_j(0), of which the
+    network is <u, .> too.
+    """
     network, flat = run.network, run.parameters(index)
+    signs = np.sign(run.origin[: 2 * network.m])
     rows = np.zeros((run.dataset.n, network.m))
     for j in range(network.m):
-        rows[:, j] = network.outputs(_single(network, flat, j), run.inputs)
-    return rows
+        single = _single(network, flat, j)
+        single[[j, network.m + j]] = signs[[j, network.m + j]]
+        rows[:, j] = network.outputs(single, run.inputs)
+    return np.asarray(run.dataset.y[:, None] * rows)
 
 
 def _single(network: Network, flat: Array, j: int) -> Array:

@@ -28,7 +28,7 @@ def test_nodes_and_data_have_the_colours_of_their_classes() -> None:
     wanted = class_colours(3, LIGHT)
     assert [f"#{bytes(dots.colours[0, :3]).hex()}" for dots in panel.ink.dots[:-1]] == [*wanted]
     assert sum(dots.x.size for dots in panel.ink.dots[:-1]) <= run.dataset.n
-    assert panel.key[0].colours == wanted
+    assert isinstance(panel.key, tuple) and panel.key[0].colours == wanted
     text = " ".join(text.text for text in scene.texts)
     assert "colours of their classes" in text and "y=-1" not in text
 

@@ -58,8 +58,13 @@ def test_falling_margin_and_lost_resolution_are_told_once(
 
 def test_each_frame_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded(tmp_path / "run.msrun", *SMALL, "dynamics.kind=flow", "recording.frames=30")
-    seen = []
-    monkeypatch.setattr(module, "_margin", lambda run, scan, index: seen.append(index) or "")
+    seen: list[int] = []
+
+    def look(run: object, scan: object, index: int) -> str:
+        seen.append(index)
+        return ""
+
+    monkeypatch.setattr(module, "_margin", look)
     with open_run(tmp_path / "run.msrun") as run:
         alarms(run)
         alarms(run)

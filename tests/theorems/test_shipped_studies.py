@@ -46,6 +46,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "homogeneity-theorem-3-6": ("data.n=12", "network.m=8"),
     "homogeneity-theorem-4-1": ("data.d=6", "data.n=20", "network.m=16"),
     "telgarsky22-figure-1": ("data.d=8", "data.n=20", "network.m=16"),
+    "telgarsky22-figure-1-statistics": ("data.d=8", "data.n=20", "network.m=16"),
     "telgarsky22-figure-2": ("data.n=9", "network.m=16"),
     "telgarsky22-table-1": ("data.d=6", "factor.c=1.41"),
     "telgarsky22-table-1-scalar": ("data.d=6", "network.m=40", "factor.c=1.41"),
