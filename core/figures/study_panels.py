@@ -86,6 +86,12 @@ class Scale:
         return tuple((math.log10(v), math_text(number_text(v))) for v in kept)
 
 
+def _number(value: float) -> str:
+    """A setting's value: whole numbers in full, others to three digits."""
+    whole = value == round(value) and abs(value) < 1e5
+    return str(int(value)) if whole else math_text(number_text(value))
+
+
 def _power(k: int) -> str:
     return number_text(10.0**k) if -2 <= k <= 3 else f"$10^{{{k}}}$"
 
@@ -269,7 +275,7 @@ def _key(
     layout: PanelLayout, lines: Sequence[Line], colours: Sequence[str]
 ) -> tuple[KeyEntry, ...] | TimeKey:
     if ordered(lines) and layout.kind != "crossing":
-        texts = tuple(math_text(number_text(float(line.value))) for line in lines)
+        texts = tuple(_number(float(line.value)) for line in lines)
         rows = np.stack([rgba(colour) for colour in colours])
         return TimeKey(layout.legend.replace("{}", "").rstrip(" ="), texts, rows)
     if len(lines) == 1 and not layout.legend and not layout.names:
@@ -300,7 +306,7 @@ def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return math_text(number_text(float(value)))
+        return _number(float(value))
     return plain(str(value))
 
 

@@ -43,8 +43,8 @@ def panels(*changes: dict[str, Any]) -> dict[str, Any]:
 
 WRONG: dict[str, tuple[Any, str]] = {
     "no table": ([], "figure must be a table"),
-    "no panels": ({"columns": 2}, "needs 1 to 12"),
-    "too many": (panels(*[{}] * 13), "needs 1 to 12"),
+    "no panels": ({"columns": 2}, "needs 1 to 16"),
+    "too many": (panels(*[{}] * 17), "needs 1 to 16"),
     "columns": (panels({}) | {"columns": 5}, "must be 1 to 4"),
     "key": (panels({}) | {"colums": 2}, "colums does not exist"),
     "note": (panels({}) | {"note": 2}, "must be text"),
