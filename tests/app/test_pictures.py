@@ -50,11 +50,23 @@ def trained(program: Marginscope) -> bool:
     )
 
 
+def judged(program: Marginscope) -> bool:
+    """Whether both runs were judged by all of their reference margins."""
+    known = [program.theory.known(run.key) for run in program.session]
+    return not program.theory.judge.busy and all(
+        one.planned
+        and one.judgement is not None
+        and one.judged[1] == len(one.margins) == len(one.references)
+        for one in known
+    )
+
+
 def picture(program: Marginscope, name: str) -> Image.Image:
     """Figure 1 at its end, in one palette."""
     program.window.resize(*SIZE)
     program.start()
     wait_until(lambda: trained(program))
+    wait_until(lambda: judged(program), 60.0)
     if name == "dark":
         program.actions["dark"].trigger()
     program.playback.to_end()
