@@ -147,7 +147,7 @@ class TheoryController(QObject):
 
     def _look(self) -> None:
         """Judge again before long, if a run has grown since it was judged."""
-        if self._ended or self._pause.isActive() or self.judge.busy:
+        if self._ended or self._pause.isActive():
             return
         waiting = [key for key, run in self._readable().items() if self._mark(run) != self._of(key)]
         if waiting:
@@ -162,6 +162,9 @@ class TheoryController(QObject):
         return self.known(key).judged
 
     def _judge(self) -> None:
+        if self.judge.busy:  # a verdict is told while its judge is still at it: look again later
+            self._pause.start(JUDGE_MS)
+            return
         for key, run in self._readable().items():
             known = self._known.get(key)
             if known is not None and run.data is not None and self._mark(run) != known.judged:
