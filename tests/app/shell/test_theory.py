@@ -15,6 +15,7 @@ from app.panels.help_card import HelpCard
 from app.panels.margin_list import COMPUTING, STOPPED
 from app.state.resolve import moment_of
 from app.views.margins import MarginsView
+from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from core.problem import Problem
 from core.reference.margin import exact
@@ -253,6 +254,22 @@ def test_another_delta_judges_anew(judged: Marginscope, qtbot: QtBot) -> None:
     before = court.asked
     judged.window.theory.delta.setValue(0.2)
     qtbot.waitUntil(lambda: court.asked >= before + 2, timeout=3000)
+
+
+def test_what_changes_while_the_judge_is_at_work_is_judged_afterwards(
+    judged: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else asks again: the verdict at work may be told while its judge is still busy."""
+    court, looks = judged.theory.judge._court, []
+    before = court.asked
+
+    def busy(judge: Judge) -> bool:
+        looks.append(judge)
+        return len(looks) <= 2
+
+    monkeypatch.setattr(Judge, "busy", property(busy))
+    judged.window.theory.delta.setValue(0.3)
+    qtbot.waitUntil(lambda: court.asked >= before + 2, timeout=5000)
 
 
 def test_alarms_are_marked_on_the_slider_and_jumped_to(judged: Marginscope, qtbot: QtBot) -> None:
