@@ -77,6 +77,8 @@ TABLE: tuple[Row, ...] = (
     Row("margins_stop", EXPERIMENT, "Cance&l reference margins", "theory.cancel", "", "",
         "Compute no more reference margins for the runs that are shown"),
     Row(SEPARATOR, EXPERIMENT, "", ""),
+    Row("whole", EXPERIMENT, "Run wh&ole study ...", "whole.show", "F7", "study",
+        "Run all cells of the study: the paper's figure, its claims, and a table"),
     Row("preview", EXPERIMENT, "Preview the &data ...", "preview.show", "F8", "",
         "What the data of the settings in the form look like, before anything is trained"),
     Row("play", PLAY, "&Play", "playback.toggle", "Space", "play",
@@ -120,6 +122,7 @@ TABLE: tuple[Row, ...] = (
 
 TOOL_BAR = (
     "form", SEPARATOR, "run", "pause", "stop", "restart", SEPARATOR, "seed", "weights", "further",
+    SEPARATOR, "whole",
 )  # fmt: skip
 TOOL_BAR_RIGHT = ("figure", "film", "data", SEPARATOR, "dark", "lecture", "inspector")
 WITH_TEXT = {"run", "seed", "weights"}

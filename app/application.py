@@ -29,6 +29,7 @@ from app.controllers.preview import PreviewController
 from app.controllers.readout import Readout
 from app.controllers.slot import PanelSlot
 from app.controllers.theory import TheoryController
+from app.controllers.whole_study import WholeStudyController
 from app.errors import LOG, LOG_FILE, Reporter, open_log
 from app.main_window import MainWindow
 from app.places import Places, user_places
@@ -84,7 +85,10 @@ class Marginscope(QObject):
         )
         self.outputs.follow(self.theory.lines_of)
         self.help = HelpController(window)
-        self.closing = Closing(window, self.session, self.put_away)
+        self.whole = WholeStudyController(
+            window, places, self.settings.cluster, self.settings.jobs, window.form.study
+        )
+        self.closing = Closing(window, self.session, self.whole, self.put_away)
         self._unpainted = QTimer(self)
         self._unpainted.setSingleShot(True)
         self._make_actions()
@@ -98,7 +102,7 @@ class Marginscope(QObject):
             "files": self.files, "outputs": self.outputs, "experiment": self.experiment,
             "playback": self.playback, "display": self.display, "looks": self.looks,
             "window": self.window, "preview": self.preview, "theory": self.theory,
-            "help": self.help,
+            "help": self.help, "whole": self.whole,
         }  # fmt: skip
         self.actions = actions.make_actions(self.window, handlers)
         self.window.set_actions(self.actions)
@@ -126,11 +130,14 @@ class Marginscope(QObject):
         window.form.submitted.connect(self.experiment.run)
         window.empty.run_requested.connect(self.experiment.run)
         window.empty.open_requested.connect(self.files.open)
-        for teller in (self.experiment, self.files, self.playback, self.outputs):
+        for teller in (self.experiment, self.files, self.playback, self.outputs, self.whole):
             teller.told.connect(window.bar.say)
         display.troubled.connect(window.bar.say)
         self.experiment.began.connect(self.readout.say)
-        self.outputs.done.connect(self.readout.say)
+        for sayer in (self.outputs.done, self.whole.said):
+            sayer.connect(self.readout.say)
+        self.whole.run_asked.connect(self.files.open_files)
+        self.looks.recoloured.connect(self.whole.set_colours)
         self.experiment.loaded.connect(self._show_study)
         self.experiment.loaded.connect(self.preview.refresh)
         self.looks.recoloured.connect(self.preview.set_colours)
@@ -251,6 +258,7 @@ class Marginscope(QObject):
         self.outputs.close()
         self.preview.close()
         self.theory.stop()
+        self.whole.close()
         if not self.worker.close():
             LOG.error("The training did not end in time.")
         self.session.clear()
@@ -261,11 +269,13 @@ class Marginscope(QObject):
         if lecture.isChecked():
             lecture.setChecked(False)
         geometry = base64.b64encode(self.window.saveGeometry().data()).decode()
+        cluster, jobs = self.whole.remembered
         changes = {
             "geometry": geometry, "palette": intent.palette, "pace": intent.pace,
             "loop": intent.loop, "form_shown": self.actions["form"].isChecked(),
             "inspector_shown": self.actions["inspector"].isChecked(),
             "views": self.display.view.views, "curves": intent.curves,
+            "cluster": cluster, "jobs": jobs,
         }  # fmt: skip
         self.settings = self.settings.model_copy(update=changes)
         save_settings(self.places.settings, self.settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import final
 
@@ -34,6 +35,15 @@ class Places:
             path = self.runs / f"{name}__{moment}-{number}.msrun"
             number += 1
         return path
+
+    def study_folder(self, study_id: str, size: str | None, text: str = "") -> Path:
+        """Where the cells of a study go, the same one each time: by its size, and by its text where
+        it is not a shipped one, so that studies of one name do not meet.
+        """
+        parts = [study_id[:MOST_LETTERS]]
+        parts += [size] if size else []
+        parts += [sha256(text.encode()).hexdigest()[:8]] if text else []
+        return self.runs / "studies" / "__".join(parts)
 
 
 def user_places() -> Places:

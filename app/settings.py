@@ -37,6 +37,8 @@ class Settings(BaseModel):
     views: tuple[str, ...] = Field(FIGURE_1, max_length=20)
     curves: tuple[str, ...] = Field(FIRST_CURVES, max_length=20)
     recent: tuple[str, ...] = ()
+    cluster: str = Field("", max_length=1000)  # the address of a Dask scheduler
+    jobs: int = Field(0, ge=0, le=512)  # processes of a whole study; 0: as many as cores
 
     def with_recent(self, path: Path) -> Settings:
         """A file put first among the recent ones."""

@@ -112,6 +112,14 @@ QStatusBar { background: @background; border-top: 1px solid @line; }
 QStatusBar::item { border: 0px; }
 QScrollArea { border: 0px; background: transparent; }
 
+QTableView { background: @background; border: 0px; selection-background-color: @pressed;
+    selection-color: @foreground; }
+QHeaderView { background: @background; }
+QHeaderView::section {
+    background: @background; color: @muted; border: 0px; border-bottom: 1px solid @line;
+    padding: 2px 8px;
+}
+
 QScrollBar:vertical { background: transparent; width: 8px; margin: 0px; }
 QScrollBar:horizontal { background: transparent; height: 8px; margin: 0px; }
 QScrollBar::handle { background: @pressed; border-radius: 4px; }

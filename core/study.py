@@ -12,6 +12,7 @@ import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -94,6 +95,11 @@ class Study:
 
         Raises InputError when a value of the grid is not allowed.
         """
+        return self._all_cells
+
+    @cached_property
+    def _all_cells(self) -> tuple[Cell, ...]:
+        """Made once: thousands of cells take seconds, and tables ask for them again and again."""
         return tuple(self.each())
 
     def each(self) -> Iterator[Cell]:

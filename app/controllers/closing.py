@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import final
+from collections.abc import Callable
+from typing import Protocol, final
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMessageBox
 
 from app.main_window import MainWindow
-from app.state.session import OpenRun, Session
+from app.state.session import Session
 
 STOP, KEEP = "Stop and close", "Keep running"
+
+
+class Busy(Protocol):
+    """What may be at work beside the training."""
+
+    @property
+    def busy(self) -> bool: ...
 
 
 @final
 class Closing(QObject):
     """Decides whether the window may close, and calls `put_away` once when it does."""
 
-    def __init__(self, window: MainWindow, session: Session, put_away: Callable[[], None]) -> None:
+    def __init__(
+        self, window: MainWindow, session: Session, study: Busy, put_away: Callable[[], None]
+    ) -> None:
         super().__init__(window)
         self._window = window
         self._session = session
+        self._study = study
         self._put_away = put_away
         self._done = False
         window.closing.connect(self._asked)
@@ -29,19 +39,27 @@ class Closing(QObject):
     def _asked(self) -> None:
         if self._done:
             return
-        if self._session.live and not self._agreed(self._session.live):
+        going = self._going()
+        if going and not self._agreed(going):
             self._window.may_close = False
             return
         self._done = True
         self._put_away()
 
-    def _agreed(self, live: Sequence[OpenRun]) -> bool:
+    def _going(self) -> str:
+        """What would be stopped, as a sentence; "" for nothing."""
+        if self._study.busy:
+            return "A whole study is still being run."
+        count = len(self._session.live)
+        runs = "A run is" if count == 1 else f"{count} runs are"
+        return f"{runs} still being trained." if count else ""
+
+    def _agreed(self, going: str) -> bool:
         box = QMessageBox(self._window)
         box.setObjectName("closing")
         box.setIcon(QMessageBox.Icon.Question)
         box.setWindowTitle("Marginscope")
-        count = "A run is" if len(live) == 1 else f"{len(live)} runs are"
-        box.setText(f"{count} still being trained.")
+        box.setText(going)
         box.setInformativeText(
             "What is recorded so far stays in the run files either way, and can be continued later."
         )

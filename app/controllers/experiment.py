@@ -151,7 +151,7 @@ class ExperimentController(QObject):
         if study.count > MOST_RUNS:
             words = (
                 f"The study has {study.count} runs, of which the first {MOST_RUNS} are trained "
-                "here; `python -m core run` trains them all."
+                "here; Run whole study (F7) trains them all."
             )
         planned = [(cell, self._recipe(study, cell.experiment)) for cell in cells]
         self._stop_all()

@@ -122,6 +122,13 @@ class ExportController(QObject):
         if self._ready(runs):
             self._start(CopyJob(tuple(runs), coordinates=self._coordinates))
 
+    def start(self, job: Job) -> None:
+        """Begin a job that somebody else has asked for; says so where one is at work."""
+        if self.worker.busy:
+            self.failed.emit(BUSY)
+        else:
+            self._start(job)
+
     def cancel(self) -> None:
         """Stop the job at its next chance; nothing half written stays."""
         if self.worker.busy:

@@ -173,13 +173,19 @@ class FileController(QObject):
         self._show(self._places.logs)
 
     def _show(self, folder: Path) -> None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            self.told.emit(f"{folder} cannot be made: {error.strerror}.")
-            return
-        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-            self.told.emit(f"The folder is {folder}.")
+        sentence = show_folder(folder)
+        if sentence:
+            self.told.emit(sentence)
+
+
+def show_folder(folder: Path) -> str:
+    """Open a folder in the system's own way; a sentence where that cannot be done."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return f"{folder} cannot be made: {error.strerror}."
+    opened = QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+    return "" if opened else f"The folder is {folder}."
 
 
 def _words(error: MarginscopeError | OSError, path: Path) -> str:

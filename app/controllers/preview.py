@@ -87,4 +87,4 @@ class PreviewController(QObject):
             for cell in cells
         )
         self.dialog.show_waiting("" if same else f"Of the first run of {study.count}.")
-        self.worker.ask((experiment.data, experiment.run.seed, study.folder))
+        self.worker.ask(experiment.data, experiment.run.seed, study.folder)

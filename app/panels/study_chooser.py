@@ -22,7 +22,7 @@ class StudyChooser(QWidget):
     chosen = Signal(str)  # the id of a shipped study
     open_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, labelled: bool = True) -> None:
         super().__init__(parent)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -32,6 +32,7 @@ class StudyChooser(QWidget):
         self.box.setAccessibleName("Study")
         self.box.setMinimumWidth(240)
         self._label.setBuddy(self.box)
+        self._label.setVisible(labelled)
         layout.addWidget(self._label)
         layout.addWidget(self.box, 1)
         self._shipped = 0

@@ -1,8 +1,7 @@
 """The plot that all views are made of: the only file that touches pyqtgraph's options.
 
-Two linear axes with tick texts of our own, 1-pixel pens, ranges that change only when told, and
-the mouse: hover, click, a box or a pull with the left button, wheel to zoom, double click to reset.
-A point in pixels is one of the plot's viewport.
+Two linear axes with tick texts of our own, ranges that change only when told, and the mouse: hover,
+click, a box or a pull, wheel to zoom, double click to reset. Pixels are those of the viewport.
 """
 
 from __future__ import annotations
@@ -59,8 +58,9 @@ class Drag(Enum):
 class Axis(pg.AxisItem):
     """An axis at the left or the bottom, of a width that does not depend on its ticks."""
 
-    def __init__(self, orientation: str, ticks: TickMaker, label: str) -> None:
+    def __init__(self, orientation: str, ticks: TickMaker, label: str, widest: str = "") -> None:
         super().__init__(orientation, maxTickLength=TICK_PIXELS)
+        self._widest = widest  # the longest text of a tick that there is to be room for
         self.enableAutoSIPrefix(False)
         self.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, tickTextOffset=3)
         self.setStyle(textFillLimits=[(0, 1.0)], hideOverlappingLabels=False)
@@ -88,7 +88,7 @@ class Axis(pg.AxisItem):
         self.label.setDefaultTextColor(QColor(palette.muted))
         label = metrics.height() + 2.0 if self.labelText else 0.0
         if self.orientation == "left":
-            self.setWidth(metrics.horizontalAdvance("\u2212.0000") + TICK_PIXELS + 4.0 + label)
+            self.setWidth(metrics.horizontalAdvance(self._widest) + TICK_PIXELS + 4.0 + label)
         else:
             self.setHeight(metrics.height() + TICK_PIXELS + 4.0 + label)
 
@@ -131,7 +131,8 @@ class Plot(pg.GraphicsView):
     def __init__(
         self, palette: Palette, *, horizontal: str = "", vertical: str = "",
         horizontal_ticks: TickMaker = plain, vertical_ticks: TickMaker = plain,
-        equal: bool = False, drag: Drag = Drag.PAN, parent: QWidget | None = None,
+        equal: bool = False, drag: Drag = Drag.PAN, widest: str = "\u2212.0000",
+        parent: QWidget | None = None,
     ) -> None:  # fmt: skip
         self._ready = False
         super().__init__(parent, useOpenGL=False, background=palette.background)
@@ -149,7 +150,7 @@ class Plot(pg.GraphicsView):
         self.view = pg.ViewBox(enableMenu=False, enableMouse=False)
         self.view.disableAutoRange()
         self.bottom = Axis("bottom", horizontal_ticks, horizontal)
-        self.side = Axis("left", vertical_ticks, vertical)
+        self.side = Axis("left", vertical_ticks, vertical, widest)
         self._lay_out()
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setMinimumSize(120, 96)
@@ -204,9 +205,8 @@ class Plot(pg.GraphicsView):
         """The names of the axes, and the room that they need."""
         if (horizontal, vertical) == (self.bottom.labelText, self.side.labelText):
             return
-        self.bottom.set_label(horizontal)
-        self.side.set_label(vertical)
-        for axis in (self.side, self.bottom):
+        for axis, label in ((self.side, vertical), (self.bottom, horizontal)):
+            axis.set_label(label)
             axis.set_look(self.palette_of_plot, *self.lettering())
 
     def lettering(self) -> tuple[QFontMetricsF, QFont]:

@@ -6,7 +6,7 @@ Importing this module loads nothing of the figures and runs; working does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,8 @@ from core.figures.palette import LIGHT, PALETTES
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
     from core.runs import Run
+    from core.study import Study
+    from core.sweep.cell import Row
 
     References = tuple[tuple[ReferenceMargin, ...], ...]  # those of each run
 
@@ -30,8 +32,17 @@ COPY_DPI = 300.0
 # Core's sentences name options of the command line, which nobody in front of a window knows.
 OPTIONS = (
     (re.compile(r" with --out\b"), ""),
+    (re.compile(r"^--table "), ""),
     (re.compile(r"lower --dpi\b"), "lower the resolution"),
     (re.compile(r"write an \.npz for --parameters"), "choose NPZ for the parameters"),
+    (re.compile(r"^--(?:cluster|jobs) "), ""),
+    (re.compile(r" and is no run file; --force records over it"), " and is no run file; move it"),
+    (
+        re.compile(
+            r"holds another experiment; --force records over it, --out names another folder"
+        ),
+        "holds another experiment; choose another folder",
+    ),
     (re.compile(r"; --force records over it, --out names another folder"), ""),
 )
 
@@ -220,3 +231,55 @@ def data_paths(runs: Sequence[Path], folder: Path, suffix: str) -> tuple[Path, .
             name, number = f"{run.stem}-{number}", number + 1
         names.append(name)
     return tuple(folder / f"{name}{suffix}" for name in names)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StudyFigureJob:
+    """The figure of a whole study as PDF, SVG or PNG, with the verdicts below it."""
+
+    study: Study
+    runs: tuple[Path, ...]
+    path: Path
+    dpi: float = 300.0
+    palette: str = LIGHT.name
+    verdicts: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return f"Drawing {self.path.name}"
+
+    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+        from core.figures.export import check_figure_path, save_figure
+        from core.figures.study_figure import figure_of_runs
+
+        check_figure_path(self.path)
+        with ExitStack() as stack:
+            scene = figure_of_runs(
+                self.study, sorted(self.runs), stack.enter_context, PALETTES[self.palette],
+                self.verdicts,
+            )  # fmt: skip
+            if cancelled():
+                return ""
+            save_figure(scene, self.path, self.dpi)
+        return _done([self.path])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TableJob:
+    """The table of a whole study as CSV, NPZ or Parquet."""
+
+    study: Study
+    rows: Mapping[str, Row]
+    path: Path
+
+    @property
+    def title(self) -> str:
+        return f"Writing {self.path.name}"
+
+    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+        from core.sweep.table import rows_of, write_table
+
+        write_table(rows_of(self.study, self.rows), self.path)
+        return _done([self.path])

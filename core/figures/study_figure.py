@@ -36,9 +36,20 @@ def figure_of_folder(
 
     Raises InputError when none of them has a frame.
     """
+    return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts)
+
+
+def figure_of_runs(
+    study: Study,
+    paths: Sequence[Path],
+    keep: Callable[[Any], Any],
+    palette: Palette = LIGHT,
+    verdicts: Sequence[str] = (),
+) -> FigureScene:
+    """The figure of some run files of a study, as `figure_of_folder`."""
     layout = study.layout()
     assert layout is not None
-    found = [open_cell(path, study, keep) for path in runs_of(study.id, folder)]
+    found = [open_cell(path, study, keep) for path in paths]
     cells: list[StudyCell] = [cell for cell in found if cell is not None]
     said = Said(study.title, study.source, "", tuple(verdicts))
     return study_scene(layout, cells, said, palette)

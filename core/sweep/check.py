@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -38,14 +38,18 @@ class Judged:
 
     def line(self) -> str:
         """One line of plain words, as under a figure."""
+        why = f" ({self.why})" if self.verdict == NOT_HERE and self.why else ""
+        return f"{self.verdict}: {self.claim.text} {self.told()}{why}"
+
+    def told(self) -> str:
+        """What was measured, and what was claimed of it, in plain words."""
         claim = self.claim
         told = "nothing" if math.isnan(self.measured.value) else f"{self.measured.value:.4g}"
         if math.isfinite(self.measured.low):
             told += f" [{self.measured.low:.3g}, {self.measured.high:.3g}]"
         sign = {">=": "at least", "<=": "at most", "~": "about"}[claim.compare]
         slack = f" +- {claim.tolerance:g}" if claim.tolerance else ""
-        why = f" ({self.why})" if self.verdict == NOT_HERE and self.why else ""
-        return f"{self.verdict}: {claim.text} Measured {told}; {sign} {claim.value:g}{slack}{why}"
+        return f"Measured {told}; {sign} {claim.value:g}{slack}"
 
 
 def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judged]:
@@ -55,7 +59,13 @@ def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judge
     size" with the reason; the number is told all the same where there is one. Without a size
     (settings of the user's own) all claims are judged.
     """
-    return [_judge(claim, trials, size) for claim in study.claims]
+    return list(each_judged(study, trials, size))
+
+
+def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iterator[Judged]:
+    """`judge`, one claim after another: some take seconds."""
+    for claim in study.claims:
+        yield _judge(claim, trials, size)
 
 
 def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:

@@ -233,6 +233,16 @@ def lines(cost: Cost) -> list[str]:
     return [head, *groups, last]
 
 
+def summary(cost: Cost) -> str:
+    """The cost in a line."""
+    measured = sum(group.probes for group in cost.groups)
+    on = "1 core" if cost.cores == 1 else f"{cost.cores} cores"
+    return (
+        f"About {_time(cost.wall)} on {on} and {cost.bytes / 1e6:.3g} MB, by {measured} cells that "
+        "were measured."
+    )
+
+
 def _time(seconds: float) -> str:
     if not math.isfinite(seconds) or seconds < 120.0:
         return f"{seconds:.0f} s"

@@ -76,6 +76,25 @@ def plan(
     return Plan(study, folder, ledger, paths, digests, tuple(tasks), tuple(kept))
 
 
+def found_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, Row]]:
+    """Where the runs of a study go, and the rows that its ledger has of this very study.
+
+    Only the ledger is read, so that this is quick; `plan` looks at the files themselves. Raises
+    InputError where the ledger cannot be read.
+    """
+    place_ = place(study.id, folder)
+    entries = read_ledger(place_).entries if place_.is_file() else {}
+    paths, rows = {}, {}
+    for cell in study.cells():
+        paths[cell.name] = file = run_file(study, cell, folder)
+        entry = entries.get(cell.name)
+        if entry is None or entry.digest != digest_of(cell.experiment):
+            continue
+        if entry.row.state != "done" or file.is_file():
+            rows[cell.name] = entry.row
+    return paths, rows
+
+
 def _reads_files(experiment: Experiment) -> bool:
     """Whether files outside the study say what is run, which may have changed since."""
     network = experiment.network

@@ -9,16 +9,18 @@ import os
 import signal
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from importlib import import_module
-from typing import Any, final
+from typing import Any, TypeVar, final
 from urllib.parse import urlsplit
 
 from core.control import Control
 from core.errors import InputError
 from core.sweep.cell import Row, Task, environment, one_thread, run_batch, run_cell
 
+T = TypeVar("T")
+LOOK_SECONDS = 0.1
 RETRIES = 3  # times that a cell is started again when its worker dies
 
 
@@ -84,6 +86,11 @@ class ProcessPool(Pool):
     def submit(self, tasks: Sequence[Task]) -> Future[list[Row]]:
         """Send the batch to the next free process."""
         future: Future[list[Row]] = self._executor.submit(run_batch, tuple(tasks))
+        return future
+
+    def apply(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Call something else than a batch in the next free process."""
+        future: Future[T] = self._executor.submit(function, *arguments)
         return future
 
     def renew(self) -> None:
@@ -153,6 +160,25 @@ def _reach(address: str, patience: float) -> None:
     if place.hostname is None or place.port is None:
         raise ValueError(address)
     socket.create_connection((place.hostname, place.port), timeout=patience).close()
+
+
+def elsewhere(
+    given_up: Callable[[], bool], function: Callable[..., T], *arguments: Any
+) -> T | None:
+    """What a function returns in a process of its own, which is ended once it is given up.
+
+    None then. Raises what the function raises.
+    """
+    pool = ProcessPool(1)
+    future: Future[T] = pool.apply(function, *arguments)
+    try:
+        while not future.done():
+            if given_up():
+                return None
+            wait([future], timeout=LOOK_SECONDS)
+        return future.result()
+    finally:
+        pool.close(at_once=True)
 
 
 def pool_for(cells: int, jobs: int | None, cluster: str | None, control: Control) -> Pool:

@@ -100,16 +100,26 @@ def rows_of(study: Study, rows: Mapping[str, Row]) -> list[TableRow]:
     ]
 
 
+def is_seed(key: str) -> bool:
+    """Whether an axis is averaged over."""
+    return key.endswith(".seed")
+
+
+def key_of(row: TableRow, axis: str | None = None) -> tuple[tuple[str, Any], ...]:
+    """The axes of a cell without its seeds, unless a seed is itself the axis that is shown."""
+    return tuple((k, v) for k, v in row.axes.items() if k == axis or not is_seed(k))
+
+
 def groups(
-    table: Sequence[TableRow], column: str, exclude_unfit: bool
+    table: Sequence[TableRow], column: str, exclude_unfit: bool, axis: str | None = None
 ) -> dict[tuple[tuple[str, Any], ...], Spread]:
-    """Statistics of a column over the seeds: by the values of all other axes.
+    """Statistics of a column over the seeds: by the values of all other axes, and of `axis`.
 
     Failed cells count for nothing; runs that did not fit are counted, and left out if so asked.
     """
     found: dict[str, tuple[tuple[tuple[str, Any], ...], list[TableRow]]] = {}
     for row in table:
-        key = tuple((k, v) for k, v in row.axes.items() if not k.endswith(".seed"))
+        key = key_of(row, axis)
         found.setdefault(repr(key), (key, []))[1].append(row)
     spreads = {}
     for key, members in found.values():

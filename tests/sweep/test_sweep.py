@@ -172,8 +172,14 @@ def test_runs_that_did_not_fit_are_marked_and_left_out(study: Study) -> None:
     paths = {name: Path(name) for name in told}
     found = points(table, paths, "data.n", "risk")
     assert [(p.x, p.spread.mean) for p in found] == [(8, 0.5), (16, 2.5), (24, 4.5)]
-    assert found[1].runs == ((2.0, Path("data.n=16__run.seed=0")),
-                             (3.0, Path("data.n=16__run.seed=1")))  # fmt: skip
+    assert [(run.value, run.seeds, run.fit, run.path) for run in found[1].runs] == [
+        (2.0, (("run.seed", 0),), True, Path("data.n=16__run.seed=0")),
+        (3.0, (("run.seed", 1),), True, Path("data.n=16__run.seed=1")),
+    ]
+    by_seed = points(table, paths, "run.seed", "risk")
+    assert [(p.x, dict(p.line)["data.n"], p.spread.mean) for p in by_seed][:3] == [
+        (0, 8, 0.0), (1, 8, 1.0), (0, 16, 2.0),
+    ]  # fmt: skip
 
 
 def test_the_table_has_a_row_a_cell(study: Study, tmp_path: Path) -> None:

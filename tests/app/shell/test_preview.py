@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.application import Marginscope
 from app.controllers.preview import WRONG
 from app.panels.preview import PreviewDialog, class_styles
-from app.workers.preview_worker import OUR_ERROR, PreviewWorker
+from app.workers.preview_worker import PreviewWorker
 from core.data.preview import Preview, preview
 from core.experiment import KINDS
 from core.figures.palette import DARK, LIGHT, PALETTES
@@ -113,19 +113,19 @@ def test_of_several_requests_the_last_counts(qtbot: QtBot) -> None:
     made: list[Preview] = []
     worker.made.connect(made.append)
     for n in (50, 60, 70):
-        worker.ask((KINDS["data"]["parity"](n=n), 0, None))
+        worker.ask(KINDS["data"]["parity"](n=n), 0, None)
     qtbot.waitUntil(lambda: bool(made) and not worker.busy, timeout=WAIT)
     assert [found.dataset.n for found in made] == [70]
     worker.close()
-    worker.ask((KINDS["data"]["parity"](), 0, None))
+    worker.ask(KINDS["data"]["parity"](), 0, None)
     assert not worker.busy
 
 
 def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
     worker = PreviewWorker()
     with qtbot.waitSignal(worker.refused, timeout=WAIT) as signal:
-        worker.ask((object(), 0, None))
-    assert signal.args == [OUR_ERROR]
+        worker.ask(object(), 0, None)
+    assert signal.args == [PreviewWorker.OUR_ERROR]
     worker.close()
 
 

@@ -1,0 +1,239 @@
+"""What the window of a whole study shows of its runs, and what is saved of it.
+
+The table and the points follow at once. The figure is drawn in a thread, and drawn anew so seldom
+that this takes at most a tenth of a processor; claims are judged when the study rests.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QFileDialog
+
+from app.controllers.export import ExportController
+from app.panels.study_window import StudyWindow
+from app.state.sweep_lines import SweepLines, lines_of
+from app.workers.export_jobs import StudyFigureJob, TableJob
+from app.workers.study_readers import ClaimJudge, FigurePainter, Picture, Shelf
+from core.derived import VARIANT
+from core.figures.palette import Palette
+
+if TYPE_CHECKING:
+    from core.sweep.check import Judged
+
+REDRAW_MS = 250  # the table and the points, at most so often
+REST = 10.0  # times as long as the figure took are waited before it is drawn again
+LEAST_REST = 1.0  # seconds
+NO_RUNS = "The paper's figure appears here as cells are done."
+PARTLY = "Judged by the cells that are there so far."
+DRAWING = "Drawing the figure ..."
+FIGURES = "PDF (*.pdf);;SVG (*.svg);;PNG (*.png)"
+TABLES = "CSV (*.csv);;NPZ (*.npz);;Parquet (*.parquet)"
+
+
+@final
+class StudyDisplay(QObject):
+    """Fills the window. run_asked(path, beside): a point or a row was clicked."""
+
+    run_asked = Signal(object, bool)
+
+    def __init__(self, window: StudyWindow, palette: Palette, parent: QObject) -> None:
+        super().__init__(parent)
+        self._window, self._palette = window, palette
+        self._shelf: Shelf | None = None
+        self._resting = False
+        self._judged: tuple[Judged, ...] = ()
+        self._asked = 0.0
+        self._cells: object = None
+        self.painter = FigurePainter(self)
+        self.judge = ClaimJudge(self)
+        self.export = ExportController(window, self)
+        self._redraw = self._timer("points", REDRAW_MS, self._show_rows)
+        self._draw = self._timer("study figure", 0, self._ask_figure)
+        self.painter.made.connect(self._on_picture)
+        self.painter.refused.connect(self._on_no_picture)
+        self.judge.made.connect(self._on_judged)
+        self.judge.refused.connect(window.bar.say)
+        self.export.failed.connect(window.bar.say)
+        self.export.finished.connect(window.bar.say)
+        window.axes.changed.connect(self._show_points)
+        window.axes.scaled.connect(self._scale)
+        window.plot.run_asked.connect(self.run_asked)
+        window.table.run_asked.connect(self.run_asked)
+        window.picture.resized.connect(self._resized)
+        window.figure.clicked.connect(self._save_figure)
+        window.numbers.clicked.connect(self._save_table)
+
+    def _timer(self, name: str, milliseconds: int, slot: object) -> QTimer:
+        timer = QTimer(self)
+        timer.setObjectName(name)
+        timer.setSingleShot(True)
+        timer.setInterval(milliseconds)
+        timer.timeout.connect(slot)
+        return timer
+
+    def close(self) -> None:
+        """Wait for the threads."""
+        self._redraw.stop()
+        self._draw.stop()
+        for worker in (self.painter, self.judge):
+            worker.close()
+        self.export.close()
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette."""
+        self._palette = palette
+        self._window.set_colours(palette)
+        self._figure_soon(now=True)
+
+    # ---------------------------------------------------------------------------------- rows
+
+    @property
+    def rests(self) -> bool:
+        """Whether all is shown that there is to show."""
+        timers = (self._redraw, self._draw)
+        return not (self.painter.busy or self.judge.busy or any(t.isActive() for t in timers))
+
+    def show_shelf(self, shelf: Shelf, resting: bool) -> None:
+        """What came of the cells so far; the claims are judged where that is all for now."""
+        new = shelf.cells is not self._cells
+        self._shelf, self._cells, self._resting = shelf, shelf.cells, resting
+        if new:
+            self._show_grid(shelf)
+        if new or resting:
+            self._redraw.stop()
+            self._show_rows()
+        elif not self._redraw.isActive():
+            self._redraw.start()
+        if resting:
+            self._judge(shelf)
+        self._figure_soon(now=resting)
+
+    def _show_grid(self, shelf: Shelf) -> None:
+        study, window = shelf.study, self._window
+        self._judged = ()
+        window.setWindowTitle(f"{study.title} \u2013 Whole study \u2013 Marginscope")
+        axes = dict(study.axes)
+        if study.variants:
+            axes[VARIANT] = tuple(study.variants)
+        columns = study.sweep.columns
+        window.axes.show_study(axes, columns)
+        window.plot.set_logarithmic(None, None)
+        window.table.show_cells(shelf.cells, shelf.paths, columns)
+        window.claims.show_study(study)
+        window.set_has_figure(bool(study.figure))
+        window.picture.show_words(NO_RUNS)
+
+    def _show_rows(self) -> None:
+        shelf = self._shelf
+        if shelf is None:
+            return
+        self._window.table.show_rows(shelf.rows)
+        there = any(row.state == "done" for row in shelf.rows.values())
+        for button in (self._window.figure, self._window.numbers):
+            button.setEnabled(there)
+        self._show_points()
+
+    def _show_points(self) -> None:
+        from core.sweep.table import rows_of
+
+        shelf, window = self._shelf, self._window
+        if shelf is None:
+            return
+        axis, column = window.axes.axis_name, window.axes.column_name
+        found = SweepLines()
+        if axis:
+            table = rows_of(shelf.study, shelf.rows)
+            found = lines_of(
+                table, shelf.paths, axis, column, window.axes.chosen,
+                shelf.study.sweep.exclude_unfit,
+            )  # fmt: skip
+        window.plot.show_lines(found, axis, column)
+        window.axes.show_scales(*window.plot.logarithmic)
+        window.note.set_text(window.plot.note)
+
+    def _scale(self) -> None:
+        axes = self._window.axes
+        self._window.plot.set_logarithmic(axes.log_x.isChecked(), axes.log_y.isChecked())
+        axes.show_scales(*self._window.plot.logarithmic)
+
+    # -------------------------------------------------------------------------------- figure
+
+    def _figure_soon(self, now: bool = False) -> None:
+        """Draw the figure when it is its turn."""
+        shelf = self._shelf
+        if shelf is None or not shelf.study.figure or not shelf.rows:
+            return
+        if now:
+            self._draw.start(0)
+        elif not self._draw.isActive() and not self.painter.busy:
+            self._draw.start(round(1000.0 * LEAST_REST))
+
+    def _ask_figure(self) -> None:
+        shelf = self._shelf
+        if shelf is None or not any(row.state == "done" for row in shelf.rows.values()):
+            return
+        if self._window.picture.image.isNull():
+            self._window.picture.show_words(DRAWING)
+        self._asked = time.monotonic()
+        self.painter.ask(shelf, self._palette.name, self._window.picture.pixels_wide())
+
+    def _on_picture(self, picture: Picture) -> None:
+        self._window.picture.show_png(picture.png)
+        shelf = self._shelf
+        done = [] if shelf is None else [r for r in shelf.rows.values() if r.state == "done"]
+        if len(done) != picture.runs:
+            took = time.monotonic() - self._asked
+            self._draw.start(round(1000.0 * max(REST * took, LEAST_REST)))
+
+    def _on_no_picture(self, sentence: str) -> None:
+        self._window.picture.show_words(sentence)
+
+    def _resized(self) -> None:
+        self._figure_soon()
+
+    # -------------------------------------------------------------------------------- claims
+
+    def _judge(self, shelf: Shelf) -> None:
+        if any(row.state == "done" for row in shelf.rows.values()) and shelf.study.claims:
+            self.judge.ask(shelf)
+
+    def _on_judged(self, judged: tuple[Judged, ...]) -> None:
+        shelf = self._shelf
+        if shelf is None or not self._resting:
+            return
+        self._judged = judged
+        done = sum(row.state == "done" for row in shelf.rows.values())
+        note = "" if done == len(shelf.cells) else PARTLY
+        self._window.claims.show_judged(judged, note)
+
+    # -------------------------------------------------------------------------------- saving
+
+    def _save_figure(self) -> None:
+        path = self._ask_path("Save the figure", ".pdf", FIGURES)
+        if path is not None and self._shelf is not None:
+            lines = tuple(one.line() for one in self._judged)
+            self.export.start(StudyFigureJob(self._shelf.study, self._done(), path, verdicts=lines))
+
+    def _save_table(self) -> None:
+        path = self._ask_path("Save the table", ".csv", TABLES)
+        if path is not None and self._shelf is not None:
+            self.export.start(TableJob(self._shelf.study, dict(self._shelf.rows), path))
+
+    def _done(self) -> tuple[Path, ...]:
+        shelf = self._shelf
+        assert shelf is not None
+        return tuple(shelf.paths[name] for name, row in shelf.rows.items() if row.state == "done")
+
+    def _ask_path(self, title: str, suffix: str, formats: str) -> Path | None:
+        if self._shelf is None:
+            return None
+        first = self._shelf.folder / f"{self._shelf.study.id}{suffix}"
+        name, chosen = QFileDialog.getSaveFileName(self._window, title, str(first), formats)
+        if not name:
+            return None
+        path = Path(name)
+        return path if path.suffix else path.with_suffix(f".{chosen.split('.')[-1].rstrip(')')}")

@@ -1,0 +1,207 @@
+"""The cells of a study in a table: what tells them apart, what came of them, and why not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+
+from app.panels.screen_text import shown_number
+from core.study import Cell
+from core.study_tables import value_text
+
+if TYPE_CHECKING:
+    from core.sweep.cell import Row
+
+Index = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
+Role = Qt.ItemDataRole
+WAITING = "waiting"
+FIXED = ("state", "seconds", "train_error")
+STATES = {"done": "done", "failed": "failed", "cancelled": "cancelled"}
+LAST = "why"
+
+
+def short_key(key: str) -> str:
+    """An axis as a heading: the last part of its key, with the section of a seed.
+
+    >>> short_key("data.n"), short_key("run.seed"), short_key("variant")
+    ('n', 'run seed', 'variant')
+    """
+    section, _, name = key.partition(".")
+    return f"{section} seed" if name == "seed" else name or section
+
+
+@final
+class CellModel(QAbstractTableModel):
+    """A row a cell, in the order of the grid; a column for each axis and each number."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._cells: Sequence[Cell] = ()
+        self._rows: Mapping[str, Row] = {}
+        self._axes: tuple[str, ...] = ()
+        self._columns: tuple[str, ...] = ()
+        self._danger = QColor()
+
+    def set_cells(self, cells: Sequence[Cell], columns: Sequence[str]) -> None:
+        """Another grid."""
+        self.beginResetModel()
+        self._cells, self._rows = cells, {}
+        self._axes = tuple(cells[0].values) if cells else ()
+        self._columns = ("state", *columns, "seconds", LAST)
+        self.endResetModel()
+
+    def set_rows(self, rows: Mapping[str, Row]) -> None:
+        """What came of the cells."""
+        self._rows = rows
+        if self._cells:
+            last = self.index(len(self._cells) - 1, self.columnCount() - 1)
+            self.dataChanged.emit(self.index(0, len(self._axes)), last)
+
+    def set_danger(self, colour: str) -> None:
+        """The colour of cells that failed."""
+        self._danger = QColor(colour)
+
+    def name(self, row: int) -> str:
+        """The cell of a row."""
+        return self._cells[row].name
+
+    def rowCount(self, parent: Index = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._cells)
+
+    def columnCount(self, parent: Index = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._axes) + len(self._columns)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
+    ) -> Any:
+        if role != Role.DisplayRole:
+            return None
+        if orientation == Qt.Orientation.Vertical:
+            return str(section + 1)
+        if section < len(self._axes):
+            return short_key(self._axes[section])
+        return self._columns[section - len(self._axes)].replace("_", " ")
+
+    def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
+        cell = self._cells[index.row()]
+        row = self._rows.get(cell.name)
+        if role == Role.ForegroundRole and row is not None and row.state == "failed":
+            return self._danger
+        if role == Role.TextAlignmentRole:
+            value = self._value(index.column(), cell, row)
+            if isinstance(value, int | float):
+                return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        if role == Role.DisplayRole:
+            return self._text(index.column(), cell, row)
+        if role == Role.ToolTipRole and row is not None and row.state == "failed":
+            return row.reason
+        if role == Role.UserRole:
+            value = self._value(index.column(), cell, row)
+            return str(value) if isinstance(value, list | tuple) else value
+        return None
+
+    def _value(self, column: int, cell: Cell, row: Row | None) -> Any:
+        if column < len(self._axes):
+            return cell.values[self._axes[column]]
+        name = self._columns[column - len(self._axes)]
+        if name == "state":
+            return WAITING if row is None else _state(row)
+        if row is None:
+            return "" if name == LAST else math.nan
+        if name == LAST:
+            return row.reason if row.state == "failed" else ""
+        return row.seconds if name == "seconds" else row.values.get(name, math.nan)
+
+    def _text(self, column: int, cell: Cell, row: Row | None) -> str:
+        value = self._value(column, cell, row)
+        if column < len(self._axes):
+            return shown_number(value, 4) if isinstance(value, float) else value_text(value)
+        if isinstance(value, str):
+            return value
+        return "" if row is None else shown_number(float(value), 4)
+
+
+def _state(row: Row) -> str:
+    return "diverged" if row.state == "done" and row.reason == "diverged" else row.state
+
+
+@final
+class CellTable(QTableView):
+    """Sorts by any column; a double click or Return asks for a run. run_asked(path, beside)."""
+
+    run_asked = Signal(object, bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model_ = CellModel(self)
+        self._paths: Mapping[str, Path] = {}
+        self._fitted = False
+        self._sorted = QSortFilterProxyModel(self)
+        self._sorted.setSourceModel(self.model_)
+        self._sorted.setSortRole(Role.UserRole)
+        self._sorted.setDynamicSortFilter(True)
+        self.setModel(self._sorted)
+        self.setSortingEnabled(True)
+        self.setAccessibleName("Cells of the study")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setToolTip("Double click a cell to open its run; with Shift beside what is shown")
+        self.verticalHeader().setVisible(False)
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
+        self.horizontalHeader().setStretchLastSection(True)
+        self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self.doubleClicked.connect(self._ask)
+
+    def show_cells(
+        self, cells: Sequence[Cell], paths: Mapping[str, Path], columns: Sequence[str]
+    ) -> None:
+        """Another grid."""
+        self._paths, self._fitted = paths, False
+        self.model_.set_cells(cells, columns)
+        self.resizeColumnsToContents()
+        self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+
+    def show_rows(self, rows: Mapping[str, Row]) -> None:
+        """What came of the cells; columns are as wide as the first rows want them."""
+        self.model_.set_rows(rows)
+        if rows and not self._fitted:
+            self._fitted = True
+            self.resizeColumnsToContents()
+
+    def set_danger(self, colour: str) -> None:
+        """The colour of cells that failed."""
+        self.model_.set_danger(colour)
+        self.viewport().update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self._ask(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+    def _ask(self, index: QModelIndex) -> None:
+        """Open the run of a cell, if it has one."""
+        name = self.model_.name(self._sorted.mapToSource(index).row())
+        path = self._paths.get(name)
+        if path is not None and path.is_file():
+            beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
+            self.run_asked.emit(path, bool(beside))

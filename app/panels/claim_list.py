@@ -1,0 +1,178 @@
+"""The claims of a study with their verdicts, each a mark, its text and what was measured."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from app.panels.inputs import heading_label, quiet_label
+from app.panels.screen_text import RAISED
+from app.panels.symbols import rich
+from app.panels.verdict_mark import Look, hue_of, paint_mark
+from core.figures.numbers import MINUS
+from core.figures.palette import Palette
+from core.study import Study
+
+if TYPE_CHECKING:
+    from core.sweep.check import Judged
+
+MARK = 16
+NOT_HERE = "not at this size"
+POWER = re.compile(r"(?<=[\w)])\^(\d+)(?![\d.])")
+# By the value of core.sweep.check.Verdict, and "waiting" for what is not judged yet.
+CLAIM_LOOKS: dict[str, Look] = {
+    "confirmed": Look("confirmed", "disc", "check", "positive", "These runs show it."),
+    "refuted": Look("refuted", "square", "cross", "negative", "These runs do not show it."),
+    NOT_HERE: Look("not at this size", "dash", "none", "muted",
+        "Runs of this size cannot decide it."),
+    "waiting": Look("not judged yet", "dots", "none", "muted",
+        "It is judged when the study is done, or is cancelled."),
+}  # fmt: skip
+NO_CLAIMS = "This study makes no claims."
+
+
+def _signs(text: str) -> str:
+    """Words of a claim with the signs of mathematics, as rich text."""
+    text = re.sub(r"(?<!\w)-(?=\d)| - (?=\w)", _minus, text.replace("+-", "\u00b1"))
+    return rich(POWER.sub(_power, text))
+
+
+def _power(found: re.Match[str]) -> str:
+    return found[1].translate(RAISED)
+
+
+def _minus(found: re.Match[str]) -> str:
+    return found[0].replace("-", MINUS)
+
+
+@final
+class ClaimMark(QWidget):
+    """The sign of a verdict."""
+
+    def __init__(self, palette: Palette, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self.look = CLAIM_LOOKS["waiting"]
+        self.setFixedSize(QSize(MARK, MARK))
+
+    def show_look(self, look: Look, palette: Palette) -> None:
+        """Another verdict, or other colours."""
+        self.look, self._palette = look, palette
+        self.setToolTip(look.meaning)
+        self.setAccessibleName(look.word)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        paint_mark(painter, self.look, QRectF(0.0, 0.0, MARK, MARK), self._palette)
+        painter.end()
+
+
+@final
+class ClaimList(QWidget):
+    """Shows what it is told."""
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self._rows: list[tuple[ClaimMark, QLabel]] = []
+        self._texts: tuple[str, ...] = ()
+        self._judged: tuple[Judged, ...] = ()
+        self.heading = heading_label("Claims", self)
+        self.note = quiet_label("", self)
+        self.note.setWordWrap(True)
+        content = QWidget(self)
+        self._grid = QGridLayout()
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(12)
+        self._grid.setColumnStretch(1, 1)
+        column = QVBoxLayout(content)
+        column.setContentsMargins(16, 12, 16, 16)
+        column.setSpacing(8)
+        column.addWidget(self.heading)
+        column.addWidget(self.note)
+        column.addLayout(self._grid)
+        column.addStretch(1)
+        scroll = QScrollArea(self)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(content)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(scroll)
+        self._content = content
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The verdict of each claim as it is shown."""
+        return tuple(mark.look.word for mark, _ in self._rows)
+
+    def show_study(self, study: Study) -> None:
+        """The claims of a study, not judged yet."""
+        self._judged = ()
+        texts = tuple(claim.text for claim in study.claims)
+        if texts != self._texts:
+            self._texts = texts
+            self._rebuild()
+        self.note.setVisible(not texts)
+        self.note.setText(NO_CLAIMS)
+        self._show()
+
+    def show_judged(self, judged: Sequence[Judged], note: str = "") -> None:
+        """Verdicts, in the order of the claims; none for claims that wait."""
+        self._judged = tuple(judged)
+        self.note.setText(note if self._texts else NO_CLAIMS)
+        self.note.setVisible(bool(self.note.text()))
+        self._show()
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette."""
+        self._palette = palette
+        self._show()
+
+    def _rebuild(self) -> None:
+        for mark, label in self._rows:
+            for part in (mark, label):
+                part.hide()
+                part.deleteLater()
+        self._rows = []
+        for row in range(len(self._texts)):
+            mark = ClaimMark(self._palette, self._content)
+            label = QLabel(self._content)
+            label.setTextFormat(Qt.TextFormat.RichText)
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            label.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            self._grid.addWidget(mark, row, 0, Qt.AlignmentFlag.AlignTop)
+            self._grid.addWidget(label, row, 1)
+            self._rows.append((mark, label))
+
+    def _show(self) -> None:
+        for place, (mark, label) in enumerate(self._rows):
+            judged = self._judged[place] if place < len(self._judged) else None
+            look = CLAIM_LOOKS[judged.verdict if judged is not None else "waiting"]
+            mark.show_look(look, self._palette)
+            label.setToolTip("" if judged is None else _signs(judged.why))
+            label.setText(self._text(place, look, judged))
+
+    def _text(self, place: int, look: Look, judged: Judged | None) -> str:
+        colour = hue_of(look.hue, self._palette)
+        lines = [f"{_signs(self._texts[place])}"]
+        told = f"<span style='color:{colour}'>{look.word}</span>"
+        if judged is not None and not math.isnan(judged.measured.value):
+            measured = _signs(judged.told())
+            told += f" <span style='color:{self._palette.muted}'>{measured}</span>"
+            if judged.why and judged.verdict == NOT_HERE:
+                lines.append(
+                    f"<span style='color:{self._palette.muted}'>{_signs(judged.why)}</span>"
+                )
+        return "<br>".join([lines[0], told, *lines[1:]])

@@ -1,0 +1,239 @@
+"""What is run of a study, where, and by whom: the head of the window of a whole study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.panels.elided import ElidedLabel
+from app.panels.inputs import Choice, ValueEdit, line_height, problem_label, quiet_label
+from app.panels.study_chooser import StudyChooser
+from core.study import Study
+
+SIZES = {"quick": "quick", "paper": "the paper's size"}
+AS_IT_STANDS = "as it stands"
+SIZE_TIPS = {
+    "quick": "Under a minute on two cores; some claims need the paper's size",
+    "paper": "The settings of the paper: minutes to hours",
+    AS_IT_STANDS: "The settings as they stand in the study or in the experiment panel",
+}
+HERE, CLUSTER = "this computer", "a cluster"
+ADDRESS = "tcp://host:8786"
+ADDRESS_TIP = (
+    "The address of a Dask scheduler with workers, as `dask scheduler` prints it; the folder of "
+    "the runs must be one that the workers see too"
+)
+MOST_JOBS = 512
+
+
+@final
+class StudyOptions(QWidget):
+    """Rows of choices. changed: any of them, by the user; cost_asked: the button was pressed."""
+
+    changed = Signal()
+    cost_asked = Signal()
+
+    def __init__(self, cores: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._folder_typed = False
+        self.chooser = StudyChooser(self, labelled=False)
+        self.size_choice = self._choice("Size")
+        self.place = self._choice("Where it runs")
+        self.place.addItems([HERE, CLUSTER])
+        self.jobs = QSpinBox(self)
+        self.jobs.setAccessibleName("Processes")
+        self.jobs.setToolTip("How many cells are run at a time, each on one core")
+        self.jobs.setRange(1, MOST_JOBS)
+        self.jobs.setValue(min(cores, MOST_JOBS))
+        self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)
+        self.cluster = ValueEdit(self)
+        self.cluster.setAccessibleName("Address of the cluster")
+        self.cluster.setPlaceholderText(ADDRESS)
+        self.cluster.setToolTip(ADDRESS_TIP)
+        self.cluster.setMinimumWidth(180)
+        self.folder = ValueEdit(self)
+        self.folder.setAccessibleName("Folder of the runs")
+        self.browse = QPushButton("Browse ...", self)
+        self.browse.setAutoDefault(False)
+        self.count = ElidedLabel(
+            self, Qt.TextElideMode.ElideRight, QPalette.ColorRole.PlaceholderText
+        )
+        self.estimate = QPushButton("Estimate the time", self)
+        self.estimate.setToolTip("Measure a few cells here, for at most twenty seconds or so")
+        self.estimate.setAutoDefault(False)
+        self.problem = problem_label(self)
+        self._arrange()
+        self._connect()
+        self._show_place()
+
+    def _choice(self, name: str) -> Choice:
+        choice = Choice(self)
+        choice.setAccessibleName(name)
+        choice.setMinimumContentsLength(12)
+        return choice
+
+    def _arrange(self) -> None:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(8)
+        grid.setColumnStretch(1, 1)
+        first = QHBoxLayout()
+        first.setSpacing(8)
+        first.addWidget(self.chooser, 1)
+        for text, choice in (("Size", self.size_choice), ("On", self.place)):
+            first.addSpacing(8)
+            first.addWidget(self._label(text, choice))
+            first.addWidget(choice)
+        self.jobs_label = self._label("Processes", self.jobs)
+        for part in (self.jobs_label, self.jobs, self.cluster):
+            first.addWidget(part)
+        second = QHBoxLayout()
+        second.setSpacing(8)
+        second.addWidget(self.folder, 1)
+        second.addWidget(self.browse)
+        third = QHBoxLayout()
+        third.setSpacing(8)
+        third.addWidget(self.count, 1)
+        third.addWidget(self.estimate)
+        rows = (("Study", self.chooser.box, first), ("Runs in", self.folder, second),
+                ("", None, third))  # fmt: skip
+        for row, (text, named, line) in enumerate(rows):
+            if named is not None:
+                grid.addWidget(self._label(text, named), row, 0)
+            grid.addLayout(line, row, 1)
+        self.jobs.setFixedHeight(line_height(self))
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(8)
+        whole.addLayout(grid)
+        whole.addWidget(self.problem)
+
+    def _label(self, text: str, part: QWidget) -> QWidget:
+        label = quiet_label(text, self)
+        label.setBuddy(part)
+        return label
+
+    def _connect(self) -> None:
+        self.size_choice.activated.connect(self._size_chosen)
+        self.place.activated.connect(self._place_chosen)
+        self.jobs.valueChanged.connect(self._edited)
+        self.cluster.editingFinished.connect(self.changed)
+        self.folder.textEdited.connect(self._folder_edited)
+        self.folder.editingFinished.connect(self.changed)
+        self.browse.clicked.connect(self._browse)
+        self.estimate.clicked.connect(self.cost_asked)
+
+    # --------------------------------------------------------------------------------- showing
+
+    def show_study(self, study: Study, edited: bool) -> None:
+        """Another study, at its quick size unless it was edited."""
+        self.chooser.set_study(study)
+        with QSignalBlocker(self.size_choice):
+            self.size_choice.clear()
+            for name, title in SIZES.items():
+                if study.sizes:  # without a table of its own, the paper's size is the study itself
+                    self.size_choice.addItem(title, name)
+            if edited or not study.sizes or "paper" in study.sizes:
+                self.size_choice.addItem(AS_IT_STANDS, None)
+            last = self.size_choice.count() - 1
+            for row in range(last + 1):
+                tip = SIZE_TIPS[self.size_choice.itemData(row) or AS_IT_STANDS]
+                self.size_choice.setItemData(row, tip, Qt.ItemDataRole.ToolTipRole)
+            self.size_choice.setCurrentIndex(last if edited else 0)
+        self._folder_typed = False
+
+    def offer_folder(self, folder: Path) -> None:
+        """Where runs go unless somebody types another place."""
+        if not self._folder_typed:
+            self.folder.setText(str(folder))
+            self.folder.setCursorPosition(0)
+            self.folder.setToolTip(str(folder))
+
+    def show_count(self, words: str) -> None:
+        """What is known of the cells and of their cost."""
+        self.count.set_text(words)
+
+    def show_problem(self, sentence: str) -> None:
+        """What is wrong with the choices; "" for nothing."""
+        self.problem.setText(sentence)
+        self.problem.setVisible(bool(sentence))
+
+    def set_locked(self, locked: bool) -> None:
+        """While a study is run its choices stay as they are."""
+        parts = (
+            self.chooser.box, self.size_choice, self.place, self.jobs, self.cluster, self.folder,
+            self.browse, self.estimate,
+        )  # fmt: skip
+        for part in parts:
+            part.setEnabled(not locked)
+
+    # --------------------------------------------------------------------------------- reading
+
+    @property
+    def size_name(self) -> str | None:
+        """`quick`, `paper`, or None for the settings as they stand."""
+        data = self.size_choice.currentData()
+        return None if data is None else str(data)
+
+    @property
+    def address(self) -> str | None:
+        """The address of the cluster; None for this computer."""
+        return self.cluster.text().strip() if self.on_cluster else None
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether a cluster is chosen."""
+        return self.place.currentText() == CLUSTER
+
+    @property
+    def path(self) -> Path | None:
+        """The folder of the runs; None where nothing is typed."""
+        text = self.folder.text().strip()
+        return Path(text).expanduser() if text else None
+
+    def set_remembered(self, cluster: str, jobs: int) -> None:
+        """What the settings say; no address is this computer, no jobs its cores."""
+        with QSignalBlocker(self.jobs):
+            self.cluster.setText(cluster)
+            if jobs:
+                self.jobs.setValue(jobs)
+
+    # --------------------------------------------------------------------------------- editing
+
+    def _size_chosen(self, _: int) -> None:
+        self._folder_typed = False
+        self.changed.emit()
+
+    def _place_chosen(self, _: int) -> None:
+        self._show_place()
+        self.changed.emit()
+
+    def _edited(self, _: int) -> None:
+        self.changed.emit()
+
+    def _show_place(self) -> None:
+        self.cluster.setVisible(self.on_cluster)
+        self.jobs.setVisible(not self.on_cluster)
+        self.jobs_label.setVisible(not self.on_cluster)
+
+    def _folder_edited(self, _: str) -> None:
+        self._folder_typed = True
+
+    def _browse(self) -> None:
+        place = QFileDialog.getExistingDirectory(self, "Folder of the runs", self.folder.text())
+        if place:
+            self._folder_typed = True
+            self.folder.setText(place)
+            self.changed.emit()

@@ -1,0 +1,112 @@
+"""The figure of a study as a picture that fits the room there is."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+from core.figures.palette import Palette
+
+EDGE = 8.0
+HIGHER = 1.2  # times the room's height, beyond which a figure is scrolled
+
+
+@final
+class StudyPicture(QScrollArea):
+    """Shows a PNG as large as the room allows, and a sentence where there is none. A figure that is
+    much higher than wide is as wide as the room, to be scrolled. resized: there is other room.
+    """
+
+    resized = Signal()
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMinimumSize(240, 160)
+        self.setAccessibleName("The study's figure")
+        self._canvas = Canvas(palette, self)
+        self.setWidget(self._canvas)
+
+    @property
+    def image(self) -> QImage:
+        """What is shown; null where there is nothing."""
+        return self._canvas.image
+
+    @property
+    def words(self) -> str:
+        """The sentence in the place of a figure."""
+        return self._canvas.words
+
+    def show_png(self, png: bytes) -> None:
+        """Another figure."""
+        self._canvas.image, self._canvas.words = QImage.fromData(png), ""
+        self._fit()
+
+    def show_words(self, words: str) -> None:
+        """No figure, and why."""
+        self._canvas.image, self._canvas.words = QImage(), words
+        self._fit()
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette; the figure is drawn anew by whoever gave it."""
+        self._canvas.palette_ = palette
+        self._canvas.update()
+
+    def pixels_wide(self) -> int:
+        """How many pixels of the screen a figure of the usual proportions may be wide."""
+        return max(round((self.viewport().width() - 2.0 * EDGE) * self.devicePixelRatioF()), 1)
+
+    def sizeHint(self) -> QSize:
+        return QSize(640, 420)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+        self.resized.emit()
+
+    def _fit(self) -> None:
+        """As high as the room, or higher for a figure that would be too small then."""
+        image, room = self._canvas.image, self.viewport().size()
+        height = 0
+        if not image.isNull():
+            wanted = 2.0 * EDGE + (room.width() - 2.0 * EDGE) * image.height() / image.width()
+            height = round(wanted) if wanted > HIGHER * room.height() else 0
+        self._canvas.setMinimumHeight(height)
+        self._canvas.update()
+
+
+@final
+class Canvas(QWidget):
+    """Paints the picture, or the sentence, in its middle."""
+
+    def __init__(self, palette: Palette, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.palette_ = palette
+        self.image = QImage()
+        self.words = ""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self.palette_.background))
+        room = QRectF(self.rect()).adjusted(EDGE, EDGE, -EDGE, -EDGE)
+        if self.image.isNull():
+            painter.setPen(QColor(self.palette_.muted))
+            flags = int(Qt.AlignmentFlag.AlignCenter) | int(Qt.TextFlag.TextWordWrap)
+            painter.drawText(room, flags, self.words)
+        else:
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            painter.drawImage(self._place(room), self.image)
+        painter.end()
+
+    def _place(self, room: QRectF) -> QRectF:
+        """The middle of the room, in the image's proportions."""
+        width, height = float(self.image.width()), float(self.image.height())
+        scale = min(room.width() / width, room.height() / height)
+        place = QRectF(0.0, 0.0, scale * width, scale * height)
+        place.moveCenter(room.center())
+        return place

@@ -1,0 +1,153 @@
+"""What the plot of a sweep shows, without Qt: lines of means over an axis, with bars and runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.study_tables import value_text
+
+if TYPE_CHECKING:
+    from core.sweep.points import Point
+    from core.sweep.table import TableRow
+
+Floats = NDArray[np.float64]
+MOST_LINES = 12
+WIDE_X, WIDE_Y = 8.0, 100.0  # largest over smallest value beyond which an axis is logarithmic
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SweepLine:
+    """Points of equal values of the other axes: x, mean, and the ends of the bars, (k,) each.
+
+    x is a number, or the place of a word in `SweepLines.words`. `hollow` tells which points have
+    runs that did not fit.
+    """
+
+    key: tuple[tuple[str, Any], ...]
+    points: tuple[Point, ...]
+    x: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+    hollow: NDArray[np.bool_]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SweepLines:
+    """All of them; `words` are the values of an axis that has no numbers, empty else."""
+
+    lines: tuple[SweepLine, ...] = ()
+    words: tuple[str, ...] = ()
+
+    @property
+    def most(self) -> int:
+        """Over how many runs the means are, at most."""
+        return max((len(p.runs) for line in self.lines for p in line.points), default=0)
+
+    @property
+    def any_hollow(self) -> bool:
+        """Whether some runs did not fit."""
+        return any(bool(line.hollow.any()) for line in self.lines)
+
+    def spans(self) -> tuple[Floats, Floats]:
+        """All x, and all ends of bars and means, those that are finite."""
+        empty = np.empty(0)
+        x = np.concatenate([empty, *(line.x for line in self.lines)])
+        ends = (part for line in self.lines for part in (line.mean, line.low, line.high))
+        y = np.concatenate([empty, *ends])
+        return x[np.isfinite(x)], y[np.isfinite(y)]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of an axis is a number."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def lines_of(
+    table: Sequence[TableRow], paths: Mapping[str, Path], axis: str, column: str,
+    chosen: Mapping[str, Any], exclude_unfit: bool,
+) -> SweepLines:  # fmt: skip
+    """The lines of a column over an axis, of the cells that have the chosen values of some axes."""
+    from core.sweep.points import points
+
+    kept = [row for row in table if all(row.axes.get(k) == v for k, v in chosen.items())]
+    found = points(kept, paths, axis, column, exclude_unfit)
+    words = _words([point.x for point in found], axis.endswith(".seed"))
+    groups: dict[str, list[Point]] = {}
+    for point in found:
+        groups.setdefault(repr(point.line), []).append(point)
+    return SweepLines(tuple(_line(group, words) for group in groups.values()), words)
+
+
+def _words(values: Sequence[Any], names: bool) -> tuple[str, ...]:
+    """The words of an axis, each once; none where all values are numbers and more than `names`."""
+    if not names and all(is_number(value) for value in values):
+        return ()
+    return tuple(dict.fromkeys(value_text(value) for value in values))
+
+
+def _line(group: Sequence[Point], words: Sequence[str]) -> SweepLine:
+    def place(point: Point) -> float:
+        return float(words.index(value_text(point.x)) if words else point.x)
+
+    order = sorted(group, key=place)
+    mean = np.array([point.spread.mean for point in order])
+    half = np.nan_to_num(np.array([point.spread.sd for point in order]))
+    hollow = np.array([point.spread.unfit > 0 for point in order], dtype=np.bool_)
+    x = np.array([place(point) for point in order])
+    return SweepLine(order[0].line, tuple(order), x, mean, mean - half, mean + half, hollow)
+
+
+def wide(values: Floats, ratio: float) -> bool:
+    """Whether positive values are so far apart that their logarithms show more."""
+    return values.size > 1 and float(values.min()) > 0.0 and float(
+        values.max() / values.min()
+    ) >= ratio  # fmt: skip
+
+
+def first_choice(axes: Mapping[str, Sequence[Any]], axis: str) -> dict[str, Any]:
+    """Values of some of the other axes, such that not too many lines are left: the first value of
+    those axes that have the most, seeds left out.
+
+    >>> first_choice({"data.n": [1, 2], "network.m": [1, 2, 3], "data.d": list(range(9))}, "data.n")
+    {'data.d': 0}
+    """
+    left = {k: v for k, v in axes.items() if k != axis and not k.endswith(".seed") and len(v) > 1}
+    chosen: dict[str, Any] = {}
+    while left and math.prod(len(values) for values in left.values()) > MOST_LINES:
+        key = max(left, key=lambda k: len(left[k]))
+        chosen[key] = left.pop(key)[0]
+    return chosen
+
+
+def first_axis(axes: Mapping[str, Sequence[Any]]) -> str:
+    """The axis to begin with: of those with numbers the one with the most values, seeds last.
+
+    >>> first_axis({"variant": ["a", "b", "c"], "data.n": [1, 2], "run.seed": [1, 2, 3, 4]})
+    'data.n'
+    """
+
+    def rank(key: str) -> tuple[bool, bool, int]:
+        return (
+            not key.endswith(".seed"), all(is_number(v) for v in axes[key]), len(axes[key])
+        )  # fmt: skip
+
+    return max(axes, key=rank) if axes else ""
+
+
+def first_column(columns: Sequence[str]) -> str:
+    """The column to begin with: the first that says more than whether runs fit.
+
+    >>> first_column(("train_error", "hard_margin"))
+    'hard_margin'
+    """
+    return next((name for name in columns if name != "train_error"), columns[0] if columns else "")

@@ -1,0 +1,438 @@
+"""A whole study in its window: run, held, cancelled, gone on with, looked at, saved."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.controllers.closing import KEEP, STOP
+from app.controllers.whole_study import NO_ADDRESS
+from app.panels.study_window import StudyWindow
+from app.panels.sweep_progress import AGAIN, ALL_THERE, CONTINUE, RUN
+from app.workers.sweep_worker import OUR_ERROR, SweepWorker
+from core.figures.palette import DARK
+from core.observables.registry import OBSERVABLES
+from core.runs import open_run
+from core.study import load_study
+from core.sweep.check import judge
+from core.sweep.plan import found_rows
+from core.sweep.trials import trials_of
+from tests.app.shell.conftest import Opener
+from tests.app.shell.test_session import press
+
+WAIT = 30_000
+WHOLE = """
+title = "A study of six"
+source = "telgarsky22"
+[data]
+kind = "parity"
+d = 6
+n = 16
+[network]
+m = 8
+[dynamics]
+kind = "gd"
+step = 0.25
+until_log10_time = {until}
+[recording]
+frames = 4
+[axes]
+"data.n" = {n}
+"run.seed" = [0, 1]
+[sweep]
+columns = ["hard_margin", "train_error"]
+[[figure.panels]]
+kind = "sweep"
+x = "data.n"
+y = "hard_margin"
+x_label = "examples"
+y_label = "margin"
+[[claims]]
+text = "The norm stays below 10^9."
+measure = "norm_squared"
+over = "max"
+compare = "<="
+value = 1e9
+[[claims]]
+text = "No run has a margin above 9."
+measure = "hard_margin"
+over = "min"
+compare = ">="
+value = 9.0
+"""
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """The file of a study of six quick cells."""
+    path = tmp_path / "whole.toml"
+    path.write_text(WHOLE.format(until=0.5, n=[8, 16, 24]))
+    return path
+
+
+def opened(program: Marginscope, qtbot: QtBot, jobs: int = 1) -> StudyWindow:
+    """The window of the whole study, opened by its shortcut, with what is there read."""
+    QTest.keyClick(program.window, Qt.Key.Key_F7)
+    window = program.whole.window
+    assert window is not None
+    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    window.options.jobs.setFocus()
+    window.options.jobs.selectAll()
+    QTest.keyClicks(window.options.jobs, f"{jobs}\t")
+    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: program.whole.display.rests, timeout=WAIT)
+    return window
+
+
+def click(button: QPushButton) -> None:
+    """Press a button as a mouse does."""
+    assert button.isEnabled()
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def finished(program: Marginscope) -> Callable[[], bool]:
+    """Whether the study has ended and all of it is shown."""
+    return lambda: not program.whole.busy and program.whole.display.rests
+
+
+@pytest.fixture
+def program(open_program: Opener, whole: Path, qtbot: QtBot) -> Marginscope:
+    """The main window with the study of six in its form."""
+    program = open_program(whole)
+    qtbot.waitUntil(lambda: bool(program.session) and not program.session.live, timeout=WAIT)
+    return program
+
+
+@pytest.fixture
+def done(program: Marginscope, qtbot: QtBot) -> StudyWindow:
+    """The window of the study after a mouse has pressed Run."""
+    window = opened(program, qtbot)
+    click(window.progress.run)
+    assert program.whole.busy
+    assert not window.options.size_choice.isEnabled()
+    qtbot.waitUntil(finished(program), timeout=WAIT)
+    return window
+
+
+def test_it_says_what_there_is_to_run(program: Marginscope, qtbot: QtBot) -> None:
+    window = opened(program, qtbot)
+    assert window.isVisible()
+    assert "A study of six" in window.windowTitle()
+    assert window.options.count.text() == "6 cells"
+    assert window.progress.run.text() == RUN
+    assert window.claims.words == ("not judged yet", "not judged yet")
+    assert program.places.runs in Path(window.options.folder.text()).parents
+    assert window.table.model_.rowCount() == 6
+    assert "F7" in program.window.bar.text  # the main window says where the others are
+
+
+def test_every_cell_is_run_shown_and_judged(
+    program: Marginscope, done: StudyWindow, whole: Path
+) -> None:
+    study = load_study(str(whole))
+    folder = Path(done.options.folder.text())
+    paths, rows = found_rows(study, folder)
+    assert sorted(rows) == sorted(cell.name for cell in study.cells())
+    assert done.progress.words.text() == ALL_THERE
+    assert not done.progress.run.isEnabled()
+    told = judge(study, trials_of(study, rows, paths), None)
+    assert done.claims.words == tuple(one.verdict for one in told) == ("confirmed", "refuted")
+    (line,) = done.plot.found.lines
+    margins: dict[int, list[float]] = {}
+    for cell in study.cells():
+        with open_run(paths[cell.name]) as run:
+            value = OBSERVABLES["hard_margin"].at(run, run.frames - 1)
+            margins.setdefault(cell.values["data.n"], []).append(float(value))
+    np.testing.assert_allclose(line.x, [8, 16, 24])
+    np.testing.assert_allclose(line.mean, [np.mean(margins[n]) for n in (8, 16, 24)])
+    sd = [np.std(margins[n], ddof=1) for n in (8, 16, 24)]
+    np.testing.assert_allclose(0.5 * (line.high - line.low), sd)
+    assert not done.picture.image.isNull()
+    assert done.picture.image.pixelColor(0, 0) == QColor("#ffffff")
+
+
+def test_another_palette_is_that_of_the_figure_too(
+    program: Marginscope, done: StudyWindow, qtbot: QtBot
+) -> None:
+    program.actions["dark"].trigger()
+    qtbot.waitUntil(
+        lambda: done.picture.image.pixelColor(0, 0) == QColor(DARK.background), timeout=WAIT
+    )
+    qtbot.waitUntil(finished(program), timeout=WAIT)
+
+
+def test_a_point_opens_its_run(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
+    done.tabs.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: done.plot.isVisible())
+    (line,) = done.plot.found.lines
+    point = line.points[1]
+    place = done.plot.plot.pixels(np.array([[line.x[1], line.mean[1]]]))[0]
+    spot = QPoint(round(place[0]), round(place[1]))
+    QTest.mouseMove(done.plot.plot.viewport(), spot)
+    QTest.mouseClick(done.plot.plot.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    menu = done.plot.menu
+    qtbot.waitUntil(menu.isVisible)
+    assert [action.data() for action in menu.actions()] == [
+        str(run.path) for run in sorted(point.runs, key=lambda run: run.value)
+    ]
+    QTest.keyClick(menu, Qt.Key.Key_Down)
+    QTest.keyClick(menu, Qt.Key.Key_Return)
+    wanted = Path(menu.actions()[0].data())
+    qtbot.waitUntil(lambda: [run.path for run in program.session] == [wanted])
+    assert "over 2 runs" in done.plot.told(point)
+    program.actions["whole"].trigger()  # the form has the run's settings now, not a study's
+    assert "A study of six" in done.windowTitle()
+
+
+def test_a_single_run_opens_at_once(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
+    done.tabs.setCurrentIndex(1)
+    axis = done.axes.axis
+    axis.setFocus()
+    QTest.keyClick(axis, Qt.Key.Key_Down)
+    assert done.axes.axis_name == "run.seed"
+    assert len(done.plot.found.lines) == 3
+    line = done.plot.found.lines[2]
+    place = done.plot.plot.pixels(np.array([[line.x[0], line.mean[0]]]))[0]
+    spot = QPoint(round(place[0]), round(place[1]))
+    QTest.mouseClick(done.plot.plot.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    qtbot.waitUntil(lambda: [run.path for run in program.session] == [line.points[0].runs[0].path])
+    assert not done.plot.menu.isVisible()
+
+
+def test_a_row_opens_its_run(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
+    done.tabs.setCurrentIndex(2)
+    table = done.table
+    table.sortByColumn(0, Qt.SortOrder.DescendingOrder)
+    index = table.model().index(0, 0)
+    assert table.model().data(index) == "24"
+    table.setCurrentIndex(index)
+    QTest.keyClick(table, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: len(program.session) == 1)
+    (run,) = program.session
+    assert "data.n=24" in run.path.name
+
+
+def test_figure_and_table_are_saved(
+    program: Marginscope, done: StudyWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    for name, button in (("f.svg", done.figure), ("t.csv", done.numbers), ("t", done.numbers)):
+        answer = (str(tmp_path / name), "NPZ (*.npz)")
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
+        click(button)
+        qtbot.waitUntil(lambda: not program.whole.display.export.busy, timeout=WAIT)
+    assert "A study of six" in (tmp_path / "f.svg").read_text()
+    with (tmp_path / "t.csv").open() as file:
+        read = list(csv.DictReader(file))
+    assert [row["data.n"] for row in read] == ["8", "8", "16", "16", "24", "24"]
+    with np.load(tmp_path / "t.npz") as arrays:
+        assert arrays["hard_margin"].tolist() == [float(row["hard_margin"]) for row in read]
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "t.doc"), ""))
+    click(done.numbers)
+    qtbot.waitUntil(lambda: not program.whole.display.export.busy, timeout=WAIT)
+    assert "ends in .csv" in done.bar.text
+    assert "--" not in done.bar.text
+
+
+# ------------------------------------------------------------------------ held, cancelled, resumed
+
+
+@pytest.fixture
+def long(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> Marginscope:
+    """The main window with a study whose cells take about half a second each."""
+    path = tmp_path / "long.toml"
+    path.write_text(WHOLE.format(until=4.8, n=[16, 20, 24, 28]))
+    program = open_program(path)
+    qtbot.waitUntil(lambda: bool(program.session), timeout=WAIT)
+    program.experiment.stop()
+    qtbot.waitUntil(lambda: not program.session.live, timeout=WAIT)
+    return program
+
+
+def some(program: Marginscope) -> Callable[[], bool]:
+    """Whether some cells are done, and not all."""
+    return lambda: (
+        program.whole.worker.status is not None
+        and (0 < program.whole.worker.status.done < program.whole.worker.status.total)
+    )
+
+
+def test_a_cancelled_study_goes_on_where_it_stopped(long: Marginscope, qtbot: QtBot) -> None:
+    window = opened(long, qtbot)
+    click(window.progress.run)
+    qtbot.waitUntil(some(long), timeout=WAIT)
+    click(window.progress.cancel)
+    qtbot.waitUntil(finished(long), timeout=WAIT)
+    assert window.progress.run.text() == CONTINUE
+    assert "so far" in window.claims.note.text()
+    folder = Path(window.options.folder.text())
+    ledger = json.loads(next(folder.glob("*.sweep.json")).read_text())
+    kept = [name for name, cell in ledger["cells"].items() if cell["state"] == "done"]
+    assert 0 < len(kept) < 8
+    times = {name: (folder / f"long__{name}.msrun").stat().st_mtime_ns for name in kept}
+    click(window.progress.run)
+    qtbot.waitUntil(finished(long), timeout=WAIT)
+    assert window.progress.words.text() == ALL_THERE
+    assert times == {name: (folder / f"long__{name}.msrun").stat().st_mtime_ns for name in kept}
+
+
+def test_a_pause_holds_the_study(long: Marginscope, qtbot: QtBot) -> None:
+    window = opened(long, qtbot)
+    click(window.progress.run)
+    qtbot.waitUntil(some(long), timeout=WAIT)
+    click(window.progress.pause)
+    assert window.progress.pause.text() == "Resume"
+    assert "paused" in window.progress.words.text()
+    qtbot.wait(300)
+    before = long.whole.worker.status.done
+    qtbot.wait(900)
+    assert long.whole.worker.status.done == before
+    click(window.progress.pause)
+    qtbot.waitUntil(lambda: long.whole.worker.status.done > before, timeout=WAIT)
+    click(window.progress.cancel)
+    qtbot.waitUntil(finished(long), timeout=WAIT)
+    assert window.progress.pause.text() == "Pause"
+
+
+def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot) -> None:
+    window = opened(long, qtbot)
+    click(window.progress.run)
+    qtbot.waitUntil(some(long), timeout=WAIT)
+    window.close()
+    qtbot.waitUntil(lambda: "of 8 cells" in long.window.status.message.text(), timeout=WAIT)
+    QTimer.singleShot(50, lambda: press(KEEP))
+    assert not long.window.close()
+    assert long.whole.busy
+    QTimer.singleShot(50, lambda: press(STOP))
+    assert long.window.close()
+    assert not long.whole.busy
+    assert '"jobs": 1' in long.places.settings.read_text()
+
+
+def test_cells_run_in_processes(program: Marginscope, qtbot: QtBot) -> None:
+    window = opened(program, qtbot, jobs=2)
+    click(window.progress.run)
+    qtbot.waitUntil(finished(program), timeout=WAIT)
+    assert window.progress.words.text() == ALL_THERE
+    workers = {row.worker for row in program.whole.worker.rows().values()}
+    assert len(workers) >= 1
+    assert "" not in workers
+
+
+# -------------------------------------------------------------------------------- wrong input
+
+
+def test_a_failed_cell_has_its_sentence(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> None:
+    path = tmp_path / "failing.toml"
+    path.write_text(WHOLE.format(until=0.5, n=[16, 1]))
+    program = open_program(path)
+    qtbot.waitUntil(lambda: not program.session.live and bool(program.session), timeout=WAIT)
+    window = opened(program, qtbot)
+    click(window.progress.run)
+    qtbot.waitUntil(finished(program), timeout=WAIT)
+    assert "2 cells failed, the first: " in window.bar.text
+    assert "both classes are needed" in window.bar.text
+    assert window.progress.run.text() == AGAIN
+    table = window.table.model()
+    states = [table.data(table.index(row, 2)) for row in range(4)]
+    assert states == ["done", "done", "failed", "failed"]
+    why = table.data(table.index(3, table.columnCount() - 1))
+    assert "both classes are needed" in why
+
+
+@pytest.mark.parametrize(("address", "words"), [("", NO_ADDRESS), ("tcp://127.0.0.1:9", "no Dask")])
+def test_a_wrong_address_is_a_sentence(
+    program: Marginscope, qtbot: QtBot, address: str, words: str
+) -> None:
+    window = opened(program, qtbot)
+    window.options.place.setFocus()
+    QTest.keyClick(window.options.place, Qt.Key.Key_Down)
+    assert window.options.cluster.isVisible()
+    assert not window.options.jobs.isVisible()
+    window.options.cluster.setFocus()
+    QTest.keyClicks(window.options.cluster, f"{address}\t")
+    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    if address:
+        click(window.progress.run)
+        qtbot.waitUntil(finished(program), timeout=WAIT)
+        assert words in window.bar.text
+        assert not window.bar.text.startswith("--")
+        assert program.whole.remembered[0] == address
+    else:
+        qtbot.waitUntil(lambda: window.options.problem.text() == words, timeout=WAIT)
+        assert not window.progress.run.isEnabled()
+
+
+def test_a_wrong_folder_is_a_sentence(program: Marginscope, qtbot: QtBot, tmp_path: Path) -> None:
+    window = opened(program, qtbot)
+    (tmp_path / "file").write_text("")
+    window.options.folder.setFocus()
+    window.options.folder.selectAll()
+    QTest.keyClicks(window.options.folder, f"{tmp_path / 'file'}\t")
+    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    if window.progress.run.isEnabled():
+        click(window.progress.run)
+        qtbot.waitUntil(finished(program), timeout=WAIT)
+        assert "file" in window.bar.text
+        assert "Traceback" not in window.bar.text
+    window.options.folder.selectAll()
+    window.options.folder.setFocus()
+    QTest.keyClick(window.options.folder, Qt.Key.Key_Delete)
+    QTest.keyClick(window.options.folder, Qt.Key.Key_Tab)
+    assert "folder" in window.options.problem.text()
+    assert not window.progress.run.isEnabled()
+
+
+def test_an_edited_study_has_a_folder_of_its_own(
+    open_program: Opener, qtbot: QtBot, study: Path
+) -> None:
+    program = open_program(study)
+    qtbot.waitUntil(lambda: bool(program.session) and not program.session.live, timeout=WAIT)
+    window = opened(program, qtbot)
+    chooser = window.options.chooser
+    chooser.box.setCurrentIndex(chooser.ids().index("wei19-figure-1"))
+    chooser.box.activated.emit(chooser.box.currentIndex())
+    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    assert Path(window.options.folder.text()).name == "wei19-figure-1__quick"
+    window.options.size_choice.setFocus()
+    QTest.keyClick(window.options.size_choice, Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    assert Path(window.options.folder.text()).name == "wei19-figure-1__paper"
+    edited = load_study("wei19-figure-1").with_value("data.d", 24)
+    program.whole.adopt(edited)
+    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    name = Path(window.options.folder.text()).name
+    assert name.startswith("wei19-figure-1__")
+    assert name != "wei19-figure-1__paper"
+    assert window.options.size_name is None
+
+
+def test_the_cost_is_measured(program: Marginscope, qtbot: QtBot) -> None:
+    window = opened(program, qtbot)
+    click(window.options.estimate)
+    qtbot.waitUntil(lambda: not program.whole.cost.busy, timeout=WAIT)
+    assert "About" in window.options.count.text()
+    assert "on 1 core" in window.options.count.text()
+
+
+def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
+    worker = SweepWorker()
+    with qtbot.waitSignal(worker.ended, timeout=WAIT) as signal:
+        worker.start(object())
+    assert signal.args == [OUR_ERROR]
+    worker.close()
+
+
+def test_no_menu_stays_open() -> None:
+    assert not [w for w in QApplication.topLevelWidgets() if isinstance(w, QMenu) and w.isVisible()]
