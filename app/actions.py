@@ -77,7 +77,7 @@ TABLE: tuple[Row, ...] = (
     Row("margins_stop", EXPERIMENT, "Cance&l reference margins", "theory.cancel", "", "",
         "Compute no more reference margins for the runs that are shown"),
     Row(SEPARATOR, EXPERIMENT, "", ""),
-    Row("whole", EXPERIMENT, "Run wh&ole study ...", "whole.show", "F7", "study",
+    Row("whole", EXPERIMENT, "Wh&ole study ...", "whole.show", "F7", "study",
         "Run all cells of the study: the paper's figure, its claims, and a table"),
     Row("preview", EXPERIMENT, "Preview the &data ...", "preview.show", "F8", "",
         "What the data of the settings in the form look like, before anything is trained"),
@@ -125,7 +125,7 @@ TOOL_BAR = (
     SEPARATOR, "whole",
 )  # fmt: skip
 TOOL_BAR_RIGHT = ("figure", "film", "data", SEPARATOR, "dark", "lecture", "inspector")
-WITH_TEXT = {"run", "seed", "weights"}
+WITH_TEXT = {"run", "seed", "weights", "whole"}
 # What is possible only while a run is recorded, while none is, and while one is shown.
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)

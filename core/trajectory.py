@@ -7,7 +7,7 @@ asking each in turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from core.control import Control, FinishReason, RunState, Status
@@ -59,8 +59,12 @@ def trajectory(problem: Problem) -> Iterator[Frame]:
         yield from chunk.frames
 
 
-def record(problem: Problem, open_sink: SinkFactory, control: Control) -> Iterator[Status]:
+def record(
+    problem: Problem, open_sink: SinkFactory, control: Control, dynamics: Integrator | None = None
+) -> Generator[Status]:
     """Train and record, one chunk between two values; the last value has state FINISHED.
+
+    An integrator that is given is that of this very problem, which is prepared then.
 
     Closing the generator before its end finishes the recording as cancelled. DiskError from the
     sink ends the run with reason DISK_FULL and is raised; what was committed stays readable.
@@ -68,8 +72,9 @@ def record(problem: Problem, open_sink: SinkFactory, control: Control) -> Iterat
     if control.stop_requested:  # before anything: there is nothing to keep, and no file
         yield control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
         return
-    problem = prepared(problem)
-    dynamics = integrator(problem)
+    if dynamics is None:
+        problem = prepared(problem)
+        dynamics = integrator(problem)
     sink = open_sink(
         problem,
         engine=dynamics.engine,

@@ -201,6 +201,8 @@ class WholeStudyController(QObject):
         if self.window is None or self.display is None or self.busy:
             return
         self._shelf = shelf
+        if shelf.has_gpu:
+            self.window.options.offer_gpu()
         wrong = NO_ADDRESS if self.window.options.address == "" else ""
         self.window.options.show_problem(wrong)
         self.window.options.show_count(f"{len(shelf.cells)} cells")
@@ -229,11 +231,12 @@ class WholeStudyController(QObject):
         if options.address == "":
             options.show_problem(NO_ADDRESS)
             return
-        jobs = None if options.on_cluster else options.jobs.value()
         self.cost.cancel()
         window.bar.say("")
         options.set_locked(True)
-        self.worker.start(Order(shelf.study, shelf.folder, shelf.size, jobs, options.address))
+        jobs = None if options.on_cluster else options.jobs.value()
+        place = options.address, options.on_gpu
+        self.worker.start(Order(shelf.study, shelf.folder, shelf.size, jobs, *place))
         self._show_status()
 
     def pause(self, held: bool) -> None:

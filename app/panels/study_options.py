@@ -29,7 +29,11 @@ SIZE_TIPS = {
     "paper": "The settings of the paper: minutes to hours",
     AS_IT_STANDS: "The settings as they stand in the study or in the experiment panel",
 }
-HERE, CLUSTER = "this computer", "a cluster"
+HERE, CLUSTER, GPU = "this computer", "a cluster", "its GPU"
+GPU_TIP = (
+    "Cells that differ only in seeds, steps and penalties are trained as one batch of tensors; the "
+    "others, one after another"
+)
 ADDRESS = "tcp://host:8786"
 ADDRESS_TIP = (
     "The address of a Dask scheduler with workers, as `dask scheduler` prints it; the folder of "
@@ -161,6 +165,12 @@ class StudyOptions(QWidget):
             self.folder.setCursorPosition(0)
             self.folder.setToolTip(str(folder))
 
+    def offer_gpu(self) -> None:
+        """There is a CUDA device to choose."""
+        if self.place.findText(GPU) < 0:
+            self.place.addItem(GPU)
+            self.place.setItemData(self.place.count() - 1, GPU_TIP, Qt.ItemDataRole.ToolTipRole)
+
     def show_count(self, words: str) -> None:
         """What is known of the cells and of their cost."""
         self.count.set_text(words)
@@ -198,6 +208,11 @@ class StudyOptions(QWidget):
         return self.place.currentText() == CLUSTER
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether the GPU is chosen."""
+        return self.place.currentText() == GPU
+
+    @property
     def path(self) -> Path | None:
         """The folder of the runs; None where nothing is typed."""
         text = self.folder.text().strip()
@@ -225,8 +240,9 @@ class StudyOptions(QWidget):
 
     def _show_place(self) -> None:
         self.cluster.setVisible(self.on_cluster)
-        self.jobs.setVisible(not self.on_cluster)
-        self.jobs_label.setVisible(not self.on_cluster)
+        here = self.place.currentText() == HERE
+        self.jobs.setVisible(here)
+        self.jobs_label.setVisible(here)
 
     def _folder_edited(self, _: str) -> None:
         self._folder_typed = True

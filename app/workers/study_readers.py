@@ -25,7 +25,9 @@ LEAST_DPI, MOST_DPI = 40.0, 600.0
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Shelf:
-    """The cells of a study, where their runs go, and what came of those that are there."""
+    """The cells of a study, where their runs go, and what came of those that are there; and whether
+    this computer has a CUDA device.
+    """
 
     study: Study
     size: str | None
@@ -33,6 +35,7 @@ class Shelf:
     cells: tuple[Cell, ...]
     paths: Mapping[str, Path]
     rows: Mapping[str, Row]
+    has_gpu: bool = False
 
 
 @final
@@ -54,10 +57,11 @@ class ShelfReader(LatestWorker):
     def compute(self, *request: Any) -> object:
         """Look what is there."""
         from core.sweep.plan import found_rows
+        from core.sweep.pools import cuda_is_present
 
         study, size, folder = request
         paths, rows = found_rows(study, folder)
-        return Shelf(study, size, folder, study.cells(), paths, rows)
+        return Shelf(study, size, folder, study.cells(), paths, rows, cuda_is_present())
 
 
 @final

@@ -37,8 +37,8 @@ TELL_SECONDS = 0.1
 @final
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A study at a size, where its runs go, and who works: so many processes here, or a cluster
-    at an address.
+    """A study at a size, where its runs go, and who works: so many processes here, a cluster at
+    an address, or this process, with cells of one shape as one batch of tensors.
     """
 
     study: Study
@@ -46,6 +46,7 @@ class Order:
     size: str | None = None
     jobs: int | None = None
     cluster: str | None = None
+    together: bool = False
 
 
 @final
@@ -175,7 +176,7 @@ class SweepWorker(QObject):
             return
         if made.tasks:
             made.tasks[0].problem()  # says what is wrong with the data before anything starts
-        pool = pool_for(len(made.tasks), order.jobs, order.cluster, control.cell)
+        pool = pool_for(made.tasks, order.jobs, order.cluster, control.cell, order.together)
         told = -1.0
         for status in sweep(made, pool, control):
             if status.ended or time.monotonic() - told > TELL_SECONDS:

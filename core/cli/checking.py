@@ -48,7 +48,7 @@ def _study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
         )
         status, plan = run_sweep(
             study, Path(folder), size=size, force=arguments.force, quiet=arguments.quiet,
-            jobs=arguments.jobs, cluster=arguments.cluster, tell=False,
+            jobs=arguments.jobs, cluster=arguments.cluster, together=arguments.together, tell=False,
         )  # fmt: skip
         if status == INTERRUPTED:
             return status, []

@@ -111,12 +111,17 @@ def _size_options(command: Any) -> None:
 
 
 def _sweep_options(command: Any) -> None:
-    command.add_argument(
+    where = command.add_mutually_exclusive_group()
+    where.add_argument(
         "--jobs", type=int, default=None, metavar="N", help="processes (default: one a core)"
     )
-    command.add_argument(
+    where.add_argument(
         "--cluster", default=None, metavar="ADDRESS",
         help="Dask scheduler, such as tcp://127.0.0.1:8786; its workers must see the folder",
+    )  # fmt: skip
+    where.add_argument(
+        "--together", action="store_true",
+        help="cells of one shape as one batch of tensors (default where there is a GPU for it)",
     )  # fmt: skip
 
 

@@ -18,8 +18,8 @@ INTERRUPTED, FAILED, DIVERGED = 130, 1, 3
 
 def run_sweep(
     study: Study, folder: Path, *, size: str | None, force: bool, quiet: bool,
-    jobs: int | None = None, cluster: str | None = None, table: Path | None = None,
-    tell: bool = True,
+    jobs: int | None = None, cluster: str | None = None, together: bool = False,
+    table: Path | None = None, tell: bool = True,
 ) -> tuple[int, Plan]:  # fmt: skip
     """Run what is left of a study in a folder; the exit status, and the plan with its ledger.
 
@@ -33,7 +33,7 @@ def run_sweep(
         say(f"{len(made.kept)} of {len(made.paths)} cells are there already.")
     if made.tasks:
         made.tasks[0].problem()  # says what is wrong with the data before anything is started
-    pool = pool_for(len(made.tasks), jobs, cluster, control.cell)
+    pool = pool_for(made.tasks, jobs, cluster, control.cell, together)
     status = control.status
     with (
         stopped_by_signals(control.cell),

@@ -81,7 +81,7 @@ def run_study(arguments: argparse.Namespace) -> int:
     """Train every cell of a study; prints the run files."""
     study = load_study(arguments.study).at_size(arguments.size).with_settings(arguments.settings)
     folder, table = Path(arguments.out), arguments.table
-    asked = arguments.jobs is not None or arguments.cluster is not None or table is not None
+    asked = any((arguments.jobs, arguments.cluster, arguments.together, table))
     if not asked and study.count <= FEW:
         return record_cells(study, folder, arguments.force, arguments.quiet)
     from core.cli.sweeping import run_sweep
@@ -89,7 +89,7 @@ def run_study(arguments: argparse.Namespace) -> int:
     place = None if table is None else Path(table)
     status, _ = run_sweep(
         study, folder, size=arguments.size, force=arguments.force, quiet=arguments.quiet,
-        jobs=arguments.jobs, cluster=arguments.cluster, table=place,
+        jobs=arguments.jobs, cluster=arguments.cluster, together=arguments.together, table=place,
     )  # fmt: skip
     return status
 

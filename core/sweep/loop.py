@@ -60,6 +60,8 @@ class _Work:
 
     def _batch_size(self) -> int:
         """Cells for a quarter of a second, few enough that the last ones end together."""
+        if self.pool.together:
+            return min(self.pool.together, len(self.queue))
         if self.ended == 0 or any(task.name in self.tries for task in self.queue):
             return 1
         fair = len(self.queue) // (4 * self.pool.workers)

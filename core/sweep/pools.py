@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar, final
 from urllib.parse import urlsplit
 
@@ -20,7 +21,10 @@ from core.errors import InputError
 from core.sweep.cell import Row, Task, environment, one_thread, run_batch, run_cell
 
 T = TypeVar("T")
+Rows = Future[list[Row]]
 LOOK_SECONDS = 0.1
+# What every NVIDIA driver leaves: on Linux, in Windows' subsystem for Linux, and on Windows.
+DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "C:/Windows/System32/nvcuda.dll")
 RETRIES = 3  # times that a cell is started again when its worker dies
 
 
@@ -29,9 +33,10 @@ class Pool(ABC):
 
     workers: int
     shared: bool = False  # whether workers see the folder of runs through a network
+    together: int = 0  # cells that it wants at a time; 0 leaves that to the loop
 
     @abstractmethod
-    def submit(self, tasks: Sequence[Task]) -> Future[list[Row]]:
+    def submit(self, tasks: Sequence[Task]) -> Rows:
         """Start a batch; its rows, or an exception where a worker died or the disk is full."""
 
     @abstractmethod
@@ -52,14 +57,50 @@ class HerePool(Pool):
     def __init__(self, control: Control) -> None:
         self._control = control
 
-    def submit(self, tasks: Sequence[Task]) -> Future[list[Row]]:
+    def submit(self, tasks: Sequence[Task]) -> Rows:
         """Run the batch now."""
-        future: Future[list[Row]] = Future()
-        try:
-            future.set_result([run_cell(task, self._control) for task in tasks])
-        except Exception as error:
-            future.set_exception(error)
-        return future
+        return _settled(self._run, tasks)
+
+    def _run(self, tasks: Sequence[Task]) -> list[Row]:
+        return [run_cell(task, self._control) for task in tasks]
+
+    def renew(self) -> None:
+        """Nothing has died."""
+
+    def close(self, at_once: bool = False) -> None:
+        """Nothing is left."""
+
+
+def _settled(work: Callable[[Sequence[Task]], list[Row]], tasks: Sequence[Task]) -> Rows:
+    """The outcome of work that is done at once, as the loop takes it."""
+    future: Rows = Future()
+    try:
+        future.set_result(work(tasks))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+@final
+class TogetherPool(Pool):
+    """This very process, many cells at a time as one batch of tensors on a device."""
+
+    workers = 1
+
+    def __init__(self, control: Control, device: str) -> None:
+        from core.sweep.together import TOGETHER
+
+        self.together = TOGETHER
+        self._control, self._device = control, device
+
+    def submit(self, tasks: Sequence[Task]) -> Rows:
+        """Run the batch now."""
+        return _settled(self._run, tasks)
+
+    def _run(self, tasks: Sequence[Task]) -> list[Row]:
+        from core.sweep.together import run_together
+
+        return run_together(tasks, self._control, self._device)
 
     def renew(self) -> None:
         """Nothing has died."""
@@ -83,9 +124,9 @@ class ProcessPool(Pool):
             max_workers=self.workers, timeout=20, initializer=_start_worker, env=environment()
         )
 
-    def submit(self, tasks: Sequence[Task]) -> Future[list[Row]]:
+    def submit(self, tasks: Sequence[Task]) -> Rows:
         """Send the batch to the next free process."""
-        future: Future[list[Row]] = self._executor.submit(run_batch, tuple(tasks))
+        future: Rows = self._executor.submit(run_batch, tuple(tasks))
         return future
 
     def apply(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
@@ -140,9 +181,9 @@ class ClusterPool(Pool):
         self.workers = max(1, sum(threads.values()))
         self._executor = self._client.get_executor(pure=False, retries=RETRIES)
 
-    def submit(self, tasks: Sequence[Task]) -> Future[list[Row]]:
+    def submit(self, tasks: Sequence[Task]) -> Rows:
         """Hand the batch to the scheduler, which gives it to another worker if one dies."""
-        future: Future[list[Row]] = self._executor.submit(run_batch, tuple(tasks))
+        future: Rows = self._executor.submit(run_batch, tuple(tasks))
         return future
 
     def renew(self) -> None:
@@ -181,8 +222,13 @@ def elsewhere(
         pool.close(at_once=True)
 
 
-def pool_for(cells: int, jobs: int | None, cluster: str | None, control: Control) -> Pool:
-    """The cluster at an address; else so many processes, by default one for each core.
+def pool_for(
+    tasks: Sequence[Task], jobs: int | None, cluster: str | None, control: Control,
+    together: bool = False,
+) -> Pool:  # fmt: skip
+    """The cluster at an address; a batch of tensors where that is asked for, or where nothing is
+    and a CUDA device is there for cells that can all go in one; else so many processes, by default
+    one for each core.
 
     One job is this process. Raises InputError for fewer than one job.
     """
@@ -190,8 +236,25 @@ def pool_for(cells: int, jobs: int | None, cluster: str | None, control: Control
         return ClusterPool(cluster)
     if jobs is not None and jobs < 1:
         raise InputError(f"--jobs {jobs}: give 1 or more.")
-    wanted = min(jobs or cores(), max(1, cells))
+    if together or (jobs is None and len(tasks) > 1 and _suits_a_device(tasks)):
+        return TogetherPool(control, "cuda" if cuda_is_present() else "cpu")
+    wanted = min(jobs or cores(), max(1, len(tasks)))
     return ProcessPool(wanted) if wanted > 1 else HerePool(control)
+
+
+def _suits_a_device(tasks: Sequence[Task]) -> bool:
+    from core.sweep.together import batchable
+
+    return all(map(batchable, tasks)) and cuda_is_present()
+
+
+def cuda_is_present() -> bool:
+    """Whether there is a CUDA device; torch is loaded only where there may be one."""
+    if not any(Path(name).exists() for name in DRIVERS):
+        return False
+    from core.tensors.device import cuda_is_present as found
+
+    return found()
 
 
 def cores() -> int:

@@ -142,7 +142,7 @@ def test_processes_give_the_same_files_as_one(study: Study, tmp_path: Path) -> N
 
 def test_fewer_than_one_process_is_refused() -> None:
     with pytest.raises(InputError, match="--jobs 0"):
-        pool_for(3, 0, None, SweepControl().cell)
+        pool_for((), 0, None, SweepControl().cell)
 
 
 def test_statistics_by_hand() -> None:

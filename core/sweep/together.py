@@ -1,0 +1,115 @@
+"""Cells that differ only in seeds, steps and penalties, trained as one batch of tensors.
+
+For a CUDA device, on which one small run leaves most of it idle. Each cell has its run file and its
+row all the same; what cannot go in a batch is trained by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Hashable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from core.control import Control, RunState, Status
+from core.dynamics.batch_descent import Batch, LeftBatchError, batch_key
+from core.dynamics.registry import prepared
+from core.errors import DiskError, MarginscopeError
+from core.problem import Problem
+from core.runs import Recorder, open_run
+from core.sweep.cell import Row, Task, row_of, run_cell
+from core.trajectory import record
+
+TOGETHER = 256  # cells in a batch
+BATCH_BYTES = 4_000_000_000  # activations and parameters of a batch
+Member = tuple[Task, Problem]
+
+
+def batchable(task: Task) -> bool:
+    """Whether a cell may go in a batch, by its settings alone."""
+    run, kind = task.experiment.run, task.experiment.dynamics.kind
+    return kind == "gd" and run.device in ("auto", "cuda") and not task.stage
+
+
+def run_together(tasks: Sequence[Task], control: Control, device: str) -> list[Row]:
+    """Record cells, in batches where that is possible; failures become rows, as for `run_cell`."""
+    rows: dict[str, Row] = {}
+    groups: dict[Hashable, list[Member]] = {}
+    for task in tasks:
+        try:
+            problem = prepared(task.problem())
+        except MarginscopeError as error:
+            rows[task.name] = Row(task.name, "failed", str(error))
+            continue
+        key = batch_key(problem)
+        groups.setdefault(task.name if key is None else key, []).append((task, problem))
+    for members in groups.values():
+        for some in _fitting(members):
+            rows |= _one_batch(some, control, device)
+    return [rows[task.name] for task in tasks]
+
+
+def _fitting(members: Sequence[Member]) -> Iterator[Sequence[Member]]:
+    """Parts of a group that fit into memory."""
+    problem = members[0][1]
+    n, d = problem.inputs.shape
+    size = sum(block.size for block in problem.network.layout)
+    each = 8 * (4 * n * problem.network.m + n * d + 4 * size)
+    count = max(1, min(TOGETHER, BATCH_BYTES // each))
+    for begin in range(0, len(members), count):
+        yield members[begin : begin + count]
+
+
+def _one_batch(members: Sequence[Member], control: Control, device: str) -> dict[str, Row]:
+    if len(members) == 1:
+        task = members[0][0]
+        return {task.name: run_cell(task, control)}
+    begin = time.perf_counter()
+    batch = Batch([problem for _, problem in members], device)
+    left: list[Task] = []
+    with ExitStack() as stack:
+        going: list[tuple[Task, Generator[Status]]] = []
+        for (task, problem), run in zip(members, batch.runs, strict=True):
+            sink = partial(Recorder, Path(task.path), force=True)
+            chunks = record(problem, sink, _follower(control), run)
+            stack.callback(chunks.close)
+            going.append((task, chunks))
+        while going and not control.stop_requested:
+            control.wait_while_paused(0.2)
+            going = [one for one in going if _advanced(*one, left)]
+    rows = {}
+    seconds = (time.perf_counter() - begin) / len(members)
+    for task, _ in members:
+        if task not in left:
+            rows[task.name] = _row(task, seconds)
+    return rows | {task.name: run_cell(task, control) for task in left}
+
+
+def _follower(control: Control) -> Control:
+    """A run's own control, stopped from the start where the whole is: each has its own status."""
+    follower = Control()
+    if control.stop_requested:
+        follower.stop()
+    return follower
+
+
+def _advanced(task: Task, chunks: Iterator[Status], left: list[Task]) -> bool:
+    """Record a chunk of a run; whether there is more to come from the batch."""
+    try:
+        status = next(chunks, None)
+    except LeftBatchError:
+        left.append(task)
+        return False
+    return status is not None and status.state is not RunState.FINISHED
+
+
+def _row(task: Task, seconds: float) -> Row:
+    try:
+        with open_run(task.path) as found:
+            return replace(row_of(found, task.name, task.columns, 0.0), seconds=seconds)
+    except DiskError:
+        raise
+    except MarginscopeError:
+        return Row(task.name, "cancelled", "cancelled")
