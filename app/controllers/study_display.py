@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 REDRAW_MS = 250  # the table and the points, at most so often
 REST = 10.0  # times as long as the figure took are waited before it is drawn again
 LEAST_REST = 1.0  # seconds
-NO_RUNS = "The paper's figure appears here as cells are done."
+NO_RUNS = "The figure appears here as cells are done."
 PARTLY = "Judged by the cells that are there so far."
 DRAWING = "Drawing the figure ..."
 FIGURES = "PDF (*.pdf);;SVG (*.svg);;PNG (*.png)"
@@ -48,6 +48,7 @@ class StudyDisplay(QObject):
         self._judged: tuple[Judged, ...] = ()
         self._asked = 0.0
         self._cells: object = None
+        self._has_figure = False
         self.painter = FigurePainter(self)
         self.judge = ClaimJudge(self)
         self.export = ExportController(window, self)
@@ -124,7 +125,10 @@ class StudyDisplay(QObject):
         window.plot.set_logarithmic(None, None)
         window.table.show_cells(shelf.cells, shelf.paths, columns)
         window.claims.show_study(study)
-        window.set_has_figure(bool(study.figure))
+        from core.figures.study_figure import has_figure
+
+        self._has_figure = has_figure(study)
+        window.set_has_figure(self._has_figure)
         window.picture.show_words(NO_RUNS)
 
     def _show_rows(self) -> None:
@@ -132,9 +136,8 @@ class StudyDisplay(QObject):
         if shelf is None:
             return
         self._window.table.show_rows(shelf.rows)
-        there = any(row.state == "done" for row in shelf.rows.values())
         for button in (self._window.figure, self._window.numbers):
-            button.setEnabled(there)
+            button.setEnabled(bool(shelf.done))
         self._show_points()
 
     def _show_points(self) -> None:
@@ -165,7 +168,7 @@ class StudyDisplay(QObject):
     def _figure_soon(self, now: bool = False) -> None:
         """Draw the figure when it is its turn."""
         shelf = self._shelf
-        if shelf is None or not shelf.study.figure or not shelf.rows:
+        if shelf is None or not self._has_figure or not shelf.done:
             return
         if now:
             self._draw.start(0)
@@ -174,7 +177,7 @@ class StudyDisplay(QObject):
 
     def _ask_figure(self) -> None:
         shelf = self._shelf
-        if shelf is None or not any(row.state == "done" for row in shelf.rows.values()):
+        if shelf is None:
             return
         if self._window.picture.image.isNull():
             self._window.picture.show_words(DRAWING)
@@ -184,8 +187,7 @@ class StudyDisplay(QObject):
     def _on_picture(self, picture: Picture) -> None:
         self._window.picture.show_png(picture.png)
         shelf = self._shelf
-        done = [] if shelf is None else [r for r in shelf.rows.values() if r.state == "done"]
-        if len(done) != picture.runs:
+        if shelf is not None and len(shelf.done) != picture.runs:
             took = time.monotonic() - self._asked
             self._draw.start(round(1000.0 * max(REST * took, LEAST_REST)))
 
@@ -198,7 +200,7 @@ class StudyDisplay(QObject):
     # -------------------------------------------------------------------------------- claims
 
     def _judge(self, shelf: Shelf) -> None:
-        if any(row.state == "done" for row in shelf.rows.values()) and shelf.study.claims:
+        if shelf.done and shelf.study.claims:
             self.judge.ask(shelf)
 
     def _on_judged(self, judged: tuple[Judged, ...]) -> None:
@@ -206,8 +208,7 @@ class StudyDisplay(QObject):
         if shelf is None or not self._resting:
             return
         self._judged = judged
-        done = sum(row.state == "done" for row in shelf.rows.values())
-        note = "" if done == len(shelf.cells) else PARTLY
+        note = "" if len(shelf.done) == len(shelf.cells) else PARTLY
         self._window.claims.show_judged(judged, note)
 
     # -------------------------------------------------------------------------------- saving
@@ -216,17 +217,14 @@ class StudyDisplay(QObject):
         path = self._ask_path("Save the figure", ".pdf", FIGURES)
         if path is not None and self._shelf is not None:
             lines = tuple(one.line() for one in self._judged)
-            self.export.start(StudyFigureJob(self._shelf.study, self._done(), path, verdicts=lines))
+            self.export.start(
+                StudyFigureJob(self._shelf.study, self._shelf.done, path, verdicts=lines)
+            )
 
     def _save_table(self) -> None:
         path = self._ask_path("Save the table", ".csv", TABLES)
         if path is not None and self._shelf is not None:
             self.export.start(TableJob(self._shelf.study, dict(self._shelf.rows), path))
-
-    def _done(self) -> tuple[Path, ...]:
-        shelf = self._shelf
-        assert shelf is not None
-        return tuple(shelf.paths[name] for name, row in shelf.rows.items() if row.state == "done")
 
     def _ask_path(self, title: str, suffix: str, formats: str) -> Path | None:
         if self._shelf is None:

@@ -41,7 +41,7 @@ def short_key(key: str) -> str:
     ('n', 'run seed', 'variant')
     """
     section, _, name = key.partition(".")
-    return f"{section} seed" if name == "seed" else name or section
+    return f"{section} seed" if name == "seed" else (name or section).replace("_", " ")
 
 
 @final

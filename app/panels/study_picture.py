@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import final
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from core.figures.palette import Palette
 
 EDGE = 8.0
+CLOSE = 0.01
 HIGHER = 1.2  # times the room's height, beyond which a figure is scrolled
 
 
@@ -107,6 +108,10 @@ class Canvas(QWidget):
         """The middle of the room, in the image's proportions."""
         width, height = float(self.image.width()), float(self.image.height())
         scale = min(room.width() / width, room.height() / height)
+        ratio = self.devicePixelRatioF()
+        if abs(scale * ratio - 1.0) < CLOSE:
+            scale = 1.0 / ratio  # pixel by pixel, or letters are blurred
         place = QRectF(0.0, 0.0, scale * width, scale * height)
         place.moveCenter(room.center())
+        place.moveTopLeft(QPointF(*(round(v * ratio) / ratio for v in (place.x(), place.y()))))
         return place

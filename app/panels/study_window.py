@@ -28,7 +28,7 @@ from app.views.sweep_plot import SweepPlot
 from core.figures.palette import Palette
 
 TITLE = "Whole study"
-FIGURE, POINTS, CELLS = "The paper's &figure", "&Points", "&Cells"
+FIGURE, POINTS, CELLS = "&Figure", "&Points", "&Cells"
 
 
 @final
@@ -70,8 +70,12 @@ class StudyWindow(QWidget):
         column = QVBoxLayout(points)
         column.setContentsMargins(8, 0, 8, 0)
         column.setSpacing(4)
-        for part in (self.axes, self.plot, self.note):
-            column.addWidget(part, 1 if part is self.plot else 0)
+        below = QHBoxLayout()
+        below.setContentsMargins(8, 0, 8, 0)
+        below.addWidget(self.note)
+        column.addWidget(self.axes)
+        column.addWidget(self.plot, 1)
+        column.addLayout(below)
         self.tabs = QTabWidget(self)
         self.tabs.setDocumentMode(True)
         self.tabs.tabBar().setObjectName("side")
@@ -109,12 +113,10 @@ class StudyWindow(QWidget):
         whole.addWidget(self.split, 1)
         whole.addLayout(foot)
 
-    def show_points(self) -> None:
-        """The interactive plot in front, for studies that have no figure."""
-        self.tabs.setCurrentIndex(1)
-
     def set_has_figure(self, there: bool) -> None:
-        """Whether the study comes with the layout of a figure."""
+        """Whether the study has a figure; else the points stand in front."""
+        if not there and self.tabs.currentIndex() == 0:
+            self.tabs.setCurrentIndex(1)
         self.tabs.setTabVisible(0, there)
         self.figure.setVisible(there)
 

@@ -30,7 +30,7 @@ from app.views.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
 from app.views.overlay import Overlay
 from app.views.plot_item import Home, Plot
 from app.views.ticks import Ticks, logarithmic, plain
-from core.figures.palette import Palette, rgba, time_colours
+from core.figures.palette import LIGHT, Palette, rgba, time_colours
 from core.study_tables import value_text
 
 if TYPE_CHECKING:
@@ -175,8 +175,10 @@ class SweepPlot(QWidget):
     def _colours(self) -> list[str]:
         count, palette = len(self._found.lines), self._palette
         if count <= CATEGORICAL:
-            chosen = (palette.positive, palette.negative, *palette.references)
-            return list(chosen[:count])
+            first = palette.positive if palette.name == LIGHT.name else palette.references[3]
+            others = (palette.negative, *palette.references, palette.positive)
+            chosen = [first, *(colour for colour in others if colour != first)]
+            return chosen[:count]
         ramp = time_colours(np.linspace(0.0, 1.0, count), palette)[:, :3]
         return ["#" + "".join(f"{channel:02x}" for channel in row) for row in ramp.tolist()]
 

@@ -256,7 +256,7 @@ class StudyFigureJob:
         check_figure_path(self.path)
         with ExitStack() as stack:
             scene = figure_of_runs(
-                self.study, sorted(self.runs), stack.enter_context, PALETTES[self.palette],
+                self.study, self.runs, stack.enter_context, PALETTES[self.palette],
                 self.verdicts,
             )  # fmt: skip
             if cancelled():

@@ -37,6 +37,14 @@ class Shelf:
     rows: Mapping[str, Row]
     has_gpu: bool = False
 
+    @property
+    def done(self) -> tuple[Path, ...]:
+        """The run files of the cells that are done, in the order of the grid."""
+        rows = self.rows
+        return tuple(
+            path for name, path in self.paths.items() if name in rows and rows[name].state == "done"
+        )
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,11 +109,9 @@ class FigurePainter(LatestWorker):
         from core.figures.study_figure import figure_of_runs
 
         shelf, palette, width = request
-        done = [shelf.paths[name] for name, row in shelf.rows.items() if row.state == "done"]
         with ExitStack() as stack:
-            scene = figure_of_runs(
-                shelf.study, sorted(done), stack.enter_context, PALETTES[palette]
-            )
+            done = shelf.done
+            scene = figure_of_runs(shelf.study, done, stack.enter_context, PALETTES[palette])
             dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
             return Picture(figure_bytes(scene, ".png", dpi), len(done))
 
