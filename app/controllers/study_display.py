@@ -31,7 +31,12 @@ NO_RUNS = "The figure appears here as cells are done."
 PARTLY = "Judged by the cells that are there so far."
 DRAWING = "Drawing the figure ..."
 FIGURES = "PDF (*.pdf);;SVG (*.svg);;PNG (*.png)"
-TABLES = "CSV (*.csv);;NPZ (*.npz);;Parquet (*.parquet)"
+MEANS = "Means over seeds"
+TABLES = ";;".join(
+    f"{what}, {form}"
+    for what in ("Cells", MEANS)
+    for form in ("CSV (*.csv)", "NPZ (*.npz)", "Parquet (*.parquet)")
+)
 
 
 @final
@@ -214,7 +219,7 @@ class StudyDisplay(QObject):
     # -------------------------------------------------------------------------------- saving
 
     def _save_figure(self) -> None:
-        path = self._ask_path("Save the figure", ".pdf", FIGURES)
+        path, _ = self._ask_path("Save the figure", ".pdf", FIGURES)
         if path is not None and self._shelf is not None:
             lines = tuple(one.line() for one in self._judged)
             self.export.start(
@@ -222,16 +227,19 @@ class StudyDisplay(QObject):
             )
 
     def _save_table(self) -> None:
-        path = self._ask_path("Save the table", ".csv", TABLES)
+        path, form = self._ask_path("Save the table", ".csv", TABLES)
         if path is not None and self._shelf is not None:
-            self.export.start(TableJob(self._shelf.study, dict(self._shelf.rows), path))
+            rows, means = dict(self._shelf.rows), form.startswith(MEANS)
+            self.export.start(TableJob(self._shelf.study, rows, path, means))
 
-    def _ask_path(self, title: str, suffix: str, formats: str) -> Path | None:
+    def _ask_path(self, title: str, suffix: str, formats: str) -> tuple[Path | None, str]:
+        """A path with an ending, and the format that was chosen; None where nothing was."""
         if self._shelf is None:
-            return None
+            return None, ""
         first = self._shelf.folder / f"{self._shelf.study.id}{suffix}"
         name, chosen = QFileDialog.getSaveFileName(self._window, title, str(first), formats)
         if not name:
-            return None
+            return None, ""
+        ending = chosen.rpartition(".")[2].rstrip(")")
         path = Path(name)
-        return path if path.suffix else path.with_suffix(f".{chosen.split('.')[-1].rstrip(')')}")
+        return path if path.suffix else path.with_suffix(f".{ending}"), chosen

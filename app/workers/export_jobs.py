@@ -268,18 +268,23 @@ class StudyFigureJob:
 @final
 @dataclass(frozen=True, slots=True)
 class TableJob:
-    """The table of a whole study as CSV, NPZ or Parquet."""
+    """The table of a whole study as CSV, NPZ or Parquet: its cells, or their means over seeds."""
 
     study: Study
     rows: Mapping[str, Row]
     path: Path
+    means: bool = False
 
     @property
     def title(self) -> str:
         return f"Writing {self.path.name}"
 
     def work(self, progress: Progress, cancelled: Cancelled) -> str:
-        from core.sweep.table import rows_of, write_table
+        from core.sweep.table import rows_of, write_means, write_table
 
-        write_table(rows_of(self.study, self.rows), self.path)
+        table = rows_of(self.study, self.rows)
+        if self.means:
+            write_means(self.study, table, self.path)
+        else:
+            write_table(table, self.path)
         return _done([self.path])

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from core.cli.output import print_json, say
 from core.cli.sweeping import INTERRUPTED, run_sweep
-from core.errors import InputError
 from core.study import Study, load_study, shipped_ids
 from core.sweep.cell import Row
 from core.sweep.check import Judged, judge
-from core.sweep.ledger import SUFFIX, Ledger, read_ledger
+from core.sweep.ledger import Ledger, read_ledgers
 from core.sweep.plan import run_file
 from core.sweep.trials import trials_of
 
@@ -57,15 +56,8 @@ def _study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
 
 
 def _folder(folder: Path, size: str | None) -> tuple[int, list[Judged]]:
-    ledgers = sorted(folder.glob(f"*{SUFFIX}"))
-    if not ledgers:
-        raise InputError(
-            f"{folder} holds no sweep (no file *{SUFFIX}); run a study into it first, with "
-            "check STUDY --out DIR or run STUDY --out DIR."
-        )
     judged, status = [], 0
-    for path in ledgers:
-        ledger = read_ledger(path)
+    for ledger in read_ledgers(folder):
         rows = {name: entry.row for name, entry in ledger.entries.items()}
         if any(row.state == "failed" for row in rows.values()):
             status = 1

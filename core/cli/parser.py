@@ -149,9 +149,13 @@ def _trust(commands: Any) -> None:
 
 
 def _table(commands: Any) -> None:
-    command = commands.add_parser("table", help="observables as NPZ or CSV")
-    command.add_argument("run", metavar="RUN")
-    command.add_argument("--out", required=True, metavar="x.npz|x.csv")
+    command = commands.add_parser("table", help="observables as NPZ or CSV; a sweep's cells")
+    command.add_argument("run", metavar="RUN|DIR")
+    command.add_argument("--out", required=True, metavar="x.npz|csv", help="of a DIR also .parquet")
+    command.add_argument(
+        "--means", action="store_true",
+        help="of a DIR: a row a setting, with means, deviations and .95 bands over its seeds",
+    )  # fmt: skip
     command.add_argument("--parameters", action="store_true", help="with data and parameters")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.set_defaults(handler=reading.table)

@@ -8,6 +8,7 @@ from typing import Any
 
 from core import trust
 from core.cli.output import print_json, progress
+from core.errors import InputError
 from core.runs import Run, code_of, open_run
 
 
@@ -70,14 +71,40 @@ def trust_run(arguments: argparse.Namespace) -> int:
 
 
 def table(arguments: argparse.Namespace) -> int:
-    """Write the observables of a run."""
+    """Write the observables of a run; of a folder the cells of its sweep, or their means."""
     from core.observables.table import write_table
 
     out = Path(arguments.out)
+    if Path(arguments.run).is_dir():
+        return _sweep_table(Path(arguments.run), out, arguments.means)
+    if arguments.means:
+        raise InputError("--means is about the seeds of a sweep; give the folder of one.")
     with (
         open_run(Path(arguments.run)) as run,
         progress("table", run.frames, arguments.quiet) as bar,
     ):
         write_table(run, out, arguments.parameters, bar.add)
+    print(out)
+    return 0
+
+
+def _sweep_table(folder: Path, out: Path, means: bool) -> int:
+    from core.sweep.ledger import read_ledgers
+    from core.sweep.table import check_table, rows_of, write_means
+    from core.sweep.table import write_table as write_cells
+
+    check_table(out)
+    ledgers = read_ledgers(folder)
+    if len(ledgers) > 1:
+        names = ", ".join(ledger.study.id for ledger in ledgers)
+        raise InputError(
+            f"{folder} holds the sweeps of several studies ({names}); a table is of one."
+        )
+    study = ledgers[0].study
+    rows = rows_of(study, {name: entry.row for name, entry in ledgers[0].entries.items()})
+    if means:
+        write_means(study, rows, out)
+    else:
+        write_cells(rows, out)
     print(out)
     return 0

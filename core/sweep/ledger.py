@@ -89,6 +89,17 @@ def read_ledger(path: Path) -> Ledger:
     return ledger
 
 
+def read_ledgers(folder: Path) -> list[Ledger]:
+    """The ledgers of a folder; InputError where there is none, or one cannot be read."""
+    paths = sorted(folder.glob(f"*{SUFFIX}"))
+    if not paths:
+        raise InputError(
+            f"{folder} holds no sweep (no file *{SUFFIX}); run a study into it first, with "
+            "check STUDY --out DIR or run STUDY --out DIR."
+        )
+    return [read_ledger(path) for path in paths]
+
+
 def _plain(entry: Entry) -> dict[str, Any]:
     told = asdict(entry.row)
     del told["name"]

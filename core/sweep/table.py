@@ -21,6 +21,7 @@ from core.sweep.cell import Row
 
 SEED = "run.seed"
 FIXED = ("state", "reason", "fit", "seconds", "engine", "bytes")
+SPREAD = ("count", "mean", "sd", "se", "low", "high")
 LEVEL = 0.95  # of the confidence bands
 
 
@@ -132,11 +133,41 @@ def groups(
 
 
 def write_table(table: Sequence[TableRow], path: Path) -> None:
-    """Write CSV, NPZ (an array a column), or Parquet where pyarrow is installed.
+    """Write a row a cell as CSV, NPZ (an array a column), or Parquet where pyarrow is installed.
 
     Raises InputError for another ending, or for Parquet without pyarrow.
     """
-    columns = _columns(table)
+    _write(_columns([row.flat() for row in table]), path)
+
+
+def write_means(study: Study, table: Sequence[TableRow], path: Path) -> None:
+    """Write a row for each setting, over its seeds: `means`, as `write_table`."""
+    _write(_columns(means(table, study.sweep.columns, study.sweep.exclude_unfit)), path)
+
+
+def means(
+    table: Sequence[TableRow], columns: Sequence[str], exclude_unfit: bool
+) -> list[dict[str, Any]]:
+    """For each setting of the axes without the seeds, in the order of the grid: how many runs are
+    done, how many of them did not fit, and of each column NAME_count, _mean, _sd, _se, _low and
+    _high, as `Spread` has them; runs that did not fit are left out if so asked.
+    """
+    done: dict[str, int] = {}
+    for row in table:
+        setting = repr(key_of(row))
+        done[setting] = done.get(setting, 0) + (row.row.state == "done")
+    rows: dict[str, dict[str, Any]] = {}
+    for column in columns:
+        for key, found in groups(table, column, exclude_unfit).items():
+            told = rows.setdefault(
+                repr(key), {**dict(key), "runs": done[repr(key)], "unfit": found.unfit}
+            )
+            for name in SPREAD:
+                told[f"{column}_{name}"] = getattr(found, name)
+    return list(rows.values())
+
+
+def _write(columns: dict[str, list[Any]], path: Path) -> None:
     if path.suffix == ".csv":
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -161,8 +192,7 @@ def check_table(path: Path) -> None:
         _pyarrow()
 
 
-def _columns(table: Sequence[TableRow]) -> dict[str, list[Any]]:
-    flat = [row.flat() for row in table]
+def _columns(flat: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     names = list(dict.fromkeys(name for row in flat for name in row))
     return {name: [row.get(name) for row in flat] for name in names}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.cli.main import main
 from core.errors import InputError
 from core.runs import open_run
 from core.study import Study, parse_study
@@ -201,6 +202,27 @@ def test_the_table_has_a_row_a_cell(study: Study, tmp_path: Path) -> None:
         assert float(read[3]["risk"]) == last_values(run)["risk"]
     with pytest.raises(InputError, match="ends in"):
         write_table(table, tmp_path / "t.txt")
+
+
+def test_means_are_those_of_the_cells(study: Study, tmp_path: Path) -> None:
+    made = plan(study, tmp_path / "runs")
+    swept(made)
+    cells, out = tmp_path / "c.csv", tmp_path / "m.csv"
+    assert main(["table", str(tmp_path / "runs"), "--out", str(cells)]) == 0
+    assert main(["table", str(tmp_path / "runs"), "--out", str(out), "--means"]) == 0
+    with cells.open() as file, out.open() as other:
+        rows_, groups_ = list(csv.DictReader(file)), list(csv.DictReader(other))
+    assert [int(group["data.n"]) for group in groups_] == [8, 16, 24]
+    for group in groups_:
+        mine = [float(row["risk"]) for row in rows_ if row["data.n"] == group["data.n"]]
+        assert (int(group["runs"]), int(group["risk_count"])) == (2, 2)
+        assert float(group["risk_mean"]) == pytest.approx(np.mean(mine))
+        assert float(group["risk_sd"]) == pytest.approx(np.std(mine, ddof=1))
+        # Student's t of one degree of freedom is Cauchy's: its .975 quantile is tan(.475 pi).
+        half = np.tan(0.475 * np.pi) * np.std(mine, ddof=1) / np.sqrt(2.0)
+        assert float(group["risk_high"]) == pytest.approx(np.mean(mine) + half)
+    assert main(["table", str(made.tasks[0].path), "--out", str(out), "--means"]) == 2
+    assert main(["table", str(tmp_path), "--out", str(out)]) == 2
 
 
 def test_a_ledger_reads_back_what_was_written(study: Study, tmp_path: Path) -> None:

@@ -238,6 +238,13 @@ def test_figure_and_table_are_saved(
     assert [row["data.n"] for row in read] == ["8", "8", "16", "16", "24", "24"]
     with np.load(tmp_path / "t.npz") as arrays:
         assert arrays["hard_margin"].tolist() == [float(row["hard_margin"]) for row in read]
+    answer = (str(tmp_path / "m"), "Means over seeds, CSV (*.csv)")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
+    click(done.numbers)
+    qtbot.waitUntil(lambda: not program.whole.display.export.busy, timeout=WAIT)
+    with (tmp_path / "m.csv").open() as file:
+        means = [float(row["hard_margin_mean"]) for row in csv.DictReader(file)]
+    np.testing.assert_allclose(means, done.plot.found.lines[0].mean, rtol=1e-15)
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "t.doc"), ""))
     click(done.numbers)
     qtbot.waitUntil(lambda: not program.whole.display.export.busy, timeout=WAIT)
