@@ -212,7 +212,8 @@ class Recorder:
 
     def _due(self) -> bool:
         return (
-            self._next - 1 - self._committed >= FRAMES_PER_COMMIT
+            self._committed < 0  # frame 0 does not wait: a disk that fills up next loses the rest
+            or self._next - 1 - self._committed >= FRAMES_PER_COMMIT
             or self._pending_bytes >= BYTES_PER_COMMIT
             or time.monotonic() - self._last_commit >= SECONDS_PER_COMMIT
         )

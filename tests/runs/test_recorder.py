@@ -67,16 +67,17 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
         assert run.frames == 6
 
 
-def test_sixteen_frames_are_one_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_frame_is_one_commit_and_then_each_sixteen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, "SECONDS_PER_COMMIT", 1e9)
     problem = small_problem()
     recorder = recorder_at(tmp_path / "a.msrun", problem)
     frames = frames_of(problem, 45)
     assert recorder.committed == -1
-    assert recorder.append(frames[:15]) == -1
-    assert recorder.append(frames[15:16]) == 15
-    assert recorder.append(frames[16:40]) == 39  # what comes at once is committed at once
-    assert recorder.append(frames[40:45]) == 39
+    assert recorder.append(frames[:1]) == 0
+    assert recorder.append(frames[1:16]) == 0
+    assert recorder.append(frames[16:17]) == 16
+    assert recorder.append(frames[17:41]) == 40  # what comes at once is committed at once
+    assert recorder.append(frames[41:45]) == 40
     assert recorder.flush() == 44
     assert recorder.flush() == recorder.committed == 44
     recorder.abandon()
