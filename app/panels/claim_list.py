@@ -166,13 +166,10 @@ class ClaimList(QWidget):
 
     def _text(self, place: int, look: Look, judged: Judged | None) -> str:
         colour = hue_of(look.hue, self._palette)
-        lines = [f"{_signs(self._texts[place])}"]
-        told = f"<span style='color:{colour}'>{look.word}</span>"
+        muted = f"<span style='color:{self._palette.muted}'>"
+        lines = [_signs(self._texts[place]), f"<span style='color:{colour}'>{look.word}</span>"]
         if judged is not None and not math.isnan(judged.measured.value):
-            measured = _signs(judged.told())
-            told += f" <span style='color:{self._palette.muted}'>{measured}</span>"
-            if judged.why and judged.verdict == NOT_HERE:
-                lines.append(
-                    f"<span style='color:{self._palette.muted}'>{_signs(judged.why)}</span>"
-                )
-        return "<br>".join([lines[0], told, *lines[1:]])
+            lines[-1] += f" {muted}{_signs(judged.told())}</span>"
+        if judged is not None and judged.why and judged.verdict == NOT_HERE:
+            lines.append(f"{muted}{_signs(judged.why)}</span>")
+        return "<br>".join(lines)

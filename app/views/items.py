@@ -150,7 +150,8 @@ class Symbol(Enum):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Style:
-    """A marker: its colour, its size in pixels, and the colour of a disc's edge ("" for none)."""
+    """A marker: its colour, its size in pixels, and the colour of a disc's edge, or of what is
+    inside a ring ("" for none)."""
 
     colour: Any
     size: float
@@ -170,6 +171,8 @@ class Style:
             QPen(colour, 1.5 if self.symbol is Symbol.RING else max(0.18 * self.size, 2))
         )
         if self.symbol is Symbol.RING:
+            if self.edge:
+                painter.setBrush(QColor(self.edge))
             painter.drawEllipse(centre, half, half)
             return
         arms = [(half, 0.0), (0.0, half)]

@@ -196,7 +196,7 @@ class SweepPlot(QWidget):
             bars.append((self._bar_path(line, x, mean), pen_of(rgba(colour, 0.6))))
             styles += [
                 Style(colour, MARKER, Symbol.DISC, self._palette.background),
-                Style(colour, MARKER, Symbol.RING),
+                Style(colour, MARKER, Symbol.RING, self._palette.background),
             ]
             shown.append(np.stack([x, mean], axis=1))
             which.append(2 * number + line.hollow.astype(np.int64))

@@ -67,7 +67,9 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
         assert run.frames == 6
 
 
-def test_the_first_frame_is_one_commit_and_then_each_sixteen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_frame_is_one_commit_and_then_each_sixteen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(recorder_module, "SECONDS_PER_COMMIT", 1e9)
     problem = small_problem()
     recorder = recorder_at(tmp_path / "a.msrun", problem)
