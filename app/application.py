@@ -45,6 +45,8 @@ from core.study import Study
 FIRST_STUDY = "telgarsky22-figure-1"
 # For windows that are covered or minimised when they open, and so are not painted.
 UNPAINTED_MS = 500
+# Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
+SWITCH_S = 1e-3
 EDITED = "Edited: press Run to train these settings."
 
 
@@ -179,9 +181,11 @@ class Marginscope(QObject):
             return
         self._begun = True
         self._unpainted.stop()
-        self.worker.start()
+        # Before the thread that loads numba: both load colorama, and two threads that begin with
+        # different parts of it have been seen to end in a KeyError of the import system.
         from app.views.run_panel import RunPanel
 
+        self.worker.start()
         palette = self.looks.palette_now
         panels = [RunPanel(palette, self.window.views) for _ in range(MOST_RUNS)]
         self.window.add_views(panels)
@@ -285,6 +289,7 @@ def main(arguments: Sequence[str]) -> int:
     """Open the window and stay until it is closed."""
     # Ctrl-C in the terminal ends the program at once; what is committed is safe in the run files.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.setswitchinterval(SWITCH_S)
     places = user_places()
     open_log(places.logs)
     application = QApplication([sys.argv[0]])

@@ -17,7 +17,7 @@ from app.controllers.export import ExportController
 from app.panels.study_window import StudyWindow
 from app.state.sweep_lines import SweepLines, lines_of
 from app.workers.export_jobs import StudyFigureJob, TableJob
-from app.workers.study_readers import ClaimJudge, FigurePainter, Picture, Shelf
+from app.workers.study_readers import ClaimJudge, FigurePainter, Picture, Shelf, ends_of
 from core.derived import VARIANT
 from core.figures.palette import Palette
 
@@ -51,7 +51,8 @@ class StudyDisplay(QObject):
         self._shelf: Shelf | None = None
         self._resting = False
         self._judged: tuple[Judged, ...] = ()
-        self._asked = 0.0
+        self._asked = self._rested = 0.0  # when the figure was asked for, and when it may be again
+        self._to_judge = False
         self._cells: object = None
         self._has_figure = False
         self.painter = FigurePainter(self)
@@ -100,23 +101,27 @@ class StudyDisplay(QObject):
     @property
     def rests(self) -> bool:
         """Whether all is shown that there is to show."""
-        timers = (self._redraw, self._draw)
-        return not (self.painter.busy or self.judge.busy or any(t.isActive() for t in timers))
+        waits = self._to_judge or self._redraw.isActive() or self._draw.isActive()
+        return not (waits or self.painter.busy or self.judge.busy)
 
     def show_shelf(self, shelf: Shelf, resting: bool) -> None:
         """What came of the cells so far; the claims are judged where that is all for now."""
         new = shelf.cells is not self._cells
         self._shelf, self._cells, self._resting = shelf, shelf.cells, resting
         if new:
+            for worker in (self.painter, self.judge):
+                worker.cancel()  # what they are at is another study's
+            self._draw.stop()
             self._show_grid(shelf)
         if new or resting:
             self._redraw.stop()
             self._show_rows()
         elif not self._redraw.isActive():
             self._redraw.start()
-        if resting:
-            self._judge(shelf)
+        self._to_judge = resting and bool(shelf.done and shelf.study.claims)
         self._figure_soon(now=resting)
+        if not self._draw.isActive():
+            self._judge_now()
 
     def _show_grid(self, shelf: Shelf) -> None:
         study, window = shelf.study, self._window
@@ -137,13 +142,16 @@ class StudyDisplay(QObject):
         window.picture.show_words(NO_RUNS)
 
     def _show_rows(self) -> None:
-        shelf = self._shelf
+        """The table and the points; the next time not before ten times as long as this takes."""
+        shelf, begin = self._shelf, time.monotonic()
         if shelf is None:
             return
         self._window.table.show_rows(shelf.rows)
         for button in (self._window.figure, self._window.numbers):
             button.setEnabled(bool(shelf.done))
         self._show_points()
+        took = time.monotonic() - begin
+        self._redraw.setInterval(max(REDRAW_MS, round(1000.0 * REST * took)))
 
     def _show_points(self) -> None:
         from core.sweep.table import rows_of
@@ -178,7 +186,8 @@ class StudyDisplay(QObject):
         if now:
             self._draw.start(0)
         elif not self._draw.isActive() and not self.painter.busy:
-            self._draw.start(round(1000.0 * LEAST_REST))
+            wait = max(self._rested - time.monotonic(), LEAST_REST)
+            self._draw.start(round(1000.0 * wait))
 
     def _ask_figure(self) -> None:
         shelf = self._shelf
@@ -191,22 +200,26 @@ class StudyDisplay(QObject):
 
     def _on_picture(self, picture: Picture) -> None:
         self._window.picture.show_png(picture.png)
-        shelf = self._shelf
+        now, shelf = time.monotonic(), self._shelf
+        self._rested = now + REST * (now - self._asked)
         if shelf is not None and len(shelf.done) != picture.runs:
-            took = time.monotonic() - self._asked
-            self._draw.start(round(1000.0 * max(REST * took, LEAST_REST)))
+            self._figure_soon(now=self._resting)
+        self._judge_now()
 
     def _on_no_picture(self, sentence: str) -> None:
         self._window.picture.show_words(sentence)
+        self._judge_now()
 
     def _resized(self) -> None:
         self._figure_soon()
 
     # -------------------------------------------------------------------------------- claims
 
-    def _judge(self, shelf: Shelf) -> None:
-        if shelf.done and shelf.study.claims:
-            self.judge.ask(shelf)
+    def _judge_now(self) -> None:
+        """Judge the claims, after the figure: two threads at once would keep the window waiting."""
+        if self._to_judge and self._shelf is not None:
+            self._to_judge = False
+            self.judge.ask(self._shelf)
 
     def _on_judged(self, judged: tuple[Judged, ...]) -> None:
         shelf = self._shelf
@@ -222,9 +235,8 @@ class StudyDisplay(QObject):
         path, _ = self._ask_path("Save the figure", ".pdf", FIGURES)
         if path is not None and self._shelf is not None:
             lines = tuple(one.line() for one in self._judged)
-            self.export.start(
-                StudyFigureJob(self._shelf.study, self._shelf.done, path, verdicts=lines)
-            )
+            study, done, ends = self._shelf.study, self._shelf.done, ends_of(self._shelf.rows)
+            self.export.start(StudyFigureJob(study, done, path, verdicts=lines, ends=ends))
 
     def _save_table(self) -> None:
         path, form = self._ask_path("Save the table", ".csv", TABLES)

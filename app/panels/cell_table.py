@@ -11,7 +11,6 @@ from PySide6.QtCore import (
     QAbstractTableModel,
     QModelIndex,
     QPersistentModelIndex,
-    QSortFilterProxyModel,
     Qt,
     Signal,
 )
@@ -29,8 +28,8 @@ Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 Role = Qt.ItemDataRole
 WAITING = "waiting"
-FIXED = ("state", "seconds", "train_error")
-STATES = {"done": "done", "failed": "failed", "cancelled": "cancelled"}
+NOTHING = 2  # the rank of what is not there, behind numbers and words
+LOOKED_AT = 50  # rows that say how wide a column is
 LAST = "why"
 
 
@@ -55,11 +54,14 @@ class CellModel(QAbstractTableModel):
         self._axes: tuple[str, ...] = ()
         self._columns: tuple[str, ...] = ()
         self._danger = QColor()
+        self._order: list[int] = []  # the cells as the rows show them
+        self._sorted_by: tuple[int, Qt.SortOrder] | None = None
 
     def set_cells(self, cells: Sequence[Cell], columns: Sequence[str]) -> None:
         """Another grid."""
         self.beginResetModel()
         self._cells, self._rows = cells, {}
+        self._order, self._sorted_by = list(range(len(cells))), None
         self._axes = tuple(cells[0].values) if cells else ()
         self._columns = ("state", *columns, "seconds", LAST)
         self.endResetModel()
@@ -67,7 +69,9 @@ class CellModel(QAbstractTableModel):
     def set_rows(self, rows: Mapping[str, Row]) -> None:
         """What came of the cells."""
         self._rows = rows
-        if self._cells:
+        if self._sorted_by is not None:
+            self.sort(*self._sorted_by)
+        elif self._cells:
             last = self.index(len(self._cells) - 1, self.columnCount() - 1)
             self.dataChanged.emit(self.index(0, len(self._axes)), last)
 
@@ -77,7 +81,34 @@ class CellModel(QAbstractTableModel):
 
     def name(self, row: int) -> str:
         """The cell of a row."""
-        return self._cells[row].name
+        return self._cells[self._order[row]].name
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Qt's wish for another order; a column of -1 is the grid's. Numbers come before words,
+        and what is not there last.
+        """
+        self.layoutAboutToBeChanged.emit()
+        before = self.persistentIndexList()
+        kept = [self._order[index.row()] for index in before]
+        places = list(range(len(self._cells)))
+        self._sorted_by = (column, order) if 0 <= column < self.columnCount() else None
+        if self._sorted_by is not None:
+            descending = order == Qt.SortOrder.DescendingOrder
+            keys = [self._key(column, place) for place in places]
+            places.sort(key=keys.__getitem__, reverse=descending)
+            places.sort(key=lambda place: keys[place][0] == NOTHING)  # stable: the rest stays
+        self._order = places
+        rows = {cell: row for row, cell in enumerate(places)}
+        moved = [self.index(rows[c], i.column()) for c, i in zip(kept, before, strict=True)]
+        self.changePersistentIndexList(before, moved)
+        self.layoutChanged.emit()
+
+    def _key(self, column: int, place: int) -> tuple[int, Any]:
+        cell = self._cells[place]
+        value = self._value(column, cell, self._rows.get(cell.name))
+        if isinstance(value, int | float):
+            return (NOTHING, 0.0) if math.isnan(value) else (0, float(value))
+        return (1, str(value)) if value not in ("", None) else (NOTHING, "")
 
     def rowCount(self, parent: Index = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._cells)
@@ -97,7 +128,7 @@ class CellModel(QAbstractTableModel):
         return self._columns[section - len(self._axes)].replace("_", " ")
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
-        cell = self._cells[index.row()]
+        cell = self._cells[self._order[index.row()]]
         row = self._rows.get(cell.name)
         if role == Role.ForegroundRole and row is not None and row.state == "failed":
             return self._danger
@@ -109,9 +140,6 @@ class CellModel(QAbstractTableModel):
             return self._text(index.column(), cell, row)
         if role == Role.ToolTipRole and row is not None and row.state == "failed":
             return row.reason
-        if role == Role.UserRole:
-            value = self._value(index.column(), cell, row)
-            return str(value) if isinstance(value, list | tuple) else value
         return None
 
     def _value(self, column: int, cell: Cell, row: Row | None) -> Any:
@@ -150,11 +178,9 @@ class CellTable(QTableView):
         self.model_ = CellModel(self)
         self._paths: Mapping[str, Path] = {}
         self._fitted = False
-        self._sorted = QSortFilterProxyModel(self)
-        self._sorted.setSourceModel(self.model_)
-        self._sorted.setSortRole(Role.UserRole)
-        self._sorted.setDynamicSortFilter(True)
-        self.setModel(self._sorted)
+        self.setModel(self.model_)
+        self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self.horizontalHeader().setResizeContentsPrecision(LOOKED_AT)
         self.setSortingEnabled(True)
         self.setAccessibleName("Cells of the study")
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -168,7 +194,6 @@ class CellTable(QTableView):
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         self.horizontalHeader().setStretchLastSection(True)
         self.horizontalHeader().setHighlightSections(False)
-        self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.doubleClicked.connect(self._ask)
 
     def show_cells(
@@ -200,7 +225,7 @@ class CellTable(QTableView):
 
     def _ask(self, index: QModelIndex) -> None:
         """Open the run of a cell, if it has one."""
-        name = self.model_.name(self._sorted.mapToSource(index).row())
+        name = self.model_.name(index.row())
         path = self._paths.get(name)
         if path is not None and path.is_file():
             beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier

@@ -55,6 +55,11 @@ class Picture:
     runs: int
 
 
+def ends_of(rows: Mapping[str, Row]) -> dict[str, Mapping[str, float]]:
+    """The values at the last frame of the cells that are done, by their names."""
+    return {name: row.values for name, row in rows.items() if row.state == "done"}
+
+
 @final
 class ShelfReader(LatestWorker):
     """A request is a study at a size, that size's name, and a folder; the answer a Shelf."""
@@ -111,7 +116,9 @@ class FigurePainter(LatestWorker):
         shelf, palette, width = request
         with ExitStack() as stack:
             done = shelf.done
-            scene = figure_of_runs(shelf.study, done, stack.enter_context, PALETTES[palette])
+            scene = figure_of_runs(
+                shelf.study, done, stack.enter_context, PALETTES[palette], ends=ends_of(shelf.rows)
+            )
             dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
             return Picture(figure_bytes(scene, ".png", dpi), len(done))
 

@@ -20,6 +20,7 @@ from core.study import Study, load_study, shipped_ids
 if TYPE_CHECKING:
     from core.figures.palette import Palette
     from core.figures.primitives import FigureScene
+    from core.figures.study_figure import Ends
 
 
 def natural(path: Path) -> list[object]:
@@ -93,7 +94,8 @@ def study_figure(
     study = layout_of(folder, given or _swept(folder))
     if study is None:
         return None
-    return figure_of_folder(study, folder, stack.enter_context, palette, _verdicts(folder, study))
+    verdicts, ends = _results(folder, study)
+    return figure_of_folder(study, folder, stack.enter_context, palette, verdicts, ends)
 
 
 def _swept(folder: Path) -> list[Study]:
@@ -103,15 +105,18 @@ def _swept(folder: Path) -> list[Study]:
     return [read_ledger(path).study for path in sorted(folder.glob(f"*{SUFFIX}"))]
 
 
-def _verdicts(folder: Path, study: Study) -> list[str]:
-    """A line for each claim of a swept study; none where there is no sweep to judge."""
+def _results(folder: Path, study: Study) -> tuple[list[str], Ends | None]:
+    """A line for each claim of a swept study, and what its table has; nothing without a sweep."""
     from core.cli.checking import judged_in
     from core.sweep.ledger import place, read_ledger
 
     path = place(study.id, folder)
-    if not study.claims or not path.is_file():
-        return []
-    return [one.line() for one in judged_in(folder, read_ledger(path), None)]
+    if not path.is_file():
+        return [], None
+    ledger = read_ledger(path)
+    verdicts = [one.line() for one in judged_in(folder, ledger, None)] if study.claims else []
+    rows = {name: entry.row for name, entry in ledger.entries.items()}
+    return verdicts, {name: row.values for name, row in rows.items() if row.state == "done"}
 
 
 def movie(arguments: argparse.Namespace) -> int:

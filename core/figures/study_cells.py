@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, final
 
@@ -15,19 +15,35 @@ from numpy.typing import NDArray
 
 from core.derived import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
 from core.errors import InputError, did_you_mean
+from core.experiment import Experiment
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES
 from core.reference.registry import REFERENCES, compute
 from core.reference.watch import Watch
 from core.runs import Run, open_run
-from core.study import Study
+from core.study import Cell, Study
 from core.study_tables import value_text
 
 Array = NDArray[np.float64]
 NAN = float("nan")
 NAMES = re.compile(r"[A-Za-z_]\w*")
 AT_START = "_0"
+LAST = -1  # in memos: the last frame, whichever it is
 MARGIN_SECONDS = 20.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """What a run file holds: its times, log10 t and steps, (T,); `at` gives an observable at a
+    frame. `run` is open, for panels that show data and functions.
+    """
+
+    log10_times: Array
+    steps: NDArray[np.int64]
+    at: Callable[[str, int], float]
+    activation: Any = None
+    run: Run | None = None
 
 
 @final
@@ -35,17 +51,43 @@ MARGIN_SECONDS = 20.0
 class StudyCell:
     """One run of a study: its settings by dotted key, its factors and its variant.
 
-    `frames` are the run's times: log10 t and steps, (T,); `at` gives an observable at a frame.
+    `recorded` reads its file, when first something is asked that `ends`, the values of observables
+    at the last frame that a table has, do not tell.
     """
 
     settings: Mapping[str, Any]
-    log10_times: Array
-    steps: NDArray[np.int64]
-    at: Callable[[str, int], float]
-    activation: Any = None
+    recorded: Callable[[], Recorded]
     name: str = ""
-    run: Run | None = None  # open, for panels that show data and functions
+    ends: Mapping[str, float] = field(default_factory=dict)
     memo: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    @cached_property
+    def record(self) -> Recorded:
+        """What its file holds, read once."""
+        return self.recorded()
+
+    @property
+    def log10_times(self) -> Array:
+        """log10 t of each frame, (T,)."""
+        return self.record.log10_times
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """The step of each frame, (T,)."""
+        return self.record.steps
+
+    def last(self, formula: str) -> float:
+        """A formula at the last frame, as `value`."""
+        key = (formula, LAST)
+        if key not in self.memo:
+            names = observables_of(formula)
+            known = self.symbols() | {name: self.ends.get(name, NAN) for name in names}
+            told = all(name in self.ends for name in names)
+            self.memo[key] = (
+                _evaluated(formula, known) if told
+                else self.value(formula, self.log10_times.size - 1)
+            )  # fmt: skip
+        return self.memo[key]
 
     @property
     def seeds(self) -> tuple[Any, ...]:
@@ -65,6 +107,10 @@ class StudyCell:
 
     def symbols(self) -> dict[str, float]:
         """d, n, m, k, and the factors by their names."""
+        return dict(self._symbols)
+
+    @cached_property
+    def _symbols(self) -> Mapping[str, float]:
         found = {s: self.settings.get(".".join(parts)) for s, parts in SYMBOLS.items()}
         for key, value in self.settings.items():
             if key.startswith(f"{FACTOR}."):
@@ -86,16 +132,8 @@ class StudyCell:
         known = self.symbols()
         for name in observables_of(formula):
             observable, at_start = _split(name)
-            known[name] = self.at(observable, 0 if at_start else frame)
-        if not all(math.isfinite(value) for value in known.values()):
-            return NAN
-        try:
-            return evaluate(formula, known)
-        except InputError:
-            unknown = _names(formula) - known.keys()
-            if unknown:
-                raise
-            return NAN
+            known[name] = self.record.at(observable, 0 if at_start else frame)
+        return _evaluated(formula, known)
 
     def frame_at_step(self, step: float) -> int:
         """The frame nearest to a number of steps."""
@@ -104,6 +142,18 @@ class StudyCell:
     def frame_at(self, log10_time: float) -> int:
         """The frame nearest to a moment."""
         return int(np.argmin(np.abs(np.maximum(self.log10_times, -1e9) - log10_time)))
+
+
+def _evaluated(formula: str, known: Mapping[str, float]) -> float:
+    """A formula of known names; NaN where it is not defined."""
+    if not all(math.isfinite(value) for value in known.values()):
+        return NAN
+    try:
+        return evaluate(formula, known)
+    except InputError:
+        if _names(formula) - known.keys():
+            raise
+        return NAN
 
 
 @cache
@@ -160,14 +210,15 @@ def studies_in(folder: Path, ids: Sequence[str]) -> list[str]:
     return [name for name in ids if name in stems]
 
 
+def settings_of(experiment: Experiment) -> dict[str, Any]:
+    """An experiment as dotted key -> value."""
+    tables: dict[str, dict[str, Any]] = experiment.model_dump(mode="json")
+    return {f"{s}.{name}": value for s, table in tables.items() for name, value in table.items()}
+
+
 def cell_of(run: Run, study: Study) -> StudyCell:
     """A run as a cell; factors and variant are told by the file's name."""
-    tables: dict[str, dict[str, Any]] = run.experiment.model_dump(mode="json")
-    settings = {
-        f"{section}.{name}": value
-        for section, table in tables.items()
-        for name, value in table.items()
-    }
+    settings = settings_of(run.experiment)
     for part in run.path.stem.split("__")[1:]:
         key, _, text = part.partition("=")
         if key.startswith(f"{FACTOR}."):
@@ -180,10 +231,34 @@ def cell_of(run: Run, study: Study) -> StudyCell:
         return _reference(run, name) if name in REFERENCES else OBSERVABLES[name].at(run, frame)
 
     activation = getattr(run.network, "activation", None)
-    return StudyCell(
-        settings, np.array(run.log10_time[:frames]), np.array(run.steps[:frames]), at, activation,
-        run.path.stem, run,
-    )  # fmt: skip
+    times, steps = np.array(run.log10_time[:frames]), np.array(run.steps[:frames])
+    found = Recorded(times, steps, at, activation, run)
+
+    def recorded() -> Recorded:
+        return found
+
+    return StudyCell(settings, recorded, run.path.stem)
+
+
+def cell_by_row(
+    cell: Cell, path: Path, ends: Mapping[str, float], study: Study, keep: Callable[[Any], Any]
+) -> StudyCell:
+    """A cell of a study's grid as its table knows it; its file is opened only when it is needed.
+
+    Settings are those of the study: what a run took by default is not among them.
+    """
+    tables: dict[str, dict[str, Any]] = cell.experiment.model_dump(mode="json")
+    settings = {
+        f"{s}.{name}": value for s, table in tables.items() for name, value in table.items()
+    }
+
+    def recorded() -> Recorded:
+        run = open_run(path)
+        keep(run)
+        return cell_of(run, study).record
+
+    settings = settings_of(cell.experiment) | dict(cell.values)
+    return StudyCell(settings, recorded, path.stem, ends)
 
 
 def _reference(run: Run, name: str) -> float:

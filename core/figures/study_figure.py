@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import FigureScene
 from core.figures.scene import MOST_ROWS, build_scene
-from core.figures.study_cells import StudyCell, open_cell, runs_of, studies_in
+from core.figures.study_cells import (
+    StudyCell,
+    cell_by_row,
+    open_cell,
+    runs_of,
+    studies_in,
+)  # fmt: skip
 from core.figures.study_scene import Said, study_scene
 from core.runs import open_run
 from core.study import Study, load_study, shipped_ids
+
+Ends = Mapping[str, Mapping[str, float]]
+MOST_OPEN = 500  # run files; many systems let a process have 1,024 files
 
 
 def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
@@ -38,12 +47,13 @@ def figure_of_folder(
     keep: Callable[[Any], Any],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
+    ends: Ends | None = None,
 ) -> FigureScene:
     """The figure of a study's runs in a folder; `keep` gets each run, to close it afterwards.
 
     Raises InputError when none of them has a frame.
     """
-    return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts)
+    return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts, ends)
 
 
 def figure_of_runs(
@@ -52,16 +62,38 @@ def figure_of_runs(
     keep: Callable[[Any], Any],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
+    ends: Ends | None = None,
 ) -> FigureScene:
     """The figure of some run files of a study, as `figure_of_folder`.
 
     Of a study without a layout it is that of its runs, one a row, as long as they are few (see
-    `has_figure`).
+    `has_figure`). `ends` are the values at the last frame by the names of cells: of very many
+    cells, whose files could not all be open at once, those say what they can.
     """
     layout = study.layout()
     if layout is None:
         return build_scene([keep(open_run(path)) for path in paths], palette=palette)
+    if ends is not None and len(paths) > MOST_OPEN:
+        return study_scene(
+            layout, _by_rows(study, paths, ends, keep), _said(study, verdicts), palette
+        )
     found = [open_cell(path, study, keep) for path in sorted(paths)]
     cells: list[StudyCell] = [cell for cell in found if cell is not None]
-    said = Said(study.title, study.source, "", tuple(verdicts))
-    return study_scene(layout, cells, said, palette)
+    return study_scene(layout, cells, _said(study, verdicts), palette)
+
+
+def _said(study: Study, verdicts: Sequence[str]) -> Said:
+    return Said(study.title, study.source, "", tuple(verdicts))
+
+
+def _by_rows(
+    study: Study, paths: Sequence[Path], ends: Ends, keep: Callable[[Any], Any]
+) -> list[StudyCell]:
+    """The cells of the grid whose files and rows are there, none of them opened yet."""
+    files = {path.stem: path for path in paths}
+    found = []
+    for cell in study.cells():
+        path = files.get(f"{study.id}__{cell.name}")
+        if path is not None and cell.name in ends:
+            found.append(cell_by_row(cell, path, ends[cell.name], study, keep))
+    return found

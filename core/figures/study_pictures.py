@@ -64,7 +64,7 @@ def coloured(lines: Sequence[Line], palette: Palette) -> list[str]:
 
 
 def _first(cells: Sequence[StudyCell]) -> Run | None:
-    return next((cell.run for cell in cells if cell.run is not None), None)
+    return next((cell.record.run for cell in cells if cell.record.run is not None), None)
 
 
 def _curve(value: str, x: Array, y: Array) -> Line:

@@ -89,7 +89,7 @@ def _chosen(cell: StudyCell, panel: PanelLayout) -> bool:
         if not any(same(cell.setting(key), value) for value in allowed):
             return False
     if panel.exclude_unfit:
-        return not cell.at("train_error", cell.log10_times.size - 1) > 0.0
+        return not cell.last("train_error") > 0.0
     return True
 
 
@@ -174,10 +174,11 @@ def _moments(panel: PanelLayout) -> list[tuple[str, float]]:
     return told or [("end", math.nan)]
 
 
-def _frame(cell: StudyCell, kind: str, moment: float) -> int:
-    if kind == "step":
-        return cell.frame_at_step(moment)
-    return cell.frame_at(moment) if kind == "time" else cell.log10_times.size - 1
+def _value(cell: StudyCell, formula: str, kind: str, moment: float) -> float:
+    if kind == "end":
+        return cell.last(formula)
+    frame = cell.frame_at_step(moment) if kind == "step" else cell.frame_at(moment)
+    return cell.value(formula, frame)
 
 
 def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
@@ -186,7 +187,7 @@ def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     for kind, moment in moments:
         for formula in panel.y:
             for value, group in _grouped(cells, panel.lines):
-                at = [(x, [c.value(formula, _frame(c, kind, moment)) for c in some])
+                at = [(x, [_value(c, formula, kind, moment) for c in some])
                       for x, some in _grouped(group, panel.x)]  # fmt: skip
                 told = formula if len(panel.y) > 1 else moment if len(moments) > 1 else value
                 lines.append(_line(told, at, panel))
@@ -223,10 +224,7 @@ def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
 
 
 def _crossing(panel: PanelLayout, cells: Sequence[StudyCell]) -> float:
-    pairs = sorted(
-        (float(cell.setting(panel.along)), cell.value(panel.y[0], cell.log10_times.size - 1))
-        for cell in cells
-    )
+    pairs = sorted((float(cell.setting(panel.along)), cell.last(panel.y[0])) for cell in cells)
     along, y = np.array(pairs).T
     return first_below(along, y, panel.level)
 
@@ -240,7 +238,7 @@ def _activations(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     count = np.ones(z.size, dtype=np.int64)
     lines = []
     for value, group in _grouped(cells, panel.lines):
-        phi = group[0].activation
+        phi = group[0].record.activation
         if phi is not None:
             y = np.asarray(phi(z), dtype=np.float64)
             lines.append(Line(value, z, y, y, y, count))

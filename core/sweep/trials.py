@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.study_cells import StudyCell, cell_of, check_formula
+from core.figures.study_cells import Recorded, StudyCell, cell_of, check_formula, settings_of
 from core.figures.study_values import same
 from core.runs import Run, open_run
 from core.study import Cell, Study
@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 MARGIN = "margin:"
 
 
-def _nothing(name: str, frame: int) -> float:
-    return math.nan
+def _nothing() -> Recorded:
+    raise AssertionError("a trial opens its file itself")
 
 
 @final
@@ -30,13 +30,9 @@ class Trial:
     """A finished cell: its settings (axes, factors, variant), row and run file."""
 
     def __init__(self, study: Study, cell: Cell, row: Row, path: Path) -> None:
-        tables: dict[str, dict[str, Any]] = cell.experiment.model_dump(mode="json")
-        settings = {f"{s}.{key}": v for s, table in tables.items() for key, v in table.items()}
         self.row, self.path = row, path
         self._study = study
-        self._cell = StudyCell(
-            settings | dict(cell.values), np.empty(0), np.empty(0, dtype=np.int64), _nothing
-        )
+        self._cell = StudyCell(settings_of(cell.experiment) | dict(cell.values), _nothing)
         self._known: dict[tuple[str, float | None], float] = {}
 
     @property

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from core.cli.drawing import _results
 from core.cli.main import main
+from core.figures import study_figure
+from core.figures.export import figure_bytes
 from core.figures.study_cells import check_formula, studies_in
 from core.figures.study_figure import figure_of_folder, layout_of
-from core.study import Study, load_study, shipped_ids
+from core.runs import Run
+from core.study import Study, load_study, parse_study, shipped_ids
 
 TEXT = """
 title = "A small study"
@@ -87,12 +91,33 @@ def test_the_numbers_are_those_of_the_runs(swept: Path) -> None:
 
 
 def test_verdicts_stand_below(swept: Path, tmp_path: Path) -> None:
-    from core.cli.drawing import _verdicts
-
     study = load_study(str(swept / "small.toml"))
-    (line,) = _verdicts(swept / "runs", study)
+    (line,), ends = _results(swept / "runs", study)
     assert line.startswith("confirmed: Errors are shares.")
-    assert _verdicts(tmp_path, study) == []
+    assert ends is not None
+    assert len(ends) == 4
+    assert _results(tmp_path, study) == ([], None)
+
+
+@pytest.mark.parametrize("y", ["risk / risk_0", "risk", "2 * risk + train_error"])
+def test_very_many_cells_are_drawn_by_their_rows(
+    swept: Path, monkeypatch: pytest.MonkeyPatch, y: str
+) -> None:
+    """The same figure, and no file opened that the rows can do without."""
+    study = parse_study((swept / "small.toml").read_text().replace("risk / risk_0", y), "small")
+    _, ends = _results(swept / "runs", study)
+    opened: list[object] = []
+    with ExitStack() as stack:
+        wanted = figure_of_folder(study, swept / "runs", stack.enter_context)
+        monkeypatch.setattr(study_figure, "MOST_OPEN", 0)
+
+        def keep(run: Run) -> Run:
+            opened.append(run)
+            return stack.enter_context(run)
+
+        found = figure_of_folder(study, swept / "runs", keep, ends=ends)
+    assert len(opened) == (4 if "risk_0" in y else 0)
+    assert figure_bytes(found, ".svg") == figure_bytes(wanted, ".svg")
 
 
 def drawn() -> list[Study]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,8 @@ def test_levels_slopes_and_activations() -> None:
 def test_activations() -> None:
     layout = panel(kind="activation", x="", y=[])
     one = cells(1)[0]
-    one = type(one)(one.settings, one.log10_times, one.steps, one.at, Activation(SMOOTH, 0.1))
+    record = replace(one.record, activation=Activation(SMOOTH, 0.1))
+    one = replace(one, recorded=lambda: record)
     (line,) = lines_of(layout, [one])
     expected = 0.1 * line.x + 0.9 * np.log((1.0 + np.exp(line.x)) / 2.0)
     assert line.mean == pytest.approx(expected, abs=1e-12)

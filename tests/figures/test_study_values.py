@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.figures.study_cells import StudyCell
+from core.figures.study_cells import Recorded, StudyCell
 from core.figures.study_slopes import first_below, fitted_slope
 from core.figures.study_values import Line, lines_of, spread_of
 from core.study_layout import PanelLayout, parse_layout
@@ -26,7 +26,8 @@ def cell(
     with np.errstate(divide="ignore"):
         log10_times = np.log10(t)
     steps = np.round(t * 10).astype(np.int64)
-    return StudyCell(keys, log10_times, steps, lambda name, frame: value(name, float(t[frame])))
+    record = Recorded(log10_times, steps, lambda name, frame: value(name, float(t[frame])))
+    return StudyCell(keys, lambda: record)
 
 
 def panel(**table: Any) -> PanelLayout:
