@@ -4,8 +4,8 @@ claims, the figure, and what running it would cost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -60,6 +60,15 @@ def ends_of(rows: Mapping[str, Row]) -> dict[str, Mapping[str, float]]:
     return {name: row.values for name, row in rows.items() if row.state == "done"}
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread of numerics: the idle ones of a BLAS spin, and cells are being run beside this."""
+    from threadpoolctl import ThreadpoolController  # looks through all loaded libraries
+
+    with ThreadpoolController().limit(limits=1, user_api="blas"):
+        yield
+
+
 @final
 class ShelfReader(LatestWorker):
     """A request is a study at a size, that size's name, and a folder; the answer a Shelf."""
@@ -92,10 +101,11 @@ class ClaimJudge(LatestWorker):
         (shelf,) = request
         trials = trials_of(shelf.study, shelf.rows, shelf.paths)
         found: list[Judged] = []
-        for one in each_judged(shelf.study, trials, shelf.size if shelf.study.sizes else None):
-            if self.given_up:
-                break
-            found.append(one)
+        with one_thread():
+            for one in each_judged(shelf.study, trials, shelf.size if shelf.study.sizes else None):
+                if self.given_up:
+                    break
+                found.append(one)
         return tuple(found)
 
 
@@ -114,7 +124,7 @@ class FigurePainter(LatestWorker):
         from core.figures.study_figure import figure_of_runs
 
         shelf, palette, width = request
-        with ExitStack() as stack:
+        with one_thread(), ExitStack() as stack:
             done = shelf.done
             scene = figure_of_runs(
                 shelf.study, done, stack.enter_context, PALETTES[palette], ends=ends_of(shelf.rows)

@@ -30,6 +30,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WIDTHS = {1: 96.0, 2: 150.0, 3: 180.0, 4: 180.0}
 LEFT, EDGE = 13.0, 4.0
 SMALL = POINTS - 1.0  # letters of the verdicts
+POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
 ASPECT = 0.78  # height of a panel by its width
 HEAD, KEY_LINE, TITLE_GAP = 9.0, 3.5, 2.4
 BARS = {
@@ -152,12 +153,16 @@ def _footer(
 
 
 def _powers(text: str) -> str:
-    """Powers of ten and +- as they are set.
+    """Whole powers and +- as they are set.
 
-    >>> _powers("d = 10^4, 10^-2 +- 1")
-    'd = $10^{4}$, $10^{-2}$ \u00b1 1'
+    >>> _powers("d = 10^4, 10^-2 +- 1, |W|^2, d^4")
+    'd = $10^{4}$, $10^{-2}$ \u00b1 1, |W$|^{2}$, $d^{4}$'
     """
-    return re.sub(r"10\^(-?\d+)", r"$10^{\1}$", text).replace("+-", "\u00b1")
+    parts = text.replace("+-", "\u00b1").split("$")  # every other one is set as it is
+    parts[::2] = [
+        re.sub(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)", r"$\1^{\2}$", part) for part in parts[::2]
+    ]
+    return "$".join(parts)
 
 
 def settings_text(cells: Sequence[StudyCell]) -> str:
