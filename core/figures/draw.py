@@ -31,6 +31,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator
 from matplotlib.transforms import IdentityTransform
 from numpy.typing import NDArray
 
+from core.figures.layout import LETTER_MM, SAMPLE_MM
 from core.figures.palette import Palette
 from core.figures.primitives import (
     MM_PER_INCH,
@@ -210,7 +211,9 @@ def _draw_key(
                 )
             )  # fmt: skip
     # A long key ends with the panel and may begin left of it, where nothing else stands.
-    long = len(key) > 2 and not columns
+    longest = max(len(entry.text) for entry in key)
+    wide = columns == 1 and LETTER_MM * longest + SAMPLE_MM > box.width
+    long = wide or (len(key) > 2 and not columns)
     legend = Legend(
         axes, handles, [font_text(entry.text) for entry in key], ncols=columns or len(key),
         loc="lower right" if long else "lower left",
@@ -308,9 +311,11 @@ def _area(band: Band) -> Artist:
 
 
 def _words(words: Words, points: float) -> Artist:
+    away = -0.25 * points if words.below else 0.25 * points
     return Annotation(
-        font_text(words.text), (words.x, words.y), xytext=(0.0, 0.25 * points),
-        textcoords="offset points", ha=words.align, va="bottom", fontsize=points - 0.5,
+        font_text(words.text), (words.x, words.y), xytext=(0.0, away),
+        textcoords="offset points", ha=words.align, va="top" if words.below else "bottom",
+        fontsize=points - 0.5,
         color=words.colour, annotation_clip=False,
     )  # fmt: skip
 

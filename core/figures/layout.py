@@ -18,6 +18,7 @@ WIDTHS = {1: 88.0, 2: 120.0, 3: 180.0, 4: 180.0}
 LEFT, RIGHT, BETWEEN = 10.5, 2.5, 10.5
 TITLE, HEADING, HEAD, FOOT = 6.0, 5.0, 9.0, 9.5
 MARGIN, LINE = 2.5, 3.2
+LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line with its space
 
 CAPTIONS = {
     "neurons": (

@@ -83,13 +83,14 @@ class Band:
 @final
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A short text that begins, ends or is centred at a point, a little above it."""
+    """A short text that begins, ends or is centred at a point, a little above or below it."""
 
     x: float
     y: float
     text: str
     colour: str
     align: Literal["left", "center", "right"] = "left"
+    below: bool = False
 
 
 @final

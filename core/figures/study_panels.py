@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.layout import LETTER_MM, SAMPLE_MM
 from core.figures.numbers import linear_ticks, math_text, number_text
 from core.figures.palette import BLUE, VERMILION, Palette, rgba, time_colours
 from core.figures.primitives import (
@@ -253,11 +254,30 @@ def _slopes(layout: PanelLayout, lines: Sequence[Line], axis: Axis, palette: Pal
         curves.append(
             Curves("slope", ends[None, :], heights[None, :], colour, np.array([0.9]), "dashed")
         )
-        inside = axis.low + 0.72 * (axis.high - axis.low)
-        words.append(
-            Words(inside, v + mark.value * (inside - u), mark.text, palette.muted, "center")
-        )
+        inside = axis.low + 0.42 * (axis.high - axis.low)
+        height = v + mark.value * (inside - u)
+        below = _is_freer_below(lines, inside, height, x, y)
+        # Along a rising line there is room at the upper left and at the lower right of a point.
+        align: Literal["left", "right"] = "left" if below == (mark.value > 0.0) else "right"
+        words.append(Words(inside, height, mark.text, palette.muted, align, below))
     return Ink(tuple(curves), words=tuple(words))
+
+
+def _is_freer_below(
+    lines: Sequence[Line], inside: float, height: float, x: Scale, y: Scale
+) -> bool:
+    """Whether the lines leave more room below a place than above it."""
+    apart, ends = [], [height]
+    for line in lines:
+        places, heights = x.place(line.x), y.place(line.mean)
+        known = np.isfinite(places) & np.isfinite(heights)
+        if known.any():
+            apart.append(float(np.interp(inside, places[known], heights[known])) - height)
+            ends += heights[known].tolist()
+    near = 0.05 * (max(ends) - min(ends))  # lines that run along with it are in the way of neither
+    above = min((gap for gap in apart if gap >= near), default=math.inf)
+    under = min((-gap for gap in apart if gap <= -near), default=math.inf)
+    return under > above
 
 
 def _anchor(lines: Sequence[Line]) -> tuple[float, float] | None:
@@ -321,7 +341,7 @@ def key_columns(entries: Sequence[KeyEntry], width_mm: float) -> int:
         longest = sum(
             max(len(_shown(entry.text)) for entry in entries[k::columns]) for k in range(columns)
         )
-        if 1.25 * longest + 6.0 * columns <= width_mm:
+        if LETTER_MM * longest + SAMPLE_MM * columns <= width_mm:
             return 0 if columns == len(entries) else columns
     return 1 if len(entries) > 1 else 0
 
