@@ -199,6 +199,9 @@ class Study:
             lost = _change_kind(table, section, value)
             kept = section_class(section, table).model_fields.keys() - lost
             axes = {k: v for k, v in axes.items() if not _dropped(k, section, kept)}
+        varied = study_tables.set_in_variants(tables, self.variants, key, value)
+        if varied:
+            return replace(self, variants=varied)
         check_keys({name: value}, section_class(section, table), section, "--set")
         if isinstance(value, list) and not _is_one_value(
             value, section_class(section, table), name

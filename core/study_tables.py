@@ -6,11 +6,12 @@ What is not allowed is refused in a sentence.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 from core.derived import FACTOR, FORMULA, VARIANT
 from core.errors import InputError, did_you_mean
-from core.validation import SECTIONS
+from core.validation import SECTIONS, section_class
 
 SIZES = ("quick", "paper")
 MAX_CELLS = 100_000
@@ -119,3 +120,27 @@ def variants(table: Any, where: str) -> dict[str, dict[str, Any]]:
             if key.startswith(FORMULA) and not isinstance(value, str):
                 raise InputError(f"{where}: variants: {key} must be a formula in quotes.")
     return dict(table)
+
+
+def set_in_variants(
+    tables: Mapping[str, Mapping[str, Any]], variants: Mapping[str, Mapping[str, Any]], key: str,
+    value: Any,
+) -> dict[str, Mapping[str, Any]]:  # fmt: skip
+    """The variants with a key set in those whose own kind of its section has it; empty where the
+    study itself has the key, or none of them does.
+    """
+    section, name = split_key(key)
+
+    def has(table: Mapping[str, Any]) -> bool:
+        return name in section_class(section, table).model_fields
+
+    table = tables.get(section, {})
+    if has(table):
+        return {}
+    kinds = {v: settings.get(f"{section}.kind") for v, settings in variants.items()}
+    having = {v for v, kind in kinds.items() if kind is not None and has({**table, "kind": kind})}
+    return {
+        v: {**settings, key: value} if v in having else settings
+        for v, settings in variants.items()
+        if having
+    }

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from app.panels.inputs import heading_label, quiet_label
 from app.panels.screen_text import RAISED
+from app.panels.scrolled import fill_scrolled
 from app.panels.symbols import rich
 from app.panels.verdict_mark import Look, hue_of, paint_mark
 from core.figures.numbers import MINUS
@@ -100,15 +101,7 @@ class ClaimList(QWidget):
         column.addWidget(self.note)
         column.addLayout(self._grid)
         column.addStretch(1)
-        scroll = QScrollArea(self)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(content)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(scroll)
+        fill_scrolled(self, content)
         self._content = content
 
     @property

@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import final
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.inputs import problem_label
+from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
 from app.panels.study_edits import Outcome, StudyEdits
 from core.experiment import KINDS
@@ -42,15 +43,7 @@ class ExperimentForm(QWidget):
             section.fold_changed.connect(self._show_problems)
             section.submitted.connect(self._on_submitted)
         column.addStretch(1)
-        self._scroll = QScrollArea(self)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setWidget(content)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._scroll)
+        self._scroll = fill_scrolled(self, content)
         content.setEnabled(False)
         self._content = content
 

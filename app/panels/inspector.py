@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.facts import Fact, FactList
 from app.panels.screen_text import raised, shown_number
+from app.panels.scrolled import fill_scrolled
 from core.figures.numbers import MINUS, power_text
 
 if TYPE_CHECKING:
@@ -107,15 +108,7 @@ class Inspector(QWidget):
         for part in (self.node, self.scalars, self.run):
             column.addWidget(part)
         column.addStretch(1)
-        scroll = QScrollArea(self)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(content)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(scroll)
+        fill_scrolled(self, content)
 
     def sizeHint(self) -> QSize:
         return QSize(264, 640)

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
-    QFrame,
     QHBoxLayout,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
 from app.panels.inputs import heading_label, line_height, quiet_label
 from app.panels.margin_list import MarginList
+from app.panels.scrolled import fill_scrolled
 from app.panels.statement_row import StatementRow
 from core.figures.palette import Palette
 
@@ -82,15 +81,7 @@ class TheoryPanel(QWidget):
         self._column.addWidget(self.note)
         self._column.addStretch(1)
         self._content = content
-        scroll = QScrollArea(self)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(content)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(scroll)
+        fill_scrolled(self, content)
 
     def _delta_line(self, parent: QWidget) -> QHBoxLayout:
         self.statements = heading_label("Theorems", parent)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.derived import evaluate
 from core.errors import InputError
-from core.study import parse_study
+from core.study import load_study, parse_study
 
 VALUES = {"d": 20.0, "m": 64.0, "c": 0.5}
 
@@ -124,3 +124,20 @@ def test_wrong_grids_are_refused(old: str, new: str, words: str) -> None:
 def test_unknown_variants_are_refused() -> None:
     with pytest.raises(InputError, match="there is no variant flaw"):
         parse_study(STUDY, "grid").with_settings(["variant=flaw"])
+
+
+def test_a_key_that_only_a_variants_kind_has_is_set_there() -> None:
+    study = load_study("telgarsky22-table-1").at_size("quick")
+    changed = study.with_settings(["dynamics.ridge=0.5"])
+    kinds = set()
+    for cell in changed.cells():
+        dynamics = cell.experiment.dynamics
+        kinds.add(dynamics.kind)
+        if dynamics.kind == "kernel":
+            assert dynamics.ridge == 0.5
+    assert len(kinds) > 1
+    assert changed.axes == study.axes
+    with pytest.raises(InputError, match="fridge"):
+        study.with_settings(["dynamics.fridge=0.5"])
+    with pytest.raises(InputError, match="ridge"):
+        study.with_settings(["dynamics.ridge=-1.0"])

@@ -30,23 +30,12 @@ from core.sweep.plan import found_rows
 from core.sweep.trials import trials_of
 from tests.app.shell.conftest import Opener
 from tests.app.shell.test_session import press
+from tests.sweep.studies import BASE
 
 WAIT = 30_000
-WHOLE = """
-title = "A study of six"
-source = "telgarsky22"
-[data]
-kind = "parity"
-d = 6
-n = 16
-[network]
-m = 8
-[dynamics]
-kind = "gd"
-step = 0.25
-until_log10_time = {until}
-[recording]
-frames = 4
+WHOLE = (
+    BASE.replace("A sweep", "A study of six")
+    + """
 [axes]
 "data.n" = {n}
 "run.seed" = [0, 1]
@@ -71,6 +60,7 @@ over = "min"
 compare = ">="
 value = 9.0
 """
+)
 
 
 @pytest.fixture
