@@ -235,18 +235,18 @@ def test_the_function_panel_shows_network_and_svm(tmp_path: Path) -> None:
     path = tmp_path / "wei19-figure-5__run.seed=0.msrun"
     record(at, path)
     found = open_cell(path, load_study("wei19-figure-5"), lambda kept: kept)
-    assert found is not None and found.run is not None
+    assert found is not None and found.record.run is not None
     lines = study_pictures.functions([found])
     assert [line.value for line in lines] == ["network", "l1-SVM", "y = +1", "y = -1"]
     assert [line.joined for line in lines] == [True, True, False, False]
     y, x = at.dataset.y, at.dataset.x[:, 0]
-    values = study_pictures.normalised(found.run, x)
+    values = study_pictures.normalised(found.record.run, x)
     assert (y * values).min() == pytest.approx(found.at("hard_margin", 2))
     svm = np.interp(x, lines[1].x, lines[1].mean)
     assert 2.0 * (y * svm).min() == pytest.approx(l1_margin(at.dataset.x, y, Watch())[0], rel=0.05)
     colours = study_pictures.coloured(lines, LIGHT)
     assert colours[2:] == [LIGHT.positive, LIGHT.negative]
-    found.run.close()
+    found.record.run.close()
 
 
 def test_the_points_panel_shows_the_examples(tmp_path: Path) -> None:
@@ -254,12 +254,12 @@ def test_the_points_panel_shows_the_examples(tmp_path: Path) -> None:
     path = tmp_path / "wei19-figure-1__run.seed=0.msrun"
     record(at, path)
     found = open_cell(path, load_study("wei19-figure-1"), lambda kept: kept)
-    assert found is not None and found.run is not None
+    assert found is not None and found.record.run is not None
     plus, minus = study_pictures.points([found])
     assert set(plus.x) == {-1.0, 1.0} and set(plus.mean) == {0.0}
     assert set(minus.x) == {0.0} and set(minus.mean) == {-1.0, 1.0}
     assert plus.x.size + minus.x.size == 200
-    found.run.close()
+    found.record.run.close()
 
 
 class Made:
