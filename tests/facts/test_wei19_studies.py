@@ -241,7 +241,7 @@ def test_the_function_panel_shows_network_and_svm(tmp_path: Path) -> None:
     assert [line.joined for line in lines] == [True, True, False, False]
     y, x = at.dataset.y, at.dataset.x[:, 0]
     values = study_pictures.normalised(found.record.run, x)
-    assert (y * values).min() == pytest.approx(found.at("hard_margin", 2))
+    assert (y * values).min() == pytest.approx(found.record.at("hard_margin", 2))
     svm = np.interp(x, lines[1].x, lines[1].mean)
     assert 2.0 * (y * svm).min() == pytest.approx(l1_margin(at.dataset.x, y, Watch())[0], rel=0.05)
     colours = study_pictures.coloured(lines, LIGHT)
