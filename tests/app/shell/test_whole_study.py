@@ -18,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.application import Marginscope
 from app.controllers.closing import KEEP, STOP
 from app.controllers.whole_study import NO_ADDRESS
+from app.panels.study_options import GPU
 from app.panels.study_window import StudyWindow
 from app.panels.sweep_progress import AGAIN, ALL_THERE, CONTINUE, RUN
 from app.workers.sweep_worker import OUR_ERROR, SweepWorker
@@ -25,6 +26,7 @@ from core.figures.palette import DARK
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from core.study import load_study
+from core.sweep import pools
 from core.sweep.check import judge
 from core.sweep.plan import found_rows
 from core.sweep.trials import trials_of
@@ -369,6 +371,42 @@ def test_a_wrong_address_is_a_sentence(
     else:
         qtbot.waitUntil(lambda: window.options.problem.text() == words, timeout=WAIT)
         assert not window.progress.run.isEnabled()
+
+
+def test_a_gpu_is_offered_where_there_is_one(
+    program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = opened(program, qtbot)
+    places = window.options.place
+    assert places.findText(GPU) < 0
+    monkeypatch.setattr(pools, "cuda_is_present", lambda: True)
+    window.options.changed.emit()
+    qtbot.waitUntil(lambda: places.findText(GPU) >= 0, timeout=WAIT)
+    qtbot.waitUntil(finished(program), timeout=WAIT)
+    monkeypatch.setattr(pools, "cuda_is_present", lambda: False)  # the batch is on this processor
+    places.setFocus()
+    QTest.keyClick(places, Qt.Key.Key_End)
+    assert window.options.on_gpu
+    assert not window.options.jobs.isVisible()
+    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    click(window.progress.run)
+    qtbot.waitUntil(finished(program), timeout=WAIT)
+    assert window.progress.words.text() == ALL_THERE
+    engines = {row.engine for row in program.whole.worker.rows().values()}
+    assert engines == {"torch float64 cpu, batch of 2"}  # the seeds of each n
+
+
+def test_another_study_takes_no_verdicts_of_the_one_before(
+    program: Marginscope, done: StudyWindow, qtbot: QtBot
+) -> None:
+    program.whole.display.show_shelf(program.whole._shelf, resting=True)  # judged once more
+    program.whole.adopt(load_study("wei19-figure-1"))
+    qtbot.waitUntil(finished(program), timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(finished(program), timeout=WAIT)
+    assert set(done.claims.words) == {"not judged yet"}
+    assert done.picture.image.isNull()
+    assert "Wei et al." in done.windowTitle()
 
 
 def test_a_wrong_folder_is_a_sentence(program: Marginscope, qtbot: QtBot, tmp_path: Path) -> None:
