@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from app.workers.latest import LatestWorker
+from core.errors import InputError
 from core.figures.palette import PALETTES
 from core.study import Cell, Study
 
 if TYPE_CHECKING:
+    from core.runs import Run
     from core.sweep.cell import Row
     from core.sweep.check import Judged
 
@@ -125,10 +127,15 @@ class FigurePainter(LatestWorker):
 
         shelf, palette, width = request
         with one_thread(), ExitStack() as stack:
-            done = shelf.done
-            scene = figure_of_runs(
-                shelf.study, done, stack.enter_context, PALETTES[palette], ends=ends_of(shelf.rows)
-            )
+
+            def keep(run: Run) -> Run:
+                stack.enter_context(run)
+                if self.given_up:  # opening very many files takes long
+                    raise InputError("Nobody waits for this figure any more.")
+                return run
+
+            done, ends = shelf.done, ends_of(shelf.rows)
+            scene = figure_of_runs(shelf.study, done, keep, PALETTES[palette], ends=ends)
             dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
             return Picture(figure_bytes(scene, ".png", dpi), len(done))
 

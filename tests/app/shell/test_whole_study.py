@@ -22,6 +22,7 @@ from app.panels.study_options import GPU
 from app.panels.study_window import StudyWindow
 from app.panels.sweep_progress import AGAIN, ALL_THERE, CONTINUE, RUN
 from app.workers.sweep_worker import OUR_ERROR, SweepWorker
+from core.errors import InputError
 from core.figures.palette import DARK
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
@@ -471,3 +472,12 @@ def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
 
 def test_no_menu_stays_open() -> None:
     assert not [w for w in QApplication.topLevelWidgets() if isinstance(w, QMenu) and w.isVisible()]
+
+
+def test_a_figure_that_nobody_waits_for_is_given_up(
+    program: Marginscope, done: StudyWindow
+) -> None:
+    painter = program.whole.display.painter
+    painter.cancel()
+    with pytest.raises(InputError, match="Nobody waits"):
+        painter.compute(program.whole._shelf, "light", 400)
