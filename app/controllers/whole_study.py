@@ -187,8 +187,9 @@ class WholeStudyController(QObject):
         self.reader.ask(sized, size, folder)
 
     def _refuse(self, sentence: str) -> None:
-        """Nothing can be run as it stands."""
+        """Nothing can be run as it stands, nor as it stood before."""
         assert self.window is not None
+        self.reader.cancel()
         self.window.options.show_problem(sentence)
         self.window.progress.show_idle(0, 0, 0, possible=False)
 

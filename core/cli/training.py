@@ -81,7 +81,8 @@ def run_study(arguments: argparse.Namespace) -> int:
     """Train every cell of a study; prints the run files."""
     study = load_study(arguments.study).at_size(arguments.size).with_settings(arguments.settings)
     folder, table = Path(arguments.out), arguments.table
-    asked = any((arguments.jobs, arguments.cluster, arguments.together, table))
+    given = (arguments.jobs, arguments.cluster, table)
+    asked = arguments.together or any(value is not None for value in given)
     if not asked and study.count <= FEW:
         return record_cells(study, folder, arguments.force, arguments.quiet)
     from core.cli.sweeping import run_sweep

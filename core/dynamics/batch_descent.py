@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from core.compiled import descent as kernel
 from core.dynamics.full_batch import FullBatch
+from core.network.parametrisation import PLAIN_NETWORKS
 from core.problem import Problem
-
-NETWORKS = ("standard", "normalised", "bias", "multiclass")
 
 
 @final
@@ -33,7 +32,7 @@ def batch_key(problem: Problem) -> Hashable | None:
     the trained parameters can, begun at t = 0.
     """
     experiment = problem.experiment
-    if experiment.dynamics.kind != "gd" or problem.network.kind not in NETWORKS:
+    if experiment.dynamics.kind != "gd" or problem.network.kind not in PLAIN_NETWORKS:
         return None
     if problem.start.step:
         return None

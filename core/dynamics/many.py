@@ -18,6 +18,7 @@ from core.dynamics.integrator import Outcome
 from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
 from core.frame import Frame
+from core.network.parametrisation import PLAIN_NETWORKS
 from core.problem import Problem
 
 Engine = Literal["auto", "threads", "batch"]
@@ -59,7 +60,7 @@ def _why_no_batch(problems: Sequence[Problem]) -> str:
     kinds = {at.experiment.dynamics.kind for at in problems}
     if kinds - {"gd"}:
         return "they are not all full-batch gradient descent"
-    if {at.network.kind for at in problems} - {"standard", "normalised", "bias", "multiclass"}:
+    if {at.network.kind for at in problems} - PLAIN_NETWORKS:
         return "a network depends on more than its trained parameters"
     shapes = {
         (at.network.kind, at.network.layout, at.inputs.shape, at.loss.kind, _precision(at))

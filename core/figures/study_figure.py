@@ -73,7 +73,7 @@ def figure_of_runs(
     layout = study.layout()
     if layout is None:
         return build_scene([keep(open_run(path)) for path in paths], palette=palette)
-    if ends is not None and len(paths) > MOST_OPEN:
+    if ends and len(paths) > MOST_OPEN:
         return study_scene(
             layout, _by_rows(study, paths, ends, keep), _said(study, verdicts), palette
         )

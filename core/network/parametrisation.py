@@ -22,6 +22,9 @@ from core.network.activation import Activation
 Array = NDArray[np.float64]
 Arrays = Mapping[str, Any]
 
+# Two-layer networks whose effective weights depend on nothing but the trained parameters.
+PLAIN_NETWORKS = frozenset({"standard", "normalised", "bias", "multiclass"})
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

@@ -6,6 +6,7 @@ row all the same; what cannot go in a batch is trained by itself.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Generator, Hashable, Iterator, Sequence
 from contextlib import ExitStack
@@ -22,6 +23,7 @@ from core.runs import Recorder, open_run
 from core.sweep.cell import Row, Task, row_of, run_cell
 from core.trajectory import record
 
+log = logging.getLogger(__name__)
 TOGETHER = 256  # cells in a batch
 BATCH_BYTES = 4_000_000_000  # activations and parameters of a batch
 Member = tuple[Task, Problem]
@@ -35,16 +37,21 @@ def batchable(task: Task) -> bool:
 
 def run_together(tasks: Sequence[Task], control: Control, device: str) -> list[Row]:
     """Record cells, in batches where that is possible; failures become rows, as for `run_cell`."""
-    rows: dict[str, Row] = {}
     groups: dict[Hashable, list[Member]] = {}
+    alone: list[Task] = []
     for task in tasks:
         try:
             problem = prepared(task.problem())
-        except MarginscopeError as error:
-            rows[task.name] = Row(task.name, "failed", str(error))
-            continue
-        key = batch_key(problem)
-        groups.setdefault(task.name if key is None else key, []).append((task, problem))
+            key = batch_key(problem)
+        except DiskError:
+            raise
+        except Exception:  # trained by itself it becomes a row that says why
+            key = None
+        if key is None:
+            alone.append(task)
+        else:
+            groups.setdefault(key, []).append((task, problem))
+    rows = {task.name: run_cell(task, control) for task in alone}
     for members in groups.values():
         for some in _fitting(members):
             rows |= _one_batch(some, control, device)
@@ -67,6 +74,22 @@ def _one_batch(members: Sequence[Member], control: Control, device: str) -> dict
         task = members[0][0]
         return {task.name: run_cell(task, control)}
     begin = time.perf_counter()
+    try:
+        left = _trained(members, control, device)
+    except DiskError:
+        raise
+    except (
+        Exception
+    ):  # such as a device without enough memory; files of the batch are recorded anew
+        log.exception("a batch of %d cells failed; they are trained one by one", len(members))
+        left = [task for task, _ in members]
+    seconds = (time.perf_counter() - begin) / len(members)
+    rows = {task.name: _row(task, seconds) for task, _ in members if task not in left}
+    return rows | {task.name: run_cell(task, control) for task in left}
+
+
+def _trained(members: Sequence[Member], control: Control, device: str) -> list[Task]:
+    """Record a batch; the cells that left it, to be trained by themselves."""
     batch = Batch([problem for _, problem in members], device)
     left: list[Task] = []
     with ExitStack() as stack:
@@ -79,12 +102,7 @@ def _one_batch(members: Sequence[Member], control: Control, device: str) -> dict
         while going and not control.stop_requested:
             control.wait_while_paused(0.2)
             going = [one for one in going if _advanced(*one, left)]
-    rows = {}
-    seconds = (time.perf_counter() - begin) / len(members)
-    for task, _ in members:
-        if task not in left:
-            rows[task.name] = _row(task, seconds)
-    return rows | {task.name: run_cell(task, control) for task in left}
+    return left
 
 
 def _follower(control: Control) -> Control:

@@ -10,13 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.network.parametrisation import TwoLayer
+from core.network.parametrisation import PLAIN_NETWORKS, TwoLayer
 from core.problem import Problem
 from core.tensors.repeat import repeated
 from core.tensors.slopes import SLOPES
-
-# Networks whose effective weights depend on nothing but the trained parameters.
-NETWORKS = frozenset({"standard", "normalised", "bias", "multiclass"})
 
 
 @final
@@ -33,7 +30,7 @@ class BatchedStepper:
         first = problems[0]
         network = first.network
         assert isinstance(network, TwoLayer)
-        assert network.kind in NETWORKS
+        assert network.kind in PLAIN_NETWORKS
         self._phi, self._k = network.activation, network.k
         self.flat = torch.tensor(starts, device=device)
         new = self.flat.new_tensor

@@ -22,7 +22,7 @@ from core.sweep.points import points
 from core.sweep.pools import HerePool, ProcessPool, pool_for
 from core.sweep.table import groups, rows_of, spread, write_table
 from core.trajectory import trajectory
-from tests.sweep.studies import QUICK
+from tests.sweep.studies import BASE, QUICK
 
 
 @pytest.fixture
@@ -223,6 +223,12 @@ def test_means_are_those_of_the_cells(study: Study, tmp_path: Path) -> None:
         assert float(group["risk_high"]) == pytest.approx(np.mean(mine) + half)
     assert main(["table", str(made.tasks[0].path), "--out", str(out), "--means"]) == 2
     assert main(["table", str(tmp_path), "--out", str(out)]) == 2
+
+
+def test_no_jobs_are_refused_whatever_the_size(tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(BASE.format(until=0.5))
+    assert main(["run", str(file), "--out", str(tmp_path / "runs"), "--jobs", "0"]) == 2
 
 
 def test_a_ledger_reads_back_what_was_written(study: Study, tmp_path: Path) -> None:

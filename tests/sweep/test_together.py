@@ -17,6 +17,7 @@ from core.problem import Problem
 from core.runs import open_run
 from core.study import Study, parse_study
 from core.sweep import pools
+from core.sweep.cell import Task
 from core.sweep.control import SweepControl
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
@@ -135,6 +136,36 @@ def test_cells_that_cannot_be_made_are_rows(tmp_path: Path) -> None:
     assert [row.state for row in rows] == ["failed"] * 4 + ["done"] * 4
     assert "both classes are needed" in rows[0].reason
     assert [row.name for row in rows] == [task.name for task in made.tasks]
+
+
+def test_a_batch_that_fails_is_trained_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(self: Batch) -> None:
+        raise RuntimeError("CUDA out of memory")
+
+    study = parse_study(MORE, "more").with_settings(["data.n=16"])
+    monkeypatch.setattr(Batch, "_advance", no_memory)
+    rows = run_together(plan(study, tmp_path).tasks, Control(), "cpu")
+    assert [(row.state, row.engine) for row in rows] == [("done", "compiled float64")] * 4
+
+
+def test_a_cell_with_an_error_of_its_own_does_not_stop_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = parse_study(MORE, "more").with_settings(["data.n=16"])
+    made = Task.problem
+
+    def problem(self: Task) -> Problem:
+        if self.name.endswith("seed=1"):
+            raise ZeroDivisionError("a user's own code")
+        return made(self)
+
+    monkeypatch.setattr(Task, "problem", problem)
+    rows = run_together(plan(study, tmp_path).tasks, Control(), "cpu")
+    assert [row.state for row in rows] == ["done", "failed", "done", "done"]
+    assert "a user's own code" in rows[1].reason
+    assert "batch of 3" in rows[0].engine
 
 
 def test_a_stop_leaves_files_that_are_run_again(tmp_path: Path) -> None:
