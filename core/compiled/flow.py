@@ -19,12 +19,20 @@ that pause and cancel are honoured between the stages; results do not depend on 
 
 from __future__ import annotations
 
-from math import exp, sqrt
+from math import exp, log, sqrt
 from typing import Any
 
 from numpy.typing import NDArray
 
-from core.compiled.dual import dual_weights
+from core.compiled.chebyshev import (
+    after_step,
+    compared,
+    first_stage,
+    plan,
+    plan_half,
+    stage,
+)
+from core.compiled.dual import dual_weights, smallest
 from core.compiled.jit import compiled
 from core.compiled.log_time import (
     BEGIN,
@@ -32,8 +40,11 @@ from core.compiled.log_time import (
     BUFFERED,
     DONE,
     EMIT,
+    EVALUATIONS,
     FINISH,
     GOING,
+    HALF,
+    HALVE,
     LAMBDA,
     MARK,
     MOST_STAGES,
@@ -57,11 +68,9 @@ from core.compiled.log_time import (
     accept,
     begin,
     emit,
-    first_stage,
     fit,
-    plan,
+    heat,
     speed,
-    stage,
 )
 from core.compiled.network import (
     BATCH_NORM,
@@ -250,15 +259,46 @@ def finish(
 
 
 @compiled
-def next_stage(
-    net: Net, theta: Array, data: Data, settings: Array, s: Array, c: Array,
+def begin_half(
+    net: Net, loss: int, base: Array, data: Data, settings: Array, s: Array, c: Array,
     older: Array, newer: Array, G: Array, Z: Array, C: Array, p: Array, q: Array,
 ) -> None:  # fmt: skip
-    """Evaluate the field at the last stage and make the next one."""
+    """The first stage of half the last step, from `base`."""
+    margins(net, base, data, Z, p)
+    heat(loss, net[0][DEGREE], c[OTHERS], s, c, settings, p, q)
+    field(net, s, settings, base, data, q, Z, C, G)
+    plan_half(s, c, settings)
+    first_stage(s, c, base, older, newer, G)
+
+
+@compiled
+def finish_half(
+    net: Net, theta: Array, base: Array, middle: Array, data: Data, s: Array, c: Array,
+    newer: Array, Z: Array, p: Array,
+) -> None:  # fmt: skip
+    """The end of a half step: the second begins where the first ended, and is compared."""
+    norm = renormalised(net, base, newer)
+    if c[HALF] == 1:
+        for k in range(middle.size):
+            middle[k] = newer[k]
+        s[RHO] += log(norm)
+        c[HALF] = 2
+        c[PHASE] = HALVE
+        return
+    margins(net, newer, data, Z, p)
+    compared(s, c, smallest(p), distance_moved(net, theta, newer))
+
+
+@compiled
+def next_stage(
+    net: Net, base: Array, data: Data, settings: Array, s: Array, c: Array,
+    older: Array, newer: Array, G: Array, Z: Array, C: Array, p: Array, q: Array,
+) -> None:  # fmt: skip
+    """Evaluate the field at the last stage of a step from `base` and make the next one."""
     margins(net, newer, data, Z, p)
     dual_weights(c[STARTUP], c[OTHERS], p, s[TEMPERATURE], q)
     field(net, s, settings, newer, data, q, Z, C, G)
-    stage(s, theta, older, newer, G)
+    stage(s, base, older, newer, G)
     c[STAGE] += 1
     if c[STAGE] == c[STAGES]:
         c[PHASE] = FINISH
@@ -272,15 +312,17 @@ def advance(
 ) -> int:  # fmt: skip
     """At most about `budget` field evaluations; returns GOING, BUFFER_FULL, DONE and so on.
 
-    `work` are five vectors of the size of theta (G(theta), G, Y_(j-2), Y_(j-1), theta before),
-    `matrices` three (m, n), `points` five vectors of scores: p(theta), p, q(theta), q, and the
-    power vector.
+    `work` are six vectors of the size of theta (G(theta), G, Y_(j-2), Y_(j-1), theta before, theta
+    in the middle of a step that is checked), `matrices` three (m, n), `points` five vectors of
+    scores: p(theta), p, q(theta), q, and the power vector.
     """
-    G0, G, older, newer, previous = work
+    G0, G, older, newer, previous, middle = work
     Z0, Z, C = matrices
     p0, p, q0, q, w = points
     degree, others = net[0][DEGREE], max(data[3].shape[0] - 1, 1)
     for _ in range(budget):
+        c[EVALUATIONS] += 1
+        base = previous if c[HALF] == 1 else middle if c[HALF] == 2 else theta
         if c[PHASE] == EMIT:
             emit(net[0][SCALED], s, c, theta, previous, marks, buffer, rows)
             if c[MARK] == marks.size:
@@ -301,13 +343,20 @@ def advance(
             if c[POWER] == 0:
                 c[PHASE] = PLAN
         elif c[PHASE] == PLAN:
-            plan(s, c, settings)
+            plan(s, c, settings, marks)
             if s[H] < SMALLEST_STEP:
                 return STALLED
             first_stage(s, c, theta, older, newer, G0)
         elif c[PHASE] == RUN_STAGE:
-            next_stage(net, theta, data, settings, s, c, older, newer, G, Z, C, p, q)
+            next_stage(net, base, data, settings, s, c, older, newer, G, Z, C, p, q)
+        elif c[PHASE] == HALVE:
+            begin_half(
+                net, loss, base, data, settings, s, c, older, newer, G, Z, C, p, q
+            )
+        elif c[HALF] > 0:
+            finish_half(net, theta, base, middle, data, s, c, newer, Z, p)
+        elif finish(net, theta, data, settings, s, c, newer, previous, Z, p):
+            after_step(s, c, marks)
         else:
-            taken = finish(net, theta, data, settings, s, c, newer, previous, Z, p)
-            c[PHASE] = EMIT if taken else PLAN
+            c[PHASE] = PLAN
     return GOING

@@ -6,7 +6,7 @@ here; `core.compiled.flow` and `core.dynamics.general_flow` evaluate the field b
 
 from __future__ import annotations
 
-from math import acosh, cosh, exp, inf, log, sinh, sqrt
+from math import exp, inf, log, sqrt
 from typing import Any
 
 from numpy.typing import NDArray
@@ -21,19 +21,30 @@ GOING, BUFFER_FULL, DONE, STATIONARY, STALLED = 0, 1, 2, 3, 4
 # Places in the float state.
 RHO, LN_T, H, SAFETY, LAMBDA, TEMPERATURE, LOG_N_Q, SMOOTHED = 0, 1, 2, 3, 4, 5, 6, 7
 PREVIOUS_RHO, PREVIOUS_LN_T, T_1, T_2, W_0, W_1 = 8, 9, 10, 11, 12, 13
-FEWEST_ATOMS, LARGEST_FALL, FLOATS = 14, 15, 16
+FEWEST_ATOMS, LARGEST_FALL, LEAST_STAGES, WHOLE_H, LAST_H, SLOPE = 14, 15, 16, 17, 18, 19
+HARD, ERROR, TURN_ERROR, KEPT_RHO, KEPT_H, FLOATS = 20, 21, 22, 23, 24, 25
 # Places in the integer state.
 PHASE, STAGE, STAGES, POWER, STEP, MARK, BUFFERED, STARTUP, REJECTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
-MOST_STAGES, OTHERS, COUNTS = 9, 10, 11
+MOST_STAGES, OTHERS, IN_A_ROW, CUT, LANDING, HALF, EVALUATIONS = 9, 10, 11, 12, 13, 14, 15
+CHECKED, COUNTS = 16, 17
 # Places in the settings.
 TAU_EARLY, H_EARLY, TAU_LATE, H_LATE, LATE_LN_T, CAP, EULER, EULER_C, EULER_H, V_SPEED = range(10)
-# Phases of a step.
-BEGIN, POWER_ITERATION, PLAN, RUN_STAGE, FINISH, EMIT = 0, 1, 2, 3, 4, 5
+BASE_STAGES, SETTINGS = 10, 11
+# Phases of a step, and of the two half steps that check one.
+BEGIN, POWER_ITERATION, PLAN, RUN_STAGE, FINISH, EMIT, HALVE = 0, 1, 2, 3, 4, 5, 6
+# Why a step is shorter than the scheme would have it: to end just before a frame's time, to go the
+# rest of the way to it, or to split what is left evenly.
+NOT_CUT, APPROACH, REMAINDER, SPLIT = 0, 1, 2, 3
+CHECK_EVERY = 8  # steps, at least, from one step that is checked to the next
+ROW = 8  # numbers beside each frame: see emit
 
-MAX_STAGES = 300
+MAX_STAGES = 3000
+MOST_LEAST_STAGES = 400.0
 MAX_SAFETY = 16.0
 STATIONARY_SPEED = 1e-13
 SMALLEST_STEP = 1e-16
+STRICT = 1e-11
+MOST_REFUSALS = 8
 ATOM = 1e-3
 LN_10 = 2.302585092994046
 
@@ -46,20 +57,28 @@ def log_time_rate(startup: int, degree: int, others: int, rho: float, p: Array) 
 
 
 @compiled
-def begin(
+def heat(
     loss: int, degree: int, others: int, s: Array, c: Array, settings: Array, p: Array, q: Array
 ) -> None:
-    """Temperature, dual weights and the smoothed margin at the start of a step."""
+    """The temperature E = min(e^(L rho), cap), the form of the loss, and the dual weights."""
     true_temperature = exp(degree * s[RHO])
-    e = min(true_temperature, settings[CAP])
     c[STARTUP] = 0
     if smallest(p) * true_temperature <= 20.0:
         c[STARTUP] = 1 if loss == 1 else 2 if loss == 3 else 0
     c[OTHERS] = others
-    s[TEMPERATURE] = e
+    s[TEMPERATURE] = min(true_temperature, settings[CAP])
+    dual_weights(c[STARTUP], others, p, s[TEMPERATURE], q)
+
+
+@compiled
+def begin(
+    loss: int, degree: int, others: int, s: Array, c: Array, settings: Array, p: Array, q: Array
+) -> None:
+    """Temperature, dual weights and the smoothed margin at the start of a step."""
+    heat(loss, degree, others, s, c, settings, p, q)
+    e = s[TEMPERATURE]
     s[SMOOTHED] = smoothed_margin(c[STARTUP], others, p, e) / e
     s[LOG_N_Q] = log_time_rate(c[STARTUP], degree, others, s[RHO], p)
-    dual_weights(c[STARTUP], others, p, e, q)
     atoms = 0
     for i in range(q.size):
         atoms += q[i] > ATOM
@@ -70,50 +89,6 @@ def begin(
         c[POWER] = 8
     else:
         c[POWER] = 0
-
-
-@compiled
-def plan(s: Array, c: Array, settings: Array) -> None:
-    """Choose h and the number of stages S, the smallest with beta(S) >= h E lambda sf."""
-    stiffness = s[TEMPERATURE] * s[LAMBDA]
-    if settings[EULER] == 1.0:
-        s[H] = settings[EULER_H]
-        if stiffness > 0.0:
-            s[H] = min(s[H], settings[EULER_C] / stiffness)
-        c[STAGES] = 1
-        s[W_0] = s[W_1] = 1.0
-        return
-    stiffness *= s[SAFETY]
-    if c[STARTUP] == 1 and s[H] * stiffness > 1.5:
-        s[H] = 1.5 / stiffness
-    needed = s[H] * stiffness
-    stages = max(1, int(sqrt(needed / 1.26)) - 2)
-    while True:
-        w0 = 1.0 + 1.0 / stages**2
-        angle = acosh(w0)
-        w1 = cosh(stages * angle) * sqrt(w0 * w0 - 1.0) / (stages * sinh(stages * angle))
-        reach = (1.0 + w0) / w1
-        if reach >= needed or stages == MAX_STAGES:
-            break
-        stages += 1
-    if reach < needed:
-        s[H] = reach / stiffness
-    c[STAGES] = stages
-    s[W_0], s[W_1] = w0, w1
-    s[T_2], s[T_1] = 1.0, w0
-
-
-@compiled
-def stage(s: Array, theta: Array, older: Array, newer: Array, G: Array) -> None:
-    """Y_j from Y_(j-1) (`newer`), Y_(j-2) (`older`) and G(Y_(j-1)), into `newer`."""
-    t = 2.0 * s[W_0] * s[T_1] - s[T_2]
-    mu, nu = 2.0 * s[W_0] * s[T_1] / t, -s[T_2] / t
-    rate, rest = 2.0 * s[W_1] * s[T_1] / t * s[H], 1.0 - mu - nu
-    for k in range(theta.size):
-        y = mu * newer[k] + nu * older[k] + rest * theta[k] + rate * G[k]
-        older[k] = newer[k]
-        newer[k] = y
-    s[T_2], s[T_1] = s[T_1], t
 
 
 @compiled
@@ -129,10 +104,12 @@ def log_mean(a: float, b: float) -> float:
 def accept(
     degree: int, s: Array, c: Array, settings: Array, p: Array, norm: float, moved: float
 ) -> None:
-    """Move rho and ln t on, and choose the next h and safety factor."""
+    """Move rho and ln t on, and choose the next h, safety factor and least number of stages."""
     s[PREVIOUS_RHO], s[PREVIOUS_LN_T] = s[RHO], s[LN_T]
     s[RHO] += log(norm)
+    s[HARD], s[LAST_H] = smallest(p), s[H]
     rate = log_time_rate(c[STARTUP], degree, c[OTHERS], s[RHO], p)
+    s[SLOPE] = (rate - s[LOG_N_Q]) / s[H]
     gained = log(s[H]) + log_mean(s[LOG_N_Q], rate)
     if s[LN_T] == -inf:
         s[LN_T] = gained
@@ -140,29 +117,56 @@ def accept(
         high, low = max(s[LN_T], gained), min(s[LN_T], gained)
         s[LN_T] = high + log(1.0 + exp(low - high))
     c[STEP] += 1
+    c[IN_A_ROW] = 0
+    c[LANDING] = 1 if c[CUT] == APPROACH else 0
     late = s[LN_T] > settings[LATE_LN_T]
     tau = settings[TAU_LATE] if late else settings[TAU_EARLY]
     longest = settings[H_LATE] if late else settings[H_EARLY]
     s[SAFETY] = max(2.0, 0.98 * s[SAFETY])
-    factor = 1.3 if moved * 1.3 <= tau else max(0.5, tau / moved)
-    s[H] = min(longest, s[H] * factor)
+    s[LEAST_STAGES] = max(settings[BASE_STAGES], 0.97 * s[LEAST_STAGES])
+    if c[CUT] == NOT_CUT:
+        factor = 1.3 if moved * 1.3 <= tau else max(0.5, tau / moved)
+        s[H] = min(longest, s[H] * factor)
+        return
+    # A step that was cut tells how fast theta moves; the next one is as long as if nothing was cut.
+    fit_for_tau = s[H] * max(0.5, tau / moved) if moved > 0.0 else longest
+    s[H] = min(longest, min(1.3 * s[WHOLE_H], fit_for_tau))
 
 
 @compiled
 def fit(s: Array, c: Array, settings: Array, p: Array, norm: float) -> bool:
-    """Whether a step may be taken: the smoothed margin must not fall. If not, h is halved."""
+    """Whether a step may be taken: the smoothed margin must not fall. If not, the next is finer.
+
+    After many refusals in a row a small fall is let through, rather than the run comes to a stop.
+
+    A finer step has half the length, or, where parts of degree 0 slide along kinks, more stages:
+    both what is gained and what chatter across a kink loses are proportional to h there, while
+    chatter is proportional to 1/S^2.
+    """
     e = s[TEMPERATURE]
     fall = s[SMOOTHED] - smoothed_margin(c[STARTUP], c[OTHERS], p, e) / e
     # Written so that a NaN is refused too.
-    fine = s[SMOOTHED] <= 0.0 or fall <= 1e-9 + 0.01 / e
+    room = STRICT if c[IN_A_ROW] < MOST_REFUSALS else 1e-9 + 0.01 / e
+    fine = s[SMOOTHED] <= 0.0 or fall <= room
     if settings[EULER] == 0.0 and not (fine and norm > 0.0):
-        s[H] /= 2.0
-        s[SAFETY] = min(1.5 * s[SAFETY], MAX_SAFETY)
         c[REJECTED] += 1
+        c[IN_A_ROW] += 1
+        refine(s, c, settings)
         return False
     if s[SMOOTHED] > 0.0:
         s[LARGEST_FALL] = max(s[LARGEST_FALL], fall)
     return True
+
+
+@compiled
+def refine(s: Array, c: Array, settings: Array) -> None:
+    """After a refused step: more stages or half the length."""
+    stages = max(s[LEAST_STAGES], float(c[STAGES]))
+    if settings[BASE_STAGES] > 1.0 and stages < MOST_LEAST_STAGES and c[IN_A_ROW] % 4 != 0:
+        s[LEAST_STAGES] = min(1.7 * stages, MOST_LEAST_STAGES)
+        return
+    s[H] /= 2.0
+    s[SAFETY] = min(1.5 * s[SAFETY], MAX_SAFETY)
 
 
 @compiled
@@ -187,8 +191,8 @@ def emit(
 ) -> None:  # fmt: skip
     """Write the frames of all marks that the last step passed, as far as the buffer holds them.
 
-    A row of `rows` holds step, rho, h, stages, fewest atoms of q and largest fall of the smoothed
-    margin since the frame before.
+    A row of `rows` holds step, rho, h, stages, fewest atoms of q, largest fall of the smoothed
+    margin since the frame before, and the errors of the last step that was checked.
     """
     while c[MARK] < marks.size and marks[c[MARK]] * LN_10 <= s[LN_T]:
         if c[BUFFERED] == buffer.shape[0]:
@@ -206,6 +210,7 @@ def emit(
         row[0] = c[STEP]
         row[1] = (1.0 - w) * s[PREVIOUS_RHO] + w * s[RHO]
         row[2], row[3], row[4], row[5] = s[H], c[MOST_STAGES], s[FEWEST_ATOMS], s[LARGEST_FALL]
+        row[6], row[7] = s[ERROR], s[TURN_ERROR]
         s[FEWEST_ATOMS], s[LARGEST_FALL], c[MOST_STAGES] = inf, 0.0, 0
         c[BUFFERED] += 1
         c[MARK] += 1
@@ -218,14 +223,3 @@ def speed(G: Array) -> float:
     for k in range(G.size):
         total += G[k] * G[k]
     return sqrt(total)
-
-
-@compiled
-def first_stage(s: Array, c: Array, theta: Array, older: Array, newer: Array, G: Array) -> None:
-    """Y_0 = theta and Y_1 = theta + (w1/w0) h G(theta)."""
-    rate = s[W_1] / s[W_0] * s[H]
-    for k in range(theta.size):
-        older[k] = theta[k]
-        newer[k] = theta[k] + rate * G[k]
-    c[STAGE] = 1
-    c[PHASE] = FINISH if c[STAGES] == 1 else RUN_STAGE

@@ -17,6 +17,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from core.compiled.chebyshev import first_stage, plan, stage
 from core.compiled.dual import dual_weights
 from core.compiled.jit import compiled
 from core.compiled.log_time import (
@@ -53,10 +54,7 @@ from core.compiled.log_time import (
     H,
     accept,
     begin,
-    first_stage,
     fit,
-    plan,
-    stage,
     weight_of_mark,
 )
 
@@ -222,7 +220,7 @@ def advance(
         elif c[PHASE] == PLAN:
             if s[LAMBDA] == 0.0:  # no node that is active on any example has weight
                 return STATIONARY
-            plan(s, c, settings)
+            plan(s, c, settings, marks[:0])
             if s[H] < SMALLEST_STEP:
                 return STALLED
             first_stage(s, c, at, older, newer, q0)

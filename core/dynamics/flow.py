@@ -27,7 +27,7 @@ class Flow(LogTimeFlow):
         inputs, y = problem.inputs, np.array(problem.dataset.y)
         rows, columns = np.array(inputs, order="C"), np.array(inputs.T, order="C")
         self._data = (columns, rows, y, np.zeros((network.k, n)))
-        self._work = tuple(np.zeros(self._theta.size) for _ in range(5))
+        self._work = tuple(np.zeros(self._theta.size) for _ in range(6))
         self._matrices = tuple(np.zeros((network.m, n)) for _ in range(3))
         self._points = (*(np.zeros(self._wave.size) for _ in range(4)), self._wave)
 

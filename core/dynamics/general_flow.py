@@ -7,11 +7,13 @@ as at |theta| = 1. Source of the system: homogeneity, section 2 and Theorem 3.6.
 
 from __future__ import annotations
 
+import math
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.compiled import chebyshev
 from core.compiled import log_time as scheme
 from core.compiled.dual import dual_weights
 from core.dynamics.log_time_flow import LogTimeFlow
@@ -29,7 +31,7 @@ class GeneralFlow(LogTimeFlow):
         network = self.problem.network
         self.engine = f"{network.engine} float64"
         size, count = self._theta.size, self._wave.size
-        self._older, self._newer, self._previous = (np.zeros(size) for _ in range(3))
+        self._older, self._newer, self._previous, self._middle = (np.zeros(size) for _ in range(4))
         self._p, self._q, self._p0, self._q0 = (np.zeros(count) for _ in range(4))
         self._field = np.zeros(size)
         self._others = max(network.k - 1, 1)
@@ -91,14 +93,20 @@ class GeneralFlow(LogTimeFlow):
                 c[scheme.POWER] -= 1
                 c[scheme.PHASE] = scheme.PLAN if c[scheme.POWER] == 0 else c[scheme.PHASE]
             elif c[scheme.PHASE] == scheme.PLAN:
-                scheme.plan(s, c, self._settings)
+                chebyshev.plan(s, c, self._settings, self._marks)
                 if s[scheme.H] < scheme.SMALLEST_STEP:
                     return scheme.STALLED
-                scheme.first_stage(s, c, self._theta, self._older, self._newer, self._field)
+                chebyshev.first_stage(s, c, self._theta, self._older, self._newer, self._field)
             elif c[scheme.PHASE] == scheme.RUN_STAGE:
                 self._next_stage()
+            elif c[scheme.PHASE] == scheme.HALVE:
+                self._begin_half()
+            elif c[scheme.HALF] > 0:
+                self._finish_half()
+            elif self._finish():
+                chebyshev.after_step(s, c, self._marks)
             else:
-                c[scheme.PHASE] = scheme.EMIT if self._finish() else scheme.PLAN
+                c[scheme.PHASE] = scheme.PLAN
         return scheme.GOING
 
     def _emit(self) -> int:
@@ -128,32 +136,66 @@ class GeneralFlow(LogTimeFlow):
         c[scheme.PHASE] = scheme.POWER_ITERATION if c[scheme.POWER] > 0 else scheme.PLAN
         return True
 
+    def _base(self) -> Array:
+        """Where the step begins whose stages are made."""
+        return (self._theta, self._previous, self._middle)[self._counts[scheme.HALF]]
+
     def _next_stage(self) -> None:
         c = self._counts
         slope = self._gradient(self._newer, self._dual(self._scores(self._newer)))
-        scheme.stage(self._floats, self._theta, self._older, self._newer, slope)
+        chebyshev.stage(self._floats, self._base(), self._older, self._newer, slope)
         c[scheme.STAGE] += 1
         if c[scheme.STAGE] == c[scheme.STAGES]:
             c[scheme.PHASE] = scheme.FINISH
 
+    def _normalise(self) -> float:
+        """|W_h| of the last stage, which is divided by it."""
+        network, newer = self.problem.network, self._newer
+        norm = network.norm(newer)
+        newer[: network.scaled] /= norm
+        return norm
+
+    def _moved(self) -> float:
+        """How far the last stage is from theta; the other parameters by their relative change."""
+        scaled = self.problem.network.scaled
+        moved = float(np.linalg.norm(self._newer[:scaled] - self._theta[:scaled]))
+        rest, before = self._newer[scaled:], self._theta[scaled:]
+        length = float(np.linalg.norm(before))
+        return moved if length == 0.0 else math.hypot(moved, np.linalg.norm(rest - before) / length)
+
     def _finish(self) -> bool:
         """Normalise the last stage, test it, and take it or refuse it; True when taken."""
-        network, s, c = self.problem.network, self._floats, self._counts
-        scaled, newer = network.scaled, self._newer
-        norm = network.norm(newer)
-        newer[:scaled] /= norm
-        p = self._scores(newer)
+        s, c = self._floats, self._counts
+        norm = self._normalise()
+        p = self._scores(self._newer)
         if not scheme.fit(s, c, self._settings, p, norm):
             return False
-        moved = float(np.linalg.norm(newer[:scaled] - self._theta[:scaled]))
-        rest, before = newer[scaled:], self._theta[scaled:]
-        length = float(np.linalg.norm(before))
-        if length > 0.0:
-            moved = float(np.hypot(moved, np.linalg.norm(rest - before) / length))
+        moved = self._moved()
         c[scheme.MOST_STAGES] = max(c[scheme.MOST_STAGES], c[scheme.STAGES])
-        self._previous[:], self._theta[:] = self._theta, newer
-        scheme.accept(network.degree, s, c, self._settings, p, norm, moved)
+        self._previous[:], self._theta[:] = self._theta, self._newer
+        scheme.accept(self.problem.network.degree, s, c, self._settings, p, norm, moved)
         return True
+
+    def _begin_half(self) -> None:
+        """The first stage of half the last step."""
+        problem, s, c, base = self.problem, self._floats, self._counts, self._base()
+        degree, q = problem.network.degree, np.zeros(self._wave.size)
+        p = self._scores(base)
+        scheme.heat(problem.loss.code, degree, self._others, s, c, self._settings, p, q)
+        chebyshev.plan_half(s, c, self._settings)
+        slope = self._gradient(base, q)
+        chebyshev.first_stage(s, c, base, self._older, self._newer, slope)
+
+    def _finish_half(self) -> None:
+        """The end of a half step: the second begins where the first ended, and is compared."""
+        s, c = self._floats, self._counts
+        norm = self._normalise()
+        if c[scheme.HALF] == 1:
+            self._middle[:] = self._newer
+            s[scheme.RHO] += math.log(norm)
+            c[scheme.HALF], c[scheme.PHASE] = 2, scheme.HALVE
+            return
+        chebyshev.compared(s, c, float(self._scores(self._newer).min()), self._moved())
 
 
 def _linear_scores(f: Array, y: Array) -> Array:

@@ -22,7 +22,7 @@ from core.sections.dynamics import GradientFlow
 BUFFER_BYTES = 8_000_000
 LATE_LOG10_TIME = 30.0
 WIDE = 1024  # from this width on the early steps may be longer, and need not be as fine
-DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall")
+DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall", "margin_error", "turn_error")
 
 
 def settings_of(dynamics: GradientFlow, network: Network) -> np.ndarray:
@@ -30,19 +30,23 @@ def settings_of(dynamics: GradientFlow, network: Network) -> np.ndarray:
     m = network.m
     fine = m < WIDE and isinstance(network, TwoLayer)  # deep heads turn fast, and cost more
     tau, longest = (0.0005, 0.02) if fine else (0.002, 0.1)
-    late_tau, late_longest, cap = (0.002, 0.5, 1e5)
+    late_tau, late_longest = (0.002, 0.5)
     if dynamics.accuracy == "numbers":
-        late_tau, late_longest, cap = (0.001, 0.1, 1e6)
+        late_tau, late_longest = (0.001, 0.1)
+    cap, stages = 1e7, 1.0
     if network.scaled < network.size:
-        cap = min(cap, 1e4)  # stiffness grows with e^(4 rho) where V moves beside (a, b)
+        # V moves beside (a, b): stiffness grows with e^(4 rho), and V chatters across kinks, which
+        # lambda does not see, by about h/S^2.
+        cap, stages, tau = 1e6, 40.0, 0.002
     euler = dynamics.scheme == "euler"
-    settings = np.zeros(10)
+    settings = np.zeros(state.SETTINGS)
     settings[state.TAU_EARLY], settings[state.H_EARLY] = tau, longest
     settings[state.TAU_LATE], settings[state.H_LATE] = max(tau, late_tau), late_longest
     settings[state.LATE_LN_T] = LATE_LOG10_TIME * np.log(10.0)
     settings[state.CAP] = np.inf if euler else cap
     settings[state.EULER] = 1.0 if euler else 0.0
     settings[state.V_SPEED] = 30.0
+    settings[state.BASE_STAGES] = 1.0 if euler else stages
     settings[state.EULER_C] = 1.0
     settings[state.EULER_H] = 0.01 if m < WIDE else 0.1
     return settings
@@ -96,13 +100,14 @@ class LogTimeFlow(Integrator):
         floats[state.LN_T] = floats[state.PREVIOUS_LN_T] = start.log10_time * np.log(10.0)
         floats[state.H], floats[state.SAFETY] = 1e-3, 2.0
         floats[state.FEWEST_ATOMS] = np.inf
+        floats[state.LEAST_STAGES] = self._settings[state.BASE_STAGES]
         self._floats, self._counts = floats, counts
         # The power iteration starts with this: no symmetry of the data may hide from it.
         count = problem.dataset.n * max(network.k - 1, 1)
         wave = 1.0 + 0.3 * np.cos(1.0 + np.arange(count) ** 2)
         self._wave = wave / np.linalg.norm(wave)
         rows = max(1, min(64, self._marks.size, BUFFER_BYTES // self._theta.nbytes))
-        self._buffer, self._rows = np.zeros((rows, self._theta.size)), np.zeros((rows, 6))
+        self._buffer, self._rows = np.zeros((rows, self._theta.size)), np.zeros((rows, state.ROW))
         self._pace = Pace(first_units(network.m, *problem.inputs.shape))
 
     def _first_frame(self) -> Frame:
