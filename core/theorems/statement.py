@@ -15,6 +15,7 @@ from core.runs import Run
 
 Array = NDArray[np.float64]
 DELTA = 0.05  # the user's failure probability, unless another is given
+SAMPLED = frozenset({"gamma_ntk"})  # reference margins that are expectations
 
 
 @final
@@ -89,6 +90,15 @@ class Statement:
     constants: bool = True
 
 
+def proved_below(found: ReferenceMargin) -> bool:
+    """Whether the lower end of a reference margin is proved, so that a statement may use it.
+
+    Where the bracket is certified it is. Elsewhere a margin of the examples themselves still is
+    one that was reached; that of gamma_ntk, an expectation over nodes, is only that of a sample.
+    """
+    return found.bracket.certified or found.reference.name not in SAMPLED
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Context:
@@ -102,9 +112,10 @@ class Context:
     delta: float = DELTA
 
     def lower(self, name: str) -> float:
-        """The proved lower end of a reference margin; NaN where it is not known."""
+        """The proved lower end of a reference margin; NaN where none is known or proved."""
         found = self.margins.get(name)
-        return found.bracket.lower if found is not None else float("nan")
+        proved = found is not None and proved_below(found)
+        return found.bracket.lower if found is not None and proved else float("nan")
 
     def upper(self, name: str) -> float:
         """The upper end of a reference margin; NaN where it is not known."""
