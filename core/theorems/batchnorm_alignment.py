@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from core.observables.proof_potentials import batch_norm_reference
+from core.observables.proof_potentials import batch_norm_reference, has_batch_norm_potential
 from core.runs import Run
 from core.theorems import common
 from core.theorems.batchnorm import (
@@ -58,9 +58,12 @@ def near(context: Context) -> Array:
 
 def unknown(run: Run) -> Comparison | None:
     """Why nothing can be said; None where the reference directions are known."""
-    if batch_norm_reference(run) is not None:
+    few = has_batch_norm_potential(run)
+    if few and batch_norm_reference(run) is not None:
         return None
     why = "the features of the start do not separate the data in both layers"
+    if not few:
+        why = "there are too many examples for the reference directions"
     return common.undecided(">=", common.NAN, common.NAN, why)
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import xlogy
 
 from core.observables.observable import once
 from core.runs import Run
@@ -57,7 +58,7 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
 
     def negative(multipliers: Array) -> tuple[float, Array]:
         s, u = measure(multipliers)
-        value = margin * multipliers.sum() + (u * np.log(m * u) - u + 1.0 / m - u * s).sum()
+        value = margin * multipliers.sum() + (xlogy(u, m * u) - u + 1.0 / m - u * s).sum()
         return -float(value), Z @ u - margin
 
     options = {"maxiter": 2000, "ftol": 1e-14, "gtol": 1e-12}
@@ -66,7 +67,7 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
     u = measure(np.asarray(found.x))[1]
     if (Z @ u).min() < margin * (1.0 - REACHED):
         return math.inf, u
-    return float((u * np.log(m * u) - u + 1.0 / m).sum()), u
+    return float((xlogy(u, m * u) - u + 1.0 / m).sum()), u
 
 
 def start_features(run: Run) -> Array:

@@ -15,6 +15,7 @@ from core.runs import Run
 
 Array = NDArray[np.float64]
 DELTA = 0.05  # the user's failure probability, unless another is given
+NAN = float("nan")
 SAMPLED = frozenset({"gamma_ntk"})  # reference margins that are expectations
 
 
@@ -115,18 +116,19 @@ class Context:
         """The proved lower end of a reference margin; NaN where none is known or proved."""
         found = self.margins.get(name)
         proved = found is not None and proved_below(found)
-        return found.bracket.lower if found is not None and proved else float("nan")
+        return found.bracket.lower if found is not None and proved else NAN
 
     def upper(self, name: str) -> float:
         """The upper end of a reference margin; NaN where it is not known."""
         found = self.margins.get(name)
-        return found.bracket.upper if found is not None else float("nan")
+        return found.bracket.upper if found is not None else NAN
 
     def trace(self, observable: str) -> Array:
-        """An observable at all frames, (T,)."""
+        """An observable at all frames, (T,); NaN for a run that it does not apply to."""
         from core.observables.registry import OBSERVABLES
 
-        return OBSERVABLES[observable].trace(self.run)
+        found = OBSERVABLES[observable]
+        return found.trace(self.run) if found.applies(self.run) else np.full(self.run.frames, NAN)
 
 
 @final

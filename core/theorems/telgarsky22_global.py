@@ -259,7 +259,9 @@ def growth_a_5(context: Context) -> Comparison:
         slack = np.exp(
             common.log(math.log(run.dataset.n)) - run.network.degree * run.rho[: run.frames]
         )
-    bound = smoothed + slack / powers
+    slack = slack / powers
+    # Where p is 0, as of dead nodes, both sides are differences of numbers of the size of ln n.
+    bound = smoothed + slack + common.ROUNDING * (np.abs(smoothed) + slack)
     dual = np.array([OBSERVABLES["dual_margin"].at(run, k) for k in range(run.frames)])
     # Under the temperature cap q is softer than the true one, which makes sum q_i p_i larger.
     cap = run.temperature_cap
