@@ -11,7 +11,7 @@ from core.data.files import read_npz
 from core.errors import InputError
 from core.network.parametrisation import Block, Network, Shape
 from core.network.registry import build_network, initial_arrays
-from core.sections.network import NetworkSection
+from core.sections.network import BatchNormNetwork, NetworkSection, NormalisedNetwork
 
 Array = NDArray[np.float64]
 
@@ -31,6 +31,7 @@ def read_arrays(
     width = section.m if section.m is not None else min(widths, default=1)
     for block in _wanted(section, Shape(width, x, k)):
         _check(arrays, block, path, width, x.shape[1])
+    _check_directions(section, arrays, path, x)
     return arrays, width
 
 
@@ -40,6 +41,24 @@ def _wanted(section: NetworkSection, shape: Shape) -> list[Block]:
     network: Network = build_network(section, shape, example)
     fixed = [Block(name, array.shape) for name, array in network.fixed.items()]
     return [*network.layout, *fixed]
+
+
+def _check_directions(
+    section: NetworkSection, arrays: dict[str, Array], path: Path, x: Array
+) -> None:
+    """Networks that divide by |v_j|, or by N(v_j), need nodes where that is not zero."""
+    if isinstance(section, NormalisedNetwork):
+        divisors, what = np.linalg.norm(arrays["V"], axis=1), "is zero, so that v/|v| is undefined"
+    elif isinstance(section, BatchNormNetwork) and section.normalise and section.eps == 0.0:
+        divisors = np.linalg.norm((x - x.mean(axis=0)) @ arrays["V"].T, axis=0)
+        what = "does not vary over the data: N(v) = 0 (network.eps > 0 would allow it)"
+    else:
+        return
+    if not divisors.all():
+        number = int(np.flatnonzero(divisors == 0.0)[0])
+        raise InputError(
+            f"network.init_path: row {number} of V in {path} {what}; give another start."
+        )
 
 
 def _check(arrays: dict[str, Array], block: Block, path: Path, m: int, d: int) -> None:

@@ -34,7 +34,9 @@ def features(problem: Problem) -> tuple[Array, Array, Array]:
     V = network.directions(origin)
     N, _ = network.statistics(V)
     arrays = network.unpack(origin)
-    return arrays["a"], arrays["c"], np.asarray(problem.inputs @ (V / N).T)
+    with np.errstate(divide="ignore", invalid="ignore"):  # N(v) = 0 is answered in a sentence
+        A = problem.inputs @ (V / N).T
+    return arrays["a"], arrays["c"], np.asarray(A)
 
 
 class FrozenMargin(Reference):

@@ -1,4 +1,4 @@
-"""batchnorm: Assumptions 1.1 and 1.2, Proposition 1.1, Theorems 2.1 and 2.2, appendix C and E."""
+"""batchnorm: Assumptions 1.1 and 1.2, Proposition 1.1, Theorems 2.1 and 2.2, appendix C."""
 
 from __future__ import annotations
 
@@ -68,6 +68,12 @@ def gamma(context: Context) -> float:
     return context.lower("gamma_a") + context.lower("gamma_c")
 
 
+def bounded_inverses(run: Run) -> Hypothesis:
+    """Assumption 1.1, at the run's own start."""
+    text = "Assumption 1.1: eps_N >= max_j 1/N(v_j)"
+    return common.at_least(text, largest_inverse(run), eps_n(run))
+
+
 def margins_positive(context: Context) -> Hypothesis:
     """Assumption 1.2 with Delta_V = 0."""
     found = gamma(context)
@@ -83,19 +89,27 @@ def centred_ball(run: Run) -> Hypothesis:
     return common.at_most("inputs |x - mu| <= 1", 1.0, largest)
 
 
-def interval(context: Context) -> tuple[Hypothesis, Hypothesis]:
-    """m between 2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 and delta exp(d/8)."""
+def most_width(context: Context) -> Hypothesis:
+    """m <= delta exp(d/8)."""
+    upper = context.delta * math.exp(min(context.run.dataset.d / 8.0, 700.0))
+    return common.at_most("width m <= delta exp(d/8)", upper, float(context.run.network.m))
+
+
+def interval(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypothesis]:
+    """m between 2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 and delta exp(d/8); no t in lemmas."""
     run, margin = context.run, gamma(context)
-    n, steps = run.dataset.n, max(float(run.steps[run.frames - 1]), 1.0)
-    logarithm = math.log(5.0 * n * steps / context.delta)
-    lower = common.NAN
-    if margin > 0.0:
-        lower = 2.0**29 * eps_n(run) ** 3 * logarithm**1.5 / margin**2
-    upper = context.delta * math.exp(min(run.dataset.d / 8.0, 700.0))
-    return (
-        common.width(run, lower, "2^29 eps_N^3 ln^1.5(5nt/delta)/gamma^2"),
-        common.at_most("width m <= delta exp(d/8)", upper, float(run.network.m)),
-    )
+    steps = max(float(run.steps[run.frames - 1]), 1.0) if trained else 1.0
+    logarithm = math.log(5.0 * run.dataset.n * steps / context.delta)
+    lower = common.over(2.0**29 * eps_n(run) ** 3 * logarithm**1.5, margin**2)
+    count = "5nt" if trained else "5n"
+    formula = f"2^29 eps_N^3 ln^1.5({count}/delta)/gamma^2"
+    return common.width(run, lower, formula), most_width(context)
+
+
+def wide_enough(context: Context) -> Hypothesis:
+    """The radius that the proofs walk in: the width of the text does not give it."""
+    text = "R = gamma^(1/3) m^(1/6)/(27 eps_N) (Lemma D.3)"
+    return common.at_least(text, 8.0, outer_radius(context))
 
 
 def step_needed(context: Context) -> float:
@@ -110,7 +124,7 @@ def step_needed(context: Context) -> float:
 def step(context: Context) -> Hypothesis:
     """The step is the one of the theorems, to one part in a thousand."""
     needed, present = step_needed(context), common.step_size(context.run)
-    met = abs(present / needed - 1.0) <= 1e-3 if not math.isnan(needed) else None
+    met = abs(present - needed) <= 1e-3 * needed if not math.isnan(needed) else None
     text = "step eta = 1/(28 eps_N gamma^(2/3) m^(1/3))"
     return Hypothesis(text, common.shown(needed), common.shown(present), met)
 
@@ -120,13 +134,11 @@ def general(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     return (
         common.loss_is(run, "logistic"),
-        centred_ball(run),
-        common.paper_start(run, START),
-        common.at_least(
-            "Assumption 1.1: eps_N >= max_j 1/N(v_j)", largest_inverse(run), eps_n(run)
-        ),
+        common.plain_risk(run),
+        *at_start(context),
         margins_positive(context),
         *interval(context),
+        wide_enough(context),
         step(context),
     )
 
@@ -138,9 +150,6 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return (
         *general(context),
         Hypothesis("one fresh example a step", "fresh", found, fresh),
-        common.at_least(
-            "R = gamma^(1/3) m^(1/6)/(27 eps_N) (Lemma D.3)", 8.0, outer_radius(context)
-        ),
     )
 
 
@@ -152,7 +161,7 @@ def counted(run: Run) -> common.Array:
 def sgd_error(context: Context) -> Comparison:
     run = context.run
     t = counted(run)
-    first = 2.0**23 * eps_n(run) ** 4 / (gamma(context) ** 2 * t)
+    first = common.over(2.0**23 * eps_n(run) ** 4, gamma(context) ** 2) / t
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
     error = common.least_before(context.trace("test_error"))
     return common.throughout("<=", bound, error, "test_error")
@@ -161,8 +170,8 @@ def sgd_error(context: Context) -> Comparison:
 def descent_error(context: Context) -> Comparison:
     run = context.run
     t, n, m = counted(run), run.dataset.n, run.network.m
-    root = gamma(context) ** (1.0 / 3.0)
-    first = 2.0**17 * m ** (1.0 / 3.0) * eps_n(run) ** 4 / (root * t * math.sqrt(n))
+    root = max(gamma(context), 0.0) ** (1.0 / 3.0)
+    first = common.over(2.0**17 * m ** (1.0 / 3.0) * eps_n(run) ** 4, root) / (t * math.sqrt(n))
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
     return common.throughout("<=", bound, context.trace("test_error"), "test_error")
 
@@ -170,7 +179,7 @@ def descent_error(context: Context) -> Comparison:
 def proved_error(context: Context) -> Comparison:
     """2^11/(gamma sqrt n) + 3 sqrt(ln(2/delta)/(2n)) for inf over s <= t."""
     n = context.run.dataset.n
-    bound = 2.0**11 / (gamma(context) * math.sqrt(n))
+    bound = common.over(2.0**11, gamma(context) * math.sqrt(n))
     bound += 3.0 * math.sqrt(math.log(2.0 / context.delta) / (2.0 * n))
     error = np.minimum.accumulate(context.trace("test_error"))
     return common.throughout("<=", bound, error, "test_error")
@@ -201,8 +210,15 @@ def inner(context: Context) -> Comparison:
 # ----------------------------------------------------------- Assumptions and Proposition 1.1
 
 
-def no_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+def gaussian(context: Context) -> tuple[Hypothesis, ...]:
+    """What is about the start alone, and not about the data."""
     return (common.paper_start(context.run, START),)
+
+
+def at_start(context: Context) -> tuple[Hypothesis, ...]:
+    """What section 1.3 assumes throughout, and Assumption 1.1."""
+    run = context.run
+    return centred_ball(run), *gaussian(context), bounded_inverses(run)
 
 
 def assumption_1_1(context: Context) -> Comparison:
@@ -212,12 +228,20 @@ def assumption_1_1(context: Context) -> Comparison:
 
 
 def assumption_1_2(context: Context) -> Comparison:
-    return common.once(">=", 0.0, gamma(context))
+    """gamma > 0: what is not positive is no violation, since nothing says that it must be."""
+    found = gamma(context)
+    if found > 0.0:
+        return common.once(">=", 0.0, found)
+    return common.undecided(">=", 0.0, found, "no positive margin with V at its start is known")
 
 
 def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    m = str(context.run.network.m)
-    return (Hypothesis("width m >= m'", "not explicit", m, None),)
+    m, eps = str(context.run.network.m), float(network_of(context.run).eps)
+    return (
+        *gaussian(context),
+        Hypothesis("N(v) = |v|_Sigma (appendix G)", "eps = 0", common.shown(eps), eps == 0.0),
+        Hypothesis("width m >= m'", "not explicit", m, None),
+    )
 
 
 def dyadic(context: Context) -> Comparison:
@@ -226,7 +250,7 @@ def dyadic(context: Context) -> Comparison:
     return common.once(">=", bound, context.upper("gamma_a"))
 
 
-# -------------------------------------------------------------------------- Lemmas C.1, C.2, E.1
+# ------------------------------------------------------------------------------ Lemmas C.1, C.2
 
 
 def start_outputs(context: Context) -> Comparison:
@@ -251,26 +275,9 @@ def start_inner(context: Context) -> Comparison:
 
 
 def inner_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    return (*no_hypotheses(context), interval(context)[1])
-
-
-def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    run = context.run
-    moved = common.last(context.trace("inner_displacement"))
-    near = common.at_most("|V_t - V_0| <= 1/(2 eps_N)", 1.0 / (2.0 * eps_n(run)), moved)
-    return (centred_ball(run), common.paper_start(run, START), near)
-
-
-def outer_gradient(context: Context) -> Comparison:
-    """max_i |grad_U p_i|^2 at the last frame, U = (a, c)."""
-    run = context.run
-    index = run.frames - 1
-    flat = run.network.physical(run.parameters(index), float(run.rho[index]))
-    largest = 0.0
-    for i in range(run.dataset.n):
-        slope = run.network.gradient(flat, run.inputs[i : i + 1], np.ones(1))
-        largest = max(largest, float(np.square(slope[: run.network.scaled]).sum()))
-    return common.once("<=", 2.0**11 * eps_n(run) ** 4 * run.network.m, largest)
+    d = float(context.run.dataset.d)
+    dimension = common.at_least("dimension d (for 1/|v_j|)", 2.0, d)
+    return *gaussian(context), most_width(context), dimension
 
 
 WHERE = "batch_norm"
@@ -285,12 +292,12 @@ STATEMENTS = (
     Statement(
         "Assumption 1.1", SOURCE, "No node has a small variance.",
         r"\max_j 1 / N(v_j) \leq \epsilon_N",
-        normalised, WHERE, no_hypotheses, assumption_1_1,
+        normalised, WHERE, gaussian, assumption_1_1,
     ),
     Statement(
         "Assumption 1.2", SOURCE, "Reference directions separate the data through the start.",
         r"\gamma = \gamma_a + \gamma_c > 0",
-        normalised, WHERE, no_hypotheses, assumption_1_2, SIGNS,
+        normalised, WHERE, gaussian, assumption_1_2, SIGNS,
     ),
     Statement(
         "Proposition 1.1", SOURCE, "On the dyadic set batch norm gains a factor sqrt(d).",
@@ -341,21 +348,16 @@ STATEMENTS = (
     Statement(
         "Lemma C.1", SOURCE, "The start predicts nothing large.",
         r"\max_i |p_i(W_0)| \leq 4\, \epsilon_N \ln(n / \delta)",
-        normalised, WHERE, no_hypotheses, start_outputs,
+        normalised, WHERE, at_start, start_outputs,
     ),
     Statement(
         "Lemma C.2 (outer)", SOURCE, "The outer layer starts with a norm of about one.",
         r"\Vert a_0 \Vert \leq 1 + \sqrt{2 \ln(1/\delta) / m}",
-        normalised, WHERE, no_hypotheses, start_outer,
+        normalised, WHERE, gaussian, start_outer,
     ),
     Statement(
         "Lemma C.2 (inner)", SOURCE, "No inner weight starts long or short.",
         r"\max_j |v_j| \leq 2, \quad \max_j 1 / |v_j| \leq 5",
         normalised, WHERE, inner_hypotheses, start_inner,
-    ),
-    Statement(
-        "Lemma E.1", SOURCE, "Gradients in a and c are bounded near the start.",
-        r"\Vert \nabla_U\, p_i \Vert^2 \leq 2^{11} \epsilon_N^4\, m",
-        normalised, WHERE, gradient_hypotheses, outer_gradient,
     ),
 )  # fmt: skip

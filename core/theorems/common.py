@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.runs import Run
-from core.theorems.statement import Comparison, Context, Hypothesis
+from core.theorems.statement import Comparison, Context, Hypothesis, proved_below
 
 Array = NDArray[np.float64]
 ROUNDING = 1e-9
+HOMOGENEOUS_ROOM = 1e-6  # a user's own network may compute in float32
 NAN = float("nan")
 FLOW, DESCENT = "flow", "gd"
 
@@ -68,7 +70,10 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
         return Hypothesis(text, "> 0", "not known", None)
     if not found.bracket.exists:
         return Hypothesis(text, "> 0", found.bracket.method, False)
-    return Hypothesis(text, "> 0", shown(found.bracket.lower), found.bracket.lower > 0.0)
+    present = shown(found.bracket.lower)
+    if not proved_below(found):
+        return Hypothesis(text, "> 0", f"{present}, which is not proved", None)
+    return Hypothesis(text, "> 0", present, found.bracket.lower > 0.0)
 
 
 def width(run: Run, needed: float, formula: str) -> Hypothesis:
@@ -94,6 +99,36 @@ def flow(run: Run) -> Hypothesis:
     if not exact and getattr(dynamics, "step", None) is not None:
         present += f", step {shown(float(dynamics.step))}: an approximation"
     return Hypothesis(text, "dW/dt = -grad R", present, exact)
+
+
+def plain_risk(run: Run) -> Hypothesis:
+    """Training minimises the risk alone: the papers' descent has no penalty."""
+    l2 = float(run.experiment.loss.l2)
+    return Hypothesis("the risk without a penalty", "l2 = 0", f"l2 = {shown(l2)}", l2 == 0.0)
+
+
+def balanced_start(run: Run) -> Hypothesis:
+    """a_j(0)^2 - b_j(0)^2 = 0 for all j, up to rounding."""
+    largest = float(np.abs(run.network.imbalance(run.origin)).max(initial=0.0))
+    room = ROUNDING * run.network.norm(run.origin) ** 2
+    text = "|a_j(0)| = |b_j(0)| for all j: max_j |a_j(0)^2 - b_j(0)^2|"
+    return Hypothesis(text, "0", shown(largest), largest <= room)
+
+
+def homogeneous(run: Run) -> Hypothesis:
+    """f(c W_h) = c^L f(W_h): known of the built-in networks, tried at c = 2 of the user's own."""
+    text = "f is L-homogeneous in its homogeneous parameters"
+    network, degree = run.network, run.network.degree
+    if network.kind != "custom":
+        return Hypothesis(text, "L-homogeneous", f"{network.kind}, L = {degree}", True)
+    flat = run.start_parameters
+    doubled = network.outputs(network.physical(flat, math.log(2.0)), run.inputs)
+    wanted = 2.0**degree * network.outputs(flat, run.inputs)
+    apart = float(np.abs(doubled - wanted).max())
+    met = bool(apart <= HOMOGENEOUS_ROOM * float(np.abs(wanted).max()))
+    return Hypothesis(
+        text, "f(2 W) = 2^L f(W)", f"L = {degree} by its file, apart by {shown(apart)}", met
+    )
 
 
 def unit_ball(run: Run) -> Hypothesis:
@@ -126,12 +161,23 @@ def generated(run: Run, needed: str) -> Hypothesis:
 # -------------------------------------------------------------------------------- comparisons
 
 
+def against_margin(
+    context: Context, name: str, bound: float, view: str = "", why: str = ""
+) -> Comparison:
+    """A reference margin >= bound, told by its upper end; that must be proved to refute it."""
+    found, known = once(">=", bound, context.upper(name), view, why), context.margins.get(name)
+    if found.holds is False and known is not None and not known.bracket.certified:
+        return replace(found, holds=None, why=f"the upper end of {name} is not proved")
+    return found
+
+
 def once(sense: str, bound: float, measured: float, view: str = "", why: str = "") -> Comparison:
     """One number against one bound; undecided where either is not known."""
     if math.isnan(bound) or math.isnan(measured):
         reason = why or "the bound or the measured value is not known"
         return Comparison(sense, bound, measured, None, view, why=reason)
-    room = ROUNDING * max(abs(bound), abs(measured))
+    size = max(abs(bound), abs(measured))
+    room = ROUNDING * size if math.isfinite(size) else 0.0
     holds = measured <= bound + room if sense == "<=" else measured >= bound - room
     return Comparison(sense, bound, measured, bool(holds), view)
 
@@ -194,6 +240,26 @@ def step_size(run: Run) -> float:
 def log_term(run: Run, count: float, delta: float) -> float:
     """ln(count/delta), at least 0."""
     return max(math.log(count / delta), 0.0) if count > 0.0 else NAN
+
+
+def log(value: float) -> float:
+    """ln, -inf at 0, which an R, a weight or a norm that vanishes has; NaN below.
+
+    >>> log(1.0), log(0.0)
+    (0.0, -inf)
+    """
+    if not value > 0.0:
+        return -math.inf if value == 0.0 else NAN
+    return math.log(value)
+
+
+def over(numerator: float, denominator: float) -> float:
+    """numerator/denominator; NaN for a denominator that is not positive, such as a margin of 0.
+
+    >>> over(1.0, 4.0), over(1.0, 0.0)
+    (0.25, nan)
+    """
+    return numerator / denominator if denominator > 0.0 else NAN
 
 
 def fitted(context: Context) -> Array:

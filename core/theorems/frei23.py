@@ -24,7 +24,8 @@ from core.theorems.frei23_points import (
     leaky,
     leaky_flow,
     lengths,
-    orthogonality,
+    near_orthogonal,
+    ratio,
     slope,
 )
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
@@ -51,15 +52,17 @@ def becomes_kkt(context: Context) -> Comparison:
 def time_bound(context: Context) -> Comparison:
     """log10 t_0 against log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2)."""
     run = context.run
-    low, high = lengths(run)
+    low, _ = lengths(run)
     risk = context.trace("log10_risk")
     n = run.dataset.n
-    constant = 85.0 * (high / low) ** 2 * n**3 / (slope(run) ** 2 * low**2)
-    bound = float(risk[0]) + math.log10(constant)
+    constant = common.over(85.0 * ratio(run) ** 2 * n**3, slope(run) ** 2 * low**2)
+    bound = float(risk[0]) + common.log(constant) / math.log(10.0)
     fits = np.flatnonzero(risk < math.log10(math.log(2.0) / n))
     # t_0 lies after the last frame before the fit, and not after the first one with it.
     before = int(fits[0]) - 1 if fits.size else run.frames - 1
     unfit = float(run.log10_time[before]) if before >= 0 else -math.inf
+    if math.isnan(bound):
+        return common.undecided("<=", bound, common.NAN, "an input is zero: there is no bound")
     if unfit > bound:
         return common.once("<=", bound, unfit)
     if not fits.size:
@@ -84,13 +87,12 @@ def mean_direction(context: Context) -> Comparison:
     mean = signed.sum(axis=0)
     size = float(np.linalg.norm(mean))
     measured = float((signed @ mean).min()) / size if size > 0.0 else 0.0
-    return common.once(
-        ">=", math.sqrt(2.0) * low**2 / (3.0 * high * math.sqrt(run.dataset.n)), measured
-    )
+    bound = common.over(math.sqrt(2.0) * low**2, 3.0 * high * math.sqrt(run.dataset.n))
+    return common.once(">=", bound, measured)
 
 
 def orthogonal(context: Context) -> tuple[Hypothesis, ...]:
-    return (orthogonality(context.run, 3.0, 3),)
+    return (near_orthogonal(context.run),)
 
 
 def lemma_3_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

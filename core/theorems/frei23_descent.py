@@ -11,7 +11,14 @@ from core.runs import Run
 from core.sections.network import FixedOuterNetwork
 from core.theorems import common
 from core.theorems.common import Array
-from core.theorems.frei23_points import SOURCE, lengths, orthogonality, slope
+from core.theorems.frei23_points import (
+    SOURCE,
+    lengths,
+    orthogonality,
+    outer_layer,
+    ratio,
+    slope,
+)
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 
 INTERPOLATED = 0.99  # of sums of Ghat between recorded frames
@@ -28,15 +35,14 @@ def smooth_descent(run: Run) -> bool:
 
 def c_r(run: Run) -> float:
     """C_R = 10 R^2 gamma^-2 + 10."""
-    low, high = lengths(run)
-    return 10.0 * (high / low) ** 2 / slope(run) ** 2 + 10.0
+    return 10.0 * ratio(run) ** 2 / slope(run) ** 2 + 10.0
 
 
 def largest_step(run: Run) -> float:
     """(A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)), H = (1 - gamma)/4."""
-    low, high = lengths(run)
-    ratio = (high / low) ** 2
-    return slope(run) ** 2 / (5.0 * run.dataset.n * high**2 * ratio * c_r(run))
+    _, high = lengths(run)
+    most = 5.0 * run.dataset.n * high**2 * ratio(run) ** 2 * c_r(run)
+    return common.over(slope(run) ** 2, most)
 
 
 def start_scale(run: Run) -> float:
@@ -53,18 +59,32 @@ def largest_start(context: Context) -> float:
     m, d = run.network.m, run.dataset.d
     root = math.sqrt(m * d * math.log(4.0 * m / context.delta))
     step = common.step_size(run)
-    return step * slope(run) ** 2 * low**2 / (72.0 * high * c_r(run) * run.dataset.n * root)
+    most = 72.0 * high * c_r(run) * run.dataset.n * root
+    return common.over(step * slope(run) ** 2 * low**2, most)
+
+
+def setting(context: Context) -> tuple[Hypothesis, ...]:
+    """What appendix E assumes throughout, of all but the data."""
+    run = context.run
+    return (
+        common.loss_is(run, "logistic"),
+        common.plain_risk(run),
+        outer_layer(run),
+        common.paper_start(run, "W ~ N(0, w^2)"),
+        common.at_most("step alpha (A1)", largest_step(run), common.step_size(run)),
+        common.at_most("start w (A2)", largest_start(context), start_scale(run)),
+    )
 
 
 def hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
-    return (
-        common.loss_is(run, "logistic"),
-        common.paper_start(run, "W ~ N(0, w^2)"),
-        orthogonality(run, 5.0, 2, c_r(run)),
-        common.at_most("step alpha (A1)", largest_step(run), common.step_size(run)),
-        common.at_most("start w (A2)", largest_start(context), start_scale(run)),
-    )
+    factor = 5.0 * slope(run) ** -2 * c_r(run)
+    return *setting(context), orthogonality(run, "5 gamma^-2 C_R", factor)
+
+
+def fitting_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    factor = 8.0 * slope(context.run) ** -2
+    return *setting(context), orthogonality(context.run, "8 gamma^-2", factor)
 
 
 def stepped(run: Run) -> Array:
@@ -80,11 +100,12 @@ def sums(context: Context) -> Array:
 def loss_falls(context: Context) -> Comparison:
     """log10 L against log10 of 2 sqrt(16 L(0) n R^2/(gamma^2 Rmin^2 alpha T)), T = t + 1 >= 2."""
     run = context.run
-    low, high = lengths(run)
+    low, _ = lengths(run)
     risk = context.trace("log10_risk")
-    constant = 16.0 * run.dataset.n * (high / low) ** 2 / (slope(run) ** 2 * low**2)
+    constant = common.over(16.0 * run.dataset.n * ratio(run) ** 2, slope(run) ** 2 * low**2)
     steps = run.steps[: run.frames].astype(np.float64) + 1.0
-    inside = math.log10(constant / common.step_size(run)) + float(risk[0]) - np.log10(steps)
+    start = common.log(constant / common.step_size(run)) / math.log(10.0)
+    inside = start + float(risk[0]) - np.log10(steps)
     bound = math.log10(2.0) + 0.5 * inside
     return common.throughout("<=", bound, risk, "log10_risk", stepped(run))
 
@@ -101,14 +122,13 @@ def node_growth(context: Context) -> Comparison:
             for k in range(run.frames)
         ]
     )
-    factor = low**2 / (4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n))
+    factor = common.over(low**2, 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n))
     return common.throughout(">=", factor * sums(context), smallest, frames=stepped(run))
 
 
 def stable_rank(context: Context) -> Comparison:
     run = context.run
-    low, high = lengths(run)
-    bound = 256.0 * c_r(run) * (high / low) ** 4 / slope(run) ** 2
+    bound = 256.0 * c_r(run) * ratio(run) ** 4 / slope(run) ** 2
     trace = context.trace("stable_rank")
     return common.throughout("<=", bound, trace, "stable_rank", stepped(run))
 
@@ -171,7 +191,8 @@ def spectral(context: Context) -> Comparison:
     """|W_t|_2 >= gamma Rmin/(4 sqrt2 R sqrt n) alpha sum Ghat."""
     run = context.run
     low, high = lengths(run)
-    factor = slope(run) * low**2 / (4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n))
+    most = 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n)
+    factor = common.over(slope(run) * low**2, most)
     trace = context.trace("sigma_1")
     return common.throughout(">=", factor * sums(context), trace, "sigma_1", stepped(run))
 
@@ -225,11 +246,12 @@ STATEMENTS = (
     ),
     Statement(
         "Lemma E.11 (a)", SOURCE, "At the start exponential losses are alike (their logarithms).",
-        r"\max_{i,j} (p_i - p_j) \leq 2", *DESCENT, start_ratio,
+        r"\max_{i,j} (p_i - p_j) \leq 2", smooth_descent, WHERE, setting, start_ratio,
     ),
     Statement(
         "Lemma E.11 (c)", SOURCE, "One step fits all examples.",
-        r"\min_i y_i f(x_i; W^{(1)}) > 0", *DESCENT, interpolates,
+        r"\min_i y_i f(x_i; W^{(1)}) > 0",
+        smooth_descent, WHERE, fitting_hypotheses, interpolates,
     ),
     Statement(
         "Lemma E.12", SOURCE, "The weights grow no faster than the losses allow.",

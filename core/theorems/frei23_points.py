@@ -54,6 +54,12 @@ def lengths(run: Run) -> tuple[float, float]:
     return float(sizes.min()), float(sizes.max())
 
 
+def ratio(run: Run) -> float:
+    """R = Rmax/Rmin; infinite where an input is zero."""
+    low, high = lengths(run)
+    return high / low if low > 0.0 else math.inf
+
+
 def coherence(run: Run) -> float:
     """P = max over i != j of |<x_i, x_j>|."""
     gram = np.abs(run.dataset.x @ run.dataset.x.T)
@@ -61,23 +67,51 @@ def coherence(run: Run) -> float:
     return float(gram.max())
 
 
-def orthogonality(run: Run, factor: float, power: int, more: float = 1.0) -> Hypothesis:
-    """Rmin^2 >= factor gamma^-power more R^2 n P."""
-    low, high = lengths(run)
-    ratio = (high / low) ** 2 if low > 0.0 else math.inf
-    scale = ratio if more == 1.0 else more
-    needed = factor * slope(run) ** -power * scale * run.dataset.n * coherence(run)
-    text = "near-orthogonal data: Rmin^2 >= " + (
-        f"{factor:g} gamma^-{power} R^2 n P"
-        if more == 1.0
-        else f"{factor:g} gamma^-{power} C_R n P"
-    )
-    return common.at_least(text, needed, low**2)
+def orthogonality(run: Run, formula: str, factor: float) -> Hypothesis:
+    """Rmin^2 >= factor n P; no data of which an input is zero are nearly orthogonal."""
+    low, _ = lengths(run)
+    text = f"near-orthogonal data: Rmin^2 >= {formula} n P"
+    if low == 0.0:
+        return Hypothesis(text, "> 0", "an input is zero", False)
+    return common.at_least(text, factor * run.dataset.n * coherence(run), low**2)
+
+
+def near_orthogonal(run: Run) -> Hypothesis:
+    """What Theorem 3.2 assumes of the data."""
+    return orthogonality(run, "3 gamma^-3 R^2", 3.0 * slope(run) ** -3 * ratio(run) ** 2)
+
+
+def outer_layer(run: Run) -> Hypothesis:
+    """a_j = +-1/sqrt(m), up to rounding; a file may hold others."""
+    network = run.network
+    assert isinstance(network, FixedOuter)
+    apart = float(np.abs(np.abs(network.fixed["a"]) * math.sqrt(run.network.m) - 1.0).max())
+    text = "outer weights a_j = +-1/sqrt(m): max_j | |a_j| sqrt(m) - 1 |"
+    return common.at_most(text, common.ROUNDING, apart)
+
+
+def both_signs(run: Run) -> Hypothesis:
+    """m_1, m_2 >= 1 nodes of each sign."""
+    network = run.network
+    assert isinstance(network, FixedOuter)
+    a = network.fixed["a"]
+    fewer = min(int((a > 0.0).sum()), int((a < 0.0).sum()))
+    return common.at_least("nodes of each sign m_1, m_2", 1.0, float(fewer))
+
+
+def network_hypotheses(run: Run) -> tuple[Hypothesis, Hypothesis]:
+    """What section 3 assumes of the network from (2)."""
+    return outer_layer(run), both_signs(run)
 
 
 def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
-    return orthogonality(run, 3.0, 3), common.flow(run), common.loss_is(run, *BOTH)
+    return (
+        *network_hypotheses(run),
+        near_orthogonal(run),
+        common.flow(run),
+        common.loss_is(run, *BOTH),
+    )
 
 
 # --------------------------------------------------------------------------- Theorem 3.2, items
@@ -98,21 +132,22 @@ class Point:
         a = run.network.fixed["a"]
         self.plus, self.minus = V[a > 0.0], V[a < 0.0]
         self.m = run.network.m
-        self.v, self.u = self.plus.mean(axis=0), self.minus.mean(axis=0)
+        self.v, self.u = _mean(self.plus), _mean(self.minus)
         self.z = (a[:, None] * V).sum(axis=0)
         self.x, self.y = run.inputs, run.dataset.y
 
 
+def _mean(group: Array) -> Array:
+    """The mean of a group of nodes; zero where it is empty, as for m = 1."""
+    return np.asarray(group.sum(axis=0) / max(len(group), 1))
+
+
 def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
-    network = run.network
-    assert isinstance(network, FixedOuter)
-    a = network.fixed["a"]
-    both = min(int((a > 0.0).sum()), int((a < 0.0).sum()))
     residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
     return (
-        orthogonality(run, 3.0, 3),
-        common.at_least("nodes of each sign m_1, m_2", 1.0, float(both)),
+        *network_hypotheses(run),
+        near_orthogonal(run),
         common.at_most("W is a KKT point: residual at the last frame", CLOSE, residual),
     )
 
@@ -229,7 +264,7 @@ def linear_norm(point: Point, context: Context) -> float:
     """|z| over (2/(kappa + gamma)) |z*|, |z*| = 1/gamma_linear."""
     first, second = len(point.plus), len(point.minus)
     kappa = math.sqrt(min(first, second) / max(first, second))
-    allowed = 2.0 / (kappa + slope(context.run)) / context.upper("gamma_linear")
+    allowed = common.over(2.0 / (kappa + slope(context.run)), context.upper("gamma_linear"))
     return float(np.linalg.norm(point.z)) / allowed
 
 

@@ -73,7 +73,9 @@ def after_time(context: Context, log10_needed: float, bound: float) -> Compariso
 
 def first_log10(context: Context, gamma: float) -> float:
     """log10 (20 R/gamma)^4."""
-    return 4.0 * math.log10(20.0 * distance_r(context) / gamma) if gamma > 0.0 else math.inf
+    if not gamma > 0.0:
+        return math.inf
+    return 4.0 * common.log(20.0 * distance_r(context) / gamma) / LN_10
 
 
 def second_log10(context: Context, gamma: float) -> float:
@@ -109,7 +111,7 @@ def theorem_3_6_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     zero = 1.0 if context.run.loss.kind == "exponential" else math.log(2.0)
     needed = math.log10(zero / context.run.dataset.n)
     reached = common.below("log10 R(w(tau)) < log10 l(0)/n at some tau", needed, risk)
-    return common.flow(context.run), reached
+    return common.homogeneous(context.run), common.flow(context.run), reached
 
 
 def margin_grows(context: Context) -> Comparison:
@@ -204,7 +206,8 @@ def smallest_margin(context: Context) -> Comparison:
     frames = hard >= 0.0
     if run.loss.kind == "logistic":
         frames = np.logical_and(frames, common.fitted(context))
-    return common.throughout("<=", smoothed + room, hard, "margins", frames)
+    bound = smoothed + room + common.ROUNDING * (np.abs(smoothed) + room)  # both cancel at p = 0
+    return common.throughout("<=", bound, hard, "margins", frames)
 
 
 SHALLOW = "the normalised network, logistic loss, gradient flow"

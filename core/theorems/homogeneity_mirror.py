@@ -73,8 +73,9 @@ def running_gamma(context: Context) -> Array:
 
 
 def distance_r(context: Context) -> float:
-    """R = KL(pbar, u(0))."""
-    return float(OBSERVABLES["kl_pbar"].at(context.run, 0))
+    """R = KL(pbar, u(0)), which rounding may put just below 0."""
+    found = float(OBSERVABLES["kl_pbar"].at(context.run, 0))
+    return 0.0 if found < 0.0 else found
 
 
 def target_scale(context: Context) -> Array:
@@ -90,7 +91,8 @@ def target_kl(context: Context) -> Array:
     """D(ub, u0) for ub = c pbar, (T,)."""
     u = reparametrised(context.run, 0)
     pbar = reference_distribution(context.run)
-    return np.array([kl(c * pbar, u) if np.isfinite(c) else np.nan for c in target_scale(context)])
+    found = [kl(c * pbar, u) if np.isfinite(c) else np.nan for c in target_scale(context)]
+    return np.asarray(np.maximum(found, 0.0))
 
 
 def first_time(context: Context) -> Array:
@@ -138,7 +140,8 @@ def balance(context: Context) -> Comparison:
 
 
 def mirror_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    return common.flow(context.run), common.paper_start(context.run, START)
+    run = context.run
+    return common.loss_is(run, "logistic"), common.flow(run), common.balanced_start(run)
 
 
 def growth_bound(context: Context) -> Comparison:

@@ -11,21 +11,26 @@ from core.reference.watch import Watch
 from core.runs import Run
 from core.theorems import (
     batchnorm,
+    batchnorm_alignment,
     frei23,
     frei23_descent,
     frei23_points,
     homogeneity_margins,
     homogeneity_mirror,
+    homogeneity_sampling,
     telgarsky22_data,
     telgarsky22_global,
+    telgarsky22_lemmas,
     telgarsky22_ntk,
     wei19,
+    wei19_flow,
 )
 from core.theorems.statement import DELTA, Assessment, Context, Statement, assess
 
 MODULES = (
-    telgarsky22_data, telgarsky22_ntk, telgarsky22_global, homogeneity_mirror, homogeneity_margins,
-    frei23, frei23_points, frei23_descent, wei19, batchnorm,
+    telgarsky22_data, telgarsky22_ntk, telgarsky22_global, telgarsky22_lemmas, homogeneity_mirror,
+    homogeneity_margins, homogeneity_sampling, frei23, frei23_points, frei23_descent, wei19,
+    wei19_flow, batchnorm, batchnorm_alignment,
 )  # fmt: skip
 STATEMENTS: tuple[Statement, ...] = tuple(
     statement for module in MODULES for statement in module.STATEMENTS

@@ -15,6 +15,8 @@ from core.runs import Run
 
 Array = NDArray[np.float64]
 DELTA = 0.05  # the user's failure probability, unless another is given
+NAN = float("nan")
+SAMPLED = frozenset({"gamma_ntk"})  # reference margins that are expectations
 
 
 @final
@@ -89,6 +91,15 @@ class Statement:
     constants: bool = True
 
 
+def proved_below(found: ReferenceMargin) -> bool:
+    """Whether the lower end of a reference margin is proved, so that a statement may use it.
+
+    Where the bracket is certified it is. Elsewhere a margin of the examples themselves still is
+    one that was reached; that of gamma_ntk, an expectation over nodes, is only that of a sample.
+    """
+    return found.bracket.certified or found.reference.name not in SAMPLED
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Context:
@@ -102,20 +113,22 @@ class Context:
     delta: float = DELTA
 
     def lower(self, name: str) -> float:
-        """The proved lower end of a reference margin; NaN where it is not known."""
+        """The proved lower end of a reference margin; NaN where none is known or proved."""
         found = self.margins.get(name)
-        return found.bracket.lower if found is not None else float("nan")
+        proved = found is not None and proved_below(found)
+        return found.bracket.lower if found is not None and proved else NAN
 
     def upper(self, name: str) -> float:
         """The upper end of a reference margin; NaN where it is not known."""
         found = self.margins.get(name)
-        return found.bracket.upper if found is not None else float("nan")
+        return found.bracket.upper if found is not None else NAN
 
     def trace(self, observable: str) -> Array:
-        """An observable at all frames, (T,)."""
+        """An observable at all frames, (T,); NaN for a run that it does not apply to."""
         from core.observables.registry import OBSERVABLES
 
-        return OBSERVABLES[observable].trace(self.run)
+        found = OBSERVABLES[observable]
+        return found.trace(self.run) if found.applies(self.run) else np.full(self.run.frames, NAN)
 
 
 @final

@@ -49,7 +49,7 @@ def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Co
         bound = context.lower("gamma_linear") / (factor * scale)
         found = context.margins.get("gamma_linear")
         why = "there is no linear margin" if found is not None and not found.bracket.exists else ""
-        return common.once(">=", bound, context.upper(name), "margins", why)
+        return common.against_margin(context, name, bound, "margins", why)
 
     return compare
 
@@ -62,27 +62,25 @@ def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def parity_ntk(context: Context) -> Comparison:
-    return common.once(
-        ">=", 1.0 / (50.0 * context.run.dataset.d), context.upper("gamma_ntk"), "margins"
-    )
+    bound = 1.0 / (50.0 * context.run.dataset.d)
+    return common.against_margin(context, "gamma_ntk", bound, "margins")
 
 
 def parity_global(context: Context) -> Comparison:
     bound = 1.0 / math.sqrt(8.0 * context.run.dataset.d)
-    return common.once(">=", bound, context.upper("gamma_gl"), "margins")
+    return common.against_margin(context, "gamma_gl", bound, "margins")
 
 
 # ------------------------------------------------------------------------------ Lemma A.2
 
 
 def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    run = context.run
+    return common.paper_start(context.run, GAUSSIAN), common.unit_ball(context.run)
+
+
+def norm_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     needed = 2.0 * math.log(1.0 / context.delta)
-    return (
-        common.paper_start(run, GAUSSIAN),
-        common.unit_ball(run),
-        common.width(run, needed, "2 ln(1/delta)"),
-    )
+    return *start_hypotheses(context), common.width(context.run, needed, "2 ln(1/delta)")
 
 
 def start_norms(context: Context) -> Comparison:
@@ -143,7 +141,7 @@ STATEMENTS = (
     Statement(
         "Lemma A.2 (norms)", SOURCE, "The start is about as large as its mean.",
         r"\max(\Vert a_0 \Vert / 2,\ \Vert V_0 \Vert / (2 \sqrt{m})) \leq 1",
-        drawn, "the standard network", start_hypotheses, start_norms,
+        drawn, "the standard network", norm_hypotheses, start_norms,
     ),
     Statement(
         "Lemma A.2 (outputs)", SOURCE, "The start predicts nothing large.",

@@ -43,7 +43,8 @@ def two_cones(run: Run) -> bool:
     return run.network.kind == "standard" and isinstance(run.experiment.data, TwoConesData) and flow
 
 
-def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+def two_cones_data(context: Context) -> tuple[Hypothesis, ...]:
+    """What the proposition assumes of the data."""
     run = context.run
     x, y = run.dataset.x[:-1], run.dataset.y
     first = run.dataset.n // 2
@@ -53,6 +54,21 @@ def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         Hypothesis("all labels +1", "+1", "+1" if (y > 0).all() else "both", bool((y > 0).all())),
         common.at_most("| |x_i| - 1 |", 1e-9, lengths),
         common.at_most("<x_i, x_j> across S_1 and S_2", -math.sqrt(0.5), across),
+    )
+
+
+def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    return (
+        *two_cones_data(context),
+        Hypothesis(
+            "x' leaves the data a linear margin below c/(2^15 d)",
+            "c is not explicit",
+            common.shown(context.lower("gamma_linear")),
+            None,
+        ),
+        common.paper_start(run, GAUSSIAN),
+        common.loss_is(run, EXPONENTIAL, "logistic"),
         common.flow(run),
         Hypothesis("width m >= m_0", "not explicit", str(run.network.m), None),
     )
@@ -78,7 +94,7 @@ def lemma_a_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def lemma_a_1(context: Context) -> Comparison:
     bound = context.lower("gamma_gl") / (8.0 * math.sqrt(context.run.dataset.d))
-    return common.once(">=", bound, context.upper("gamma_ntk"))
+    return common.against_margin(context, "gamma_ntk", bound)
 
 
 # ------------------------------------------------------------------------------- Theorem 3.2
@@ -127,7 +143,8 @@ def collapse_margin(context: Context) -> Comparison:
 
 def collapse_error(context: Context) -> Comparison:
     (gamma, eps, r), n = collapse(context), context.run.dataset.n
-    bound = r**2 * math.log(n) ** 3 / (n * (gamma - eps) ** 2) + math.log(1 / context.delta) / n
+    first = common.over(r**2 * math.log(n) ** 3, n * (gamma - eps) ** 2)
+    bound = first + math.log(1.0 / context.delta) / n
     return common.once("<=", bound, common.last(context.trace("test_error")), "test_error")
 
 
@@ -190,6 +207,10 @@ def scalar_margin(context: Context) -> Comparison:
     return in_the_end(">=", population_gamma(context) / 4.0, measured, context)
 
 
+def balance_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    return common.flow(context.run), common.balanced_start(context.run)
+
+
 def scalar_balance(context: Context) -> Comparison:
     """max_j |a_j^2 - b_j^2| / |W|^2, zero along the flow."""
     tolerance = 1e-3 if context.run.experiment.dynamics.kind != common.DESCENT else 5e-2
@@ -215,13 +236,13 @@ def growth_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     threshold = 1.0 if context.run.loss.kind == EXPONENTIAL else math.log(2.0)
     needed = math.log10(threshold / context.run.dataset.n)
     smallest = common.below("log10 R(tau) < log10 l(0)/n at some tau", needed, float(risk.min()))
-    return common.flow(context.run), smallest
+    return common.homogeneous(context.run), common.flow(context.run), smallest
 
 
 def growth(context: Context) -> Comparison:
     """ln |u| never falls; told by its smallest increase between frames."""
     run = context.run
-    sizes = np.array([math.log(run.network.norm(run.parameters(k))) for k in range(run.frames)])
+    sizes = np.array([common.log(run.network.norm(run.parameters(k))) for k in range(run.frames)])
     sizes = sizes + run.rho[: run.frames]
     rise = np.concatenate([[0.0], np.diff(sizes)])
     fits = after_fit(context)
@@ -236,9 +257,11 @@ def growth_a_5(context: Context) -> Comparison:
     powers = np.array([run.network.norm_power(run.parameters(k)) for k in range(run.frames)])
     with np.errstate(under="ignore"):
         slack = np.exp(
-            math.log(math.log(run.dataset.n)) - run.network.degree * run.rho[: run.frames]
+            common.log(math.log(run.dataset.n)) - run.network.degree * run.rho[: run.frames]
         )
-    bound = smoothed + slack / powers
+    slack = slack / powers
+    # Where p is 0, as of dead nodes, both sides are differences of numbers of the size of ln n.
+    bound = smoothed + slack + common.ROUNDING * (np.abs(smoothed) + slack)
     dual = np.array([OBSERVABLES["dual_margin"].at(run, k) for k in range(run.frames)])
     # Under the temperature cap q is softer than the true one, which makes sum q_i p_i larger.
     cap = run.temperature_cap
@@ -251,9 +274,13 @@ def exponential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return (common.loss_is(context.run, EXPONENTIAL),)
 
 
+def any_weights(context: Context) -> tuple[Hypothesis, ...]:
+    return common.homogeneous(context.run), common.loss_is(context.run, EXPONENTIAL)
+
+
 def is_exponential(run: Run) -> bool:
     """A homogeneous network with the exponential loss."""
-    return run.network.homogeneous and run.loss.kind == EXPONENTIAL and run.dataset.n > 1
+    return run.network.homogeneous and run.loss.kind == EXPONENTIAL
 
 
 def covers(run: Run) -> bool:
@@ -327,7 +354,7 @@ STATEMENTS = (
         "Theorem 3.3 (balance)", SOURCE, "a_j^2 = b_j^2 at all times (to the tolerance shown).",
         r"\max_j |a_j^2 - b_j^2| / \Vert W \Vert^2 = 0",
         scalar_flow, "the scalar network, exponential loss",
-        lambda context: (common.flow(context.run),), scalar_balance,
+        balance_hypotheses, scalar_balance,
     ),
     Statement(
         "Lemma A.4", SOURCE, "Once R < l(0)/n the norm grows for ever.",
@@ -338,7 +365,7 @@ STATEMENTS = (
         "Lemma A.5", SOURCE, "The dual margin is at most the smoothed one plus ln n.",
         r"\sum_i q_i p_i \leq \ell^{-1}\left(\sum_i \ell(p_i)\right) + \ln n",
         is_exponential, "homogeneous networks, exponential loss",
-        exponential_hypotheses, growth_a_5,
+        any_weights, growth_a_5,
     ),
     Statement(
         "Lemma C.1", SOURCE, "So many initial directions come near every reference direction.",

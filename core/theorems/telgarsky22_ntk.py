@@ -79,6 +79,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         common.unit_ball(run),
         common.paper_start(run, GAUSSIAN),
         common.loss_is(run, "logistic"),
+        common.plain_risk(run),
         assumption,
         Hypothesis("one fresh example a step", "fresh", found, fresh),
         common.width(
@@ -96,7 +97,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def sgd_error(context: Context) -> Comparison:
     gamma, _ = almost_surely(context)
     steps = np.maximum(context.run.steps[: context.run.frames].astype(np.float64), 1.0)
-    bound = (8.0 * math.log(1.0 / context.delta) + 2560.0 / gamma**2) / steps
+    bound = (8.0 * math.log(1.0 / context.delta) + common.over(2560.0, gamma**2)) / steps
     error = common.least_before(context.trace("test_error"))
     return common.throughout("<=", bound, error, "test_error")
 
@@ -104,7 +105,7 @@ def sgd_error(context: Context) -> Comparison:
 def sgd_distance(context: Context) -> Comparison:
     gamma, _ = almost_surely(context)
     run = context.run
-    bound = 80.0 * common.step_size(run) * math.sqrt(run.network.m) / gamma
+    bound = common.over(80.0 * common.step_size(run) * math.sqrt(run.network.m), gamma)
     return common.throughout("<=", bound, context.trace("distance"), "distance")
 
 
@@ -194,7 +195,7 @@ def rebalanced(context: Context) -> Array:
     for index in range(margins.size):
         parts = run.network.unpack(run.parameters(index))
         a, V = float(np.sum(parts["a"] ** 2)), float(np.sum(parts["V"] ** 2))
-        found[index] = margins[index] * (a + V) / (a / gamma + V * gamma)
+        found[index] = margins[index] * common.over(a + V, common.over(a, gamma) + V * gamma)
     return found
 
 
@@ -221,7 +222,8 @@ def error_shape(gamma_power: int) -> Callable[[Context], Comparison]:
 
     def compare(context: Context) -> Comparison:
         gamma, n = context.lower("gamma_ntk"), context.run.dataset.n
-        bound = math.log(n) ** 3 / (n * gamma**gamma_power) + math.log(1.0 / context.delta) / n
+        first = common.over(math.log(n) ** 3, n * gamma**gamma_power)
+        bound = first + math.log(1.0 / context.delta) / n
         error = context.trace("test_error")
         return common.throughout("<=", bound, error, "test_error", crossed(context))
 
@@ -233,7 +235,11 @@ def lemma_2_5_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     independent = common.generated(context.run, "independent examples")
     known = not math.isnan(margin)
     shown, met = common.shown(margin), margin > 0.0 if known else None
-    return independent, Hypothesis("smoothed margin of the last frame", "> 0", shown, met)
+    return (
+        common.unit_ball(context.run),
+        independent,
+        Hypothesis("smoothed margin of the last frame", "> 0", shown, met),
+    )
 
 
 def lemma_2_5(context: Context) -> Comparison:

@@ -127,7 +127,8 @@ def path(context: Context) -> Comparison:
 
 
 def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    return common.loss_is(context.run, "cross_entropy"), global_minimiser()
+    positive = Hypothesis("gamma* > 0", "> 0", "not computed for several classes", None)
+    return common.loss_is(context.run, "cross_entropy"), positive, global_minimiser()
 
 
 def classes_path(context: Context) -> Comparison:
@@ -150,8 +151,13 @@ def approximate(context: Context) -> Comparison:
     return common.once(">=", best(context, False) / 20.0, measured, "margins")
 
 
-def no_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    return (common.loss_is(context.run, "logistic", "exponential"),)
+def unit_nodes(context: Context) -> tuple[Hypothesis, ...]:
+    """Fixed inner weights count nothing in |Theta|^2, so that they may not be longer than 1."""
+    text = "every weight counts in |Theta|: fixed inner weights have |v_j| <= 1"
+    fixed = context.run.network.fixed.get("V")
+    if fixed is None:
+        return (Hypothesis(text, "<= 1", "all weights are trained, or normalised", True),)
+    return (common.at_most(text, 1.0, float(np.linalg.norm(fixed, axis=1).max())),)
 
 
 def never_above(context: Context) -> Comparison:
@@ -185,10 +191,15 @@ def perturbed(run: Run) -> bool:
     return bool(run.experiment.dynamics.kind == "perturbed")
 
 
+def differentiable() -> Hypothesis:
+    """The regularity that ReLU networks lack."""
+    return Hypothesis("Assumption 3.1: Phi differentiable", "smooth", "ReLU (footnote 3)", False)
+
+
 def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     sigma = float(getattr(context.run.experiment.dynamics, "sigma", 0.0))
     return (
-        Hypothesis("Assumption 3.1: Phi differentiable", "smooth", "ReLU (footnote 3)", False),
+        differentiable(),
         Hypothesis("sigma = exp(-d log(1/e) poly)", "unquantified", common.shown(sigma), None),
     )
 
@@ -236,7 +247,7 @@ STATEMENTS = (
         "Theorem 4.3, Proposition B.10", SOURCE, "No width has a larger margin than gamma*.",
         r"\gamma(\Theta) \leq \gamma^*_m \leq \gamma^*_{n+1} = \gamma_{\ell_1} / 2",
         bounded_margin, "standard, scalar, normalised; bias in one dimension",
-        no_hypotheses, never_above,
+        unit_nodes, never_above,
     ),
     Statement(
         "Corollary 4.2, Proposition D.1", SOURCE, "Margins bound the test error, up to a constant.",

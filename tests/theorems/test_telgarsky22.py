@@ -293,7 +293,7 @@ def test_two_cones(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert escape.comparison.measured == pytest.approx(hard)
     assert escape.verdict is Verdict.HOLDS_ANYWAY  # m_0 is not explicit
     unmet = [one.text for one in escape.hypotheses if not one.met]
-    assert unmet == ["width m >= m_0"]
+    assert unmet == ["x' leaves the data a linear margin below c/(2^15 d)", "width m >= m_0"]
     across = condition(escape, "across")
     assert across.present == common.shown(float((x[:4] @ x[4:8].T).max()))
     lemma = found["Lemma A.1"]

@@ -1,0 +1,215 @@
+"""batchnorm, Lemmas D.3, E.1 and F.1: near the start features align, slopes are small."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from core.observables.proof_potentials import batch_norm_reference, has_batch_norm_potential
+from core.runs import Run
+from core.theorems import common
+from core.theorems.batchnorm import (
+    SOURCE,
+    WHERE,
+    at_start,
+    eps_n,
+    gamma,
+    interval,
+    margins_positive,
+    network_of,
+    normalised,
+    outer_radius,
+    wide_enough,
+)
+from core.theorems.common import Array
+from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+
+MOST_SIGNS = 12  # examples up to which every vector of signs is taken
+DRAWN = 256  # vectors of signs that are drawn beyond that
+SEED = 17  # of the signs
+BLOCK = 32  # of them are multiplied with the features at a time
+
+
+def physical(run: Run, index: int) -> Array:
+    """The trained parameters (a, c, V) of a frame, flat."""
+    return np.asarray(run.network.physical(run.parameters(index), float(run.rho[index])))
+
+
+def inner_radius(run: Run) -> float:
+    """R_V = 1/(2 eps_N)."""
+    return 1.0 / (2.0 * eps_n(run))
+
+
+# ------------------------------------------------------------------------------------ Lemma D.3
+
+
+def alignment_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    lemma = interval(context, trained=False)
+    return *at_start(context), margins_positive(context), *lemma, wide_enough(context)
+
+
+def near(context: Context) -> Array:
+    """Frames in Gamma: |U_t - U_0| < R and |V_t - V_0| < R_V, (T,)."""
+    outer, inner = context.trace("outer_displacement"), context.trace("inner_displacement")
+    within = inner < inner_radius(context.run)
+    return np.logical_and(outer < outer_radius(context), within)
+
+
+def unknown(run: Run) -> Comparison | None:
+    """Why nothing can be said; None where the reference directions are known."""
+    few = has_batch_norm_potential(run)
+    if few and batch_norm_reference(run) is not None:
+        return None
+    why = "the features of the start do not separate the data in both layers"
+    if not few:
+        why = "there are too many examples for the reference directions"
+    return common.undecided(">=", common.NAN, common.NAN, why)
+
+
+def slopes_along(run: Run, index: int, direction: Array) -> Array:
+    """<direction, grad p_i(W_t)>, (n,)."""
+    found = run.network.derivative(physical(run, index), run.inputs, direction)
+    return np.asarray(run.dataset.y * found)
+
+
+AWAY = "no frame lies within R and R_V of the start"
+
+
+def alignment(context: Context) -> Comparison:
+    """(1): min_i <Ubar, d_U p_i(W_t)> against gamma sqrt(m)/2."""
+    run = context.run
+    missing = unknown(run)
+    if missing is not None:
+        return missing
+    reference = batch_norm_reference(run)
+    assert reference is not None
+    direction = np.zeros(run.network.size)
+    direction[: run.network.scaled] = reference.direction
+    frames = near(context)
+    found = np.full(run.frames, np.nan)
+    for k in np.flatnonzero(frames):
+        found[k] = slopes_along(run, int(k), direction).min()
+    bound = gamma(context) * math.sqrt(run.network.m) / 2.0
+    return common.throughout(">=", bound, found, frames=frames, why=AWAY)
+
+
+def progress(context: Context) -> Comparison:
+    """(2): min_i <Ub, d_U p_i> - p_i + al <V_0 - V_t, d_V p_i>, Ub = U_0 + r Ubar."""
+    run = context.run
+    missing = unknown(run)
+    if missing is not None:
+        return missing
+    reference = batch_norm_reference(run)
+    assert reference is not None
+    m, radius = run.network.m, outer_radius(context)
+    r, al = radius / 8.0, (radius / inner_radius(run)) ** 2
+    outer = run.origin[: 2 * m] + r * reference.direction
+    frames = near(context)
+    found = np.full(run.frames, np.nan)
+    for k in np.flatnonzero(frames):
+        now = physical(run, int(k))
+        direction = np.concatenate([outer, al * (run.origin[2 * m :] - now[2 * m :])])
+        p = run.network.margins(now, run.inputs, run.dataset.y)
+        found[k] = (slopes_along(run, int(k), direction) - p).min()
+    bound = r * gamma(context) * math.sqrt(m) / 4.0
+    return common.throughout(">=", bound, found, frames=frames, why=AWAY)
+
+
+# ------------------------------------------------------------------------------------ Lemma E.1
+
+
+def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    outer, inner = (
+        common.last(context.trace(name)) for name in ("outer_displacement", "inner_displacement")
+    )
+    radius = outer_radius(context)
+    return (
+        *at_start(context),
+        *interval(context, trained=False),
+        common.at_most("|U_t - U_0| <= gamma^(1/3) m^(1/6)/(27 eps_N)", radius, outer),
+        common.at_most("|V_t - V_0| <= 1/(2 eps_N)", inner_radius(run), inner),
+    )
+
+
+def outer_gradient(context: Context) -> Comparison:
+    """max_i |grad_U p_i|^2 at the last frame, U = (a, c)."""
+    run = context.run
+    flat = physical(run, run.frames - 1)
+    largest = 0.0
+    for i in range(run.dataset.n):
+        slope = run.network.gradient(flat, run.inputs[i : i + 1], np.ones(1))
+        largest = max(largest, float(np.square(slope[: run.network.scaled]).sum()))
+    return common.once("<=", 2.0**11 * eps_n(run) ** 4 * run.network.m, largest)
+
+
+# ------------------------------------------------------------------------------------ Lemma F.1
+
+
+def ball_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    return (at_start(context)[0],)
+
+
+def sign_vectors(n: int) -> Array:
+    """All 2^n vectors of signs (up to one sign), or as many as are drawn, (K, n)."""
+    if n > MOST_SIGNS:
+        return np.random.default_rng(SEED).choice([-1.0, 1.0], (DRAWN, n))
+    numbers = np.arange(2 ** (n - 1))[:, None]  # the first sign is +: both signs count alike
+    return np.asarray(1.0 - 2.0 * ((numbers >> np.arange(n)) & 1))
+
+
+def complexity(inputs: Array, V: Array) -> float:
+    """(1/n) E_eps max over j and both signs s of |sum_i eps_i relu(s <v_j, x_i - mu>)|.
+
+    That of the networks with these V and |a_j c_j/N(v_j)|_1 <= 1: all goes to the best node.
+    """
+    Z = inputs @ V.T
+    features = np.concatenate([np.maximum(Z, 0.0), np.maximum(-Z, 0.0)], axis=1)
+    signs = sign_vectors(inputs.shape[0])
+    largest = [
+        np.abs(signs[k : k + BLOCK] @ features).max(axis=1) for k in range(0, len(signs), BLOCK)
+    ]
+    return float(np.concatenate(largest).mean() / inputs.shape[0])
+
+
+def rademacher(context: Context) -> Comparison:
+    """At the last frame, with B = sum_j |a_j c_j|/N(v_j) and rho = |V_t - V_0| of it."""
+    run, index = context.run, context.run.frames - 1
+    parts = run.network.unpack(physical(run, index))
+    N = network_of(run).statistics(parts["V"])[0][:, 0]
+    size = float((np.abs(parts["a"] * parts["c"]) / N).sum())
+    longest = float(np.linalg.norm(network_of(run).directions(run.origin), axis=1).max())
+    moved = common.last(context.trace("inner_displacement"))
+    bound = 4.0 * size * (longest + moved) / math.sqrt(run.dataset.n)
+    return common.once("<=", bound, size * complexity(run.inputs, parts["V"]))
+
+
+STATEMENTS = (
+    Statement(
+        "Lemma D.3 (1)", SOURCE, "Near the start the slopes follow the reference directions.",
+        r"\langle \vec{U}, \partial_U p_i(W) \rangle \geq \gamma \sqrt{m} / 2",
+        normalised, WHERE, alignment_hypotheses, alignment,
+        "Printed with 3 gamma sqrt(m)/4; the proof (34) ends with 1/2, which is evaluated.",
+    ),
+    Statement(
+        "Lemma D.3 (2)", SOURCE, "Near the start every slope points towards the reference.",
+        r"\langle \bar{U}, \partial_U p_i \rangle - p_i + \alpha \langle V_0 - V, \partial_V p_i "
+        r"\rangle \geq r \gamma \sqrt{m} / 4",
+        normalised, WHERE, alignment_hypotheses, progress,
+        "Printed with r gamma sqrt(m)/2; with the 1/2 of (34) the proof gives 1/4.",
+    ),
+    Statement(
+        "Lemma E.1", SOURCE, "Gradients in a and c are bounded near the start.",
+        r"\Vert \nabla_U\, p_i \Vert^2 \leq 2^{11} \epsilon_N^4\, m",
+        normalised, WHERE, gradient_hypotheses, outer_gradient,
+    ),
+    Statement(
+        "Lemma F.1", SOURCE, "Networks near the start have a small Rademacher complexity.",
+        r"\mathrm{Rad}(\mathcal{H}) \leq 4 B (\max_j \Vert v_j(0) \Vert + \rho) / \sqrt{n}, \quad "
+        r"B = \sum_j |a_j c_j| / N(v_j)",
+        normalised, WHERE, ball_hypotheses, rademacher,
+        "Printed with rho alone, which is 0 where V has not moved and a and c are free: the proof "
+        "drops <v_j(0), .> inside a supremum. Measured for the last V alone, which H lets move.",
+    ),
+)  # fmt: skip

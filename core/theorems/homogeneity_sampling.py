@@ -1,0 +1,104 @@
+"""homogeneity, Lemma B.1: the nodes of a wide start hold a good measure."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import xlogy
+
+from core.observables.observable import once
+from core.runs import Run
+from core.theorems import common
+from core.theorems.common import Array
+from core.theorems.homogeneity_mirror import SOURCE, START
+from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+from core.theorems.telgarsky22_global import on_support, population_gamma
+
+MOST_VALUES = 1_000_000  # n m of the features
+REACHED = 1e-6  # of gamma/4: what the margin of the measure that is found may lack
+
+
+def sampled(run: Run) -> bool:
+    """The normalised network with two classes, few enough features."""
+    small = run.dataset.n * run.network.m <= MOST_VALUES
+    return run.network.kind == "normalised" and run.dataset.classes == 2 and small
+
+
+def measure_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run, gamma = context.run, population_gamma(context)
+    d, needed = run.dataset.d, common.NAN
+    if gamma > 0.0:
+        power = math.exp(min((2 * d - 2) * math.log(8.0 / gamma), 600.0))
+        logarithm = common.log_term(run, 2.0 * run.dataset.n / gamma, context.delta)
+        needed = 2.0**10 * logarithm**2 * power
+    return (
+        common.unit_ball(run),
+        common.paper_start(run, START),
+        on_support(context, "gamma_D of the support"),
+        common.at_least("dimension d", 2.0, float(d)),
+        common.width(run, needed, "2^10 ln(2n/(delta gamma))^2 (8/gamma)^(2d-2)"),
+    )
+
+
+def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
+    """(D(u, 1/m), u) of the u with least D among <u, z_i> >= margin and 0 <= u <= 1/sqrt(m).
+
+    D(u, v) = <u, ln(u/v)> + <1, v - u>; Z is (n, m). By its dual: u_j = min(e^s_j/m, 1/sqrt m),
+    s = Z' lambda, and lambda >= 0 maximises margin sum lambda + sum_j [u_j ln(m u_j) - u_j + 1/m -
+    u_j s_j]. D is infinite where no u has that margin.
+    """
+    n, m = Z.shape
+    cap = 1.0 / math.sqrt(m)
+
+    def measure(multipliers: Array) -> tuple[Array, Array]:
+        s = multipliers @ Z
+        return s, np.minimum(np.exp(np.minimum(s, 700.0)) / m, cap)
+
+    def negative(multipliers: Array) -> tuple[float, Array]:
+        s, u = measure(multipliers)
+        value = margin * multipliers.sum() + (xlogy(u, m * u) - u + 1.0 / m - u * s).sum()
+        return -float(value), Z @ u - margin
+
+    options = {"maxiter": 2000, "ftol": 1e-14, "gtol": 1e-12}
+    found = minimize(negative, np.zeros(n), jac=True, method="L-BFGS-B",
+                     bounds=[(0.0, None)] * n, options=options)  # fmt: skip
+    u = measure(np.asarray(found.x))[1]
+    if (Z @ u).min() < margin * (1.0 - REACHED):
+        return math.inf, u
+    return float((xlogy(u, m * u) - u + 1.0 / m).sum()), u
+
+
+def start_features(run: Run) -> Array:
+    """z_i = y_i beta * relu(<v_j/|v_j|, x_i>) at t = 0, beta_j = sgn(a_j b_j), (n, m)."""
+    parts, U = run.network.unpack(run.origin), run.network.nodes(run.origin)[1]
+    signs = np.sign(parts["a"] * parts["b"])
+    return np.asarray(run.dataset.y[:, None] * signs * np.maximum(run.inputs @ U.T, 0.0))
+
+
+def measure_exists(context: Context) -> Comparison:
+    """The least D(u, 1/m) among measures of the start's nodes against (d - 1) ln(48/gamma)."""
+    run, gamma = context.run, population_gamma(context)
+    if not gamma > 0.0:
+        return common.undecided("<=", common.NAN, common.NAN, "gamma_D is not known")
+    least: dict[float, float] = once(run, "_measures", _none)
+    if gamma not in least:
+        least[gamma] = nearest_measure(start_features(run), gamma / 4.0)[0]
+    return common.once("<=", (run.dataset.d - 1.0) * math.log(48.0 / gamma), least[gamma])
+
+
+def _none(run: Run) -> dict[float, float]:
+    return {}
+
+
+STATEMENTS = (
+    Statement(
+        "Lemma B.1", SOURCE, "A measure on the start's nodes has a quarter of the margin.",
+        r"\exists u \geq 0: \min_i \langle u, z_i \rangle \geq \gamma / 4, \quad D(u, 1 / m) \leq "
+        r"(d - 1) \ln(48 / \gamma), \quad |u|_\infty \leq 1 / \sqrt{m}",
+        sampled, "the normalised network", measure_hypotheses, measure_exists,
+        "d = 1 is left out: the bound on D is 0 there, and only u = 1/m has that. What is measured "
+        "is the least D of the measures with the margin and the bound on |u|.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,259 @@
+"""telgarsky22, Lemmas A.3 and A.6 and Proposition 2.6, item 1: what the proofs stand on."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from core.data.separator import max_margin
+from core.errors import InputError
+from core.observables.certificates import nearest, score_gram
+from core.observables.proof_potentials import has_cone_potential, has_scalar_potential
+from core.observables.proofs import has_perceptron_sum
+from core.runs import Run
+from core.theorems import common
+from core.theorems.common import Array
+from core.theorems.outer_transport import MOST_EXAMPLES, Transport, outer_transport
+from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+from core.theorems.telgarsky22_data import GAUSSIAN, SOURCE, drawn
+from core.theorems.telgarsky22_global import EXPONENTIAL, two_cones, two_cones_data
+
+KKT_ROOM = 1e-6  # relative: to what the linear solution's multipliers are found
+INTERPOLATED = 1.01  # sums between recorded frames are known to 1 %
+
+# ------------------------------------------------------------------------------------ Lemma A.3
+
+
+def has_transport(run: Run) -> bool:
+    """The standard network with few enough examples for a theta of Assumption 1.3."""
+    return drawn(run) and run.dataset.n <= MOST_EXAMPLES
+
+
+def transport_of(context: Context) -> Transport:
+    """theta, gamma and theta_j of the run's own nodes."""
+    return outer_transport(context.run)
+
+
+def logarithm(context: Context) -> float:
+    """ln(n/delta)."""
+    return common.log_term(context.run, context.run.dataset.n, context.delta)
+
+
+def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    gamma = transport_of(context).gamma
+    return (
+        common.unit_ball(context.run),
+        common.paper_start(context.run, GAUSSIAN),
+        Hypothesis(
+            "Assumption 1.3 with a theta of the outer layer: its gamma, from below",
+            "> 0", common.shown(gamma), gamma > 0.0,
+        ),
+    )  # fmt: skip
+
+
+def near_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    needed = 2.0 * math.log(1.0 / context.delta)
+    width = common.width(context.run, needed, "2 ln(1/delta)")
+    return *transport_hypotheses(context), width
+
+
+def wide_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    needed = common.over(64.0 * logarithm(context), transport_of(context).gamma) ** 2
+    width = common.width(context.run, needed, "(64 ln(n/delta)/gamma_ntk)^2")
+    return *transport_hypotheses(context), width
+
+
+def at_the_start(context: Context) -> Comparison:
+    """(1): min_i <thetabar, d p_i(W_0)>, thetabar_j = theta(w_j)/sqrt(m)."""
+    run, found = context.run, transport_of(context)
+    bound = found.gamma * math.sqrt(run.network.m) - math.sqrt(32.0 * logarithm(context))
+    slopes = run.network.derivative(run.origin, run.inputs, found.direction)
+    return common.once(">=", bound, float((run.dataset.y * slopes).min()))
+
+
+def mixed(context: Context, share: Array) -> Array:
+    """min_i <r thetabar + W_0, d p_i(W_t)> - p_i(W_t) of each frame, r = share (T,)."""
+    run, direction = context.run, transport_of(context).direction
+    found = np.full(run.frames, np.nan)
+    for k in np.flatnonzero(np.isfinite(share)):
+        now = run.network.physical(run.parameters(int(k)), float(run.rho[k]))
+        along = run.network.derivative(now, run.inputs, share[k] * direction + run.origin)
+        p = run.network.margins(now, run.inputs, run.dataset.y)
+        found[k] = (run.dataset.y * along - p).min()
+    return found
+
+
+def near_the_start(context: Context) -> Comparison:
+    """(2) with r_theta = r_w = 1 and R = |W_t - W_0|."""
+    run, gamma = context.run, transport_of(context).gamma
+    far, log_n = context.trace("distance"), logarithm(context)
+    bound = gamma * math.sqrt(run.network.m) - (math.sqrt(32.0 * log_n) + 4.0 * far + 4.0)
+    bound = bound - (4.0 * log_n + 4.0 * far + far**2)
+    share = np.where(np.isfinite(bound), 1.0, np.nan)
+    return common.throughout(">=", bound, mixed(context, share))
+
+
+def wide(context: Context) -> Comparison:
+    """(3) with R = max(8, |W_t - W_0|) and r_theta = R/8."""
+    run, gamma = context.run, transport_of(context).gamma
+    share = np.maximum(context.trace("distance"), 8.0) / 8.0
+    bound = 0.5 * gamma * share * math.sqrt(run.network.m) - 160.0 * share**2
+    share = np.where(np.isfinite(bound), share, np.nan)
+    return common.throughout(">=", bound, mixed(context, share))
+
+
+# ------------------------------------------------------------------------------------ Lemma A.6
+
+
+def has_potential(run: Run) -> bool:
+    """A potential of Theorem 3.2 or 3.3 and int Q, under flow or descent."""
+    return has_perceptron_sum(run) and (has_cone_potential(run) or has_scalar_potential(run))
+
+
+def potential(context: Context) -> Array:
+    """Phi of Theorem 3.2 or 3.3, (T,)."""
+    cones = has_cone_potential(context.run)
+    return context.trace("cone_potential" if cones else "scalar_potential")
+
+
+def log_norms(run: Run) -> Array:
+    """ln |u|, (T,)."""
+    norms = [common.log(run.network.norm(run.parameters(k))) for k in range(run.frames)]
+    return np.array(norms) + run.rho[: run.frames]
+
+
+def sums(context: Context) -> Array:
+    """int_0^t Q, Q = sum_i exp(-p_i), (T,)."""
+    return context.run.dataset.n * context.trace("perceptron_sum")
+
+
+def begun(context: Context) -> int:
+    """The first frame with Phi > -inf; the number of frames where there is none."""
+    finite = np.isfinite(potential(context))
+    return int(finite.argmax()) if finite.any() else context.run.frames
+
+
+def rate(context: Context) -> float:
+    """gammahat: the least increase of Phi for int Q between frames from tau on."""
+    tau = begun(context)
+    grown, passed = np.diff(potential(context)[tau:]), np.diff(sums(context)[tau:])
+    known = passed > 0.0
+    return float((grown[known] / passed[known]).min()) / INTERPOLATED if known.any() else common.NAN
+
+
+def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run, tau, gamma = context.run, begun(context), rate(context)
+    above = (potential(context) - 0.5 * log_norms(run))[tau:]
+    largest = float(above.max()) if above.size else common.NAN
+    return (
+        common.homogeneous(run),
+        common.loss_is(run, EXPONENTIAL),
+        common.flow(run),
+        Hypothesis("Phi(u_tau) > -infinity at some tau", "a frame",
+                   f"frame {tau}" if tau < run.frames else "none", tau < run.frames),
+        common.at_most("Phi - (1/2) ln |u| from tau on", 0.0, largest),
+        Hypothesis("d Phi/dt >= Q gammahat from tau on, gammahat > 0", "> 0",
+                   common.shown(gamma), gamma > 0.0 if not math.isnan(gamma) else None),
+    )  # fmt: skip
+
+
+def promised(context: Context) -> Comparison:
+    """sup of the smoothed margin against gammahat - [(1/2) ln |u_tau| - Phi_tau + ln n J]/int Q.
+
+    J = int Q/|u|^2 from above. From Phi_tau + gammahat int Q <= (1/2) ln |u_t| and Lemma A.5, which
+    bounds d (1/2) ln |u|/dt by Q (smoothed margin + ln n/|u|^2); it tends to gammahat.
+    """
+    run, tau = context.run, begun(context)
+    margins = context.trace("smoothed_margin")
+    bound = np.full(run.frames, np.nan)
+    if tau + 1 < run.frames:
+        logs, passed = log_norms(run)[tau:], sums(context)[tau:]
+        shortest = np.minimum(logs[1:], logs[:-1])
+        inverse = INTERPOLATED * np.diff(passed) * np.exp(-2.0 * shortest)
+        spent = 0.5 * logs[0] - potential(context)[tau]
+        spent = spent + math.log(run.dataset.n) * np.cumsum(inverse)
+        total = (passed - passed[0])[1:] / INTERPOLATED
+        bound[tau + 1 :] = np.where(total > 0.0, rate(context) - spent / total, np.nan)
+    best = np.full(run.frames, np.nan)
+    best[tau:] = np.fmax.accumulate(margins[tau:])
+    why = "the potential is not finite at two frames yet"
+    return common.throughout(">=", bound, best, "margins", why=why)
+
+
+# --------------------------------------------------------------------- Proposition 2.6, item 1
+
+
+def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    separable = common.positive(context, "gamma_linear", "a linear margin of the data")
+    return *two_cones_data(context), separable
+
+
+def linear_network(context: Context) -> Array | None:
+    """a_j = 1 and v_j = u for all j, flat; None where the data have no linear margin."""
+    run = context.run
+    try:
+        _, u, _ = max_margin(run.dataset.y[:, None] * run.inputs)
+    except InputError:
+        return None
+    m = run.network.m
+    return run.network.pack({"a": np.ones(m), "V": np.tile(u, (m, 1))})
+
+
+def linear_is_kkt(context: Context) -> Comparison:
+    """The relative KKT residual of that network, scaled to min p = 1.
+
+    Multipliers are only allowed where p_i = 1, which is complementarity.
+    """
+    run, flat = context.run, linear_network(context)
+    if flat is None:
+        return common.undecided("<=", KKT_ROOM, common.NAN, "there is no linear margin")
+    p = run.network.margins(flat, run.inputs, run.dataset.y)
+    flat, p = flat / math.sqrt(float(p.min())), p / float(p.min())
+    active = p <= 1.0 + KKT_ROOM
+    kernel = score_gram(run, flat)[np.ix_(active, active)]
+    found = nearest(kernel, 2.0 * p[active], float(flat @ flat), p[active])
+    return common.once("<=", KKT_ROOM, found.residual)
+
+
+WITH_THETA = f"the standard network, at most {MOST_EXAMPLES} examples"
+THETA = (
+    "Theta moves the outer layer alone: what Assumption 1.3 lets it have in V counts 1/sqrt(m) as "
+    "much at W_0, whose a_j has variance 1/m and not 1, and the bound as printed then fails."
+)
+STATEMENTS = (
+    Statement(
+        "Lemma A.3 (1)", SOURCE, "A transport gives the sampled nodes a margin.",
+        r"\min_i \langle \bar\theta, \partial p_i(W_0) \rangle \geq \gamma_{\mathrm{ntk}} \sqrt{m} "
+        r"- \sqrt{32 \ln(n / \delta)}",
+        has_transport, WITH_THETA, transport_hypotheses, at_the_start, THETA,
+    ),
+    Statement(
+        "Lemma A.3 (2)", SOURCE, "It keeps the margin wherever the weights have not moved far.",
+        r"\langle \bar\theta + W_0, \partial p_i(W) \rangle - p_i(W) \geq \gamma_{\mathrm{ntk}} "
+        r"\sqrt{m} - [\sqrt{32 \ln(n / \delta)} + 4 R + 4] - [4 \ln(n / \delta) + 4 R + R^2]",
+        has_transport, WITH_THETA, near_hypotheses, near_the_start,
+        "Printed with 8 R + 4 and 2 R + 2 R sqrt(m) + 4 sqrt(m); the brackets are the proof's. "
+        + THETA,
+    ),
+    Statement(
+        "Lemma A.3 (3)", SOURCE, "On wide networks half of the margin is left.",
+        r"\langle r \bar\theta + W_0, \partial p_i(W) \rangle - p_i(W) \geq "
+        r"\gamma_{\mathrm{ntk}}\, r \sqrt{m} / 2 - 160\, r^2, \quad r = R / 8 \geq 1",
+        has_transport, WITH_THETA, wide_hypotheses, wide, THETA,
+    ),
+    Statement(
+        "Lemma A.6", SOURCE, "A potential that grows with Q promises a margin.",
+        r"\liminf_t \gamma(u_t) \geq \hat\gamma, \quad \Phi \leq \frac{1}{2} \ln \Vert u \Vert, "
+        r"\quad \dot\Phi \geq \mathcal{Q} \hat\gamma",
+        has_potential, "standard on cones and scalar on known directions, exponential loss",
+        potential_hypotheses, promised,
+        "Printed R -> infinity; it goes to 0. The bound is the proof's at finite t, which tends to "
+        "gammahat, the least rate between frames. Sums between frames are interpolated (1 %).",
+    ),
+    Statement(
+        "Proposition 2.6, item 1", SOURCE, "The linear solution is a KKT point (to 1e-6).",
+        r"(a_j, v_j) = (1, u)\ \mathrm{is\ a\ KKT\ point\ for\ every}\ m \geq 1",
+        two_cones, "the standard network on two cones", linear_hypotheses, linear_is_kkt,
+    ),
+)  # fmt: skip

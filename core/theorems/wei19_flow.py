@@ -1,0 +1,153 @@
+"""wei19, Lemma E.7 and Theorem B.9: the decrease of the perturbed flow, and weak regression."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import linprog
+
+from core.observables.observable import memoised
+from core.runs import Run
+from core.theorems import common
+from core.theorems.common import Array
+from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+from core.theorems.wei19 import SOURCE, differentiable, global_minimiser, perturbed, trained
+
+ROOM = 1e-3  # relative: ReLU kinks that a difference crosses
+STEP = 1e-5  # of L in one difference
+MOST_VALUES = 250_000  # n m of the features of a linear program
+
+# ------------------------------------------------------------------------------------ Lemma E.7
+
+
+def smooth_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    kind = context.run.experiment.dynamics.kind
+    return (
+        differentiable(),
+        Hypothesis("rho follows (3.2)", "the perturbed flow", kind, perturbed(context.run)),
+    )
+
+
+def slopes_of(run: Run, flat: Array) -> tuple[Array, Array]:
+    """(grad_W of R + lambda |W|^2, dR/df_i)."""
+    f, y = run.network.outputs(flat, run.inputs), run.dataset.y
+    g = run.loss.output_gradient(f, y) / run.dataset.n
+    slope = run.network.gradient(flat, run.inputs, g)
+    return np.asarray(slope + 2.0 * run.experiment.loss.l2 * flat), np.asarray(g)
+
+
+def terms(run: Run, index: int) -> tuple[float, float, float]:
+    """(-sigma E_rho L', sigma E_U L', -E_rho |v|^2) of a frame.
+
+    With theta_j = sqrt(m) w_j of mass 1/m: E_rho L' = sum_i g_i f(x_i) + lambda |W|^2, E_rho |v|^2
+    is the squared gradient in W, and E_U L' = lambda, since Phi is odd in the outer weight.
+    """
+    flat, l2 = run.parameters(index), float(run.experiment.loss.l2)
+    sigma = float(getattr(run.experiment.dynamics, "sigma", 0.0))
+    slope, g = slopes_of(run, flat)
+    mean = float(g @ run.network.outputs(flat, run.inputs)) + l2 * float(flat @ flat)
+    return -sigma * mean, sigma * l2, -float(slope @ slope)
+
+
+def objective(run: Run, index: int, h: float) -> float:
+    """L of rho + h (-sigma rho + sigma U - div(v rho)), the update of E.21, at a frame."""
+    flat, l2 = run.parameters(index), float(run.experiment.loss.l2)
+    sigma = float(getattr(run.experiment.dynamics, "sigma", 0.0))
+    moved = flat - h * slopes_of(run, flat)[0]
+    kept = 1.0 - h * sigma
+    f = kept * run.network.outputs(moved, run.inputs)
+    risk = float(np.exp(run.loss.log_risk(run.loss.scores(f, run.dataset.y))))
+    return risk + l2 * (kept * float(moved @ moved) + h * sigma)
+
+
+def decrease(context: Context) -> Comparison:
+    """|dL/dt - its formula| over the sizes of the three terms, by a central difference of L."""
+    run = context.run
+    found = np.full(run.frames, np.nan)
+    for k in range(run.frames):
+        parts = terms(run, k)
+        size = sum(abs(part) for part in parts)
+        if not size > 0.0:
+            continue
+        h = STEP * objective(run, k, 0.0) / size
+        rate = (objective(run, k, h) - objective(run, k, -h)) / (2.0 * h)
+        found[k] = abs(rate - sum(parts)) / size
+    return common.throughout("<=", ROOM, found, "log10_risk")
+
+
+# ---------------------------------------------------------------------------------- Theorem B.9
+
+
+def regression(run: Run) -> bool:
+    """A trained network with two layers, the squared loss and a penalty."""
+    squared = run.loss.kind == "squared" and run.experiment.loss.l2 > 0.0
+    small = run.dataset.n * run.network.m <= MOST_VALUES
+    return run.network.kind == "standard" and trained(run) and squared and small
+
+
+def fitting_norm(run: Run, index: int) -> float:
+    """|Theta|^2 of the smallest network with a frame's directions that fits; infinite if none.
+
+    min 2 |beta|_1 over sum_j beta_j relu(<v_j/|v_j|, x_i>) = y_i, balanced layers (both signs of a
+    node's outer weight are there), by linear programming: at least |Theta*|^2.
+    """
+    return float(memoised(run, "_fitting_norm", index, _fitting_norm))
+
+
+def _fitting_norm(run: Run, index: int) -> float:
+    V = run.network.directions(run.parameters(index))
+    lengths = np.linalg.norm(V, axis=1)
+    alive = lengths > 0.0
+    features = np.maximum(run.inputs @ (V[alive] / lengths[alive, None]).T, 0.0)
+    if not features.size:
+        return math.inf
+    found = linprog(
+        np.ones(2 * features.shape[1]), A_eq=np.concatenate([features, -features], axis=1),
+        b_eq=run.dataset.y, bounds=(0.0, None), method="highs",
+    )  # fmt: skip
+    return 2.0 * float(found.fun) if found.success else math.inf
+
+
+def regression_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    run = context.run
+    fits = math.isfinite(fitting_norm(run, run.frames - 1))
+    return (
+        common.loss_is(run, "squared"),
+        Hypothesis("a network of width m fits the data", "f(x_i) = y_i for all i",
+                   "one with the run's directions" if fits else "none is known",
+                   True if fits else None),
+        global_minimiser(),
+    )  # fmt: skip
+
+
+def regression_path(context: Context) -> Comparison:
+    """L_lambda(Theta_T) against lambda |Theta*|^2, |Theta*|^2 from above."""
+    run = context.run
+    index, l2 = run.frames - 1, float(run.experiment.loss.l2)
+    flat = run.parameters(index)
+    measured = float(context.trace("risk")[index]) + l2 * float(flat @ flat)
+    most = fitting_norm(run, index)
+    if not math.isfinite(most):
+        why = "no network that fits is known: none has the run's directions"
+        return common.undecided("<=", common.NAN, measured, why, "log10_risk")
+    return common.once("<=", l2 * most, measured, "log10_risk")
+
+
+STATEMENTS = (
+    Statement(
+        "Lemma E.7", SOURCE, "What the perturbed flow loses at a time (to the tolerance shown).",
+        r"\frac{\mathrm{d}}{\mathrm{d}t} L[\rho_t] = -\sigma \mathbb{E}_{\rho_t} L'[\rho_t] + "
+        r"\sigma \mathbb{E}_{U} L'[\rho_t] - \mathbb{E}_{\rho_t} \Vert v[\rho_t] \Vert^2",
+        perturbed, "the perturbed flow", smooth_hypotheses, decrease,
+    ),
+    Statement(
+        "Theorem B.9", SOURCE, "Weak regularisation finds the smallest network that fits.",
+        r"L_\lambda(\Theta_\lambda) \leq \lambda \Vert \Theta^* \Vert^2, \quad "
+        r"\Vert \Theta_\lambda \Vert \rightarrow \Vert \Theta^* \Vert",
+        regression, "the standard network, squared loss with l2 > 0",
+        regression_hypotheses, regression_path,
+        "Printed |Theta| -> |Theta*|^2, a square too many. Theta* is bounded by the smallest "
+        "network with the run's own directions that fits.",
+    ),
+)  # fmt: skip
