@@ -11,15 +11,15 @@ Imports nothing but what the interpreter has loaded or loads in no time: this co
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import FrameType
 
 INTERRUPTED, TERMINATED = 130, 143
 PATIENCE_S = 0.5  # for the interpreter, which may be deep in compiled code
@@ -52,6 +52,8 @@ def end_now(number: int) -> NoReturn:
     """Leave the program as after this signal: 130 with a line for Ctrl-C, 143 for SIGTERM."""
     for place in tuple(_temporary):
         if place.is_dir() and not place.is_symlink():
+            import shutil
+
             shutil.rmtree(place, ignore_errors=True)
         else:
             with suppress(OSError):
@@ -68,10 +70,12 @@ def _answer(number: int, frame: FrameType | None) -> None:
 
 def _watch(reader: int) -> None:
     """End the program where its main thread does not come to it, as while LLVM compiles."""
+    from threading import Event
+
     while signals := os.read(reader, 64):
         for number in signals:
             if number in (signal.SIGINT, signal.SIGTERM) and not _answered_elsewhere:
-                threading.Event().wait(PATIENCE_S)
+                Event().wait(PATIENCE_S)
                 if not _answered_elsewhere:
                     end_now(number)
 
@@ -81,7 +85,9 @@ def answer_signals() -> None:
     signal.signal(signal.SIGINT, _answer)
     signal.signal(signal.SIGTERM, _answer)
     if sys.platform != "win32":
+        from threading import Thread
+
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        threading.Thread(target=_watch, args=(reader,), daemon=True).start()
+        Thread(target=_watch, args=(reader,), daemon=True).start()
