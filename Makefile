@@ -107,7 +107,7 @@ $(SETUP): pyproject.toml constraints.txt | $(PY)
 	@$(PIP) --no-build-isolation -e '.[dev]'
 	@touch $@
 
-# numba keeps machine code per user and per source file; a cold compile takes about ten seconds.
+# Machine code is kept per user, by content (core/compiled/store.py); a cold compile takes half a minute.
 $(KERNELS): $(SETUP) constraints.txt $(KERNEL_SOURCES)
 	@if [ -f core/__main__.py ]; then \
 	    echo "Compiling the kernels."; \

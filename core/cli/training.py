@@ -1,4 +1,4 @@
-"""`run`, `continue` and `warm`: training, recorded frame by frame."""
+"""`run` and `continue`: training, recorded frame by frame."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from core.control import Control, FinishReason, Status
 from core.errors import InputError
 from core.problem import Problem, resolve
 from core.runs import Recorder, estimated_bytes, open_run
+from core.stopping import answered_elsewhere
 from core.study import Study, load_study
 
 FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
@@ -38,12 +39,14 @@ def stopped_by_signals(control: Control) -> Iterator[None]:
             raise KeyboardInterrupt
         control.stop()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with answered_elsewhere():
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, handle) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def targets(study: Study, folder: Path) -> list[Path]:
@@ -155,14 +158,6 @@ def continue_run(arguments: argparse.Namespace) -> int:
     path = folder / f"{source.stem}__from={index}.msrun"
     check_target(path, arguments.force)
     return _record_one(problem, path, arguments.force, arguments.quiet)
-
-
-def warm(arguments: argparse.Namespace) -> int:
-    """Compile every kernel into the per-user cache."""
-    from core.dynamics.warm import warm_up
-
-    say(f"Compiled kernels are in {warm_up()}.")
-    return 0
 
 
 def run_for_figure(name: str, folder: Path, quiet: bool) -> list[Path]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from importlib import resources
 
 import pytest
 from PySide6.QtGui import QColor, QIcon, QImage
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QStyle, QWidget
 
 from app.panels.elided import ElidedLabel
 from app.style import PICTURES, apply, icon, icon_names, shades, style_sheet
@@ -107,3 +108,19 @@ def test_figures_are_equally_wide(qtbot, qapp) -> None:
     widths = {label.fontMetrics().horizontalAdvance(digit * 8) for digit in "0123456789"}
     qapp.setStyleSheet("")
     assert len(widths) == 1
+
+
+def test_changes_of_palette_keep_no_style(qapp) -> None:
+    """The application has one style, however often its colours change."""
+
+    def styles() -> int:
+        gc.collect()
+        return sum(isinstance(one, QStyle) for one in gc.get_objects())
+
+    apply(qapp, LIGHT)
+    apply(qapp, DARK)
+    before = styles()
+    for palette in (LIGHT, DARK) * 5:
+        apply(qapp, palette)
+    assert styles() == before
+    apply(qapp, LIGHT)
