@@ -24,11 +24,10 @@ def load_torch_first() -> None:
 
 def main() -> int:
     """Read the command line and open the window."""
-    if sys.argv[1:] == [WARM_OPTION]:  # how a bundled program compiles its kernels
-        from core.dynamics.warm import warm_up
+    if sys.argv[1:2] == [WARM_OPTION]:  # how a bundled program compiles its kernels
+        from core.cli.main import main as command
 
-        warm_up()
-        return 0
+        return command(["warm", *sys.argv[2:]])
     parser = argparse.ArgumentParser(
         prog="python -m app", description="Watch shallow networks learn."
     )

@@ -12,30 +12,14 @@ import threading
 from pathlib import Path
 
 from app.errors import LOG
+from core.compiled import warming
 
-NO_KERNELS = {"__init__", "jit"}
 WARM_OPTION = "--warm-kernels"
 
 
 def are_cached() -> bool:
-    """Whether each source of kernels has machine code younger than itself for this Python.
-
-    Imports numba, which takes half a second: for the training thread only.
-    """
-    from core.compiled import jit
-
-    sources = list(Path(jit.__file__).parent.glob("*.py"))
-    sources = [path for path in sources if path.stem not in NO_KERNELS]
-    tag = f"py{sys.version_info.major}{sys.version_info.minor}"
-    found = list(jit.cache_folder().glob(f"*/*.{tag}.nbi"))
-    for source in sources:
-        born = source.stat().st_mtime
-        if not any(
-            path.name.startswith(f"{source.stem}.") and path.stat().st_mtime >= born
-            for path in found
-        ):
-            return False
-    return True
+    """Whether the machine code of all kernels is in the cache."""
+    return not warming.missing()
 
 
 def warm_command() -> list[str]:

@@ -7,8 +7,19 @@ import sys
 from typing import Any, NoReturn, final
 
 from core import __version__
-from core.cli import checking, cost, drawing, margins, reading, studies, theorems, training
+from core.cli import (
+    checking,
+    compiling,
+    cost,
+    drawing,
+    margins,
+    reading,
+    studies,
+    theorems,
+    training,
+)
 from core.cli.output import PROGRAM
+from core.compiled import warming
 from core.figures.names import PANELS
 
 
@@ -40,9 +51,21 @@ def build_parser() -> Parser:
     _margins(commands)
     _theorems(commands)
     _trust(commands)
-    warm = commands.add_parser("warm", help="compile the kernels into their per-user cache")
-    warm.set_defaults(handler=training.warm)
+    _warm(commands)
     return parser
+
+
+def _warm(commands: Any) -> None:
+    command = commands.add_parser("warm", help="compile the kernels into their per-user cache")
+    command.add_argument(
+        "--progress", action="store_true",
+        help="a line of JSON for each group; ends with the standard input",
+    )  # fmt: skip
+    command.add_argument(
+        "--only", nargs="+", choices=warming.GROUPS, default=warming.GROUPS, metavar="GROUP",
+        help=f"of {', '.join(warming.GROUPS)} (default: all, in this order)",
+    )  # fmt: skip
+    command.set_defaults(handler=compiling.warm)
 
 
 def _list(commands: Any) -> None:

@@ -1,4 +1,4 @@
-"""`run`, `continue` and `warm`: training, recorded frame by frame."""
+"""`run` and `continue`: training, recorded frame by frame."""
 
 from __future__ import annotations
 
@@ -155,14 +155,6 @@ def continue_run(arguments: argparse.Namespace) -> int:
     path = folder / f"{source.stem}__from={index}.msrun"
     check_target(path, arguments.force)
     return _record_one(problem, path, arguments.force, arguments.quiet)
-
-
-def warm(arguments: argparse.Namespace) -> int:
-    """Compile every kernel into the per-user cache."""
-    from core.dynamics.warm import warm_up
-
-    say(f"Compiled kernels are in {warm_up()}.")
-    return 0
 
 
 def run_for_figure(name: str, folder: Path, quiet: bool) -> list[Path]:

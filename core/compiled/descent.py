@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from core.compiled.jit import compiled
-from core.compiled.kernel import RELU
+from core.compiled.kernel import RELU, is_active
 from core.compiled.network import PHI, adjoint, forward
 
 GOING, BUFFER_FULL, DONE, DIVERGED, DEAD = 0, 1, 2, 3, 4
@@ -115,11 +115,12 @@ def descend(
         for j in range(flat.size):
             moved |= gradient[j] != 0
             flat[j] = shrink * flat[j] - gradient[j]
-        if shrink == 1 and not moved and net[0][PHI] == RELU and Z.max() <= 0:
+        if shrink == 1 and not moved and net[0][PHI] == RELU and not is_active(Z):
             return DEAD
         counts[STEP] += 1
         if counts[STEP] == schedule[counts[MARK]]:
-            buffer[counts[BUFFERED]] = flat
+            for j in range(flat.size):
+                buffer[counts[BUFFERED], j] = flat[j]
             counts[BUFFERED] += 1
             counts[MARK] += 1
     if counts[MARK] == schedule.size:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from core.compiled.blas import gemm
 from core.compiled.descent import (
     BUFFER_FULL,
     BUFFERED,
@@ -29,7 +29,7 @@ from core.compiled.descent import (
     slopes,
 )
 from core.compiled.jit import compiled
-from core.compiled.kernel import RELU, backward, outputs
+from core.compiled.kernel import RELU, backward, is_active, outputs
 
 Array = NDArray[Any]
 BLOCK = 256  # nodes at a time: their rows of four matrices stay in the cache
@@ -38,7 +38,7 @@ BLOCK = 256  # nodes at a time: their rows of four matrices stay in the cache
 @compiled
 def weights(s: Array, U0: Array, D: Array, X: Array, U: Array) -> None:
     """U = s U(0) + D X."""
-    np.dot(D, X, U)
+    gemm(D, X, U)
     for j in range(U.shape[0]):
         for k in range(U.shape[1]):
             U[j, k] += s[0] * U0[j, k]
@@ -47,7 +47,7 @@ def weights(s: Array, U0: Array, D: Array, X: Array, U: Array) -> None:
 @compiled
 def move(shrink: float, gram: Array, C: Array, W: Array, Z: Array, D: Array) -> None:
     """Z <- shrink Z - C (X X'), D <- shrink D - C; W is work."""
-    np.dot(C, gram, W)
+    gemm(C, gram, W)
     m, n = C.shape
     for j in range(m):
         z, w, d, c = Z[j], W[j], D[j], C[j]
@@ -97,13 +97,15 @@ def descend(
             return DIVERGED
         if total > floats[WORST]:
             floats[WORST] = total
-        if shrink == 1 and phi == RELU and Z.max() <= 0:
+        if shrink == 1 and phi == RELU and not is_active(Z):
             return DEAD
         update(phi, slope, trains_outer, alpha, Z, D, gram, shrink, G, C, W, gained, h)
         s[0] *= shrink
         counts[STEP] += 1
         if counts[STEP] == schedule[counts[MARK]]:
-            outer[counts[BUFFERED]] = alpha
+            for j in range(alpha.shape[0]):
+                for o in range(alpha.shape[1]):
+                    outer[counts[BUFFERED], j, o] = alpha[j, o]
             weights(s, U0, D, X, inner[counts[BUFFERED]])
             counts[BUFFERED] += 1
             counts[MARK] += 1

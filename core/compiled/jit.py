@@ -1,45 +1,128 @@
-"""The one place that says how kernels are compiled and where their machine code is kept."""
+"""The one place that says how kernels are compiled.
+
+A kernel is compiled for Python when Python first calls it with some types of arguments, together
+with all that it calls, and that is kept on disk (core.compiled.store). For other kernels it is only
+a part (core.compiled.parts).
+"""
 
 from __future__ import annotations
 
-import hashlib
-import os
+import pickle
+import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, final
 
 import numba
-from platformdirs import user_cache_path
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
-from core import __version__
+from core.compiled import store
+from core.compiled.parts import PartCompiler, connect
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Sums may be reordered and contracted to fused multiply-adds; NaN and infinity keep their meaning,
 # since divergence is detected by them.
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
+# Kernels make no arrays: without counts of references there is less to compile, and to run.
+OPTIONS: dict[str, Any] = {
+    "nogil": True, "fastmath": FAST_MATH, "error_model": "numpy", "no_cfunc_wrapper": True,
+    "_nrt": False,
+}  # fmt: skip
+
+Listener = Callable[[str], None]
+_listeners: list[Listener] = []
+_used: set[str] = set()
+_lock = threading.Lock()
 
 
-def cache_folder() -> Path:
-    """The per-user folder of compiled kernels; NUMBA_CACHE_DIR overrides it.
-
-    It is named by the sources of all kernels: numba looks only at a kernel's own file, and would
-    go on using machine code into which an older version of another file was compiled.
-    """
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    digest = hashlib.sha256(__version__.encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.read_bytes())
-    return user_cache_path("marginscope") / "kernels" / digest.hexdigest()[:16]
+def listen(listener: Listener) -> None:
+    """Have a function called with the name of each kernel that is about to be compiled."""
+    _listeners.append(listener)
 
 
-if not numba.config.CACHE_DIR:
-    numba.config.CACHE_DIR = str(cache_folder())
+def used() -> frozenset[str]:
+    """The files (core.compiled.store) of the kernels that this program has loaded or compiled."""
+    return frozenset(_used)
+
+
+@final
+class StoredCode(_Cache):  # type: ignore[misc]
+    """The machine code of one kernel on disk, as numba's dispatchers ask for it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        module = function.__module__.rpartition(".")[2]
+        self._kernel = f"{module}.{function.__qualname__}"
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that it is in."""
+        return str(store.folder())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What numba calls a compile result, or None, and then it is compiled."""
+        target_context.refresh()
+        name = store.name_for(self._kernel, str(sig))
+        content = store.load(name)
+        if content is None:
+            for listener in _listeners:
+                listener(self._kernel)
+            return None
+        found = CompileResult._rebuild(target_context, *pickle.loads(content))
+        _used.add(name)
+        return found
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Keep what has just been compiled."""
+        connect(cres)
+        name = store.name_for(self._kernel, str(sig))
+        if store.save(name, dumps(cres._reduce())):
+            _used.add(name)
+
+    def enable(self) -> None:
+        """It always is."""
+
+    def disable(self) -> None:
+        """It never is."""
+
+    def flush(self) -> None:
+        """Nothing is kept in memory."""
+
+
+@final
+class Kernel:
+    """A function that is compiled when it is called; numba takes it for one of its own."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.py_func = function
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__module__, self.__qualname__ = function.__module__, function.__qualname__
+        part = numba.njit(no_cpython_wrapper=True, pipeline_class=PartCompiler, **OPTIONS)
+        self._part = part(function)
+        self._entry: Any = None
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self._part._numba_type_
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._entry is None:
+            with _lock:
+                if self._entry is None:
+                    entry = numba.njit(**OPTIONS)(self.py_func)
+                    entry._cache = StoredCode(self.py_func)
+                    self._entry = entry
+        return self._entry(*arguments)
 
 
 def compiled(function: Function) -> Function:
-    """Compile a kernel at its first call for the argument types; the result is cached on disk."""
-    decorate = numba.njit(cache=True, nogil=True, fastmath=FAST_MATH, error_model="numpy")
-    return cast(Function, decorate(function))
+    """Compile a kernel at its first call for the argument types; the result is kept on disk."""
+    return cast(Function, function if numba.config.DISABLE_JIT else Kernel(function))
+
+
+def inlined(function: Function) -> Function:
+    """Write a kernel into those that call it, as it must be where it returns views of arrays."""
+    if numba.config.DISABLE_JIT:
+        return function
+    return cast(Function, numba.njit(inline="always", **OPTIONS)(function))

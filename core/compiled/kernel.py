@@ -13,9 +13,9 @@ from __future__ import annotations
 from math import exp, log1p
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from core.compiled.blas import gemm
 from core.compiled.jit import compiled
 from core.compiled.tiles import fits, product
 
@@ -34,12 +34,22 @@ def is_large(m: int, d: int, n: int) -> bool:
 
 
 @compiled
+def is_active(Z: Matrix) -> bool:
+    """Whether some element is above zero."""
+    for j in range(Z.shape[0]):
+        for i in range(Z.shape[1]):
+            if Z[j, i] > 0:
+                return True
+    return False
+
+
+@compiled
 def preactivations(U: Matrix, XT: Matrix, Z: Matrix) -> None:
     """Z = U XT."""
     if fits(U, XT):
         product(U, XT, Z)
     elif is_large(U.shape[0], U.shape[1], XT.shape[1]):
-        np.dot(U, XT, Z)
+        gemm(U, XT, Z)
     else:
         preactivations_by_loops(U, XT, Z)
 
@@ -203,7 +213,7 @@ def inner_gradient(C: Matrix, XT: Matrix, X: Matrix, d_U: Matrix) -> None:
     if X.shape[0] == C.shape[1] and fits(C, X):
         product(C, X, d_U)
     elif is_large(C.shape[0], XT.shape[0], C.shape[1]):
-        np.dot(C, XT.T, d_U)
+        gemm(C, XT.T, d_U)
     else:
         inner_gradient_by_loops(C, XT, d_U)
 

@@ -152,8 +152,8 @@ def finish(
         return PLAN
     h, stuck = s[H], s[SMOOTHED] <= 0.0
     c[MOST_STAGES] = max(c[MOST_STAGES], c[STAGES])
-    previous[:] = at
-    at[:] = newer
+    for i in range(at.size):
+        previous[i], at[i] = at[i], newer[i]
     moved = sqrt(moved)
     accept(2, s, c, settings, p, norm, moved)
     if not stuck or moved > SLOW * settings[TAU_EARLY]:

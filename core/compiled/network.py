@@ -15,7 +15,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from core.compiled.jit import compiled
+from core.compiled.jit import compiled, inlined
 from core.compiled.kernel import along, backward, inner_gradient, outputs, preactivations
 from core.compiled.parametrisations import (
     across,
@@ -38,7 +38,7 @@ SLOPE, EPS, NUMBERS = 0, 1, 2
 PLAIN, SCALAR, NORMALISED, FIXED_OUTER, BATCH_NORM, WITH_BIAS = 0, 1, 2, 3, 4, 5
 
 
-@compiled
+@inlined
 def outer(spec: Array, flat: Array, alpha: Array) -> Array:
     """alpha (m, k) as it lies in flat, or the work array that `weights` has filled."""
     if spec[CODE] == PLAIN or spec[CODE] == WITH_BIAS:
@@ -47,7 +47,7 @@ def outer(spec: Array, flat: Array, alpha: Array) -> Array:
     return alpha
 
 
-@compiled
+@inlined
 def inner(spec: Array, flat: Array, U: Array) -> Array:
     """U (m, D) as it lies in flat, or the work array that `weights` has filled."""
     m, d = spec[M], spec[D]
@@ -58,14 +58,14 @@ def inner(spec: Array, flat: Array, U: Array) -> Array:
     return U
 
 
-@compiled
+@inlined
 def node_rows(spec: Array, flat: Array) -> tuple[Array, Array, Array]:
     """The two (m,) blocks and V (m, D) of the networks laid out as (a, b, V) and (a, c, V)."""
     m = spec[M]
     return flat[:m], flat[m : 2 * m], flat[2 * m :].reshape(m, spec[D])
 
 
-@compiled
+@inlined
 def bias_rows(spec: Array, flat: Array) -> tuple[Array, Array]:
     """V (m, D - 1) and b (m,) of the networks laid out as (a, V, b)."""
     m, d = spec[M], spec[D] - 1

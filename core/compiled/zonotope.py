@@ -182,7 +182,8 @@ def explore(
                 bound = reach(size, spread[free], free, g)
             if bound > limit[0] and free == 0:
                 limit[0] = bound
-                best[:] = u
+                for i in range(u.size):
+                    best[i] = u[i]
             if bound <= limit[0]:
                 place[1 + free] = 2
         if place[1 + free] == 2:

@@ -1,45 +1,92 @@
-"""Compile every kernel for every argument type that engines use, into the per-user cache."""
+"""Compile the kernels group by group, for every argument type that engines use."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
-from core.compiled.jit import cache_folder
+from core.compiled import jit, warming
+from core.dynamics.general_flow import GeneralFlow
+from core.dynamics.integrator import Integrator
 from core.dynamics.registry import integrator, prepared
 from core.problem import resolve
 from core.reference.global_margin import global_margin
 from core.reference.watch import Watch
 from core.validation import build_experiment
 
-CASES: tuple[dict[str, dict[str, object]], ...] = (
-    {"dynamics": {"kind": "flow", "until_log10_time": 0.0}},
-    {"dynamics": {"kind": "gd", "until_log10_time": 0.0}},
-    {"dynamics": {"kind": "gd", "until_log10_time": 0.0}, "run": {"precision": "float32"}},
-    {"data": {"d": 30, "n": 12}, "dynamics": {"kind": "gd", "until_log10_time": 0.0}},
-    {
-        "data": {"d": 30, "n": 12},
-        "dynamics": {"kind": "gd", "until_log10_time": 0.0},
-        "run": {"precision": "float32"},
-    },
-    {"dynamics": {"kind": "sgd", "until_log10_time": 0.0}},
-    {"dynamics": {"kind": "sgd", "until_log10_time": 0.0}, "run": {"precision": "float32"}},
-    {"dynamics": {"kind": "two_phase", "until_log10_time": 0.0}},
-    {"network": {"kind": "scalar", "m": 5}, "dynamics": {"kind": "mirror"}},
-    {"dynamics": {"kind": "adam"}},
-    {"dynamics": {"kind": "adam"}, "run": {"precision": "float32"}},
-)
+SINGLE = {"run": {"precision": "float32"}}
+# More coordinates than examples: the descent is followed in the examples' coordinates.
+WIDE = {"data": {"d": 30, "n": 12}}
 
 
-def warm_up() -> Path:
-    """Compile what is not yet in the cache; returns the cache's folder."""
-    for case in CASES:
-        tables = {"data": {"d": 3, "n": 12}, "network": {"m": 5}, **case}
-        dynamics = integrator(prepared(resolve(build_experiment(tables, "warm"))))
+def _dynamics(kind: str) -> dict[str, dict[str, object]]:
+    return {"dynamics": {"kind": kind, "until_log10_time": 0.0}}
+
+
+# What is run for a group: experiments, but for two.
+CASES: dict[str, tuple[dict[str, Any], ...]] = {
+    warming.FLOW: (_dynamics("flow"),),
+    warming.DESCENT: (_dynamics("gd"),),
+    warming.GRAM: ({**_dynamics("gd"), **WIDE},),
+    warming.STOCHASTIC: (_dynamics("sgd"), {"dynamics": {"kind": "adam"}}),
+    warming.TWO_PHASE: (_dynamics("two_phase"),),
+    warming.MIRROR: ({"network": {"kind": "scalar", "m": 5}, "dynamics": {"kind": "mirror"}},),
+    warming.DESCENT_32: ({**_dynamics("gd"), **SINGLE},),
+    warming.GRAM_32: ({**_dynamics("gd"), **WIDE, **SINGLE},),
+    warming.STOCHASTIC_32: (
+        {**_dynamics("sgd"), **SINGLE}, {"dynamics": {"kind": "adam"}, **SINGLE},
+    ),
+}  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A group is compiled: the i-th of so many, after so long."""
+
+    done: int
+    of: int
+    group: str
+    seconds: float
+
+
+def _problem(case: dict[str, Any]) -> Any:
+    tables = {"data": {"d": 3, "n": 12}, "network": {"m": 5}, **case}
+    return prepared(resolve(build_experiment(tables, "warm")))
+
+
+def _compile(group: str) -> None:
+    if group == warming.MARGINS:
+        # Four dimensions at least: in fewer the certificate needs no compiled search.
+        x, y = np.vstack([np.eye(4), -np.eye(4)]), np.repeat([1.0, -1.0], 4)
+        global_margin(x, y, Watch())
+        return
+    if group == warming.HEADS:
+        dynamics: list[Integrator] = [GeneralFlow(_problem(_dynamics("flow")))]
+    else:
+        dynamics = [integrator(_problem(case)) for case in CASES[group]]
+    for one in dynamics:
         for _ in range(2):  # the first chunk only hands on frame 0
-            dynamics.advance()
-    # Four dimensions at least: in fewer the certificate needs no compiled search.
-    x, y = np.vstack([np.eye(4), -np.eye(4)]), np.repeat([1.0, -1.0], 4)
-    global_margin(x, y, Watch())
-    return cache_folder()
+            one.advance()
+
+
+def warm_up(
+    groups: Iterable[str] = warming.GROUPS, report: Callable[[Progress], None] = lambda _: None
+) -> None:
+    """Compile what is not yet in the cache, and report each group once it can be used."""
+    wanted = tuple(dict.fromkeys(groups))
+    there = warming.ready()
+    order = [group for group in wanted if group in there]
+    order += [group for group in wanted if group not in there]
+    for i, group in enumerate(order, 1):
+        begun = time.perf_counter()
+        if group not in there:
+            before = jit.used()
+            _compile(group)
+            warming.mark(group, jit.used() - before)
+        seconds = 0.0 if group in there else round(time.perf_counter() - begun, 3)
+        report(Progress(i, len(order), group, seconds))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
@@ -16,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.workers import kernels
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import Job, RunWorker
-from core.compiled import jit
+from core.compiled import warming
 from core.control import Control, FinishReason, RunState
 from core.problem import Problem
 from core.runs import open_run
@@ -117,18 +116,14 @@ def test_closing_finishes_the_file_of_a_paused_run(
 # ------------------------------------------------------------------------------------ kernels
 
 
-def test_kernels_are_cached_only_if_all_are_and_are_young(
+def test_kernels_are_cached_only_if_all_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert not kernels.are_cached()
-    folder, tag = tmp_path / "compiled_0", f"py{sys.version_info.major}{sys.version_info.minor}"
-    folder.mkdir()
-    for path in Path(jit.__file__).parent.glob("*.py"):
-        (folder / f"{path.stem}.some_kernel-1.{tag}.nbi").touch()
+    for group in warming.GROUPS:
+        assert warming.mark(group, ())
     assert kernels.are_cached()
-    os.utime(folder / f"flow.some_kernel-1.{tag}.nbi", (0, 0))
-    assert not kernels.are_cached()
 
 
 @pytest.mark.parametrize(("code", "fine"), [("pass", True), ("raise SystemExit(3)", False)])

@@ -1,0 +1,51 @@
+"""`warm`: compile the kernels, with progress that other programs can read.
+
+What is promised to them is in core.compiled.warming.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import threading
+from dataclasses import asdict
+
+from core.cli.output import say
+from core.compiled import store, warming
+
+ENDED = 143  # as by SIGTERM
+
+
+def warm(arguments: argparse.Namespace) -> int:
+    """Compile the groups that are not in the cache."""
+    if arguments.progress:
+        threading.Thread(target=_end_with_the_input, daemon=True).start()
+    wanted = tuple(arguments.only)
+    absent = warming.missing(wanted)
+    if absent and not arguments.progress:
+        say(f"Compiling {len(absent)} groups of kernels; each is kept as soon as it is done.")
+    from core.dynamics.warm import Progress, warm_up
+
+    def report(progress: Progress) -> None:
+        if arguments.progress:
+            print(json.dumps(asdict(progress)), flush=True)
+        elif progress.group in absent:
+            place = f"{progress.done} of {progress.of}"
+            say(f"{place}: {progress.group} ({progress.seconds:.1f} s)")
+
+    warm_up(wanted, report)
+    say(f"Compiled kernels are in {store.folder()}.")
+    return 0
+
+
+def _end_with_the_input() -> None:
+    """End at once when the program that reads the progress is gone, and with it this input.
+
+    LLVM is left in the middle, which no exception could do. Nothing is half written: files in the
+    cache come whole or not at all.
+    """
+    while sys.stdin is not None and os.read(sys.stdin.fileno(), 1024):
+        pass
+    os._exit(ENDED)

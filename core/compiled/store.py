@@ -1,0 +1,175 @@
+"""Where machine code of kernels is kept between programs: by content, not by place or date.
+
+A file holds one kernel for one list of argument types. Its folder is named by everything that the
+code depends on: the byte code of all kernels, the versions of what compiles them, the processor
+and numba's settings. So the same code is compiled once for a user, wherever it is started from,
+also from an installed wheel or a bundle whose sources are not there.
+
+Files are pickles, and loading one runs what is in it. So the folder is the user's own, nobody else
+may write to it or to its files, and whatever is not so is neither read nor written.
+
+numba is not imported here: to know what is there must cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pkgutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from core import __version__
+
+PACKAGE = "core.compiled"
+# Settings of numba that change what is compiled.
+SETTINGS = ("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "BOUNDSCHECK", "LOOP_VECTORIZE",
+            "SLP_VECTORIZE", "DISABLE_INTEL_SVML", "DEBUGINFO")  # fmt: skip
+DIGEST = hashlib.sha256().digest_size
+SUFFIX, TEMPORARY = ".kernel", ".part"
+
+
+def _said(value: Any) -> Iterator[str]:
+    """A constant or a code object, without the names of files and the numbers of lines."""
+    if isinstance(value, CodeType):
+        yield f"{value.co_name} {value.co_names} {value.co_varnames} {value.co_freevars}"
+        yield f"{value.co_cellvars} {value.co_argcount} {value.co_kwonlyargcount} {value.co_flags}"
+        yield value.co_code.hex()
+        for constant in value.co_consts:
+            yield from _said(constant)
+    elif isinstance(value, frozenset):
+        yield " ".join(sorted(map(repr, value)))
+    else:
+        yield repr(value)
+
+
+def _code_of(name: str) -> CodeType | None:
+    spec = find_spec(name)
+    loader: Any = None if spec is None else spec.loader
+    code: CodeType | None = None if loader is None else loader.get_code(name)
+    return code
+
+
+def _version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # a bundle without the package's own description
+        return ""
+
+
+@cache
+def code_digest() -> str:
+    """What identifies the code of all kernels: equal wherever the same version is installed."""
+    found = find_spec(PACKAGE)
+    places = [] if found is None else list(found.submodule_search_locations or ())
+    digest = hashlib.sha256()
+    for module in sorted(info.name for info in pkgutil.iter_modules(places)):
+        digest.update(module.encode())
+        for part in _said(_code_of(f"{PACKAGE}.{module}")):
+            digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()
+
+
+@cache
+def processor() -> str:
+    """The processor for which code is compiled, with all its features."""
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features().flatten()
+    return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {features}"
+
+
+def folder() -> Path:
+    """The folder of what is compiled here; NUMBA_CACHE_DIR names another parent."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        parent = Path(chosen)
+    else:
+        from platformdirs import user_cache_path
+
+        parent = user_cache_path("marginscope") / "kernels"
+    settings = [os.environ.get(f"NUMBA_{name}", "") for name in SETTINGS]
+    versions = [_version_of(name) for name in ("numba", "llvmlite", "numpy")]
+    known = (code_digest(), __version__, sys.implementation.cache_tag, versions, settings)
+    digest = hashlib.sha256(f"{known} {processor()}".encode())
+    return parent / digest.hexdigest()[:24]
+
+
+def is_private(status: os.stat_result) -> bool:
+    """Whether a file or folder is this user's, and nobody else may change it."""
+    if os.name != "posix":  # the profile's folder is private by its access list
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def usable(place: Path) -> bool:
+    """Whether a folder is there and is private."""
+    try:
+        status = place.stat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and is_private(status)
+
+
+def names() -> frozenset[str]:
+    """The files that are there and may be read."""
+    place = folder()
+    if not usable(place):
+        return frozenset()
+    try:
+        return frozenset(entry.name for entry in os.scandir(place))
+    except OSError:
+        return frozenset()
+
+
+def name_for(kernel: str, types: str) -> str:
+    """The file of a kernel for argument types, both as numba writes them."""
+    return f"{kernel}-{hashlib.sha256(types.encode()).hexdigest()[:16]}{SUFFIX}"
+
+
+def load(name: str) -> bytes | None:
+    """What was saved under a name, or None: there is none, it is damaged, or it is not private."""
+    place = folder()
+    if not usable(place):
+        return None
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        with os.fdopen(os.open(place / name, flags), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or not is_private(status):
+                return None
+            content = file.read()
+    except OSError:
+        return None
+    kept = content[DIGEST:]
+    return kept if hashlib.sha256(kept).digest() == content[:DIGEST] else None
+
+
+def save(name: str, content: bytes) -> bool:
+    """Keep a content under a name, whole or not at all; False where that cannot be done."""
+    place = folder()
+    temporary = ""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.mkdir(mode=0o700, exist_ok=True)
+        if not usable(place):
+            return False
+        handle, temporary = tempfile.mkstemp(suffix=TEMPORARY, dir=place)  # for its user alone
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(content).digest() + content)
+        Path(temporary).replace(place / name)
+    except OSError:
+        if temporary:
+            with suppress(OSError):
+                Path(temporary).unlink()
+        return False
+    return True

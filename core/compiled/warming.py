@@ -1,0 +1,63 @@
+"""Which groups of kernels are compiled; what a program beside (the window) may rely on.
+
+    ready()     the groups whose machine code is in the cache. Cheap (0.1 s the first time, then a
+                look at one folder) and without numba, so for any thread; it changes as groups
+                are compiled by any program of this user.
+    missing()   the others, in the order in which they are compiled: GROUPS.
+
+    python -m core warm --progress [--only GROUP ...]
+
+compiles what is missing (of the groups named, in that order, else of all in the order of GROUPS),
+and prints a line of JSON on standard output, flushed, for each group once it can be used:
+
+    {"done": i, "of": n, "group": name, "seconds": s}
+
+with i = 1 .. n of the n groups asked for; those already in the cache come first, with 0.0 seconds.
+Exit status 0. SIGTERM ends it at once (143), Ctrl-C too (130); what is compiled stays, and nothing
+half written is left that would be read. It starts no process. With --progress it also ends by
+itself when its standard input is closed, as it is when the program that started it dies, however
+it dies: give it a pipe that is never written to (stdin=subprocess.PIPE), and keep the other end.
+A bundled window starts itself, with --warm-kernels in place of `-m core warm`.
+
+The flow of Figure 1 needs FLOW alone. A group is marked by a file of its own, which names the files
+of its kernels.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from core.compiled import store
+
+FLOW, MARGINS, DESCENT, GRAM, STOCHASTIC = "flow", "margins", "descent", "gram", "stochastic"
+TWO_PHASE, MIRROR, HEADS = "two_phase", "mirror", "heads"
+DESCENT_32, GRAM_32, STOCHASTIC_32 = "descent-float32", "gram-float32", "stochastic-float32"
+# In the order in which they are compiled.
+GROUPS = (
+    FLOW, MARGINS, DESCENT, GRAM, STOCHASTIC, TWO_PHASE, MIRROR, HEADS, DESCENT_32, GRAM_32,
+    STOCHASTIC_32,
+)  # fmt: skip
+MARK = ".group"
+
+
+def ready() -> frozenset[str]:
+    """The groups whose kernels are all in the cache."""
+    there = store.names()
+    return frozenset(group for group in GROUPS if group + MARK in there and _whole(group, there))
+
+
+def _whole(group: str, there: frozenset[str]) -> bool:
+    content = store.load(group + MARK)
+    return content is not None and there.issuperset(json.loads(content))
+
+
+def missing(wanted: Iterable[str] = GROUPS) -> tuple[str, ...]:
+    """Of the groups asked for, those that are not ready, in the same order."""
+    found = ready()
+    return tuple(group for group in wanted if group not in found)
+
+
+def mark(group: str, files: Iterable[str]) -> bool:
+    """Note that a group is compiled, into these files; False where nothing can be kept."""
+    return store.save(group + MARK, json.dumps(sorted(files)).encode())
