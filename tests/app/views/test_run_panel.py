@@ -161,6 +161,7 @@ def test_the_wheel_zooms_and_a_double_click_resets(qtbot, panel: RunPanel, name:
     assert plot.shown().width() < 0.8 * before.width()
     assert plot.place(here.x(), here.y()) == pytest.approx(place, abs=1e-6)
     panel.data_grew()
+    panel.catch_up()
     assert plot.shown().width() < 0.8 * before.width()
     pull(plot, here, here + QPoint(30, 10), Qt.MouseButton.RightButton)
     assert plot.place(here.x() + 30, here.y() + 10) == pytest.approx(place, abs=1e-3)
@@ -263,6 +264,7 @@ def test_without_a_run_there_is_a_message(qtbot, panel: RunPanel, data: DisplayD
     panel.show_frame(3)
     panel.set_marked(1, frozenset({1}))
     panel.data_grew()
+    panel.catch_up()
     panel.set_data(data, "m = 16")
     panel.show_frame(10_000)
     assert not panel.message.isVisible()
@@ -284,6 +286,7 @@ def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
         while not data.complete:
             data.update(0.0)
             panel.data_grew()
+            panel.catch_up()
             panel.show_frame(data.frames - 1)
             shown = panel.view("neurons").plot.shown().right()
             assert shown >= reach or data.frames <= 2 or data.complete
@@ -302,11 +305,13 @@ def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
         while data.update(0.0) < 5:
             pass
         panel.data_grew()
+        panel.catch_up()
         panel.show_frame(4)
         early = panel.view("neurons")._nodes.points.copy()
         while not data.complete:
             data.update()
         panel.data_grew()
+        panel.catch_up()
         assert panel.view("neurons")._power >= 4
         late = panel.view("neurons")._nodes.points * 10.0 ** panel.view("neurons")._power
         np.testing.assert_allclose(late, early, rtol=1e-5)
