@@ -69,7 +69,7 @@ class TheoryController(QObject):
         self._window, self._display = window, display
         self.margins, self.judge = margins, judge
         for worker in (margins, judge):
-            worker.sharing(self._share)
+            worker.sharing(self.share)
         self._known: dict[int, Knowledge] = {}
         self._key = self._chosen = -1
         self._current: dict[int, str] = {}
@@ -97,7 +97,7 @@ class TheoryController(QObject):
         self.margins.found.connect(self._on_found)
         self.judge.judged.connect(self._on_judged)
 
-    def _share(self) -> float:
+    def share(self) -> float:
         """How much of a core theory may take: little while something is trained. For any thread."""
         running = any(
             run.control is not None and run.control.status.state is RunState.RUNNING

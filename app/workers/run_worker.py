@@ -141,6 +141,8 @@ class RunWorker(QObject):
                 pass
 
     def _prepare(self) -> None:
+        # What the views import when they are first drawn, which is to be there by then.
+        import core.figures.neurons
         import core.observables.predictor
         import core.observables.registry
         import core.observables.spectrum

@@ -206,6 +206,55 @@ def test_single_precision_has_kernels_of_its_own() -> None:
     assert found == (warming.DESCENT_32, warming.GRAM_32)
 
 
+# -------------------------------------------------------------------------------- what is loaded
+
+LOADS = """
+import importlib.abc, sys, threading
+from app import application
+from app.application import Marginscope
+from app.places import Places
+from app.state.intent import VIEWS
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+found = []
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        slow = name.partition(".")[0] in ("core", "scipy", "numba", "torch", "matplotlib")
+        if slow and threading.current_thread() is threading.main_thread():
+            found.append(name)
+def ready():
+    sys.meta_path.insert(0, Finder())
+def look():
+    runs = list(program.session)
+    if runs and all(r.data is not None and not r.live and not r.behind for r in runs):
+        if not program.display.calculator.busy and program.display.view.cursor > 0.0:
+            program.window.close()
+application_ = QApplication([])
+program = Marginscope(Places.under(Path(sys.argv[1])), [sys.argv[2]])
+program.worker.ready.connect(ready)
+program.start()
+program.display.ask(views=tuple(VIEWS))
+timer = QTimer()
+timer.timeout.connect(look)
+timer.start(100)
+application_.exec()
+print(*found)
+"""
+
+
+@pytest.mark.slow
+def test_the_windows_thread_loads_no_numerical_library_while_it_shows_runs(
+    tmp_path: Path, study: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS, str(tmp_path / "user"), str(study)],
+        cwd=ROOT, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
+
+
 # ----------------------------------------------------------------------------- processes that end
 
 

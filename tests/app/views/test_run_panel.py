@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
+from app.state.intent import VIEWS
 from app.views.plot_item import Plot
 from app.views.run_panel import RunPanel
 from app.views.sorted_nodes import MOST_MOMENTS
@@ -318,3 +319,31 @@ def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
         assert panel.view("margins").plot.bottom.labelText.endswith(" t")
         panel.show_frame(29)
         assert panel.grab().width() > 0
+
+
+# ------------------------------------------------------------------------------- many views
+
+
+def test_views_that_are_behind_are_drawn_in_turn(
+    panel: RunPanel, data: DisplayData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel.set_views(tuple(VIEWS))
+    drawn: list[str] = []
+    for name in VIEWS:
+        view = panel.view(name)
+        refit = view.refit
+        monkeypatch.setattr(
+            view, "refit", lambda data, name=name, refit=refit: (drawn.append(name), refit(data))
+        )
+    panel.data_grew()
+    panel.show_frame(3)
+    assert not drawn
+    for count in range(1, len(VIEWS) + 1):
+        assert panel.owes
+        panel.catch_up(0.0)
+        assert len(set(drawn)) == count
+        panel.data_grew()  # those that wait keep their places
+    assert set(drawn) == set(VIEWS)
+    panel.catch_up()
+    assert not panel.owes
+    assert {panel.view(name)._frame for name in VIEWS} == {3}
