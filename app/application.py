@@ -48,7 +48,7 @@ FIRST_STUDY = "telgarsky22-figure-1"
 # For windows that are covered or minimised when they open, and so are not painted.
 UNPAINTED_MS = 500
 # Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
-SWITCH_S = 1e-3
+SWITCH_S = 2e-4
 EDITED = "Edited: press Run to train these settings."
 
 

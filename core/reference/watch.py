@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import final
 
 SHORTEST_S = 0.005  # work after which it is worth while to sleep
-LONGEST_S = 2.0
+LONGEST_S = 10.0
 NAP_S = 0.1  # how soon a sleeper sees that it may have all of a core again
 LEAST_SHARE = 0.01
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
@@ -329,12 +331,17 @@ def test_views_that_are_behind_are_drawn_in_turn(
 ) -> None:
     panel.set_views(tuple(VIEWS))
     drawn: list[str] = []
+
+    def noting(name: str, refit: Callable[[DisplayData], None]) -> Callable[[DisplayData], None]:
+        def noted(data: DisplayData) -> None:
+            drawn.append(name)
+            refit(data)
+
+        return noted
+
     for name in VIEWS:
         view = panel.view(name)
-        refit = view.refit
-        monkeypatch.setattr(
-            view, "refit", lambda data, name=name, refit=refit: (drawn.append(name), refit(data))
-        )
+        monkeypatch.setattr(view, "refit", noting(name, view.refit))
     panel.data_grew()
     panel.show_frame(3)
     assert not drawn
