@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import final
 
+CLAIM_S = 60.0
 MOST_LETTERS = 160  # file systems take 255 bytes, the moment and SQLite's neighbours included
 
 
@@ -31,7 +34,7 @@ class Places:
         name = name[:MOST_LETTERS]
         path = self.runs / f"{name}__{moment}.msrun"
         number = 2
-        while path.exists():
+        while path.exists() or not _claimed(path):
             path = self.runs / f"{name}__{moment}-{number}.msrun"
             number += 1
         return path
@@ -44,6 +47,25 @@ class Places:
         parts += [size] if size else []
         parts += [sha256(text.encode()).hexdigest()[:8]] if text else []
         return self.runs / "studies" / "__".join(parts)
+
+
+def _claimed(path: Path) -> bool:
+    """Whether the name is now this program's, and not that of another one started this second.
+
+    A hidden file stands for the name until the run file is there; it is of no use a minute later.
+    """
+    claim = path.with_name(f".{path.name}.claim")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for old in path.parent.glob(".*.claim"):
+            if time.time() - old.stat().st_mtime > CLAIM_S:
+                old.unlink()
+        os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    except OSError:  # a folder that cannot be written is complained of when the run begins
+        return True
+    return True
 
 
 def user_places() -> Places:

@@ -105,7 +105,8 @@ def tabular(font: QFont) -> QFont:
 
 def apply(application: QApplication, palette: Palette) -> None:
     """Give the whole application this look; called again to change it."""
-    if application.style().name().lower() != "fusion":
+    # With a style sheet the style has another name, and one that is set again stays in memory.
+    if not application.styleSheet():
         application.setStyle(QStyleFactory.create("Fusion"))
     colours = qt_palette(palette)
     application.setPalette(colours)

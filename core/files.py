@@ -1,14 +1,93 @@
-"""Writing whole files: completely or not at all."""
+"""Writing whole files: completely or not at all, and nothing left behind for long.
+
+A file is written beside its place under a name that says who writes it. What a killed program has
+left is removed by the next one that writes into the same folder.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import secrets
+import shutil
+import socket
+import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.errors import DiskError, InputError
+from core.stopping import removed_when_stopped
 
 DISK_ERRORS = ("No space left on device", "File too large", "Disk quota exceeded")
+# .NAME.HOST-PID-RANDOM.part, with the suffix of NAME for writers that go by it
+LEFT = re.compile(r"\..+\.(?P<host>[\w.-]+)-(?P<pid>\d+)-[0-9a-f]{8}\.part(?:\.\w+)?")
+FOLDER = re.compile(r"marginscope-[a-z]*-(?P<host>[\w.-]+)-(?P<pid>\d+)-.*")
+DAY = 86_400.0  # after which a file of another machine, or on Windows, has no writer any more
+
+
+def _host() -> str:
+    return re.sub(r"[^\w.-]", "_", socket.gethostname()) or "here"
+
+
+def _has_no_writer(place: Path, host: str, pid: int) -> bool:
+    """Whether the program that writes there is gone, as far as can be told."""
+    if host == _host() and sys.platform != "win32":
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        except OSError:
+            return False
+        return False
+    try:
+        return time.time() - place.stat().st_mtime > DAY
+    except OSError:
+        return False
+
+
+def remove_left(folder: Path, pattern: re.Pattern[str] = LEFT) -> None:
+    """Remove what killed programs have left in a folder, as far as that may be done."""
+    with suppress(OSError):
+        for place in folder.iterdir():
+            found = pattern.fullmatch(place.name)
+            if found and _has_no_writer(place, found["host"], int(found["pid"])):
+                with suppress(OSError):
+                    if place.is_dir() and not place.is_symlink():
+                        shutil.rmtree(place, ignore_errors=True)
+                    else:
+                        place.unlink()
+
+
+@contextmanager
+def beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
+    """A new file beside a path, open for writing: its name and its descriptor, which you close.
+
+    Gone at the end unless it was renamed. The mode is limited by the user's mask, as everywhere.
+    """
+    remove_left(path.parent)
+    random = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+    # Long names are cut: what is added must not make a name that the file system refuses.
+    temporary = path.with_name(f".{path.name[:100]}.{random}.part{path.suffix[:16].lower()}")
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    with removed_when_stopped(temporary):
+        descriptor = os.open(temporary, flags, mode)
+        try:
+            yield temporary, descriptor
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+@contextmanager
+def scratch(purpose: str) -> Iterator[Path]:
+    """A folder for files that nobody needs later, gone at the end."""
+    remove_left(Path(tempfile.gettempdir()), FOLDER)
+    prefix = f"marginscope-{purpose}-{_host()}-{os.getpid()}-"
+    with tempfile.TemporaryDirectory(prefix=prefix) as name, removed_when_stopped(Path(name)):
+        yield Path(name)
 
 
 def write_whole(path: Path, content: bytes | memoryview) -> None:
@@ -16,17 +95,13 @@ def write_whole(path: Path, content: bytes | memoryview) -> None:
 
     Raises InputError for a folder that cannot be written, DiskError for a full disk.
     """
-    temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
+        with beside(path) as (temporary, descriptor):
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            temporary.replace(path)
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         if error.strerror in DISK_ERRORS:
             raise DiskError(
                 f"The disk is full: {path} was not written; free some space and try again."
@@ -34,9 +109,3 @@ def write_whole(path: Path, content: bytes | memoryview) -> None:
         raise InputError(
             f"{path} cannot be written ({error.strerror}); choose another place with --out."
         ) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

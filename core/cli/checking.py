@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
 from core.cli.output import print_json, say
 from core.cli.sweeping import INTERRUPTED, run_sweep
+from core.files import scratch
 from core.study import Study, load_study, shipped_ids
 from core.sweep.cell import Row
 from core.sweep.check import Judged, judge
@@ -42,9 +42,7 @@ def _study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
     size = arguments.size or "quick"
     study = load_study(arguments.target).at_size(size).with_settings(arguments.settings)
     with ExitStack() as stack:
-        folder = arguments.out or stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="marginscope-check-")
-        )
+        folder = arguments.out or stack.enter_context(scratch("check"))
         status, plan = run_sweep(
             study, Path(folder), size=size, force=arguments.force, quiet=arguments.quiet,
             jobs=arguments.jobs, cluster=arguments.cluster, together=arguments.together, tell=False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +13,7 @@ from core.cli.output import progress
 from core.cli.training import run_for_figure
 from core.errors import InputError
 from core.figures.names import PANELS
+from core.files import scratch
 from core.runs import Run, open_run
 from core.study import Study, load_study, shipped_ids
 
@@ -38,8 +38,8 @@ def run_files(target: str, stack: ExitStack, quiet: bool) -> list[Path]:
             raise InputError(f"The folder {path} holds no run files (.msrun).")
         return found
     if target in shipped_ids() or path.suffix == ".toml":
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="marginscope-"))
-        return run_for_figure(target, Path(folder), quiet)
+        folder = stack.enter_context(scratch("figure"))
+        return run_for_figure(target, folder, quiet)
     return [path]
 
 
@@ -89,7 +89,7 @@ def study_figure(
         given = [load_study(target)]
         if not given[0].figure:
             return None
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="marginscope-")))
+        folder = stack.enter_context(scratch("figure"))
         run_for_figure(target, folder, arguments.quiet)
     study = layout_of(folder, given or _swept(folder))
     if study is None:

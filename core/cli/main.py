@@ -12,13 +12,20 @@ from collections.abc import Sequence
 
 from core.cli.output import PROGRAM, say
 from core.cli.parser import build_parser
+from core.compiled import warming
 from core.errors import DiskError, InputError, MarginscopeError
 
 DONE, FAILED, BAD_INPUT, DIVERGED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
+def say_compiling(kernel: str) -> None:
+    """The line that stands before a wait for the compiler."""
+    say(f"{PROGRAM}: compiling {kernel}, once for this machine (`python -m core warm` does all).")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    warming.listen(say_compiling)
     parser = build_parser()
     arguments = parser.parse_args(argv)
     if arguments.handler is None:

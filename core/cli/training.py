@@ -17,6 +17,7 @@ from core.control import Control, FinishReason, Status
 from core.errors import InputError
 from core.problem import Problem, resolve
 from core.runs import Recorder, estimated_bytes, open_run
+from core.stopping import answered_elsewhere
 from core.study import Study, load_study
 
 FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
@@ -38,12 +39,14 @@ def stopped_by_signals(control: Control) -> Iterator[None]:
             raise KeyboardInterrupt
         control.stop()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with answered_elsewhere():
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, handle) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def targets(study: Study, folder: Path) -> list[Path]:

@@ -17,8 +17,8 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from core.compiled import store
-from core.compiled.parts import PartCompiler, connect
+from core.compiled import store, warming
+from core.compiled.parts import KernelCompiler, PartCompiler, connect
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -31,15 +31,8 @@ OPTIONS: dict[str, Any] = {
     "_nrt": False,
 }  # fmt: skip
 
-Listener = Callable[[str], None]
-_listeners: list[Listener] = []
 _used: set[str] = set()
 _lock = threading.Lock()
-
-
-def listen(listener: Listener) -> None:
-    """Have a function called with the name of each kernel that is about to be compiled."""
-    _listeners.append(listener)
 
 
 def used() -> frozenset[str]:
@@ -66,8 +59,7 @@ class StoredCode(_Cache):  # type: ignore[misc]
         name = store.name_for(self._kernel, str(sig))
         content = store.load(name)
         if content is None:
-            for listener in _listeners:
-                listener(self._kernel)
+            warming.tell(self._kernel)
             return None
         found = CompileResult._rebuild(target_context, *pickle.loads(content))
         _used.add(name)
@@ -110,7 +102,7 @@ class Kernel:
         if self._entry is None:
             with _lock:
                 if self._entry is None:
-                    entry = numba.njit(**OPTIONS)(self.py_func)
+                    entry = numba.njit(pipeline_class=KernelCompiler, **OPTIONS)(self.py_func)
                     entry._cache = StoredCode(self.py_func)
                     self._entry = entry
         return self._entry(*arguments)

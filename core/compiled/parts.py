@@ -11,9 +11,29 @@ from __future__ import annotations
 from typing import Any, final
 
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.typed_passes import NoPythonSupportedFeatureValidation
+from numba.core.compiler import CompilerBase, Flags
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.typed_passes import (
+    IRLegalization,
+    NativeLowering,
+    NoPythonBackend,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+)
+from numba.core.untyped_passes import (
+    FixupArgs,
+    GenericRewrites,
+    InlineInlinables,
+    IRProcessing,
+    ReconstructSSA,
+    TranslateByteCode,
+)
+
+BEFORE_LOWERING = (
+    TranslateByteCode, FixupArgs, IRProcessing, GenericRewrites, InlineInlinables, ReconstructSSA,
+    NopythonTypeInference, PreLowerStripPhis,
+)  # fmt: skip
+LOWERING = (IRLegalization, NativeLowering, NoPythonBackend)
 
 
 @final
@@ -72,11 +92,54 @@ class MakePartLibrary(FunctionPass):  # type: ignore[misc]
 
 
 @final
-class PartCompiler(CompilerBase):  # type: ignore[misc]
-    """numba's pipeline, but for the library."""
+class KernelFlags(Flags):  # type: ignore[misc]
+    """numba's flags, compared without making dictionaries: that is done for every operation."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KernelFlags) and bool(self._values == other._values)
+
+    def __hash__(self) -> int:
+        return len(self._values)
+
+
+def _kernel_flags(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a compiler with the flags, the last but one, as KernelFlags."""
+    *others, flags, types = arguments
+    return (*others, KernelFlags(flags), types)
+
+
+def _pipeline(*library: Any) -> list[Any]:
+    """numba's passes without those that kernels have no use for, which are half of them.
+
+    Kernels have no closures, raise nothing, and write their loops out: there is nothing to lift, to
+    prune by literal arguments or to fuse.
+    """
+    passes = PassManager("kernel")
+    for kind in (*BEFORE_LOWERING, *library, *LOWERING):
+        passes.add_pass(kind, kind.__name__)
+    passes.finalize()
+    return [passes]
+
+
+@final
+class KernelCompiler(CompilerBase):  # type: ignore[misc]
+    """Compiles what Python calls."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*_kernel_flags(arguments))
 
     def define_pipelines(self) -> list[Any]:
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(MakePartLibrary, NoPythonSupportedFeatureValidation)
-        passes.finalize()
-        return [passes]
+        """See numba's compilers: the passes in their order."""
+        return _pipeline()
+
+
+@final
+class PartCompiler(CompilerBase):  # type: ignore[misc]
+    """Compiles what kernels call, into a PartLibrary."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*_kernel_flags(arguments))
+
+    def define_pipelines(self) -> list[Any]:
+        """See numba's compilers: the passes in their order."""
+        return _pipeline(MakePartLibrary)

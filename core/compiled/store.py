@@ -18,9 +18,7 @@ import os
 import pkgutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -29,13 +27,15 @@ from types import CodeType
 from typing import Any
 
 from core import __version__
+from core.files import beside
 
 PACKAGE = "core.compiled"
+WITHOUT_CODE = {"store", "warming"}  # modules that change nothing of what is compiled
 # Settings of numba that change what is compiled.
 SETTINGS = ("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "BOUNDSCHECK", "LOOP_VECTORIZE",
             "SLP_VECTORIZE", "DISABLE_INTEL_SVML", "DEBUGINFO")  # fmt: skip
 DIGEST = hashlib.sha256().digest_size
-SUFFIX, TEMPORARY = ".kernel", ".part"
+SUFFIX = ".kernel"
 
 
 def _said(value: Any) -> Iterator[str]:
@@ -72,7 +72,8 @@ def code_digest() -> str:
     found = find_spec(PACKAGE)
     places = [] if found is None else list(found.submodule_search_locations or ())
     digest = hashlib.sha256()
-    for module in sorted(info.name for info in pkgutil.iter_modules(places)):
+    modules = {info.name for info in pkgutil.iter_modules(places)} - WITHOUT_CODE
+    for module in sorted(modules):
         digest.update(module.encode())
         for part in _said(_code_of(f"{PACKAGE}.{module}")):
             digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
@@ -88,6 +89,11 @@ def processor() -> str:
     return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {features}"
 
 
+@cache
+def _versions() -> list[str]:
+    return [_version_of(name) for name in ("numba", "llvmlite", "numpy")]
+
+
 def folder() -> Path:
     """The folder of what is compiled here; NUMBA_CACHE_DIR names another parent."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
@@ -98,8 +104,7 @@ def folder() -> Path:
 
         parent = user_cache_path("marginscope") / "kernels"
     settings = [os.environ.get(f"NUMBA_{name}", "") for name in SETTINGS]
-    versions = [_version_of(name) for name in ("numba", "llvmlite", "numpy")]
-    known = (code_digest(), __version__, sys.implementation.cache_tag, versions, settings)
+    known = (code_digest(), __version__, sys.implementation.cache_tag, _versions(), settings)
     digest = hashlib.sha256(f"{known} {processor()}".encode())
     return parent / digest.hexdigest()[:24]
 
@@ -157,19 +162,15 @@ def load(name: str) -> bytes | None:
 def save(name: str, content: bytes) -> bool:
     """Keep a content under a name, whole or not at all; False where that cannot be done."""
     place = folder()
-    temporary = ""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.mkdir(mode=0o700, exist_ok=True)
         if not usable(place):
             return False
-        handle, temporary = tempfile.mkstemp(suffix=TEMPORARY, dir=place)  # for its user alone
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(content).digest() + content)
-        Path(temporary).replace(place / name)
+        with beside(place / name, mode=0o600) as (temporary, descriptor):
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(hashlib.sha256(content).digest() + content)
+            temporary.replace(place / name)
     except OSError:
-        if temporary:
-            with suppress(OSError):
-                Path(temporary).unlink()
         return False
     return True

@@ -26,7 +26,7 @@ of its kernels.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from core.compiled import store
 
@@ -39,6 +39,20 @@ GROUPS = (
     STOCHASTIC_32,
 )  # fmt: skip
 MARK = ".group"
+
+_listeners: list[Callable[[str], None]] = []
+
+
+def listen(listener: Callable[[str], None]) -> None:
+    """Have a function called with the name of each kernel that this program begins to compile."""
+    if listener not in _listeners:
+        _listeners.append(listener)
+
+
+def tell(kernel: str) -> None:
+    """Say that a kernel begins to be compiled."""
+    for listener in _listeners:
+        listener(kernel)
 
 
 def ready() -> frozenset[str]:

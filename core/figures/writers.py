@@ -12,7 +12,6 @@ import importlib.util
 import io
 import os
 import struct
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from PIL import GifImagePlugin, Image
 
 from core.errors import DiskError, InputError
-from core.files import DISK_ERRORS
+from core.files import DISK_ERRORS, beside
 
 Pixels = NDArray[np.uint8]
 SUFFIXES = (".gif", ".webp", ".mp4")
@@ -201,17 +200,12 @@ def neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
     It is removed when the block raises. OSErrors become InputError (a folder that cannot be
     written) or DiskError (a full disk).
     """
-    temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.stem}.", suffix=path.suffix.lower(), dir=path.parent
-        )
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            yield temporary, file
-        temporary.chmod(0o644)
-        temporary.replace(path)
+        with beside(path) as (temporary, descriptor):
+            with os.fdopen(descriptor, "wb") as file:
+                yield temporary, file
+            temporary.replace(path)
     except OSError as error:
         if error.strerror in DISK_ERRORS:
             raise DiskError(
@@ -220,6 +214,3 @@ def neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
         raise InputError(
             f"{path} cannot be written ({error.strerror or error}); choose another place."
         ) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)

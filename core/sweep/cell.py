@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from typing import Any, Literal, final
 from core.control import Control
 from core.errors import DiskError, MarginscopeError, RunFileError
 from core.experiment import Experiment
+from core.files import scratch
 from core.problem import Problem, resolve
 from core.runs import Recorder, Run, open_run
 from core.trajectory import run
@@ -127,8 +127,8 @@ def _record(task: Task, control: Control | None) -> bool:
     path = Path(task.path)
     if not task.stage:
         return run(task.problem(), partial(Recorder, path, force=True), control).engine != ""
-    with tempfile.TemporaryDirectory(prefix="marginscope-") as folder:
-        local = Path(folder) / path.name
+    with scratch("cell") as folder:
+        local = folder / path.name
         run(task.problem(), partial(Recorder, local), control)
         publish(local, path)
     return True

@@ -8,14 +8,13 @@ here, the cheapest first, or by the cells that a finished sweep has recorded.
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, final
 
 from core.derived import VARIANT
+from core.files import scratch
 from core.runs import estimated_bytes
 from core.study import Cell, Study
 from core.sweep.cell import Row, Task, expected, run_batch
@@ -178,8 +177,8 @@ def _probed(study: Study, sized: Sequence[_Sized], budget: float) -> list[tuple[
 
 
 def _seconds(study: Study, one: _Sized) -> float:
-    with tempfile.TemporaryDirectory(prefix="marginscope-cost-") as folder:
-        row = run_batch([_task(study, one.cell, str(Path(folder) / "probe.msrun"))])[0]
+    with scratch("cost") as folder:
+        row = run_batch([_task(study, one.cell, str(folder / "probe.msrun"))])[0]
         return row.seconds
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
@@ -18,6 +20,7 @@ from urllib.parse import urlsplit
 
 from core.control import Control
 from core.errors import InputError
+from core.stopping import TERMINATED
 from core.sweep.cell import Row, Task, environment, one_thread, run_batch, run_cell
 
 T = TypeVar("T")
@@ -150,7 +153,15 @@ class ProcessPool(Pool):
 def _start_worker() -> None:
     """Ctrl-C reaches the whole process group; only the sweep itself answers it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_sweep, args=(os.getppid(),), daemon=True).start()
     one_thread()
+
+
+def _end_with_the_sweep(parent: int) -> None:
+    """A worker whose sweep was killed ends, also in the middle of a cell, which is lost anyway."""
+    while os.getppid() == parent:
+        time.sleep(LOOK_SECONDS)
+    os._exit(TERMINATED)
 
 
 @final

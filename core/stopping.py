@@ -1,0 +1,87 @@
+"""Ctrl-C and SIGTERM: a program of the command line ends at once, with one line at most.
+
+Python's own answer is an exception at any place, which is a traceback where nobody expects one
+(while a library is imported, for instance) and can be lost in a callback. Here the signal ends the
+program, after removing what must not stay; its workers end when it is gone (core.sweep.pools).
+While a run is recorded or a sweep goes on, these answer signals themselves (core.cli.training).
+
+Imports nothing but what the interpreter has loaded or loads in no time: this comes first.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+INTERRUPTED, TERMINATED = 130, 143
+PATIENCE_S = 0.5  # for the interpreter, which may be deep in compiled code
+_temporary: set[Path] = set()
+_answered_elsewhere = 0  # signals that a run or sweep has to answer, and how deep in such
+
+
+@contextmanager
+def removed_when_stopped(place: Path) -> Iterator[None]:
+    """A file or folder that goes when the program is stopped within the block."""
+    _temporary.add(place)
+    try:
+        yield
+    finally:
+        _temporary.discard(place)
+
+
+@contextmanager
+def answered_elsewhere() -> Iterator[None]:
+    """Signals are somebody else's within the block; nothing here ends the program."""
+    global _answered_elsewhere
+    _answered_elsewhere += 1
+    try:
+        yield
+    finally:
+        _answered_elsewhere -= 1
+
+
+def end_now(number: int) -> NoReturn:
+    """Leave the program as after this signal: 130 with a line for Ctrl-C, 143 for SIGTERM."""
+    for place in tuple(_temporary):
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                place.unlink()
+    if number == signal.SIGINT:
+        with suppress(OSError):
+            os.write(2, b"marginscope: interrupted.\n")
+    os._exit(INTERRUPTED if number == signal.SIGINT else TERMINATED)
+
+
+def _answer(number: int, frame: FrameType | None) -> None:
+    end_now(number)
+
+
+def _watch(reader: int) -> None:
+    """End the program where its main thread does not come to it, as while LLVM compiles."""
+    while signals := os.read(reader, 64):
+        for number in signals:
+            if number in (signal.SIGINT, signal.SIGTERM) and not _answered_elsewhere:
+                threading.Event().wait(PATIENCE_S)
+                if not _answered_elsewhere:
+                    end_now(number)
+
+
+def answer_signals() -> None:
+    """From here on Ctrl-C and SIGTERM end this program. For the main thread of a command."""
+    signal.signal(signal.SIGINT, _answer)
+    signal.signal(signal.SIGTERM, _answer)
+    if sys.platform != "win32":
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        threading.Thread(target=_watch, args=(reader,), daemon=True).start()

@@ -1,0 +1,217 @@
+"""Compiled kernels: kept by content, private, compiled by groups, and never in silence."""
+
+from __future__ import annotations
+
+import compileall
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.compiled import kernel, outer, store, warming
+from core.compiled.jit import compiled
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGEST = "from core.compiled import store; print(store.code_digest())"
+posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
+
+
+@pytest.fixture
+def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of kernels."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def python(*arguments: str, root: Path = ROOT) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *arguments], cwd=root, env={**os.environ, "PYTHONPATH": str(root)},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def copied(folder: Path, sources: bool) -> Path:
+    """The program as it is installed elsewhere, or bundled: with byte code alone."""
+    shutil.copytree(ROOT / "core", folder / "core", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "resources", folder / "resources")
+    if not sources:
+        assert compileall.compile_dir(folder / "core", quiet=1, legacy=True)
+        for source in (folder / "core").rglob("*.py"):
+            source.unlink()
+    return folder
+
+
+# ---------------------------------------------------------------------------------- the cache
+
+
+@pytest.mark.parametrize("sources", [True, False])
+def test_the_same_code_elsewhere_has_the_same_name(tmp_path: Path, sources: bool) -> None:
+    out, _ = python("-c", DIGEST, root=copied(tmp_path, sources)).communicate(timeout=60)
+    assert out.strip() == store.code_digest()
+
+
+def test_other_code_has_another_name(tmp_path: Path) -> None:
+    source = copied(tmp_path, sources=True) / "core/compiled/zonotope.py"
+    text = source.read_text()
+    source.write_text(text.replace("TURNS = 60", "TURNS = 61"))
+    other, _ = python("-c", DIGEST, root=tmp_path).communicate(timeout=60)
+    assert other.strip() != store.code_digest()
+    source.write_text("# a line more, which is no code\n" + text)
+    same, _ = python("-c", DIGEST, root=tmp_path).communicate(timeout=60)
+    assert same.strip() == store.code_digest()
+
+
+def test_what_is_kept_is_whole_or_not_there(cold: Path) -> None:
+    assert store.load("some.kernel") is None
+    assert store.save("some.kernel", b"content")
+    assert store.load("some.kernel") == b"content"
+    path = store.folder() / "some.kernel"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert store.load("some.kernel") is None
+    assert [name for name in store.names() if name.endswith(".part")] == []
+
+
+@posix
+def test_what_others_may_write_is_never_read(cold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert store.save("some.kernel", b"content")
+    place = store.folder()
+    path = place / "some.kernel"
+    assert place.stat().st_mode & 0o777 == 0o700
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o620)
+    assert store.load("some.kernel") is None
+    path.chmod(0o600)
+    path.rename(place / "real")
+    path.symlink_to(place / "real")
+    assert store.load("some.kernel") is None
+    assert store.load("real") == b"content"
+    place.chmod(0o702)
+    assert store.load("real") is None
+    assert not store.save("real", b"other")
+    assert store.names() == frozenset()
+    place.chmod(0o700)
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)  # as if another one had made it
+    assert store.load("real") is None
+    assert not store.save("real", b"other")
+
+
+def test_without_a_place_kernels_are_compiled_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "cache"))
+
+    @compiled
+    def doubled(x: np.ndarray) -> float:
+        return 2.0 * x[0]
+
+    assert doubled(np.array([3.0])) == 6.0
+
+
+# ---------------------------------------------------------------------------------- compiling
+
+
+def test_a_kernel_says_when_it_is_compiled_and_only_then(
+    cold: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(warming, "_listeners", [])
+    warming.listen(told.append)
+    warming.listen(told.append)  # once is enough
+    for _ in range(2):
+        again = compiled(kernel.is_large.py_func)
+        assert again(100, 100, 100)
+        assert not again(1, 100, 100)
+    assert told == ["kernel.is_large"]
+
+
+def test_a_kernel_within_another_is_the_same_function() -> None:
+    """Called from Python it is optimised by itself, from a kernel together with that one."""
+    a, H = np.ones(3), np.arange(6.0).reshape(2, 3) / 10.0
+    y, F, G = np.array([1.0, -1.0]), np.zeros((1, 2)), np.zeros((1, 2))
+    by_python = outer.outer_steps.py_func(a.copy(), H, y, 1, 0, 0.1, 1.0, 1e9, F, G)
+    slopes = G.copy()
+    assert outer.outer_steps(a, H, y, 1, 0, 0.1, 1.0, 1e9, F, G) == by_python == 1
+    # p = y H a; the slopes of e^-p, times 0.1/2
+    p = y * (H @ np.ones(3))
+    np.testing.assert_allclose(slopes[0], -0.05 * y * np.exp(-p), rtol=1e-14)
+    np.testing.assert_allclose(G, slopes, rtol=1e-14)
+
+
+def test_groups_are_known_without_numba() -> None:
+    code = (
+        "import sys\nfrom core.compiled import warming\nwarming.missing()\n"
+        "print([name for name in ('numba', 'numpy', 'torch') if name in sys.modules])"
+    )
+    out, err = python("-c", code).communicate(timeout=60)
+    assert (out.strip(), err) == ("[]", "")
+
+
+def test_a_group_whose_files_are_gone_is_missing(cold: Path) -> None:
+    assert warming.missing() == warming.GROUPS
+    assert store.save("a.kernel", b"")
+    assert warming.mark(warming.MIRROR, ["a.kernel"])
+    assert warming.ready() == {warming.MIRROR}
+    assert warming.missing([warming.MIRROR, warming.FLOW]) == (warming.FLOW,)
+    (store.folder() / "a.kernel").unlink()
+    assert warming.ready() == frozenset()
+
+
+@pytest.mark.slow
+def test_progress_is_told_and_the_code_is_found_from_another_folder(
+    cold: Path, tmp_path: Path
+) -> None:
+    command = ("-m", "core", "warm", "--progress", "--only", warming.TWO_PHASE)
+    first = python(*command)
+    assert first.stdout is not None
+    line = first.stdout.readline()
+    _, err = first.communicate(timeout=200)
+    assert first.returncode == 0, err
+    told = json.loads(line)
+    assert (told["done"], told["of"], told["group"]) == (1, 1, warming.TWO_PHASE)
+    assert told["seconds"] > 0.0
+    assert "compiling outer.outer_steps" in err
+    for sources in (True, False):
+        root = copied(tmp_path / str(sources), sources)
+        again = python(*command, root=root)
+        assert again.stdout is not None
+        assert json.loads(again.stdout.readline())["seconds"] == 0.0
+        assert "compiling" not in again.communicate(timeout=60)[1]
+        code = (
+            "import numpy as np\nfrom core.compiled import outer, warming\n"
+            "warming.listen(lambda kernel: exit(kernel))\n"
+            "a, H, F = np.ones(3), np.ones((2, 3)), np.zeros((1, 2))\n"
+            "print(outer.outer_steps(a, H, np.ones(2), 1, 0, .1, 1.0, 1e9, F, F.copy()))"
+        )
+        out, err = python("-c", code, root=root).communicate(timeout=60)
+        assert (out, err) == ("1\n", "")
+
+
+@posix
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["terminate", "interrupt", "the other end is closed"])
+def test_compiling_ends_at_once(cold: Path, end: str) -> None:
+    process = python("-m", "core", "warm", "--progress", "--only", warming.DESCENT)
+    assert process.stderr is not None
+    assert process.stdin is not None
+    while "compiling" not in process.stderr.readline():
+        assert process.poll() is None
+    if end == "terminate":
+        process.terminate()
+    elif end == "interrupt":
+        process.send_signal(2)
+    else:
+        process.stdin.close()
+        process.stdin = None
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == (130 if end == "interrupt" else 143)
+    assert out == ""
+    assert err in ("", "marginscope: interrupted.\n")
+    assert warming.missing() == warming.GROUPS
+    assert not [name for name in store.names() if not name.endswith(".part")]
