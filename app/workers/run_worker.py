@@ -10,9 +10,9 @@ signal carries the key of a run and an index, and frames are in the file before 
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from app.workers.kernels import KernelCompiler, Stage
 from app.workers.recipes import FromExperiment, Recipe
 from core.control import Control, FinishReason, RunState, Status
 from core.errors import MarginscopeError
+from core.files import scratch
 
 PATIENCE_S = 15.0
 IN_THE_PROGRAM = "stopped because of an error in the program; the log has the details."
@@ -82,7 +83,8 @@ class RunWorker(QObject):
         super().__init__(parent)
         self.compiler = compiler or KernelCompiler(self)
         self.compiler.moved.connect(self._compiled)
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None  # of recordings that stand in for runs
+        self._after = ExitStack()
         self._held: list[tuple[Job, tuple[str, ...]]] = []
         self._changed = threading.Condition()
         self._new: list[Job] = []
@@ -113,8 +115,7 @@ class RunWorker(QObject):
         self.wake()
         if self._thread.is_alive():
             self._thread.join(patience)
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._after.close()
         return not self._thread.is_alive()
 
     def _compiled(self, stage: Stage | None) -> None:
@@ -193,13 +194,16 @@ class RunWorker(QObject):
 
     def _stand_in(self, job: Job) -> None:
         """Show the shipped recording of a run that must wait, if there is one."""
-        from core.recorded import unpack
+        from core.recorded import file_of, unpack
 
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="marginscope-")
-        path = Path(self._folder.name) / f"{job.key}.msrun"
+        recipe = job.recipe
+        if not isinstance(recipe, FromExperiment) or file_of(recipe.experiment) is None:
+            return
         try:
-            if isinstance(job.recipe, FromExperiment) and unpack(job.recipe.problem(), path):
+            if self._folder is None:
+                self._folder = self._after.enter_context(scratch("recording"))
+            path = self._folder / f"{job.key}.msrun"
+            if unpack(recipe.problem(), path):
                 self.stood_in.emit(job.key, path)
         except (MarginscopeError, OSError):
             LOG.exception("A recording could not be unpacked.")
