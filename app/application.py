@@ -21,6 +21,7 @@ from app.controllers.closing import Closing
 from app.controllers.display import DisplayController
 from app.controllers.experiment import ExperimentController
 from app.controllers.files import FileController
+from app.controllers.first_start import FirstStart
 from app.controllers.help import HelpController
 from app.controllers.looks import Looks
 from app.controllers.outputs import Outputs
@@ -36,6 +37,7 @@ from app.places import Places, user_places
 from app.settings import load_settings, save_settings
 from app.state.intent import Intent
 from app.state.session import MOST_RUNS, Session
+from app.termination import EXIT_CODE, Termination
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from app.workers.run_worker import RunWorker
@@ -46,7 +48,7 @@ FIRST_STUDY = "telgarsky22-figure-1"
 # For windows that are covered or minimised when they open, and so are not painted.
 UNPAINTED_MS = 500
 # Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
-SWITCH_S = 1e-3
+SWITCH_S = 2e-4
 EDITED = "Edited: press Run to train these settings."
 
 
@@ -86,6 +88,9 @@ class Marginscope(QObject):
             window, self.display, margins or MarginWorker(), judge or Judge(), self
         )
         self.outputs.follow(self.theory.lines_of)
+        self.first = FirstStart(
+            self.worker.compiler, self.display, self.theory.margins, window.bar, self
+        )
         self.help = HelpController(window)
         self.whole = WholeStudyController(
             window, places, self.settings.cluster, self.settings.jobs, window.form.study
@@ -149,6 +154,7 @@ class Marginscope(QObject):
             source.replaced.connect(display.rearrange)
             source.replaced.connect(self.playback.play_from_start)
         worker.ready.connect(self._ready)
+        worker.stood_in.connect(display.stood_in)
         worker.begun.connect(display.begun)
         worker.grew.connect(display.grew)
         worker.ended.connect(display.ended)
@@ -299,7 +305,10 @@ def main(arguments: Sequence[str]) -> int:
     reporter = Reporter(places.logs / LOG_FILE)
     reporter.told.connect(program.window.bar.say)
     reporter.install()
+    termination = Termination(program.closing.at_once, program)
+    termination.install()
     program.start()
     code = application.exec()
+    termination.uninstall()
     reporter.uninstall()
-    return code
+    return EXIT_CODE if termination.asked else code

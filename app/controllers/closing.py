@@ -43,6 +43,15 @@ class Closing(QObject):
         if going and not self._agreed(going):
             self._window.may_close = False
             return
+        self._end()
+
+    def at_once(self) -> None:
+        """Stop what is being recorded, without asking, and close."""
+        if not self._done:
+            self._end()
+        self._window.close()
+
+    def _end(self) -> None:
         self._done = True
         self._put_away()
 
@@ -50,7 +59,7 @@ class Closing(QObject):
         """What would be stopped, as a sentence; "" for nothing."""
         if self._study.busy:
             return "A whole study is still being run."
-        count = len(self._session.live)
+        count = sum(run.begun for run in self._session.live)
         runs = "A run is" if count == 1 else f"{count} runs are"
         return f"{runs} still being trained." if count else ""
 

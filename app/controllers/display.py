@@ -9,24 +9,29 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.controllers.endings import sentence_about
 from app.controllers.slot import PanelSlot
 from app.errors import LOG
-from app.state.intent import Intent
+from app.state.intent import START, Intent
 from app.state.resolve import ResolvedRun, ResolvedView, advanced, has_room, resolve
 from app.state.session import OpenRun, Session
 from app.workers.calculator import Calculator
 from core.errors import MarginscopeError
 from core.figures.palette import PALETTES
 
+if TYPE_CHECKING:
+    from app.state.display import DisplayData
+
 TICK_MS = 33
 # After a stall the cursor goes on from where it was instead of leaping.
 LONGEST_TICK_S = 0.1
 READ_SECONDS = 0.008
+DRAW_SECONDS = 0.006  # for each panel: painting what is drawn takes as long again
 NOT_BEGUN = "Stopped before it began; press Run to train it."
 READING_FAILED = "could not be read any further; the log has the details."
 
@@ -122,24 +127,48 @@ class DisplayController(QObject):
     def _computed(self) -> None:
         for slot in self.slots:
             slot.panel.computed()
+        self._wake()
 
     def preparing(self, words: str) -> None:
         """What runs that have not begun wait for; empty once that is there."""
         for slot in self.slots:
             slot.set_waiting(words)
 
-    def begun(self, key: int) -> None:
-        """The file of a run exists: open it."""
+    def stood_in(self, key: int, path: Path) -> None:
+        """A run must wait for its kernels: show a recording of it meanwhile."""
         run = self.session.get(key)
         if run is None or run.data is not None:
             return
+        run.data = self._opened(run, path)
+        run.stands_in = run.data is not None
+        self._show_anew(run)
+
+    def begun(self, key: int) -> None:
+        """The file of a run exists: open it."""
+        run = self.session.get(key)
+        if run is None or (run.data is not None and not run.stands_in):
+            return
+        found = self._opened(run, run.path)
+        if run.stands_in:
+            run.coming = found
+            self._wake()
+            return
+        run.data = found
+        self._show_anew(run)
+
+    def _opened(self, run: OpenRun, path: Path) -> DisplayData | None:
         from app.state.display import DisplayData
         from core.runs import open_run
 
         try:
-            run.data = DisplayData(open_run(run.path), self.intent.coordinates)
+            return DisplayData(open_run(path), self.intent.coordinates)
         except MarginscopeError as error:
-            self.failed(key, str(error))
+            self.failed(run.key, str(error))
+            return None
+
+    def _show_anew(self, run: OpenRun) -> None:
+        """What is shown of a run comes from another file now."""
+        if run.data is None:
             return
         self._watch()
         for slot in self.slots:
@@ -148,6 +177,23 @@ class DisplayController(QObject):
         self._shown = None
         self.runs_changed.emit()
         self.refresh()
+
+    def _catch_up(self, run: OpenRun) -> None:
+        """Read on in the file of a run; show it once it has come as far as the recording."""
+        coming = run.coming
+        if coming is None:
+            return
+        try:
+            coming.update(READ_SECONDS)
+        except (MarginscopeError, OSError):
+            LOG.exception("A run cannot be read.")
+            run.arrive()  # as it is: what is wrong with it is told when it is read again
+            self._show_anew(run)
+            return
+        there = float(coming.coordinate[-1]) if coming.frames > 1 else START
+        if there >= self.view.cursor or (coming.complete and not run.live):
+            run.arrive()
+            self._show_anew(run)
 
     def grew(self, key: int, index: int) -> None:
         """Frames up to this index are in a run's file."""
@@ -199,10 +245,13 @@ class DisplayController(QObject):
         now = time.monotonic()
         elapsed, self._last = min(now - self._last, LONGEST_TICK_S), now
         for run in self.session:
+            self._catch_up(run)
             if run.data is not None and (run.live or run.behind):
                 self._read(run)
         self.intent = advanced(self.intent, self.session.snapshot(), elapsed)
         self.refresh()
+        for slot in self.slots:
+            slot.panel.catch_up(DRAW_SECONDS)
         if not self._busy():
             self._timer.stop()
 
@@ -222,7 +271,7 @@ class DisplayController(QObject):
             self._timer.start()
 
     def _busy(self) -> bool:
-        if any(run.behind for run in self.session):
+        if any(run.behind for run in self.session) or any(slot.panel.owes for slot in self.slots):
             return True
         return has_room(self.intent, self.session.snapshot())
 

@@ -63,6 +63,6 @@ class Outputs(QObject):
         self.export.set_coordinates(*intent.coordinates)
         self.export.set_colours(PALETTES[intent.palette])
         if self._lines_of is not None:
-            lines = {run.path: self._lines_of(run.key) for run in self._session}
+            lines = {run.source: self._lines_of(run.key) for run in self._session}
             self.export.set_references(lines)
-        return [run.path for run in self._session if run.data is not None]
+        return [run.source for run in self._session if run.data is not None]

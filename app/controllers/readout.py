@@ -174,7 +174,7 @@ class Readout(QObject):
                 "dynamics": _dynamics_text(run),
                 "seed": str(experiment.run.seed),
                 "precision": recorded.precision,
-                "file": run.path.name,
+                "file": run.path.name if run.begun else "",
             }
         )
 
@@ -191,12 +191,12 @@ class Readout(QObject):
         moving = status.state is RunState.RUNNING
         words = self._message or f"{run.heading}: {status_text(run)}"
         self._status.show(
-            step=status.step,
-            log10_time=status.log10_time,
+            step=status.step if run.begun else None,
+            log10_time=status.log10_time if run.begun else None,
             rate=self._rate.steps if moving else None,
             eta=self._rate.seconds if moving else None,
             engine=status.engine,
-            saved=run.path,
+            saved=run.path if run.begun else None,
             message=words,
         )
 

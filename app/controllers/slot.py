@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # loads pyqtgraph, which comes after the window
     from app.views.run_panel import RunPanel
 
 PREPARING = "Preparing the run ..."
+RECORDED = " \u2013 a recording"
 
 
 @final
@@ -41,7 +42,7 @@ class PanelSlot(QObject):
             self.panel.set_message(run.failure or PREPARING)
         else:
             self.panel.set_message("")
-            self.panel.set_data(run.data, run.heading)
+            self.panel.set_data(run.data, f"{run.heading}{RECORDED if run.stands_in else ''}")
 
     def set_waiting(self, words: str) -> None:
         """Say what a run that has not begun is waiting for."""

@@ -16,6 +16,7 @@ from app.panels.theory import key_of
 from app.state.session import OpenRun
 from app.workers.judge import Case, Judge, Judgement
 from app.workers.margin_worker import MarginWorker
+from core.control import RunState
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 JUDGE_MS = 400  # after a margin has arrived or the run has ended
 GROWING_MS = 2000  # while it grows
+WHILE_TRAINING = 0.1  # of a core, for each thread: together they cost the training a few per cent
 FAILED = "The statements could not be judged because of an error; the log says more."
 NO_LINE = "Lines appear here once reference margins are computed for a run that is shown."
 
@@ -66,6 +68,8 @@ class TheoryController(QObject):
         super().__init__(parent)
         self._window, self._display = window, display
         self.margins, self.judge = margins, judge
+        for worker in (margins, judge):
+            worker.sharing(self.share)
         self._known: dict[int, Knowledge] = {}
         self._key = self._chosen = -1
         self._current: dict[int, str] = {}
@@ -92,6 +96,14 @@ class TheoryController(QObject):
         self.margins.began.connect(self._on_began)
         self.margins.found.connect(self._on_found)
         self.judge.judged.connect(self._on_judged)
+
+    def share(self) -> float:
+        """How much of a core theory may take: little while something is trained. For any thread."""
+        running = any(
+            run.control is not None and run.control.status.state is RunState.RUNNING
+            for run in self._display.session
+        )
+        return WHILE_TRAINING if running else 1.0
 
     def known(self, key: int) -> Knowledge:
         """What is known of a run."""
@@ -155,6 +167,8 @@ class TheoryController(QObject):
             self._pause.start(GROWING_MS if live and self.known(waiting[0]).judgement else JUDGE_MS)
 
     def _mark(self, run: OpenRun) -> tuple[int, int, float]:
+        if run.stands_in:  # a recording is looked at, and its run judged when it is there
+            return self._of(run.key)
         frames = run.data.frames if run.data is not None else 0
         return frames, len(self.known(run.key).margins), self._delta
 
@@ -282,7 +296,7 @@ class TheoryController(QObject):
             panel.show_margins(known.references, known.found, self._at_work(), self._stopped)
         judgement = known.judgement
         assessments = judgement.assessments if judgement is not None else None
-        panel.show_assessments(assessments, self._bounds, live=True)
+        panel.show_assessments(assessments, self._bounds, live=not runs[self._key].stands_in)
         if judgement is not None and judgement.failed:
             panel.note.setText(FAILED)
 

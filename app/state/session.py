@@ -44,7 +44,11 @@ class Snapshot:
 @final
 @dataclass(slots=True)
 class OpenRun:
-    """A run on the screen: trained here (it has a Control) or opened from a file (it has none)."""
+    """A run on the screen: trained here (it has a Control) or opened from a file (it has none).
+
+    While `stands_in`, `data` is a shipped recording of it; `coming` is its own file, which is
+    read beside until it has come as far as what is shown.
+    """
 
     key: int
     path: Path
@@ -53,6 +57,18 @@ class OpenRun:
     control: Control | None = None
     data: DisplayData | None = None
     failure: str = ""
+    stands_in: bool = False
+    coming: DisplayData | None = None
+
+    @property
+    def source(self) -> Path:
+        """The file that is shown."""
+        return self.data.run.path if self.stands_in and self.data is not None else self.path
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything of it was trained."""
+        return self.control is None or self.control.status.state is not RunState.IDLE
 
     @property
     def live(self) -> bool:
@@ -66,14 +82,23 @@ class OpenRun:
         """Whether frames are committed that have not been read yet."""
         if self.data is None:
             return False
+        if self.stands_in:
+            return self.coming is not None or self.data.frames < self.data.run.frames
         committed = self.control.status.committed + 1 if self.control is not None else 0
         return self.data.frames < max(committed, self.data.run.frames)
 
     def close(self) -> None:
         """Let go of the file; a recording goes on or was stopped by whoever closes."""
+        for data in (self.data, self.coming):
+            if data is not None:
+                data.run.close()
+        self.data = self.coming = None
+
+    def arrive(self) -> None:
+        """Show its own file in place of the recording."""
         if self.data is not None:
             self.data.run.close()
-            self.data = None
+        self.data, self.coming, self.stands_in = self.coming, None, False
 
 
 @final

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, final
 
@@ -68,6 +70,7 @@ class RunPanel(QWidget):
         self._references: tuple[ReferenceMargin, ...] = ()
         self._bounds: tuple[Bound, ...] = ()
         self._made: dict[str, View] = {}
+        self._owed: dict[View, bool] = {}  # views to be drawn anew: whether frames came
         self._names: tuple[str, ...] = ()
         self._columns = 0
         self.heading = QLabel(self)
@@ -197,6 +200,7 @@ class RunPanel(QWidget):
     def set_data(self, data: DisplayData | None, heading: str) -> None:
         """Another run, or none; no frame of it is shown until `show_frame`."""
         self._data, self._frame = data, -1
+        self._owed.clear()
         self.heading.setText(heading)
         self.heading.setVisible(bool(heading))
         words = "" if data is None else data.description
@@ -208,9 +212,33 @@ class RunPanel(QWidget):
         self._stack.setCurrentIndex(0 if data is None else 1)
 
     def data_grew(self) -> None:
-        """New frames were read: ranges may grow."""
+        """New frames were read, and ranges may grow: `catch_up` will show it."""
         for view in self._views:
-            view.redraw()
+            self._owed[view] = True
+
+    def computed(self) -> None:
+        """Some of the numbers that were asked for are there: `catch_up` will show them."""
+        for view in self._views:
+            self._owed.setdefault(view, False)
+
+    @property
+    def owes(self) -> bool:
+        """Whether some view is still to be drawn anew."""
+        return bool(self._owed)
+
+    def catch_up(self, seconds: float = math.inf) -> None:
+        """Draw views anew that are behind, one at least, in turn and for about so long: many views
+        at once would keep the window from the mouse."""
+        deadline = time.perf_counter() + seconds
+        while self._owed:
+            view = next(iter(self._owed))
+            grown = self._owed.pop(view)
+            if view in self._views:
+                if grown:
+                    view.bring_to(self._frame)
+                view.computed()
+            if time.perf_counter() >= deadline:
+                return
 
     def show_frame(self, index: int) -> None:
         """Show the moment of a frame in all views; the last known one for those beyond."""
@@ -218,7 +246,8 @@ class RunPanel(QWidget):
             return
         self._frame = max(0, min(index, self._data.frames - 1))
         for view in self._views:
-            view.show_frame(self._frame)
+            if not self._owed.get(view):  # else it is drawn anew before long, at this frame
+                view.show_frame(self._frame)
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> None:
         """Mark nodes in all views."""
@@ -264,11 +293,6 @@ class RunPanel(QWidget):
             view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
         elif isinstance(view, CurvesView):
             view.set_bounds([bound for bound in self._bounds if bound.view != "margins"])
-
-    def computed(self) -> None:
-        """Some of the numbers that were asked for are there."""
-        for view in self._views:
-            view.computed()
 
     def reset_ranges(self) -> None:
         """Back from every zoom."""

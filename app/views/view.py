@@ -67,7 +67,11 @@ class View(QWidget):
 
     def redraw(self) -> None:
         """The ranges, and the same frame once more: new frames may have changed its scale."""
-        frame, self._frame = self._frame, -1
+        self.bring_to(self._frame)
+
+    def bring_to(self, frame: int) -> None:
+        """The ranges, and a frame, which is drawn once."""
+        self._frame = -1
         self._fit()
         if frame >= 0:
             self.show_frame(frame)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
@@ -91,6 +91,7 @@ class Judge(QObject):
         self._current: Case | None = None
         self._watch: Watch | None = None
         self._closed = False
+        self._share: Callable[[], float] | None = None
         self._thread: threading.Thread | None = None
         self._done.connect(self._on_done)
 
@@ -101,6 +102,10 @@ class Judge(QObject):
         """Whether a case is at work or waits."""
         with self._lock:
             return bool(self._cases) or self._current is not None
+
+    def sharing(self, share: Callable[[], float]) -> None:
+        """Take no more of a core than this at any time (core.reference.watch)."""
+        self._share = share
 
     def keep(self, keys: frozenset[int]) -> None:
         """Only these runs are of interest from now on."""
@@ -162,7 +167,7 @@ class Judge(QObject):
             if not self._cases:
                 return False
             case = self._cases.pop(next(iter(self._cases)))
-            self._current, self._watch = case, Watch()
+            self._current, self._watch = case, Watch(share=self._share)
         try:
             self._done.emit(case.key, case, self._judgement(case, self._watch))
         except CancelledError:
@@ -180,6 +185,7 @@ class Judge(QObject):
         if frames == 0:
             return Judgement(0, (), ())
         alarms = tuple(self._court.alarms(run))
+        watch.look()
         found = self._assessments(run, case, watch)
         return Judgement(frames, found or (), alarms, failed=found is None)
 

@@ -1,55 +1,201 @@
-"""Compiled kernels: seen to be cached, or compiled in a process of their own.
+"""Kernels that are not compiled yet: compiled beside the window, those first that are waited for.
 
-Compiling takes ten seconds during which the interpreter's lock is held, so the window's process
-never does it.
+Compiling holds the interpreter's lock, so the window's process never does it. The process that
+does ends with this one, however it ends: its standard input is closed then (core.compiled.warming).
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QObject, Signal
 
 from app.errors import LOG
 from core.compiled import warming
+from core.experiment import Experiment
 
 WARM_OPTION = "--warm-kernels"
+ROOT = Path(__file__).resolve().parents[2]
+# What the engines of each kind of dynamics are made of.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "flow": (warming.FLOW,),
+    "gd": (warming.DESCENT, warming.GRAM),
+    "sgd": (warming.STOCHASTIC,),
+    "adam": (warming.STOCHASTIC,),
+    "perturbed": (warming.STOCHASTIC,),
+    "two_phase": (warming.TWO_PHASE,),
+    "mirror": (warming.MIRROR,),
+    "kernel": (),
+}
+SINGLE = {
+    warming.DESCENT: warming.DESCENT_32,
+    warming.GRAM: warming.GRAM_32,
+    warming.STOCHASTIC: warming.STOCHASTIC_32,
+}
+WITHOUT_TWIN = ("head", "custom")  # networks whose flow goes step by step
 
 
-def are_cached() -> bool:
-    """Whether the machine code of all kernels is in the cache."""
-    return not warming.missing()
+def groups_of(experiment: Experiment) -> tuple[str, ...]:
+    """The groups of kernels that training an experiment may need, in the order of need."""
+    groups = GROUPS[experiment.dynamics.kind]
+    if groups == (warming.FLOW,) and experiment.network.kind in WITHOUT_TWIN:
+        groups = (warming.HEADS,)
+    if experiment.run.precision == "float32":
+        groups = tuple(SINGLE.get(group, group) for group in groups)
+    return groups
 
 
 def warm_command() -> list[str]:
-    """The command that compiles all kernels; a bundled program starts itself."""
+    """The command that compiles kernels; a bundled program starts itself."""
     if getattr(sys, "frozen", False):
         return [sys.executable, WARM_OPTION]
     return [sys.executable, "-m", "core", "warm"]
 
 
-def compile_in_subprocess(given_up: threading.Event) -> bool:
-    """Compile the kernels beside the window; False when that failed or was given up."""
-    root = Path(__file__).resolve().parents[2]
-    try:
-        process = subprocess.Popen(
-            warm_command(), cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-    except OSError:
-        LOG.exception("The kernels could not be compiled in a process of their own.")
-        return False
-    try:
-        while not given_up.is_set():
+@final
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How far compiling is: groups ready, of how many, and the one at work."""
+
+    done: int
+    of: int
+    group: str
+
+    @property
+    def words(self) -> str:
+        """As the status line says it."""
+        now = self.group.replace("_", " ").replace("-", ", ")
+        return f"Compiling kernels, {self.done} of {self.of} ready: {now} ..."
+
+
+@final
+class KernelCompiler(QObject):
+    """Owns the process that compiles, and a thread that reads what it says.
+
+    moved(Stage or None): another group is ready; None when compiling has ended. Any thread may ask
+    `lacks`, `want` and `stage`.
+    """
+
+    moved = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._lock = threading.Lock()
+        self._first: tuple[str, ...] = ()
+        self._missing: tuple[str, ...] = ()
+        self._process: subprocess.Popen[str] | None = None
+        self._thread: threading.Thread | None = None
+        self._again = self._closed = self._failed = False
+
+    # ------------------------------------------------------------------------------ asked
+
+    def lacks(self, groups: Iterable[str]) -> bool:
+        """Whether some of these are still to be compiled here; not where that has failed, for
+        then whoever needs them compiles for itself."""
+        with self._lock:
+            return not self._failed and not set(groups).isdisjoint(self._missing)
+
+    @property
+    def stage(self) -> Stage | None:
+        """How far it is; None where nothing is to be compiled."""
+        with self._lock:
+            order = self._order()
+            if not order or self._failed:
+                return None
+            count = len(warming.GROUPS)
+            return Stage(count - len(order), count, order[0])
+
+    def look(self) -> bool:
+        """See what the cache lacks; whether it is anything. Takes a moment: not for the window."""
+        with self._lock:
+            self._missing = warming.missing()
+            return bool(self._missing)
+
+    def want(self, groups: Iterable[str]) -> None:
+        """Compile these first, and then all others that are missing."""
+        with self._lock:
+            wanted = tuple(group for group in groups if group in self._missing)
+            if self._closed or self._failed or not self._missing:
+                return
+            self._again = bool(wanted) and self._thread is not None
+            self._again = self._again and self._order()[0] not in wanted
+            self._first = (*wanted, *(one for one in self._first if one not in wanted))
+            if self._again and self._process is not None:
+                self._process.kill()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="kernels")
+                self._thread.start()
+
+    def close(self) -> None:
+        """End the process and the thread."""
+        with self._lock:
+            self._closed = True
+            if self._process is not None:
+                self._process.kill()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    # ------------------------------------------------------------------------- in the thread
+
+    def _order(self) -> tuple[str, ...]:
+        """What is missing, in the order in which it is to be compiled."""
+        first = tuple(group for group in self._first if group in self._missing)
+        return (*first, *(group for group in self._missing if group not in first))
+
+    def _work(self) -> None:
+        while self._begun() and self._read():
+            pass
+        with self._lock:
+            self._failed = bool(self._missing) and not self._closed
+        if not self._closed:
+            self.moved.emit(None)
+
+    def _begun(self) -> bool:
+        with self._lock:
+            self._again = False
+            order = self._order()
+            if self._closed or not order:
+                return False
+            command = [*warm_command(), "--progress", "--only", *order]
             try:
-                _, words = process.communicate(timeout=0.1)
-            except subprocess.TimeoutExpired:
-                continue
-            if process.returncode:
-                LOG.error("Compiling the kernels failed: %s", words.decode(errors="replace"))
-            return process.returncode == 0
-        return False
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+                self._process = subprocess.Popen(
+                    command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                )  # fmt: skip
+            except OSError:
+                LOG.exception("The kernels could not be compiled in a process of their own.")
+                return False
+        self.moved.emit(self.stage)
+        return True
+
+    def _read(self) -> bool:
+        """Follow one process to its end; whether to begin another one."""
+        process = self._process
+        assert process is not None and process.stdout is not None
+        for line in process.stdout:
+            self._tell(line)
+        _, words = process.communicate()
+        with self._lock:
+            self._process = None
+            again = self._again
+        if process.returncode and not (again or self._closed):
+            LOG.error("Compiling the kernels failed: %s", words)
+        return again
+
+    def _tell(self, line: str) -> None:
+        try:
+            group = json.loads(line)["group"]
+        except (ValueError, KeyError, TypeError):
+            LOG.error("Compiling the kernels said: %s", line.strip())
+            return
+        with self._lock:
+            self._missing = tuple(one for one in self._missing if one != group)
+        self.moved.emit(self.stage)

@@ -71,6 +71,8 @@ class MarginWorker(QObject):
         self._tasks: list[Task] = []
         self._known: dict[tuple[str, str], ReferenceMargin] = {}
         self._current: dict[int, tuple[int, Watch]] = {}  # the run and the watch of each lane
+        self._held: Callable[[], bool] = _never
+        self._share: Callable[[], float] | None = None
         self._generation = 0
         self._closed = False
         self._threads: tuple[threading.Thread, ...] = ()
@@ -96,6 +98,19 @@ class MarginWorker(QObject):
                 if key not in problems:
                     watch.cancel()
         self._wake()
+
+    def held_by(self, held: Callable[[], bool]) -> None:
+        """Begin with nothing while this is true; `wake` when it may be true no more."""
+        self._held = held
+
+    def sharing(self, share: Callable[[], float]) -> None:
+        """Take no more of a core than this at any time (core.reference.watch)."""
+        self._share = share
+
+    def wake(self) -> None:
+        """Look again for something to compute."""
+        if self._threads:
+            self._call(*LANES)
 
     def cancel(self) -> None:
         """Compute nothing more until `again`."""
@@ -177,7 +192,9 @@ class MarginWorker(QObject):
         """Compute a margin; whether there was one."""
         from core.reference.watch import Watch
 
-        watch = Watch()
+        if self._held():
+            return False
+        watch = Watch(share=self._share)
         with self._lock:
             mine = [task for task in self._tasks if task.lane == lane]
             quick = self._unplanned or QUICK in self._current or len(mine) < len(self._tasks)
@@ -236,6 +253,10 @@ class MarginWorker(QObject):
         from core.reference.registry import compute
 
         return compute(task.reference, task.problem, watch)
+
+
+def _never() -> bool:
+    return False
 
 
 def _rank(task: Task) -> int:

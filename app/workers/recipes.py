@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from app.workers.kernels import groups_of
 from core.experiment import Experiment
 
 if TYPE_CHECKING:  # loads scipy
@@ -19,6 +20,10 @@ class Recipe(ABC):
     @abstractmethod
     def problem(self) -> Problem:
         """The problem; raises InputError with a sentence when it cannot be made."""
+
+    @abstractmethod
+    def groups(self) -> tuple[str, ...]:
+        """The kernels that training it may need (core.compiled.warming); raises InputError."""
 
 
 @final
@@ -36,6 +41,9 @@ class FromExperiment(Recipe):
 
         return resolve(self.experiment, self.folder, self.title, self.source)
 
+    def groups(self) -> tuple[str, ...]:
+        return groups_of(self.experiment)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,9 @@ class FromRun(Recipe):
         with open_run(self.path) as run:
             return restarted(run.problem, self.experiment)
 
+    def groups(self) -> tuple[str, ...]:
+        return groups_of(self.experiment)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -66,3 +77,9 @@ class Further(Recipe):
 
         with open_run(self.path) as run:
             return continued(run, None, ())[0]
+
+    def groups(self) -> tuple[str, ...]:
+        from core.runs import open_run
+
+        with open_run(self.path) as run:
+            return groups_of(run.experiment)

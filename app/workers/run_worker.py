@@ -1,8 +1,8 @@
 """The one training thread. All runs of a study are interleaved in it, a chunk each in turn.
 
     submit --> waiting for the libraries and kernels --> recorded chunk by chunk --> ended
-                                                                   |
-                                                                   +--> failed (a sentence)
+                          |                                        |
+                          +--> stood_in (a shipped recording)      +--> failed (a sentence)
 
 Pause, resume and stop are asked of each run's Control; `wake` makes a sleeping thread look. A
 signal carries the key of a run and an index, and frames are in the file before their index is told.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,10 +21,11 @@ from typing import final
 from PySide6.QtCore import QObject, Signal
 
 from app.errors import LOG
-from app.workers import kernels
-from app.workers.recipes import Recipe
+from app.workers.kernels import KernelCompiler, Stage
+from app.workers.recipes import FromExperiment, Recipe
 from core.control import Control, FinishReason, RunState, Status
 from core.errors import MarginscopeError
+from core.files import scratch
 
 PATIENCE_S = 15.0
 IN_THE_PROGRAM = "stopped because of an error in the program; the log has the details."
@@ -63,6 +65,7 @@ class RunWorker(QObject):
     ready: the libraries are loaded, run files can be opened. begun(key): the file exists.
     grew(key, index): so many frames are safe. ended(key): nothing more will come.
     failed(key, sentence): it ended because of that. said(sentence): what it is busy with, or "".
+    stood_in(key, path): while its kernels are compiled, this recording may be shown in its place.
     """
 
     ready = Signal()
@@ -71,9 +74,18 @@ class RunWorker(QObject):
     ended = Signal(int)
     failed = Signal(int, str)
     said = Signal(str)
+    stood_in = Signal(int, object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(
+        self, parent: QObject | None = None, compiler: KernelCompiler | None = None
+    ) -> None:
+        """The usual compiler, or one that is given."""
         super().__init__(parent)
+        self.compiler = compiler or KernelCompiler(self)
+        self.compiler.moved.connect(self._compiled)
+        self._folder: Path | None = None  # of recordings that stand in for runs
+        self._after = ExitStack()
+        self._held: list[tuple[Job, tuple[str, ...]]] = []
         self._changed = threading.Condition()
         self._new: list[Job] = []
         self._woken = False
@@ -99,10 +111,17 @@ class RunWorker(QObject):
     def close(self, patience: float = PATIENCE_S) -> bool:
         """Stop every run, finish its file and end the thread; False if it did not in time."""
         self._closing.set()
+        self.compiler.close()
         self.wake()
         if self._thread.is_alive():
             self._thread.join(patience)
+        self._after.close()
         return not self._thread.is_alive()
+
+    def _compiled(self, stage: Stage | None) -> None:
+        """Some kernels are there: runs that wait for them begin."""
+        self.said.emit("" if stage is None else stage.words)
+        self.wake()
 
     # ------------------------------------------------------------------------ in the thread
 
@@ -123,28 +142,71 @@ class RunWorker(QObject):
                 pass
 
     def _prepare(self) -> None:
-        import core.continuation
-        import core.runs
-        import core.trajectory  # noqa: F401 - loaded here, so that the window need not wait
+        # What the views import when they are first drawn, which is to be there by then.
+        import core.figures.neurons
+        import core.observables.predictor
+        import core.observables.registry
+        import core.observables.spectrum
+        import core.recorded
 
+        lacking = self.compiler.look()
         self.ready.emit()
-        if not kernels.are_cached():
-            self.said.emit("Compiling the kernels (once, about ten seconds) ...")
-            kernels.compile_in_subprocess(self._closing)
-            self.said.emit("")
+        if lacking:
+            self._hold(self._submitted())
+            self.compiler.want(())
+        import core.continuation
+        import core.trajectory  # noqa: F401 - these load numba: after the first picture
 
     def _taken(self, recordings: list[Recording]) -> list[Recording]:
-        """The jobs that are new; sleeps while there is nothing to do."""
+        """The jobs that can begin; sleeps while there is nothing to do."""
         with self._changed:
             while not (self._new or self._woken or self._closing.is_set()):
                 if not all(map(_sleeps, recordings)):
                     break
                 self._changed.wait()
             self._woken = False
-            new, self._new = self._new, []
+        self._hold(self._submitted())
         if self._closing.is_set():
             return []
-        return [one for job in new if (one := self._opened(job)) is not None]
+        able = [job for job, groups in self._held if self._is_able(job, groups)]
+        self._held = [one for one in self._held if one[0] not in able]
+        return [one for job in able if (one := self._opened(job)) is not None]
+
+    def _submitted(self) -> list[Job]:
+        with self._changed:
+            new, self._new = self._new, []
+        return new
+
+    def _is_able(self, job: Job, groups: tuple[str, ...]) -> bool:
+        return job.control.stop_requested or not self.compiler.lacks(groups)
+
+    def _hold(self, jobs: list[Job]) -> None:
+        """Keep jobs until their kernels are there, and have these compiled first."""
+        for job in jobs:
+            try:
+                groups = job.recipe.groups()
+            except Exception:  # its file cannot be read: that will be told when it is opened
+                groups = ()
+            self._held.append((job, groups))
+            if not self._is_able(job, groups):
+                self._stand_in(job)
+                self.compiler.want(groups)
+
+    def _stand_in(self, job: Job) -> None:
+        """Show the shipped recording of a run that must wait, if there is one."""
+        from core.recorded import file_of, unpack
+
+        recipe = job.recipe
+        if not isinstance(recipe, FromExperiment) or file_of(recipe.experiment) is None:
+            return
+        try:
+            if self._folder is None:
+                self._folder = self._after.enter_context(scratch("recording"))
+            path = self._folder / f"{job.key}.msrun"
+            if unpack(recipe.problem(), path):
+                self.stood_in.emit(job.key, path)
+        except (MarginscopeError, OSError):
+            LOG.exception("A recording could not be unpacked.")
 
     def _opened(self, job: Job) -> Recording | None:
         from core.runs import Recorder

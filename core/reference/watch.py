@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import final
+
+SHORTEST_S = 0.005  # work after which it is worth while to sleep
+LONGEST_S = 10.0
+NAP_S = 0.1  # how soon a sleeper sees that it may have all of a core again
+LEAST_SHARE = 0.01
 
 
 class CancelledError(Exception):
@@ -16,12 +22,16 @@ class Watch:
     """Looked at by a computation at least every 50 ms; any thread may cancel it.
 
     `limit` are the seconds after which a computation that can stop early ends with the bracket at
-    hand; `math.inf` for as long as it takes.
+    hand; `math.inf` for as long as it takes. `share` says at each look how much of a core the
+    computation may take, from 0 to 1: it sleeps in `look` so that it takes no more, and what it
+    slept does not count towards the limit.
     """
 
-    def __init__(self, limit: float = 120.0) -> None:
+    def __init__(self, limit: float = 120.0, share: Callable[[], float] | None = None) -> None:
         self._cancelled = threading.Event()
-        self._begin = time.perf_counter()
+        self._begin = self._looked = time.perf_counter()
+        self._slept = 0.0
+        self._share = share
         self.limit = limit
 
     def cancel(self) -> None:
@@ -34,8 +44,8 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the watch was made."""
-        return time.perf_counter() - self._begin
+        """Seconds since the watch was made, without those slept."""
+        return time.perf_counter() - self._begin - self._slept
 
     @property
     def late(self) -> bool:
@@ -43,6 +53,23 @@ class Watch:
         return self.seconds > self.limit
 
     def look(self) -> None:
-        """Raise CancelledError when cancelled."""
+        """Raise CancelledError when cancelled; before, sleep for what is not its share."""
+        if self._share is not None:
+            self._rest(self._share)
         if self.cancelled:
             raise CancelledError
+
+    def _rest(self, share_now: Callable[[], float]) -> None:
+        """Sleep until the work since the last look is its share of the time; short rests are left
+        for later."""
+        begun = time.perf_counter()
+        worked, share = begun - self._looked, share_now()
+        if share < 1.0:
+            if worked < SHORTEST_S:
+                return
+            end = begun + min(worked * (1.0 - share) / max(share, LEAST_SHARE), LONGEST_S)
+            while time.perf_counter() < end and share_now() < 1.0:
+                if self._cancelled.wait(min(NAP_S, max(end - time.perf_counter(), 0.0))):
+                    break
+        self._looked = time.perf_counter()
+        self._slept += self._looked - begun

@@ -96,7 +96,7 @@ def _ended(program: Marginscope) -> Callable[[], bool]:
 def program(open_program: Opener, study: Path, qtbot: QtBot) -> Marginscope:
     """The window with the small study, trained and playing."""
     program = open_program(study)
-    qtbot.waitUntil(lambda: trained(program), timeout=10000)
+    qtbot.waitUntil(lambda: trained(program), timeout=30000)
     return program
 
 

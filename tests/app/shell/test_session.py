@@ -150,7 +150,7 @@ def test_a_new_seed_trains_again_and_plays_from_the_start(
     runs = [run.data.run for run in program.session]
     assert [run.experiment.run.seed for run in runs] == [1, 1]
     assert all(path.exists() for path in old)
-    assert len(set(program.places.runs.iterdir())) == 4
+    assert len(set(program.places.runs.glob("*.msrun"))) == 4
 
 
 def test_new_weights_keep_the_data(program: Marginscope, qtbot: QtBot) -> None:

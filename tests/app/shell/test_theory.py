@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.controllers.theory import WHILE_TRAINING
 from app.panels.help_card import HelpCard
 from app.panels.margin_list import COMPUTING, STOPPED
 from app.state.resolve import moment_of
@@ -18,7 +19,8 @@ from app.views.margins import MarginsView
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from core.problem import Problem
-from core.reference.margin import exact
+from core.reference.margin import Reference, ReferenceMargin, exact
+from core.reference.watch import Watch
 from core.runs import open_run
 from tests.app import theory_stand_ins as stand_ins
 from tests.app.shell.conftest import Opener
@@ -316,3 +318,42 @@ def test_without_a_run_the_panel_says_what_to_do(judged: Marginscope, qtbot: QtB
     assert panel.margins.texts() == []
     assert panel.margins.hint.text().startswith("Run a study")
     assert panel.names == ()
+
+
+# ------------------------------------------------------------------------------- beside training
+
+
+def test_theory_takes_little_while_something_is_trained(
+    open_program: Opener, slow_study: Path, qtbot: QtBot
+) -> None:
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: any(run.begun for run in program.session), timeout=20000)
+    assert program.theory.share() == WHILE_TRAINING
+    program.experiment.pause(True)
+    qtbot.waitUntil(lambda: program.theory.share() == 1.0, timeout=10000)
+    program.experiment.pause(False)
+    qtbot.waitUntil(lambda: program.theory.share() == WHILE_TRAINING, timeout=10000)
+    program.experiment.stop()
+    qtbot.waitUntil(lambda: program.theory.share() == 1.0, timeout=10000)
+
+
+def test_margins_and_verdicts_keep_to_their_share(problem: Problem, qtbot: QtBot) -> None:
+    """Each is computed with a watch that asks for the share."""
+    asked: list[str] = []
+    watches: list[Watch] = []
+
+    def share() -> float:
+        asked.append(threading.current_thread().name)
+        return 1.0
+
+    def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMargin:
+        watches.append(watch)
+        watch.look()
+        return stand_ins.compute(reference, problem, watch)
+
+    worker = MarginWorker(None, stand_ins.references_of, compute)
+    worker.sharing(share)
+    worker.ask({1: problem})
+    qtbot.waitUntil(lambda: not worker.busy, timeout=10000)
+    worker.close()
+    assert len(asked) == len(watches) == 5

@@ -1,9 +1,7 @@
-"""The training thread: many runs in one, failures that stay with their run, kernels elsewhere."""
+"""The training thread: many runs in one, and failures that stay with their run."""
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,10 +10,8 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.workers import kernels
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import Job, RunWorker
-from core.compiled import warming
 from core.control import Control, FinishReason, RunState
 from core.problem import Problem
 from core.runs import open_run
@@ -39,6 +35,9 @@ def job(key: int, folder: Path, recipe: Recipe) -> Job:
 class Broken(Recipe):
     def problem(self) -> Problem:
         raise ZeroDivisionError("a mistake")
+
+    def groups(self) -> tuple[str, ...]:
+        return ()
 
 
 def test_runs_take_turns_and_each_ends(
@@ -111,52 +110,3 @@ def test_closing_finishes_the_file_of_a_paused_run(
     with open_run(one.path) as run:
         assert run.reason == "cancelled"
         assert run.frames == committed + 1
-
-
-# ------------------------------------------------------------------------------------ kernels
-
-
-def test_kernels_are_cached_only_if_all_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert not kernels.are_cached()
-    for group in warming.GROUPS:
-        assert warming.mark(group, ())
-    assert kernels.are_cached()
-
-
-@pytest.mark.parametrize(("code", "fine"), [("pass", True), ("raise SystemExit(3)", False)])
-def test_kernels_are_compiled_in_a_process_of_their_own(
-    monkeypatch: pytest.MonkeyPatch, code: str, fine: bool
-) -> None:
-    monkeypatch.setattr(kernels, "warm_command", lambda: [sys.executable, "-S", "-c", code])
-    assert kernels.compile_in_subprocess(threading.Event()) is fine
-
-
-def test_compiling_ends_when_the_window_closes(monkeypatch: pytest.MonkeyPatch) -> None:
-    sleep = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
-    monkeypatch.setattr(kernels, "warm_command", lambda: sleep)
-    given_up = threading.Event()
-    threading.Timer(0.2, given_up.set).start()
-    before = time.monotonic()
-    assert not kernels.compile_in_subprocess(given_up)
-    assert time.monotonic() - before < 5
-
-
-def test_without_a_cache_the_window_says_what_it_waits_for(
-    monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
-) -> None:
-    monkeypatch.setattr(kernels, "are_cached", lambda: False)
-    monkeypatch.setattr(kernels, "compile_in_subprocess", lambda given_up: True)
-    worker, said = RunWorker(), []
-    worker.said.connect(said.append)
-    worker.start()
-    qtbot.waitUntil(lambda: len(said) == 2, timeout=10000)
-    assert "Compiling the kernels" in said[0]
-    assert said[1] == ""
-    assert worker.close()
-
-
-def test_the_command_compiles_everything() -> None:
-    assert kernels.warm_command()[1:] == ["-m", "core", "warm"]

@@ -48,7 +48,9 @@ def compute(panel: RunPanel, data: DisplayData) -> None:
     """What the calculator does, at once."""
     while data.later.work(1.0):
         panel.computed()
+        panel.catch_up()
     panel.computed()
+    panel.catch_up()
 
 
 def ink(panel: RunPanel, name: str) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
@@ -10,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
+from app.state.intent import VIEWS
 from app.views.plot_item import Plot
 from app.views.run_panel import RunPanel
 from app.views.sorted_nodes import MOST_MOMENTS
@@ -161,6 +164,7 @@ def test_the_wheel_zooms_and_a_double_click_resets(qtbot, panel: RunPanel, name:
     assert plot.shown().width() < 0.8 * before.width()
     assert plot.place(here.x(), here.y()) == pytest.approx(place, abs=1e-6)
     panel.data_grew()
+    panel.catch_up()
     assert plot.shown().width() < 0.8 * before.width()
     pull(plot, here, here + QPoint(30, 10), Qt.MouseButton.RightButton)
     assert plot.place(here.x() + 30, here.y() + 10) == pytest.approx(place, abs=1e-3)
@@ -263,6 +267,7 @@ def test_without_a_run_there_is_a_message(qtbot, panel: RunPanel, data: DisplayD
     panel.show_frame(3)
     panel.set_marked(1, frozenset({1}))
     panel.data_grew()
+    panel.catch_up()
     panel.set_data(data, "m = 16")
     panel.show_frame(10_000)
     assert not panel.message.isVisible()
@@ -284,6 +289,7 @@ def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
         while not data.complete:
             data.update(0.0)
             panel.data_grew()
+            panel.catch_up()
             panel.show_frame(data.frames - 1)
             shown = panel.view("neurons").plot.shown().right()
             assert shown >= reach or data.frames <= 2 or data.complete
@@ -302,14 +308,49 @@ def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
         while data.update(0.0) < 5:
             pass
         panel.data_grew()
+        panel.catch_up()
         panel.show_frame(4)
         early = panel.view("neurons")._nodes.points.copy()
         while not data.complete:
             data.update()
         panel.data_grew()
+        panel.catch_up()
         assert panel.view("neurons")._power >= 4
         late = panel.view("neurons")._nodes.points * 10.0 ** panel.view("neurons")._power
         np.testing.assert_allclose(late, early, rtol=1e-5)
         assert panel.view("margins").plot.bottom.labelText.endswith(" t")
         panel.show_frame(29)
         assert panel.grab().width() > 0
+
+
+# ------------------------------------------------------------------------------- many views
+
+
+def test_views_that_are_behind_are_drawn_in_turn(
+    panel: RunPanel, data: DisplayData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel.set_views(tuple(VIEWS))
+    drawn: list[str] = []
+
+    def noting(name: str, refit: Callable[[DisplayData], None]) -> Callable[[DisplayData], None]:
+        def noted(data: DisplayData) -> None:
+            drawn.append(name)
+            refit(data)
+
+        return noted
+
+    for name in VIEWS:
+        view = panel.view(name)
+        monkeypatch.setattr(view, "refit", noting(name, view.refit))
+    panel.data_grew()
+    panel.show_frame(3)
+    assert not drawn
+    for count in range(1, len(VIEWS) + 1):
+        assert panel.owes
+        panel.catch_up(0.0)
+        assert len(set(drawn)) == count
+        panel.data_grew()  # those that wait keep their places
+    assert set(drawn) == set(VIEWS)
+    panel.catch_up()
+    assert not panel.owes
+    assert {panel.view(name)._frame for name in VIEWS} == {3}

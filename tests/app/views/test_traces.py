@@ -27,6 +27,7 @@ def wide(qtbot: QtBot, panel: RunPanel, data: DisplayData) -> RunPanel:
     panel.set_views(("margins", "curves", "spectrum"))
     while data.later.work(1.0):
         panel.computed()
+        panel.catch_up()
     return panel
 
 
@@ -94,10 +95,12 @@ def test_values_that_are_not_there_yet_are_awaited(panel: RunPanel, data: Displa
     assert view.plot.overlay.note == "computing ..."
     data.later.work(0.0)
     panel.computed()
+    panel.catch_up()
     assert view.plot.overlay.note == ""
     assert np.isfinite(data.later.trace("risk", data.frames)).sum() == 1
     while data.later.work(1.0):
         panel.computed()
+        panel.catch_up()
     assert np.isfinite(data.later.trace("risk", data.frames)).all()
 
 

@@ -1,0 +1,56 @@
+"""A cold cache made up: a compiler that says a group is ready when a test lets it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import final
+
+import pytest
+
+from app.workers import kernels
+from core.compiled import warming
+
+# Prints the line of each group it was asked for once there is a file of that name.
+COMPILER = """
+import json, pathlib, sys, time
+folder = pathlib.Path(sys.argv[1])
+groups = sys.argv[sys.argv.index("--only") + 1:]
+(folder / "asked").open("a").write(" ".join(groups) + "\\n")
+for i, group in enumerate(groups, 1):
+    while not (folder / group).exists():
+        time.sleep(0.01)
+    print(json.dumps(dict(done=i, of=len(groups), group=group, seconds=0.1)), flush=True)
+"""
+
+
+@final
+class Cold:
+    """What is ready is what a test has released."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        folder.mkdir()
+        command = [sys.executable, "-S", "-c", COMPILER, str(folder)]
+        monkeypatch.setattr(kernels, "warm_command", lambda: command)
+        monkeypatch.setattr(kernels.warming, "missing", self._missing)
+
+    def _missing(self) -> tuple[str, ...]:
+        return tuple(g for g in warming.GROUPS if not (self.folder / g).exists())
+
+    def release(self, *groups: str) -> None:
+        """Let some groups be ready."""
+        for group in groups:
+            (self.folder / group).touch()
+
+    @property
+    def asked(self) -> list[list[str]]:
+        """What each process was asked to compile."""
+        path = self.folder / "asked"
+        return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.fixture
+def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cold:
+    """No kernel is compiled."""
+    return Cold(tmp_path / "cold", monkeypatch)

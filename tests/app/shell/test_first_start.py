@@ -1,0 +1,305 @@
+"""The first start: kernels are compiled in a process beside, and a recording plays meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.controllers.first_start import RECORDING
+from app.workers import kernels
+from app.workers.kernels import KernelCompiler, Stage, groups_of
+from app.workers.recipes import FromExperiment
+from app.workers.run_worker import Job, RunWorker
+from core.compiled import warming
+from core.control import Control, RunState
+from core.study import load_study
+from tests.app.shell.cold import Cold, cold
+from tests.app.shell.conftest import Opener
+
+__all__ = ["cold"]
+
+ROOT = Path(__file__).resolve().parents[3]
+FIRST, REST = warming.GROUPS[0], warming.GROUPS[1:]
+
+
+@pytest.fixture
+def compiler(cold: Cold) -> Iterator[KernelCompiler]:
+    made = KernelCompiler()
+    yield made
+    made.close()
+
+
+def test_every_group_is_told_as_it_is_ready(
+    cold: Cold, compiler: KernelCompiler, qtbot: QtBot
+) -> None:
+    told: list[Stage | None] = []
+    compiler.moved.connect(told.append)
+    assert compiler.look()
+    compiler.want(())
+    qtbot.waitUntil(lambda: len(told) == 1)
+    assert told[0] == Stage(0, len(warming.GROUPS), FIRST)
+    assert compiler.lacks((FIRST,))
+    cold.release(FIRST)
+    qtbot.waitUntil(lambda: len(told) == 2)
+    assert told[1] == Stage(1, len(warming.GROUPS), REST[0])
+    assert not compiler.lacks((FIRST,))
+    assert compiler.lacks((FIRST, REST[0]))
+    cold.release(*REST)
+    qtbot.waitUntil(lambda: told[-1] is None)
+    stages = [stage for stage in told if stage is not None]
+    assert [stage.done for stage in stages] == list(range(len(warming.GROUPS)))
+    assert [stage.group for stage in stages] == list(warming.GROUPS)
+    assert not compiler.lacks(warming.GROUPS)
+    assert compiler.stage is None
+    assert cold.asked == [list(warming.GROUPS)]
+
+
+def test_what_is_waited_for_goes_first(cold: Cold, compiler: KernelCompiler, qtbot: QtBot) -> None:
+    compiler.look()
+    compiler.want(())
+    qtbot.waitUntil(lambda: len(cold.asked) == 1)
+    compiler.want((warming.MIRROR,))
+    qtbot.waitUntil(lambda: len(cold.asked) == 2)
+    assert cold.asked[1][0] == warming.MIRROR
+    assert sorted(cold.asked[1]) == sorted(warming.GROUPS)
+    cold.release(warming.MIRROR)
+    qtbot.waitUntil(lambda: not compiler.lacks((warming.MIRROR,)))
+    assert compiler.stage == Stage(1, len(warming.GROUPS), FIRST)
+
+
+def test_where_compiling_fails_the_runs_compile_for_themselves(
+    cold: Cold, compiler: KernelCompiler, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = [sys.executable, "-S", "-c", "raise SystemExit(3)"]
+    monkeypatch.setattr(kernels, "warm_command", lambda: broken)
+    compiler.look()
+    with qtbot.waitSignal(compiler.moved, check_params_cb=lambda stage: stage is None):
+        compiler.want(())
+    assert not compiler.lacks(warming.GROUPS)
+
+
+def test_closing_ends_the_process(cold: Cold, compiler: KernelCompiler, qtbot: QtBot) -> None:
+    compiler.look()
+    compiler.want(())
+    qtbot.waitUntil(lambda: len(cold.asked) == 1)
+    process = compiler._process
+    assert process is not None
+    compiler.close()
+    assert process.returncode is not None
+
+
+def test_a_run_waits_for_its_kernels_and_no_others(
+    cold: Cold, study: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    flow = load_study(str(study)).cells()[0].experiment
+    descent = load_study(str(study)).with_settings(("dynamics.kind=gd",)).cells()[0].experiment
+    worker = RunWorker()
+    jobs = [
+        Job(key, tmp_path / f"{key}.msrun", Control(), FromExperiment(one))
+        for key, one in enumerate((descent, flow))
+    ]
+    ended: list[int] = []
+    worker.ended.connect(ended.append)
+    worker.submit(*jobs)
+    worker.start()
+    qtbot.waitUntil(lambda: bool(cold.asked) and cold.asked[-1][:1] == [FIRST], timeout=10000)
+    cold.release(FIRST)
+    qtbot.waitUntil(lambda: ended == [1], timeout=10000)
+    assert jobs[0].control.status.state is RunState.IDLE
+    cold.release(warming.DESCENT, warming.GRAM)
+    qtbot.waitUntil(lambda: ended == [1, 0], timeout=10000)
+    assert worker.close()
+
+
+@pytest.mark.slow
+def test_figure_1_plays_from_a_recording_until_it_is_trained(
+    cold: Cold, open_program: Opener, qtbot: QtBot
+) -> None:
+    program = open_program()
+    session, display = program.session, program.display
+    qtbot.waitUntil(lambda: [run.stands_in for run in session] == [True, True], timeout=20000)
+    assert program.window.bar.text == RECORDING
+    assert "recording" in display.slots[0].panel.heading.text()
+    start = display.view.cursor
+    qtbot.waitUntil(lambda: display.view.cursor > start + 0.2, timeout=20000)
+    assert "0 of" in program.window.status.message.text()
+    assert not list((program.places.runs).glob("*.msrun"))
+    assert program.theory.known(1).judgement is None
+    before = display.view.cursor
+    seen: list[float] = []
+    display.changed.connect(lambda: seen.append(display.view.cursor))
+    cold.release(*warming.GROUPS)
+    qtbot.waitUntil(lambda: not any(run.stands_in for run in session), timeout=60000)
+    assert min(seen, default=before) >= before
+    assert seen == sorted(seen)
+    assert program.window.bar.text == ""
+    assert "recording" not in display.slots[0].panel.heading.text()
+    paths = [run.source for run in session]
+    assert all(path.parent == program.places.runs for path in paths)
+
+
+def test_nothing_is_asked_on_closing_before_anything_is_trained(
+    cold: Cold, open_program: Opener, study: Path, qtbot: QtBot
+) -> None:
+    program = open_program(study)
+    qtbot.waitUntil(lambda: bool(cold.asked and program.session.live), timeout=20000)
+    assert program.closing._going() == ""
+
+
+# -------------------------------------------------------------------------- what is needed for what
+
+NEEDS = """
+import json, sys
+from core.compiled import jit, store, warming
+from core.dynamics.registry import integrator, prepared
+from core.problem import resolve
+from core.validation import build_experiment
+from app.workers.kernels import groups_of
+wrong = []
+content = {g: set(json.loads(store.load(g + warming.MARK))) for g in warming.ready()}
+kinds = ("standard", "scalar", "normalised", "fixed_outer", "batch_norm", "bias", "head")
+for dynamics in ("gd", "flow", "sgd", "adam", "mirror", "perturbed", "two_phase", "kernel"):
+    for network in kinds:
+        for precision in ("float64", "float32"):
+            for d in (3, 30):
+                tables = {"data": {"d": d, "n": 12}, "network": {"kind": network, "m": 5},
+                          "dynamics": {"kind": dynamics}, "run": {"precision": precision}}
+                before = jit.used()
+                try:
+                    experiment = build_experiment(tables, "needs")
+                    one = integrator(prepared(resolve(experiment)))
+                    one.advance(), one.advance()
+                except Exception as error:
+                    if type(error).__name__ != "InputError":
+                        raise
+                    continue
+                known = set().union(*(content[g] for g in groups_of(experiment)), ())
+                if jit.used() - before - known:
+                    wrong.append([dynamics, network, precision, d, *(jit.used() - before - known)])
+print(json.dumps(wrong))
+"""
+
+
+@pytest.mark.slow
+def test_the_groups_of_an_experiment_are_those_that_its_engine_uses() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NEEDS], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def test_single_precision_has_kernels_of_its_own() -> None:
+    study = load_study("telgarsky22-figure-1").with_settings(
+        ("dynamics.kind=gd", "run.precision=float32")
+    )
+    found = groups_of(study.cells()[0].experiment)
+    assert found == (warming.DESCENT_32, warming.GRAM_32)
+
+
+# -------------------------------------------------------------------------------- what is loaded
+
+LOADS = """
+import importlib.abc, sys, threading
+from app import application
+from app.application import Marginscope
+from app.places import Places
+from app.state.intent import VIEWS
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+found = []
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        slow = name.partition(".")[0] in ("core", "scipy", "numba", "torch", "matplotlib")
+        if slow and threading.current_thread() is threading.main_thread():
+            found.append(name)
+def ready():
+    sys.meta_path.insert(0, Finder())
+def look():
+    runs = list(program.session)
+    if runs and all(r.data is not None and not r.live and not r.behind for r in runs):
+        if not program.display.calculator.busy and program.display.view.cursor > 0.0:
+            program.window.close()
+application_ = QApplication([])
+program = Marginscope(Places.under(Path(sys.argv[1])), [sys.argv[2]])
+program.worker.ready.connect(ready)
+program.start()
+program.display.ask(views=tuple(VIEWS))
+timer = QTimer()
+timer.timeout.connect(look)
+timer.start(100)
+application_.exec()
+print(*found)
+"""
+
+
+@pytest.mark.slow
+def test_the_windows_thread_loads_no_numerical_library_while_it_shows_runs(
+    tmp_path: Path, study: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS, str(tmp_path / "user"), str(study)],
+        cwd=ROOT, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
+
+
+# ----------------------------------------------------------------------------- processes that end
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that a process has started and that live (Linux)."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        found += [int(one) for one in task.read_text().split()]
+    return found
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _until(true: object, seconds: float) -> bool:
+    assert callable(true)
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+def test_no_compiler_outlives_the_window(end: signal.Signals, tmp_path: Path) -> None:
+    home = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("DATA", "CONFIG", "STATE")}
+    window = subprocess.Popen(
+        [sys.executable, "-m", "app"],
+        cwd=ROOT, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, **home, "NUMBA_CACHE_DIR": str(tmp_path / "none")},
+    )  # fmt: skip
+    try:
+        assert _until(lambda: _children(window.pid), 60)
+        compilers = _children(window.pid)
+        window.send_signal(end)
+        _, words = window.communicate(timeout=60)
+        assert window.returncode == (143 if end in (signal.SIGTERM, signal.SIGHUP) else -end)
+        assert "Traceback" not in words
+        assert _until(lambda: not any(map(_alive, compilers)), 60)
+    finally:
+        window.kill()

@@ -1,0 +1,84 @@
+"""A computation that shares its core sleeps the rest of the time, and can be cancelled there."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from core.reference import watch as module
+from core.reference.watch import CancelledError, Watch
+
+
+class Clock:
+    """A clock on which work and sleep take what they say, in place of the machine's."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+
+    def slept(self: threading.Event, timeout: float | None = None) -> bool:
+        made.now += timeout or 0.0
+        return self.is_set()
+
+    monkeypatch.setattr(module, "time", made)
+    monkeypatch.setattr(threading.Event, "wait", slept)
+    return made
+
+
+def _work(clock: Clock, watch: Watch, looks: int, seconds: float) -> None:
+    for _ in range(looks):
+        clock.now += seconds
+        watch.look()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+@pytest.mark.parametrize("step", [0.001, 0.02, 0.05])
+def test_it_takes_its_share(clock: Clock, share: float, step: float) -> None:
+    watch = Watch(share=lambda: share)
+    _work(clock, watch, 1000, step)
+    worked = 1000 * step
+    # Rests are put off until there are 5 ms of work.
+    assert worked / clock.now == pytest.approx(share, rel=0.01)
+    assert watch.seconds == pytest.approx(worked)
+
+
+def test_alone_it_takes_all(clock: Clock) -> None:
+    for watch in (Watch(), Watch(share=lambda: 1.0)):
+        before = clock.now
+        _work(clock, watch, 100, 0.05)
+        assert clock.now - before == pytest.approx(5.0)
+
+
+def test_sleep_does_not_make_it_late(clock: Clock) -> None:
+    watch = Watch(limit=1.0, share=lambda: 0.1)
+    _work(clock, watch, 19, 0.05)
+    assert clock.now > 9.0
+    assert not watch.late
+    _work(clock, watch, 2, 0.05)
+    assert watch.late
+
+
+def test_it_wakes_up_when_it_may_have_all(clock: Clock) -> None:
+    watch = Watch(share=lambda: 0.01 if clock.now < 0.2 else 1.0)
+    _work(clock, watch, 1, 0.05)
+    assert clock.now < 0.05 + 3 * module.NAP_S
+
+
+def test_a_sleeper_is_cancelled() -> None:
+    watch = Watch(share=lambda: 0.001)
+    time.sleep(2 * module.SHORTEST_S)
+    threading.Timer(0.05, watch.cancel).start()
+    before = time.perf_counter()
+    with pytest.raises(CancelledError):
+        for _ in range(100):
+            watch.look()
+    assert time.perf_counter() - before < module.LONGEST_S
