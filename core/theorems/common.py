@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,13 +63,20 @@ def below(text: str, needed: float, present: float) -> Hypothesis:
 
 
 def positive(context: Context, name: str, text: str) -> Hypothesis:
-    """A reference margin is positive; where there is none the reason is what is present."""
+    """A reference margin is positive; where there is none the reason is what is present.
+
+    Undecided where that is not known: one that was not resolved or not computed, and one whose
+    bracket holds with some probability only.
+    """
     found = context.margins.get(name)
     if found is None:
         return Hypothesis(text, "> 0", "not known", None)
-    if not found.bracket.exists:
-        return Hypothesis(text, "> 0", found.bracket.method, False)
-    return Hypothesis(text, "> 0", shown(found.bracket.lower), found.bracket.lower > 0.0)
+    bracket = found.bracket
+    if not bracket.exists:
+        return Hypothesis(text, "> 0", bracket.method, False if bracket.nothing else None)
+    if found.reference.by_chance and not bracket.certified:
+        return Hypothesis(text, "> 0", f"{shown(bracket.lower)} by sampling, not proved", None)
+    return Hypothesis(text, "> 0", shown(bracket.lower), bracket.lower > 0.0)
 
 
 def width(run: Run, needed: float, formula: str) -> Hypothesis:
@@ -134,6 +142,16 @@ def once(sense: str, bound: float, measured: float, view: str = "", why: str = "
     room = ROUNDING * max(abs(bound), abs(measured))
     holds = measured <= bound + room if sense == "<=" else measured >= bound - room
     return Comparison(sense, bound, measured, bool(holds), view)
+
+
+def margin_at_least(
+    context: Context, name: str, bound: float, view: str = "margins", why: str = ""
+) -> Comparison:
+    """A margin of the data beside a bound: its upper end, which violates it only where proved."""
+    found = once(">=", bound, context.upper(name), view, why)
+    if found.holds is False and not context.proved(name):
+        return replace(found, holds=None, why=f"the upper end of {name} is not proved")
+    return found
 
 
 def undecided(sense: str, bound: float, measured: float, why: str, view: str = "") -> Comparison:

@@ -102,14 +102,19 @@ class Context:
     delta: float = DELTA
 
     def lower(self, name: str) -> float:
-        """The proved lower end of a reference margin; NaN where it is not known."""
+        """The lower end of a reference margin; NaN where it is not known, or none was found."""
         found = self.margins.get(name)
-        return found.bracket.lower if found is not None else float("nan")
+        return found.bracket.lower if found is not None and found.bracket.exists else float("nan")
 
     def upper(self, name: str) -> float:
-        """The upper end of a reference margin; NaN where it is not known."""
+        """The upper end of a reference margin; NaN where it is not known, or none was found."""
         found = self.margins.get(name)
-        return found.bracket.upper if found is not None else float("nan")
+        return found.bracket.upper if found is not None and found.bracket.exists else float("nan")
+
+    def proved(self, name: str) -> bool:
+        """Whether both ends of a reference margin are proved."""
+        found = self.margins.get(name)
+        return found is not None and found.bracket.certified
 
     def trace(self, observable: str) -> Array:
         """An observable at all frames, (T,)."""
