@@ -25,7 +25,7 @@ def margin_tip(found: ReferenceMargin) -> str:
     lines = [f"<b>{rich(reference.title)}</b>", rich(reference.formula)]
     if bracket.exists:
         ends = f"{shown_number(bracket.lower, 6)} to {shown_number(bracket.upper, 6)}"
-        proved = "certified" if bracket.certified else "heuristic: the upper end is not proved"
+        proved = "certified" if bracket.certified else "not certified"
         lines.append(f"{shown_number(bracket.value, 6)}, bracket {ends}, {proved}.")
     lines.append(rich(bracket.method))
     lines.append(

@@ -90,7 +90,10 @@ def margin_digits(bracket: Bracket) -> int:
 
 
 def margin_text(bracket: Bracket) -> str:
-    """A margin's value with the digits that it deserves; a dash where there is none."""
+    """A margin's value with the digits that it deserves; a bound where no more is known, a
+    dash where there is none."""
+    if bracket.open:
+        return raised(f"\u2264 {number_text(bracket.upper, FEWEST_DIGITS)}")
     if not bracket.exists:
         return "\u2013"
     return raised(number_text(bracket.value, margin_digits(bracket)))
@@ -106,7 +109,7 @@ def certainty(bracket: Bracket) -> str:
     'heuristic'
     """
     if not bracket.exists:
-        return ""
+        return "open" if bracket.open else ""
     if not bracket.certified:
         return "heuristic"
     return "cert." if not bracket.gap > CLOSE else f"gap {percent(bracket.gap)}"

@@ -119,7 +119,7 @@ def _print_table(rows: list[tuple[str, ReferenceMargin]]) -> None:
             shown = cell
         name, bracket = margin.reference.name, margin.bracket
         if not bracket.exists:
-            print(f"  {name:<18} none: {bracket.method}")
+            print(f"  {name:<18} {'open' if bracket.open else 'none'}: {bracket.method}")
             continue
         proof = "certified" if bracket.certified else "not certified"
         ends = f"[{bracket.lower:.8g}, {bracket.upper:.8g}]"

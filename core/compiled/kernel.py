@@ -10,19 +10,20 @@ Tested against core.network.kernel.
 
 from __future__ import annotations
 
-from math import exp, log1p
 from typing import Any
 
 from numpy.typing import NDArray
 
 from core.compiled.blas import gemm
+from core.compiled.exponential import exp_minus, log_one_plus, twice_atanh
 from core.compiled.jit import compiled
 from core.compiled.tiles import fits, product
 
 Matrix = NDArray[Any]
 Vector = NDArray[Any]
 
-RELU, LEAKY = 0, 1  # as in core.network.activation; anything else is the smoothed leaky ReLU
+# As in core.network.activation; SLOPES means that Z holds phi'(z) in place of z.
+RELU, LEAKY, SMOOTH, SLOPES = 0, 1, 2, 3
 LN_2 = 0.6931471805599453
 BLAS_NODES, BLAS_COORDINATES, BLAS_EXAMPLES = 64, 32, 32  # from where BLAS is the faster one
 
@@ -111,7 +112,7 @@ def activate(phi: int, slope: float, z: Vector, h: Vector) -> None:
             h[i] = max(z[i], slope * z[i])
     else:
         for i in range(z.size):
-            softplus = max(z[i], zero) + log1p(exp(-abs(z[i])))
+            softplus = max(z[i], zero) + log_one_plus(exp_minus(abs(z[i])))
             h[i] = slope * z[i] + (1 - slope) * (softplus - LN_2)
 
 
@@ -125,10 +126,14 @@ def times_slopes(phi: int, slope: float, z: Vector, c: Vector) -> None:
     elif phi == LEAKY:
         for i in range(z.size):
             c[i] = c[i] if z[i] > zero else slope * c[i]
+    elif phi == SLOPES:
+        for i in range(z.size):
+            c[i] *= z[i]
     else:
         for i in range(z.size):
-            e = exp(-abs(z[i]))
-            right = 1 / (1 + e) if z[i] > zero else e / (1 + e)
+            e = exp_minus(abs(z[i]))
+            share = 1 / (1 + e)
+            right = share if z[i] > zero else e * share
             c[i] *= slope + (1 - slope) * right
 
 
@@ -155,14 +160,54 @@ def outputs(phi: int, slope: float, alpha: Matrix, Z: Matrix, F: Matrix, h: Vect
 
 
 @compiled
+def outputs_and_slopes(slope: float, alpha: Matrix, Z: Matrix, F: Matrix, h: Vector) -> None:
+    """F of the smoothed leaky ReLU, one exponential for each value; Z is left with phi'(Z)."""
+    m, n = Z.shape
+    zero = Z.dtype.type(0)
+    F[:] = zero
+    for j in range(m):
+        z = Z[j]
+        for i in range(n):
+            e = exp_minus(abs(z[i]))
+            once = 1 / ((1 + e) * (2 + e))  # one division for 1/(1 + e) and e/(2 + e)
+            share = (2 + e) * once
+            right = share if z[i] > zero else e * share
+            softplus = max(z[i], zero) + twice_atanh(e * (1 + e) * once)
+            h[i] = slope * z[i] + (1 - slope) * (softplus - LN_2)
+            z[i] = slope + (1 - slope) * right
+        for c in range(F.shape[0]):
+            f, a = F[c], alpha[j, c]
+            for i in range(n):
+                f[i] += a * h[i]
+
+
+@compiled
+def spread(a: Vector, G: Matrix, c: Vector) -> None:
+    """c_i = sum_o a_o G_oi."""
+    for i in range(c.size):
+        c[i] = a[0] * G[0, i]
+    for o in range(1, a.size):
+        for i in range(c.size):
+            c[i] += a[o] * G[o, i]
+
+
+@compiled
 def backward(
     phi: int, slope: float, alpha: Matrix, Z: Matrix, G: Matrix, C: Matrix, d_alpha: Matrix,
     h: Vector,
 ) -> None:  # fmt: skip
-    """d_alpha_jc = sum_i G_ci phi(Z_ji) and C_ji = phi'(Z_ji) sum_c alpha_jc G_ci."""
+    """d_alpha_jc = sum_i G_ci phi(Z_ji) and C_ji = phi'(Z_ji) sum_c alpha_jc G_ci.
+
+    Where d_alpha has no columns, since alpha is not trained, only C is made.
+    """
     m, n = Z.shape
     k = G.shape[0]
     zero = Z.dtype.type(0)
+    if d_alpha.shape[1] == 0:
+        for j in range(m):
+            spread(alpha[j], G, C[j])
+            times_slopes(phi, slope, Z[j], C[j])
+        return
     if phi == RELU and k == 1:  # in one pass
         g = G[0]
         for j in range(m):
@@ -175,17 +220,14 @@ def backward(
         return
     for j in range(m):
         activate(phi, slope, Z[j], h)
-        c = C[j]
-        for i in range(n):
-            c[i] = zero
         for o in range(k):
-            g, a = G[o], alpha[j, o]
+            g = G[o]
             total = zero
             for i in range(n):
                 total += g[i] * h[i]
-                c[i] += a * g[i]
             d_alpha[j, o] = total
-        times_slopes(phi, slope, Z[j], c)
+        spread(alpha[j], G, C[j])
+        times_slopes(phi, slope, Z[j], C[j])
 
 
 @compiled
@@ -193,18 +235,28 @@ def along(
     phi: int, slope: float, alpha: Matrix, Z: Matrix, d_alpha: Matrix, dZ: Matrix, F: Matrix,
     h: Vector,
 ) -> None:  # fmt: skip
-    """F_ci = sum_j (d_alpha_jc phi(Z_ji) + alpha_jc phi'(Z_ji) dZ_ji); dZ is used up."""
+    """F_ci = sum_j (d_alpha_jc phi(Z_ji) + alpha_jc phi'(Z_ji) dZ_ji); dZ is used up.
+
+    Without columns d_alpha counts as zero.
+    """
     m, n = Z.shape
     k = F.shape[0]
     F[:] = Z.dtype.type(0)
+    trained = d_alpha.shape[1] > 0
     for j in range(m):
-        activate(phi, slope, Z[j], h)
         dz = dZ[j]
         times_slopes(phi, slope, Z[j], dz)
         for c in range(k):
-            f, b, a = F[c], d_alpha[j, c], alpha[j, c]
+            f, a = F[c], alpha[j, c]
             for i in range(n):
-                f[i] += b * h[i] + a * dz[i]
+                f[i] += a * dz[i]
+        if not trained:
+            continue
+        activate(phi, slope, Z[j], h)
+        for c in range(k):
+            f, b = F[c], d_alpha[j, c]
+            for i in range(n):
+                f[i] += b * h[i]
 
 
 @compiled

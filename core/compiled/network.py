@@ -5,8 +5,9 @@ A network is handed to kernels as one tuple
     net = (spec, numbers, constants, alpha, U, d_alpha, d_U, scratch, rows)
 
 of integers, two numbers (slope of phi, eps), the untrained array, and work: alpha and d_alpha
-(m, k), U and d_U (m, D), scratch (m, D + 1), rows (2, n). `core.dynamics.twin` makes it. Where the
-effective weights are the trained ones as they are, no copies are made. Tested against core.network.
+(m, k), U and d_U (m, D), scratch (m, D + 1), rows (2, n); d_alpha is (m, 0) where alpha is not
+trained. `core.dynamics.twin` makes it. Where the effective weights are the trained ones as they
+are, no copies are made. Tested against core.network.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from core.compiled.jit import compiled, inlined
-from core.compiled.kernel import along, backward, inner_gradient, outputs, preactivations
+from core.compiled.kernel import (
+    SLOPES,
+    SMOOTH,
+    along,
+    backward,
+    inner_gradient,
+    outputs,
+    outputs_and_slopes,
+    preactivations,
+)
 from core.compiled.parametrisations import (
     across,
     batch_norm_pull,
@@ -141,11 +151,24 @@ def push(net: Net, flat: Array, direction: Array) -> None:
 
 @compiled
 def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
-    """The outputs F (k, n), with the preactivations left in Z."""
+    """The outputs F (k, n), with the preactivations left in Z, or phi' of them: see `left`."""
     spec, numbers, _, alpha, U, _, _, _, rows = net
     weights(net, flat)
     preactivations(inner(spec, flat, U), XT, Z)
-    outputs(spec[PHI], numbers[SLOPE], outer(spec, flat, alpha), Z, F, rows[0])
+    if left(spec) == SLOPES:
+        outputs_and_slopes(numbers[SLOPE], outer(spec, flat, alpha), Z, F, rows[0])
+    else:
+        outputs(spec[PHI], numbers[SLOPE], outer(spec, flat, alpha), Z, F, rows[0])
+
+
+@compiled
+def left(spec: Array) -> int:
+    """How to read the Z of `forward`: the activation, or SLOPES where phi is smooth.
+
+    Then nothing but phi'(Z) is needed again, since such networks do not train alpha.
+    """
+    smooth = spec[PHI] == SMOOTH and spec[CODE] == FIXED_OUTER
+    return SLOPES if smooth else spec[PHI]
 
 
 @compiled
@@ -158,7 +181,7 @@ def adjoint(
     """
     spec, numbers, _, alpha, _, d_alpha, d_U, _, rows = net
     to_outer, to_inner = outer(spec, result, d_alpha), inner(spec, result, d_U)
-    backward(spec[PHI], numbers[SLOPE], outer(spec, flat, alpha), Z, G, C, to_outer, rows[0])
+    backward(left(spec), numbers[SLOPE], outer(spec, flat, alpha), Z, G, C, to_outer, rows[0])
     inner_gradient(C, XT, X, to_inner)
     pull(net, flat, result)
 
@@ -172,4 +195,4 @@ def tangent(
     push(net, flat, direction)
     preactivations(inner(spec, direction, d_U), XT, C)
     a, b = outer(spec, flat, alpha), outer(spec, direction, d_alpha)
-    along(spec[PHI], numbers[SLOPE], a, Z, b, C, F, rows[0])
+    along(left(spec), numbers[SLOPE], a, Z, b, C, F, rows[0])

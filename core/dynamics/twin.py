@@ -29,5 +29,6 @@ def twin(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> tuple[ND
         spec[codes.NORMALISES] = 0
     numbers = np.array([network.activation.slope, eps], dtype=dtype)
     arrays: list[NDArray[Any]] = [spec, numbers, np.array(constants, dtype=dtype, order="C")]
-    shapes = ((m, k), (m, D), (m, k), (m, D), (m, D + 1), (2, n))
+    trained = 0 if code == codes.FIXED_OUTER else k
+    shapes = ((m, k), (m, D), (m, trained), (m, D), (m, D + 1), (2, n))
     return (*arrays, *(np.zeros(shape, dtype=dtype) for shape in shapes))

@@ -21,6 +21,8 @@ from core.sections.dynamics import KernelPredictor
 
 Weights = Literal["both", "first", "second"]
 PREDICTOR = "kernel_predictor"
+FLAT = 2e-6  # 1 - |cosine| from which arccos is good to 1e-13
+CHUNK = 2**22  # values of the near pairs' coordinates at once
 
 
 def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
@@ -33,12 +35,24 @@ def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
     ([[1.0, 0.0]], [[1.0, 0.0]])
     """
     inner = x @ other.T
-    sizes = np.linalg.norm(x, axis=1)[:, None] * np.linalg.norm(other, axis=1)
+    one, two = np.linalg.norm(x, axis=1), np.linalg.norm(other, axis=1)
+    sizes = one[:, None] * two
     cosine = np.clip(inner / np.where(sizes > 0.0, sizes, 1.0), -1.0, 1.0)
-    angle = np.arccos(cosine)
-    rest = (np.pi - angle) / (2.0 * np.pi)
-    sine = np.sqrt(1.0 - cosine * cosine)
+    left = np.pi - np.arccos(cosine)
+    rows, columns = np.nonzero(np.abs(cosine) > 1.0 - FLAT)
+    near = np.array_split(np.arange(rows.size), rows.size * x.shape[1] // CHUNK + 1)
+    for part in near:
+        i, k = rows[part], columns[part]
+        left[i, k] = _supplement(x[i] / one[i, None], other[k] / two[k, None])
+    rest = left / (2.0 * np.pi)
+    sine = np.sin(left)
     return inner * rest, sizes * (sine / (2.0 * np.pi) + rest * cosine)
+
+
+def _supplement(u: Array, v: Array) -> Array:
+    """pi - angle of unit rows, by their chords: arccos loses half the digits where it is flat."""
+    apart, along = np.linalg.norm(u - v, axis=1), np.linalg.norm(u + v, axis=1)
+    return np.asarray(2.0 * np.arctan2(along, apart))
 
 
 def tangent_kernel(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -36,7 +37,9 @@ class Observable:
     """A quantity of one frame. `formula` uses the symbols of the papers; `unit` may be empty.
 
     `applies` says for which runs it exists, and `where` says it in words; tables leave the others
-    out. At a run that it does not apply to its value is NaN, or not defined.
+    out. At a run that it does not apply to its value is NaN, or not defined. No value is infinite:
+    it is NaN where the number is beyond float64 (its logarithm is an observable of its own where
+    that happens at times that runs reach), or is the logarithm of 0.
     """
 
     name: str
@@ -64,7 +67,13 @@ class Observable:
 
     def at(self, run: Run, index: int) -> Any:
         """The value at a frame: a float, or an array (m,) or (n,)."""
-        return memoised(run, self.name, index, self.function)
+        return memoised(run, self.name, index, self._finite)
+
+    def _finite(self, run: Run, index: int) -> Any:
+        value = self.function(run, index)
+        if isinstance(value, np.ndarray):
+            return np.where(np.isinf(value), np.nan, value) if np.isinf(value).any() else value
+        return float("nan") if math.isinf(value) else value
 
     def trace(self, run: Run) -> Array:
         """The values at all committed frames, (T,) or (T, m) or (T, n)."""

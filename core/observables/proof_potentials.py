@@ -18,14 +18,28 @@ Array = NDArray[np.float64]
 
 
 def cone_potential(run: Run, index: int) -> float:
-    """Phi = (1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|; -inf where a cone has no node.
+    """Phi = (1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|; a cone without a node makes it -inf.
 
     phi_kj = clip to [0, 1] of sgn(alpha_k) a_j relu(<v_j, beta_k>) - (1 - eps) |a_j| |v_j|, as the
     proof uses it, at the physical scale.
     """
+    return 0.25 * float(np.abs(_features_of(run)[0]) @ _log_sums(run, index))
+
+
+def empty_cones(run: Run, index: int) -> float:
+    """How many cones have no node: phi_kj = 0 for all j."""
+    return float(np.count_nonzero(np.isneginf(_log_sums(run, index))))
+
+
+def _features_of(run: Run) -> tuple[Array, Array]:
     known = known_features(run)
     assert known is not None
-    alpha, beta = known
+    return known
+
+
+def _log_sums(run: Run, index: int) -> Array:
+    """ln sum_j phi_kj |a_j v_j| for each cone, (r,)."""
+    alpha, beta = _features_of(run)
     parts = run.network.unpack(run.parameters(index))
     a, V = parts["a"], parts["V"]
     double = 2.0 * float(run.rho[index])
@@ -35,8 +49,7 @@ def cone_potential(run: Run, index: int) -> float:
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         # In logs: the physical |a_j v_j| is e^(2 rho) of the flat one.
         phi = np.exp(np.minimum(np.log(np.maximum(above, 0.0)) + double, 0.0))
-        totals = np.log((phi * lengths).sum(axis=1)) + double
-    return 0.25 * float(np.abs(alpha) @ totals)
+        return np.asarray(np.log((phi * lengths).sum(axis=1)) + double)
 
 
 def cone_eps(run: Run) -> float:
@@ -152,8 +165,15 @@ OBSERVABLES = (
     Observable(
         "cone_potential", "potential Phi of the cones",
         "(1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|, phi_kj = clip_[0,1](sgn(alpha_k) a_j "
-        "relu(<v_j, beta_k>) - (1 - eps) |a_j v_j|), natural log; at most (1/2) ln |W|",
+        "relu(<v_j, beta_k>) - (1 - eps) |a_j v_j|), natural log; at most (1/2) ln |W|; NaN while "
+        "some cone has no node (empty_cones)",
         "telgarsky22, Theorem 3.2 (appendix)", S, cone_potential, applies=has_cone_potential,
+        where="standard, exponential loss, cones",
+    ),
+    Observable(
+        "empty_cones", "cones without a node",
+        "number of k with phi_kj = 0 for all j: until it is 0 the potential Phi is ln 0, and NaN",
+        "telgarsky22, Theorem 3.2 (appendix)", S, empty_cones, applies=has_cone_potential,
         where="standard, exponential loss, cones",
     ),
     Observable(

@@ -25,6 +25,7 @@ from core.runs import Run
 from core.sections.dynamics import GradientDescent, GradientFlow, StochasticGradientDescent
 
 Array = NDArray[np.float64]
+LN_10 = float(np.log(10.0))
 LATE = 3.0  # log10 t from which the flow's sums are taken in rho
 
 
@@ -47,16 +48,18 @@ def log_mean_slope(run: Run, index: int) -> float:
         return largest + float(np.log(np.mean(np.exp(slopes - largest))))
 
 
-def logarithmic_mean(log_a: float, log_b: float) -> float:
-    """(b - a) / ln(b/a), between a and b; what exp of a line through both ends has as its mean.
+def log_logarithmic_mean(log_a: float, log_b: float) -> float:
+    """ln of (b - a)/ln(b/a), which is what exp of a line through both ends has as its mean.
 
-    >>> round(logarithmic_mean(0.0, 1.0), 6) == round(np.e - 1.0, 6)
+    >>> round(log_logarithmic_mean(0.0, 1.0), 9) == round(float(np.log(np.e - 1.0)), 9)
+    True
+    >>> round(log_logarithmic_mean(0.0, -1e5), 9) == round(-float(np.log(1e5)), 9)
     True
     """
-    difference = log_b - log_a
-    if abs(difference) < 1e-6:
-        return float(np.exp(0.5 * (log_a + log_b)))
-    return float(np.exp(log_a) * np.expm1(difference) / difference)
+    top, gap = max(log_a, log_b), abs(log_b - log_a)
+    if gap < 1e-6:
+        return 0.5 * (log_a + log_b)
+    return top + float(np.log(-np.expm1(-gap) / gap))
 
 
 def perceptron_sum(run: Run, index: int) -> float:
@@ -66,12 +69,23 @@ def perceptron_sum(run: Run, index: int) -> float:
     which lies between the rectangle sums of both ends wherever G is monotone: their difference
     bounds the error. Descent adds what its left sum has over the integral, (step/2) (G_0 - G_1).
     Flow beyond t = 1000 uses d rho = L e^((L-2) rho) G <q, p(theta)> / sum q dt instead, by the
-    trapezium rule in rho: there t G is a difference of two large logarithms.
+    trapezium rule in rho: there t G is a difference of two large logarithms. Frames that lie far
+    apart make it large beyond measure: it is kept as its logarithm.
     """
+    with np.errstate(over="ignore"):
+        return float(np.exp(log_perceptron_sum(run, index)))
+
+
+def log10_perceptron_sum(run: Run, index: int) -> float:
+    return log_perceptron_sum(run, index) / LN_10
+
+
+def log_perceptron_sum(run: Run, index: int) -> float:
+    """ln of it; -inf at the first frame."""
     sums: list[float] = once(run, "_perceptron", _no_sums)
     while len(sums) <= index:
         frame = len(sums)
-        sums.append(sums[-1] + _increment(run, frame) if frame else 0.0)
+        sums.append(float(np.logaddexp(sums[-1], _log_increment(run, frame))) if frame else -np.inf)
     return sums[index]
 
 
@@ -79,33 +93,42 @@ def _no_sums(run: Run) -> list[float]:
     return []
 
 
-def _increment(run: Run, frame: int) -> float:
+def _log_increment(run: Run, frame: int) -> float:
     dynamics = run.experiment.dynamics
     if isinstance(dynamics, GradientFlow) and run.log10_time[frame - 1] >= LATE:
         margins = [dual_margin(run, k) for k in (frame - 1, frame)]
         if min(margins) > 0.0:
-            return _in_rho(run, frame, margins)
+            return _logarithm(_in_rho(run, frame, margins))
     low, high = (log_mean_slope(run, k) for k in (frame - 1, frame))
     if isinstance(dynamics, GradientFlow):
-        begin, end = (10.0 ** run.log10_time[frame - 1 : frame + 1]).tolist()
+        begin, end = (LN_10 * run.log10_time[frame - 1 : frame + 1]).tolist()
         return _power_law(begin, end, low, high)
-    unit = 1.0
+    log_unit = 0.0
     if isinstance(dynamics, GradientDescent):
         assert dynamics.step is not None  # explicit in every run
-        unit = dynamics.step
+        log_unit = float(np.log(dynamics.step))
     first, last = (int(step) for step in run.steps[frame - 1 : frame + 1])
     if last == first + 1:
-        return unit * float(np.exp(low))
-    ends = 0.5 * float(np.exp(low) - np.exp(high))
-    return unit * (_power_law(float(first), float(last), low, high) + ends)
+        return log_unit + low
+    whole = _power_law(_logarithm(first), _logarithm(last), low, high)
+    top = max(low, high, whole)
+    if not np.isfinite(top):
+        return top
+    with np.errstate(under="ignore"):
+        ends = 0.5 * (np.exp(low - top) - np.exp(high - top))
+        return log_unit + top + _logarithm(float(np.exp(whole - top) + ends))
+
+
+def _logarithm(value: float) -> float:
+    """ln, -inf at 0 and for what rounding has left below it."""
+    return float(np.log(value)) if value > 0.0 else (-np.inf if value <= 0.0 else float("nan"))
 
 
 def _power_law(begin: float, end: float, low: float, high: float) -> float:
-    """int of G from begin to end, ln G being low and high there."""
-    if begin <= 0.0:
-        return end * logarithmic_mean(low, high)
-    ln_begin, ln_end = float(np.log(begin)), float(np.log(end))
-    return (ln_end - ln_begin) * logarithmic_mean(ln_begin + low, ln_end + high)
+    """ln of int of G between two times; all four are logarithms, those of t first."""
+    if begin == -np.inf:
+        return end + log_logarithmic_mean(low, high)
+    return float(np.log(end - begin)) + log_logarithmic_mean(begin + low, end + high)
 
 
 def _in_rho(run: Run, frame: int, margins: list[float]) -> float:
@@ -133,10 +156,15 @@ def has_perceptron_sum(run: Run) -> bool:
 
 
 def loss_ratio(run: Run, index: int) -> float:
-    """max over i, j of l'(p_i) / l'(p_j); infinite where it overflows."""
+    """max over i, j of l'(p_i) / l'(p_j)."""
     slopes = log_slopes(run, index)
     with np.errstate(over="ignore"):
         return float(np.exp(slopes.max() - slopes.min()))
+
+
+def log10_loss_ratio(run: Run, index: int) -> float:
+    slopes = log_slopes(run, index)
+    return float(slopes.max() - slopes.min()) / LN_10
 
 
 def proxy_pl(run: Run, index: int) -> float:
@@ -248,8 +276,22 @@ OBSERVABLES = (
         where="flow, gd and sgd on the training examples, two classes, no l2, from t = 0",
     ),
     Observable(
-        "loss_ratio", "loss ratio", "max over i, j of l'(p_i) / l'(p_j)", "frei23, Lemma E.4", S,
-        loss_ratio, applies=has_slopes, where="two classes, losses with duals",
+        "log10_perceptron_sum", "log10 of the perceptron sum",
+        "log10 of perceptron_sum, which is NaN beyond 1e308; NaN at t = 0, where the sum is 0",
+        "telgarsky22, Appendix B.1", S, log10_perceptron_sum, applies=has_perceptron_sum,
+        where="flow, gd and sgd on the training examples, two classes, no l2, from t = 0",
+    ),
+    Observable(
+        "loss_ratio", "loss ratio",
+        "max over i, j of l'(p_i) / l'(p_j); NaN beyond 1e308, see log10_loss_ratio",
+        "frei23, Lemma E.4", S, loss_ratio, applies=has_slopes,
+        where="two classes, losses with duals",
+    ),
+    Observable(
+        "log10_loss_ratio", "log10 of the loss ratio",
+        "log10 of the max over i, j of l'(p_i) / l'(p_j), without overflow",
+        "frei23, Lemma E.4", S, log10_loss_ratio, applies=has_slopes,
+        where="two classes, losses with duals",
     ),
     Observable(
         "proxy_pl", "proxy-PL ratio",

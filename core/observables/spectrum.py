@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -133,30 +136,53 @@ def trajectory_rank(run: Run, index: int) -> float:
     products. A row has m d entries: inner products of displacements are sums over nodes, which the
     row-space form keeps.
     """
-    moments = [*range(0, index, _stride(run)), index]
-    rows = np.array([_kept(run, moment) for moment in moments])
-    if not np.isfinite(rows).all():
+    before = _moments(run, -(-index // _stride(run)))
+    row = displacement(run, index)
+    size = float(np.abs(row).max()) if np.isfinite(row).all() else np.inf
+    largest = max(size, *before.sizes, 0.0)
+    if largest == 0.0 or not np.isfinite(largest):
         return float("nan")
-    largest = float(np.abs(rows).max())
-    if largest == 0.0:
-        return float("nan")
-    rows = rows / largest  # late runs would overflow
-    squares = np.linalg.eigvalsh(rows @ rows.T)
+    unit = row / (size or 1.0)
+    shares = np.append(before.sizes, size) / largest  # late runs would overflow
+    gram = np.empty((shares.size, shares.size))
+    gram[:-1, :-1] = before.gram
+    gram[-1, :-1] = gram[:-1, -1] = before.rows @ unit
+    gram[-1, -1] = unit @ unit
+    squares = np.linalg.eigvalsh(gram * shares[:, None] * shares)
     return effective_rank(np.where(squares > 1e-14 * squares[-1], squares, 0.0))
 
 
-def _kept(run: Run, moment: int) -> Array:
-    """The displacement at a moment of the stride, kept in the run; others are made anew."""
-    if moment % _stride(run):
-        return displacement(run, moment)
-    kept = once(run, "_displacements", _no_displacements)
-    if moment not in kept:
-        kept[moment] = displacement(run, moment)
-    return np.asarray(kept[moment])
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Moments:
+    """Displacements (c, m d) at frames 0, s, 2s, ... over their largest entries `sizes` (c,)."""
+
+    rows: Array
+    sizes: Array
+    gram: Array  # (c, c), of the rows
+
+    def first(self, count: int) -> _Moments:
+        """Those before some frame."""
+        return _Moments(self.rows[:count], self.sizes[:count], self.gram[:count, :count])
 
 
-def _no_displacements(run: Run) -> dict[int, Array]:
-    return {}
+def _moments(run: Run, count: int) -> _Moments:
+    """The first `count` of them; made once, and more when more are asked for."""
+    key = ("_displacements", -1)
+    kept: _Moments | None = run.memo.get(key)
+    if kept is None:
+        kept = _Moments(np.zeros((0, displacement(run, 0).size)), np.zeros(0), np.zeros((0, 0)))
+    while kept.sizes.size < count:
+        row = displacement(run, kept.sizes.size * _stride(run))
+        size = float(np.abs(row).max()) if np.isfinite(row).all() else np.inf
+        row = row / size if 0.0 < size < np.inf else np.zeros_like(row)
+        rows = np.vstack([kept.rows, row])
+        gram = np.zeros((len(rows), len(rows)))
+        gram[:-1, :-1] = kept.gram
+        gram[-1] = gram[:, -1] = rows @ row
+        kept = _Moments(rows, np.append(kept.sizes, size), gram)
+    run.memo[key] = kept
+    return kept.first(count)
 
 
 def has_inner(run: Run) -> bool:

@@ -11,6 +11,7 @@ from core.data.dataset import TestSet
 from core.network.parametrisation import margins_of
 from core.observables.margins import scale
 from core.observables.observable import Observable, Shape, memoised, once
+from core.observables.signs import right_on
 from core.problem import points_for_test
 from core.runs import Run
 
@@ -62,6 +63,10 @@ def _test_values(run: Run, index: int) -> TestValues:
     flat, network, factor = run.parameters(index), run.network, scale(run, index)
     kept = once(run, "_test_inputs", _seen)
     wrong, total, length = 0, 0.0, max(16, BLOCK_VALUES // network.m)
+    if kept is not None and kept[1] is None and not is_squared(run):
+        right = right_on(run, flat, kept[0], points.y, length)
+        if right is not None:
+            return TestValues(float(np.count_nonzero(~right)) / points.y.size, float("nan"))
     for begin in range(0, points.y.size, length):
         block = slice(begin, begin + length)
         inputs, offset = run.seen(points.x[block]) if kept is None else _block(kept, block)

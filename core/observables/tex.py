@@ -51,12 +51,15 @@ TEX = MappingProxyType(
         "normaliser": r"N(v_j)=\sqrt{v_j^T\Sigma v_j+\epsilon}",
         "mirror_gap": r"\frac{\max_j|u_j-u_j^{\mathrm{mirror}}|}{\max_ju_j}",
         "perceptron_sum": r"\int_0^t\frac{1}{n}\sum_i|\ell'(p_i)|\,ds",
+        "log10_perceptron_sum": r"\log_{10}\int_0^t\frac{1}{n}\sum_i|\ell'(p_i)|\,ds",
+        "log10_loss_ratio": r"\log_{10}\max_{i,j}\frac{\ell'(p_i)}{\ell'(p_j)}",
         "loss_ratio": r"\max_{i,j}\frac{\ell'(p_i)}{\ell'(p_j)}",
         "proxy_pl": r"\frac{3R\sqrt{n}\,|\nabla L|}{\sqrt{2}R_{\min}\gamma\,\hat G},\ "
         r"\hat G=-\frac{1}{n}\sum_i\ell'(p_i)",
         "pbar_margin": r"\min_i\langle\bar p,z_i\rangle",
         "covering_radius": r"\max_k\min_j|\frac{v_j(0)}{|v_j(0)|}-\beta_k|",
         "cone_potential": _PHI + r"\ln\sum_j\varphi_{kj}|a_jv_j|",
+        "empty_cones": r"\#\{k:\ \varphi_{kj}=0\ \mathrm{for\ all}\ j\}",
         "scalar_potential": _PHI + r"\ln(a_k^2+b_k^2)",
         "batch_norm_potential": r"|U_t-\bar U|^2-|U_0-\bar U|^2+\alpha|V_t-V_0|^2",
     }

@@ -19,6 +19,7 @@ import numpy as np
 from core.data.dataset import Array
 from core.network.batch_norm import BatchNorm
 from core.problem import Problem
+from core.reference.degenerate import rounding
 from core.reference.hull import MOST_POINTS, TOO_MANY, nearest
 from core.reference.linear import bracket_of
 from core.reference.margin import Bracket, Reference, absent
@@ -44,6 +45,7 @@ class FrozenMargin(Reference):
 
     source = "batchnorm, Assumption 1.2, equation 28 and Appendix A.1"
     factor = None
+    version = 2
     where = 'network.kind = "batch_norm", at the start'
 
     @abstractmethod
@@ -70,7 +72,9 @@ class FrozenMargin(Reference):
             return absent("A node's N(v) is zero at the start, so its features are not defined.")
         rows = self.rows(a, c, A) * data.y[:, None]
         try:
-            return bracket_of(nearest(rows), "this layer with V at its start", float(np.sqrt(m)))
+            found = nearest(rows)
+            error = rounding(data.d + data.n, found.scale)  # of the features, and of N(v)
+            return bracket_of(found, "this layer with V at its start", float(np.sqrt(m)), error)
         except ArithmeticError as error:
             return absent(str(error))
 

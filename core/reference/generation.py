@@ -79,13 +79,18 @@ def nearest_to_use(prices: Array, weights: Array) -> NDArray[np.bool_]:
 
 @final
 class Generation:
-    """Column generation on points x (n, r), y (n,) in -1, +1; `atoms` and `q` begin it."""
+    """Column generation on points x (n, r), y (n,) in -1, +1; `begin` has atoms and q of before.
+
+    `unit` is 1, or about the margin where that is small.
+    """
 
     def __init__(
-        self, x: Array, y: Array, atoms: Atoms, q: Array, generator: np.random.Generator
-    ) -> None:
-        self._x, self._y, self._generator = x, y, generator
-        self._master = Master(len(x))
+        self, x: Array, y: Array, begin: tuple[Atoms, Array], generator: np.random.Generator,
+        unit: float = 1.0,
+    ) -> None:  # fmt: skip
+        atoms, q = begin
+        self._x, self._y, self._generator, self._unit = x, y, generator, unit
+        self._master = Master(len(x), unit=unit)
         self._atoms = Atoms(np.zeros(0), np.zeros((0, x.shape[1])))
         self._columns = np.zeros((0, len(x)))
         self._tried, self._prices = np.zeros((0, len(x))), np.zeros(0)
@@ -164,7 +169,7 @@ class Generation:
         """A smaller LP with the same optimum: a large one takes longer than a look may wait."""
         kept = nearest_to_use(self._columns @ state.q, state.weights)
         self._atoms, self._columns = self._atoms.take(kept), self._columns[kept]
-        self._master = Master(len(self._x))
+        self._master = Master(len(self._x), unit=self._unit)
         self._master.add(self._columns)
 
     def ended(self, state: Generated) -> Generated:

@@ -6,6 +6,7 @@ the points; the price of q is then proved by a tree search, which bounds every n
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -13,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.problem import Problem
+from core.reference.arrangement import MOST_DIMENSIONS
+from core.reference.degenerate import pair_bound, rounding, why_not
 from core.reference.generation import Atoms, Generated, Generation, nearest_to_use
-from core.reference.margin import RELU, Bracket, Reference, absent, exact
+from core.reference.margin import RELU, Bracket, Reference, absent, exact, nothing, unresolved
 from core.reference.sample import binary, data_key, refusal
 from core.reference.watch import Watch
 from core.reference.zonotope import Proof, prove
@@ -28,6 +31,10 @@ SLACK = 3e-4  # relative: points whose margin is further above the least may lea
 CLOSE = 5e-5  # between the network on all points and the price of q
 FEWEST_SECONDS = 1.0
 ZERO = 1e-7  # of the largest |x_i|: a price below this is rounding
+EDGE = 1e-3  # of the same: nearer rays of opposite labels set the unit
+SMALLEST = 1e-12  # unit: what is smaller is not told from rounding
+LEAST_PROVED = 1e-6  # price that the tree can prove: it adds squares
+SECONDS_ON_EDGE = 10.0  # in that unit: a bound is at hand, and the program may not converge
 SUPPORT = 1e-7  # of the largest q_i
 SLACKS = (1e-6, 1e-3, 1e-2, 3e-2, 0.1)  # relative, above the climbed price: what is tried to prove
 PASSES, RAISES = 30, 30
@@ -55,10 +62,10 @@ class GlobalResult:
         return np.asarray(y * outputs)
 
 
-def nothing(sentence: str, d: int) -> GlobalResult:
-    """No margin, and why."""
+def without(bracket: Bracket, d: int) -> GlobalResult:
+    """No network with a positive margin."""
     empty = np.zeros(0)
-    return GlobalResult(absent(sentence), empty, np.zeros((0, d)), empty, empty)
+    return GlobalResult(bracket, empty, np.zeros((0, d)), empty, empty)
 
 
 def row_space(x: Array) -> tuple[Array, Array]:
@@ -71,29 +78,6 @@ def row_space(x: Array) -> tuple[Array, Array]:
     U, sizes, basis = np.linalg.svd(x, full_matrices=False)
     rank = max(1, int((sizes > 1e-12 * sizes[0]).sum()))
     return np.ascontiguousarray(U[:, :rank] * sizes[:rank]), basis[:rank]
-
-
-def why_not(x: Array, y: Array) -> str | None:
-    """A sentence when it can be seen at once that no network has a positive margin, else None."""
-    lengths = np.linalg.norm(x, axis=1)
-    if not lengths.all():
-        index = int(np.argmin(lengths))
-        return (
-            f"gamma_gl is 0: point {index} is x = 0, where every network without biases is 0. "
-            "Remove it, or use a network with biases."
-        )
-    rays = np.round(x / lengths[:, None], 12) + 0.0  # + 0.0 turns -0.0 into 0.0
-    _, ray = np.unique(rays, axis=0, return_inverse=True)
-    for sign in (1.0, -1.0):
-        both = np.isin(ray.ravel(), ray.ravel()[y == -sign]) & (y == sign)
-        if both.any():
-            index = int(np.flatnonzero(both)[0])
-            other = int(np.flatnonzero((ray.ravel() == ray.ravel()[index]) & (y == -sign))[0])
-            return (
-                f"gamma_gl is 0: points {index} and {other} are equal up to a positive factor and "
-                "have opposite labels, which no network without biases separates."
-            )
-    return None
 
 
 def parity_pair(x: Array, y: Array) -> tuple[int, int, float] | None:
@@ -127,10 +111,15 @@ def of_parity(n: int, d: int, pair: tuple[int, int, float]) -> GlobalResult:
 
 @final
 class Search:
-    """The bracket on points in row space, |x_i| <= 1: bounds and witnesses found so far."""
+    """The bracket on points in row space, |x_i| <= 1: bounds and witnesses found so far.
 
-    def __init__(self, x: Array, y: Array, watch: Watch, generator: np.random.Generator) -> None:
-        self.x, self.y, self._watch, self._generator = x, y, watch, generator
+    `unit` is 1, or about the margin where that is known to be small.
+    """
+
+    def __init__(self, x: Array, y: Array, watch: Watch, seed: int, unit: float = 1.0) -> None:
+        self.x, self.y, self._unit = x, y, unit
+        self._watch = watch if unit == 1.0 else watch.within(SECONDS_ON_EDGE)
+        self._generator, self._zero = np.random.default_rng(seed), ZERO * unit
         n = len(x)
         self.lower, self.upper, self.above = -np.inf, np.inf, np.inf
         self.atoms = Atoms(np.zeros(0), np.zeros((0, x.shape[1])))
@@ -149,8 +138,8 @@ class Search:
         """Column generation on some points; keeps the better bounds."""
         x, y, q = self.x[points], self.y[points], self.q[points]
         q = q if q.sum() > 0.0 else np.ones(len(points))
-        generation = Generation(x, y, self._pool, q, self._generator)
-        last = generation.run(tolerance, ZERO, self._watch)
+        generation = Generation(x, y, (self._pool, q), self._generator, self._unit)
+        last = generation.run(tolerance, self._zero, self._watch)
         best = generation.ended(last)
         if best.above < self.above:
             self.above = best.above
@@ -178,7 +167,7 @@ class Search:
         for turn in range(PASSES):
             state = self._on(points, tolerance)
             done = self.above - self.lower <= CLOSE * self.above
-            if done or self.above <= ZERO or self._watch.late:
+            if done or self.above <= self._zero or self._watch.late:
                 return
             margins = state.weights @ state.atoms.columns(self.x, self.y)
             order = np.argsort(margins, kind="stable")[:MOST_JOINING]
@@ -212,7 +201,7 @@ class Search:
 
     def _weights(self) -> Array:
         """q without its rounding; any q in the simplex gives a bound."""
-        q = np.where(self.q > SUPPORT * self.q.max(), self.q, 0.0)
+        q = np.where(self.q > SUPPORT * self._unit * self.q.max(), self.q, 0.0)
         return np.asarray(q / q.sum())
 
     def _proofs(self, limit: float) -> list[Proof]:
@@ -228,7 +217,8 @@ class Search:
                 self._pool = self._pool.plus(Atoms(np.array([sign]), proof.direction[None]))
         points = np.flatnonzero(self._weights())
         self.above = np.inf  # its price was too low
-        self._on(points, FINE)
+        with suppress(ArithmeticError):
+            self._on(points, FINE)
 
     def _words(self, proofs: list[Proof]) -> str:
         q = self._weights()
@@ -237,14 +227,30 @@ class Search:
         return f"proved over the subsets of {positive} + {negative} points in {nodes} nodes"
 
 
-def _bracket(search: Search, scale: float) -> Bracket:
-    proved = search.certify()
-    lower = scale * search.lower * (1.0 - 1e-12)
-    if not proved:
+def _bracket(search: Search, x: Array, y: Array, near: float) -> Bracket:
+    """The proved bracket for x (n, d) itself: row space, scaling and sums are off by rounding.
+
+    `near` is the bound of the two nearest rays, which holds whatever was found.
+    """
+    scale = float(np.linalg.norm(x, axis=1).max())
+    error = rounding(sum(x.shape), scale)
+    least = SMALLEST if search.x.shape[1] <= MOST_DIMENSIONS else LEAST_PROVED
+    search.above = max(search.above, least)
+    proved = search.certify() if np.isfinite(search.above) else ""
+    upper, method = near, "column generation, bounded by the two nearest rays of opposite labels"
+    if proved and scale * search.upper + error < near:
+        upper, method = scale * search.upper + error, f"column generation, {proved}"
+    lower = scale * search.lower - error
+    certified = bool(proved) or near < EDGE * scale
+    if not certified:
+        upper = min(scale * search.above, near)
         method = "column generation: lower bound; upper heuristic, the best of many starts"
-        return Bracket(lower, scale * search.above, lower, False, method)
-    upper = max(scale * search.upper, lower)
-    method = f"column generation, {proved}"
+    if not lower > 0.0:
+        why = "no network with a larger margin than rounding was found"
+        return unresolved(upper, scale, certified, why)
+    upper = max(upper, lower)
+    if not certified:
+        return Bracket(lower, upper, lower, False, method)
     bracket = Bracket(lower, upper, 0.5 * (lower + upper), True, method)
     return replace(bracket, method=f"{method}; gap {bracket.gap:.1e}")
 
@@ -266,26 +272,25 @@ def global_margin(
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, d = x.shape
     sentence = why_not(x, y)
-    if sentence is not None:
-        return nothing(sentence, d)
+    if sentence:
+        return without(nothing(f"gamma_gl is 0: {sentence}"), d)
     pair = parity_pair(x, y)
     if pair is not None:
         return of_parity(n, d, pair)
     scale = float(np.linalg.norm(x, axis=1).max())
+    near = pair_bound(x, y)
     inner, basis = row_space(x / scale)
     watch.look()
-    search = Search(inner, y, watch, np.random.default_rng(seed))
+    if near < SMALLEST * scale:
+        why = "two examples of opposite labels are in directions as near as rounding"
+        return without(unresolved(near, scale, True, why), d)
+    search = Search(inner, y, watch, seed, near / scale if near < EDGE * scale else 1.0)
     search.begin(None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T)
-    search.generate()
-    if search.above <= ZERO or search.lower <= 0.0:
-        if search.above > ZERO:
-            return nothing("No network with a positive margin was found in the time allowed.", d)
-        return nothing(
-            "gamma_gl is 0: no two-layer network without biases separates these data (weights of "
-            "the points were found at which every node's weighted sum vanishes).",
-            d,
-        )
-    bracket = _bracket(search, scale)
+    with suppress(ArithmeticError):  # what was found until then is a bound all the same
+        search.generate()
+    bracket = _bracket(search, x, y, near)
+    if not bracket.exists:
+        return without(bracket, d)
     beta = search.atoms.beta @ basis
     return GlobalResult(bracket, search.atoms.alpha, beta, search.weights, search.q)
 

@@ -7,15 +7,18 @@ positive. Lawson and Hanson: u >= 0 closest to e_(d+1) in |[G'; 1'] u - e_(d+1)|
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
 
 from core.data.dataset import Array
+from core.reference.degenerate import rounding
 
 MOST_POINTS = 4000
 TOO_MANY = f"There are more than {MOST_POINTS} examples, too many for this margin's exact method."
-ROUNDING = 1e-12  # a margin below this part of the longest row is not told from none
+MOST_EXACT = 40  # rows and columns of an elimination in rational numbers
+TURNS = 2
 NO_END = "The active-set method did not come to an end on these data."
 
 
@@ -24,7 +27,8 @@ NO_END = "The active-set method did not come to an end on these data."
 class Separation:
     """lower <= margin <= upper; w (d,) unit with lower = min_i <G_i, w>; q with |G' q| = upper.
 
-    Where the hull holds the origin `lower` is not positive, and q shows it: G' q = 0 (Farkas).
+    Both are good to `slack`, the rounding of these sums. `farkas` says that q is proved to be
+    within rounding of weights with G' q = 0 exactly, so that no w is right on every row.
     """
 
     lower: float
@@ -32,10 +36,15 @@ class Separation:
     w: Array
     q: Array
     scale: float
+    farkas: bool
+
+    @property
+    def slack(self) -> float:
+        return rounding(sum(self.w.shape), self.scale)
 
     @property
     def separable(self) -> bool:
-        return self.lower > ROUNDING * self.scale
+        return self.lower > self.slack
 
 
 def coordinates(K: Array) -> Array:
@@ -56,7 +65,7 @@ def nearest(G: Array) -> Separation:
     count, d = G.shape
     scale = float(np.sqrt((G * G).sum(axis=1).max()))
     if scale == 0.0:
-        return Separation(0.0, 0.0, np.zeros(d), np.full(count, 1.0 / count), 0.0)
+        return Separation(0.0, 0.0, np.zeros(d), np.full(count, 1.0 / count), 0.0, True)
     rows = G / scale
     basis = None
     if d > count:  # only the span of the rows matters
@@ -64,11 +73,12 @@ def nearest(G: Array) -> Separation:
         rows = R.T
     q = _weights(rows)
     found = _bracket(rows, q)
-    for candidate in _polished(rows, q):
-        found = _better(found, _bracket(rows, candidate))
+    polished = _polished(rows, q)
+    if polished is not None:
+        found = _better(_better(found, _bracket(rows, polished[3])), polished)
     lower, upper, w, q = found
     w = w if basis is None else basis @ w
-    return Separation(lower * scale, upper * scale, w, q, scale)
+    return Separation(lower * scale, upper * scale, w, q, scale, lower <= 0.0 and _farkas(rows, q))
 
 
 def _weights(rows: Array) -> Array:
@@ -84,16 +94,80 @@ def _weights(rows: Array) -> Array:
     return np.asarray(u / u.sum())
 
 
-def _polished(rows: Array, q: Array) -> list[Array]:
-    """q solved anew on its support, where all constraints are tight: K q = const."""
+def _polished(rows: Array, q: Array) -> tuple[float, float, Array, Array] | None:
+    """The bracket of q solved anew on its support: the point of its affine hull nearest to 0.
+
+    From one row g_0 it is g_0 + sum_i z_i (g_i - g_0), least squares in z: differences of rows keep
+    the digits that a Gram matrix loses where the margin is small. w is made orthogonal to them once
+    more, for the point is only good to eps, and the margins of its direction to eps/margin.
+    """
     support = np.flatnonzero(q > 0.0)
-    chosen = rows[support]
-    solution = np.linalg.lstsq(chosen @ chosen.T, np.ones(support.size), rcond=None)[0]
-    if not np.isfinite(solution).all() or (solution < 0.0).any() or solution.sum() <= 0.0:
-        return []
+    first, chosen = rows[support[0]], rows[support[1:]] - rows[support[0]]
+    if not len(chosen):
+        return None
+    z = np.linalg.lstsq(chosen.T, -first, rcond=None)[0]
+    z += np.linalg.lstsq(chosen.T, -(first + z @ chosen), rcond=None)[0]
+    solution = np.r_[1.0 - z.sum(), z]
+    if not np.isfinite(solution).all() or (solution < 0.0).any():
+        return None
     better = np.zeros_like(q)
     better[support] = solution / solution.sum()
-    return [better]
+    w = better @ rows
+    length = float(np.linalg.norm(w))
+    for _ in range(TURNS if length > 0.0 else 0):
+        w = w / np.linalg.norm(w)
+        w -= np.linalg.lstsq(chosen, chosen @ w, rcond=None)[0]
+        if not w.any():
+            return None
+    w = w / max(float(np.linalg.norm(w)), 1e-300)
+    return float((rows @ w).min()), length, w, better
+
+
+def _farkas(rows: Array, q: Array) -> bool:
+    """Whether weights q' >= 0 with G' q' = 0 exactly exist near q.
+
+    [G'; 1'] has a right inverse of norm 1/s, s its least singular value, where that is not 0; q is
+    off by the residual r, so that some q' with |q' - q| <= |r|/s solves it, and q' >= 0 where no
+    weight of the support is smaller than that.
+    """
+    kept = rows.any(axis=0)
+    support = np.flatnonzero(q > 0.0)
+    matrix = np.vstack([rows[support][:, kept].T, np.ones(support.size)])
+    if matrix.shape[0] > matrix.shape[1]:
+        return _exactly(rows[support], q[support])
+    least = float(np.linalg.svd(matrix, compute_uv=False)[-1])
+    least -= rounding(sum(matrix.shape), float(np.linalg.norm(matrix)))
+    residual = matrix @ q[support]
+    residual[-1] -= 1.0
+    off = float(np.linalg.norm(residual)) + rounding(support.size, np.sqrt(matrix.shape[0]))
+    near = least > 0.0 and off < least * float(q[support].min())
+    return near or _exactly(rows[support], q[support])
+
+
+def _exactly(rows: Array, q: Array) -> bool:
+    """The same in rational numbers, for few rows: degenerate data, such as corners of a cube."""
+    kept = rows[:, rows.any(axis=0)]
+    if max(kept.shape) > MOST_EXACT:
+        return False
+    left = [[Fraction(float(value)) for value in column] for column in kept.T]
+    pivots: list[int] = []
+    for place in range(len(rows)):  # reduced echelon form of G'
+        top = len(pivots)
+        found = next((k for k in range(top, len(left)) if left[k][place]), None)
+        if found is None:
+            continue
+        left[top], left[found] = left[found], left[top]
+        head = left[top] = [value / left[top][place] for value in left[top]]
+        for k, row in enumerate(left):
+            if k != top and row[place]:
+                factor = row[place]
+                left[k] = [a - factor * b for a, b in zip(row, head, strict=True)]
+        pivots.append(place)
+    free = [k for k in range(len(rows)) if k not in pivots]
+    weights = [Fraction(float(q[k])) for k in free]
+    bound = [-sum((left[k][f] * u for f, u in zip(free, weights, strict=True)), Fraction(0))
+             for k in range(len(pivots))]  # fmt: skip
+    return bool(free) and min(bound, default=Fraction(0)) >= 0
 
 
 def _bracket(rows: Array, q: Array) -> tuple[float, float, Array, Array]:

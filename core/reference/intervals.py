@@ -18,7 +18,8 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.problem import Problem
-from core.reference.margin import Bracket, Reference, absent
+from core.reference.degenerate import pair_bound, rounding
+from core.reference.margin import Bracket, Reference, absent, unresolved
 from core.reference.sample import binary, data_key, refusal
 from core.reference.watch import Watch
 
@@ -63,7 +64,9 @@ def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple
     points = lifted(x)
     ends = breakpoints(points)
     columns = ends
-    lower, upper = 0.0, float(np.linalg.norm(points, axis=1).max())
+    size = float(np.linalg.norm(points, axis=1).max())
+    lower, upper = 0.0, min(size, pair_bound(points, y))
+    slack = rounding(y.size, size)
     c = y / y.size
     turn = 0
     while turn < ROUNDS:
@@ -71,14 +74,14 @@ def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple
         watch.look()
         directions, h = candidates(points, c, ends)
         sizes = np.abs(h)
-        upper = min(upper, float(sizes.max()))
+        upper = min(upper, float(sizes.max()) + slack)
         if upper - lower <= enough * upper or watch.late:
             break
         best = np.argsort(-sizes)[:NEW_COLUMNS]
         columns = np.vstack([columns, directions[best]])
         reached, c, used = _master(points, y, columns, upper)
         columns = columns[used]
-        lower = max(lower, reached)
+        lower = max(lower, reached - slack)
     return min(lower, upper), upper, turn
 
 
@@ -147,8 +150,11 @@ class BiasMargin(Reference):
             lower, upper, rounds = l1_margin(data.x, data.y, watch)
         except ArithmeticError as error:
             return absent(str(error))
-        if watch.late and lower <= 0.0:
-            return absent("The time ended before a positive margin was found; give it more time.")
+        if not lower > 0.0:
+            why = "whether a network separates the data is lost in rounding"
+            if watch.late:
+                why = "the time ended before a positive margin was found; give it more"
+            return unresolved(upper, float(np.linalg.norm(lifted(data.x), axis=1).max()), True, why)
         method = (
             f"linear program with exact pricing between breakpoints, {rounds} rounds; relative gap "
             f"{(upper - lower) / upper:.1e}"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import final
 
+import numpy as np
+
+from core.data.dataset import Array
 from core.network.kernel_predictor import tangent_kernel
 from core.problem import Problem
+from core.reference.degenerate import rounding, why_not
 from core.reference.hull import MOST_POINTS, TOO_MANY, coordinates, nearest
-from core.reference.linear import bracket_of
-from core.reference.margin import Bracket, Reference, absent
+from core.reference.margin import Bracket, Reference, absent, nothing, unresolved
 from core.reference.sample import binary, data_key, refusal
 from core.reference.watch import Watch
 
@@ -31,6 +34,7 @@ class KernelMargin(Reference):
     )
     source = "telgarsky22, Assumption 1.3 (the kernel's weights); wei19, section 2"
     label = "RKHS margin"
+    version = 2
     where = (
         "networks without biases that have both layers (standard, scalar, normalised), two classes"
     )
@@ -48,8 +52,29 @@ class KernelMargin(Reference):
         if sentence or data.n > MOST_POINTS:
             return absent(sentence or TOO_MANY)
         watch.look()
+        why = why_not(data.x, data.y)
+        if why:
+            return nothing(f"The tangent kernel has no margin: {why}")
         K = tangent_kernel(data.x, data.x) * data.y[:, None] * data.y
         try:
-            return bracket_of(nearest(coordinates(K)), "the tangent kernel")
+            return in_space(K, rounding(data.d + data.n, float(K.diagonal().max())))
         except ArithmeticError as error:
             return absent(str(error))
+
+
+def in_space(K: Array, error: float) -> Bracket:
+    """The margin of the kernel matrix K_ik y_i y_k (n, n), each entry good to `error`.
+
+    With weights q: at most sqrt(q' K q), and f = sum_i q_i y_i k(x_i, .) has min_i (K q)_i over
+    |f| = sqrt(q' K q). Both are read off K itself, since its square root is good to sqrt(eps) only.
+    """
+    q = nearest(coordinates(K)).q
+    tight, size = K @ q, float(np.sqrt(K.diagonal().max()))
+    square = max(float(q @ tight), 0.0)
+    upper = float(np.sqrt(square + error))
+    if not square > 0.0 or not tight.min() > error:
+        why = "whether the tangent kernel separates the data is lost in rounding"
+        return unresolved(upper, size, True, why)
+    lower, value = (float(tight.min()) - error) / upper, float(tight.min() / np.sqrt(square))
+    method = f"active-set NNLS, primal and dual; gap {upper - lower:.1e}"
+    return Bracket(lower, upper, min(value, upper), True, method)

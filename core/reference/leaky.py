@@ -20,8 +20,9 @@ import numpy as np
 from core.data.dataset import Array
 from core.network.fixed_outer import FixedOuter
 from core.problem import Problem
-from core.reference.hull import MOST_POINTS, ROUNDING, TOO_MANY, coordinates, nearest
-from core.reference.margin import Bracket, Reference, absent
+from core.reference.degenerate import rounding
+from core.reference.hull import MOST_POINTS, TOO_MANY, coordinates, nearest
+from core.reference.margin import Bracket, Reference, absent, nothing, unresolved
 from core.reference.sample import binary, data_key, refusal
 from core.reference.watch import Watch
 
@@ -31,8 +32,8 @@ from core.reference.watch import Watch
 class Optimum:
     """lower <= 1/|W*| <= upper and lambda (n,); `closed` when the closed form is the optimum.
 
-    `fits` when y_i <v, x_i> > 0 > y_i <u, x_i>, so that the optimum of (3) is a KKT point of (1);
-    without these signs the network with these v and u has other margins than (3) says.
+    `fits` when y_i <v, x_i> > 0 > y_i <u, x_i> beyond rounding, so that the optimum of (3) is a KKT
+    point of (1); without these signs a network with these v and u has other margins than (3) says.
     """
 
     lower: float
@@ -52,7 +53,8 @@ def form(x: Array, y: Array, plus: float, minus: float, slope: float) -> Array:
 
 
 def optimum(x: Array, y: Array, plus: float, minus: float, slope: float) -> Optimum | None:
-    """The optimum of (3); None where its constraints have no solution.
+    """The optimum of (3); None where none is found, because its constraints exclude each other or
+    rounding could hide that they do.
 
     Lemma B.8 of the paper: slope 1/2, m_1 = m_2, and lambda = 8/(4 e + 5), 8/(4 e + 5), 8/5.
 
@@ -88,25 +90,25 @@ def _ends(M: Array, multipliers: Array) -> tuple[float, float, Array] | None:
     """Primal: W scaled to min_i = 1; dual: |W*|^2 >= (sum lambda)^2/(lambda' M lambda)."""
     tight = M @ multipliers
     total, square = float(multipliers.sum()), float(multipliers @ tight)
-    if square <= 0.0 or float(tight.min()) <= ROUNDING * float(np.abs(tight).max()):
+    error = rounding(len(M), float(M.diagonal().max())) * total
+    if square <= error * total or float(tight.min()) <= error:
         return None
-    length = float(np.sqrt(square))
-    lower, upper = float(tight.min()) / length, length / total
-    return min(lower, upper), upper, multipliers / tight.min()
+    upper = float(np.sqrt(square + error * total))
+    lower = (float(tight.min()) - error) / upper
+    return lower, upper / total, multipliers / tight.min()
 
 
 def _by_active_set(M: Array) -> tuple[float, float, Array] | None:
-    found = nearest(coordinates(M))
-    if not found.separable:
-        return None
-    return _ends(M, found.q)
+    return _ends(M, nearest(coordinates(M)).q)
 
 
 def _fits(x: Array, y: Array, multipliers: Array, slope: float) -> bool:
     weight = np.where(y > 0.0, multipliers, -slope * multipliers)
     other = np.where(y < 0.0, multipliers, -slope * multipliers)
     v, u = weight @ x, other @ x
-    return bool((y * (x @ v) > 0.0).all() and (y * (x @ u) < 0.0).all())
+    lengths = np.linalg.norm(x, axis=1)
+    error = rounding(sum(x.shape), float(multipliers @ lengths) * float(lengths.max()))
+    return bool((y * (x @ v) > error).all() and (y * (x @ u) < -error).all())
 
 
 @final
@@ -122,6 +124,7 @@ class LeakyOptimum(Reference):
     )
     source = "frei23, problem (3) and Theorem 3.2"
     label = "optimum of (3)"
+    version = 2
     where = 'network.kind = "fixed_outer", not smooth, slope in (0, 1)'
     factor = 1.0
 
@@ -151,8 +154,24 @@ class LeakyOptimum(Reference):
         except ArithmeticError as error:
             return absent(str(error))
         if found is None:
-            return absent("No network satisfies the constraints of problem (3) on these data.")
+            return _unsolved(form(data.x, data.y, plus, minus, slope))
         return _told(found)
+
+
+def _unsolved(M: Array) -> Bracket:
+    """What is known where no W with all constraints is found: |W*| >= sum q / sqrt(q' M q)."""
+    sizes = M.diagonal()
+    if not sizes.all():
+        place = int(sizes.argmin())
+        return nothing(
+            "No network satisfies the constraints of problem (3) on these data: it is 0 at "
+            f"example {place}."
+        )
+    q = nearest(coordinates(M)).q
+    error = rounding(len(M), float(sizes.max()))
+    upper = float(np.sqrt(max(float(q @ M @ q), 0.0) + error))
+    why = "whether a network satisfies the constraints of problem (3) is lost in rounding"
+    return unresolved(upper, float(np.sqrt(sizes.max())), True, why)
 
 
 def _told(found: Optimum) -> Bracket:
@@ -161,8 +180,9 @@ def _told(found: Optimum) -> Bracket:
         how = "active-set NNLS on the dual of (3), since some lambda of the closed form is not > 0"
     if not found.fits:
         return absent(
-            f"The optimum of problem (3), 1/|W*| = {found.lower:.4g}, has some y_i <v, x_i> <= 0 "
-            "or y_i <u, x_i> >= 0: no network has that margin, and Theorem 3.2 does not apply."
+            f"The optimum of problem (3), 1/|W*| = {found.lower:.4g}, does not have y_i <v, x_i> > "
+            "0 > y_i <u, x_i> at every example: it is not known that a network has that margin, "
+            "and Theorem 3.2 does not apply."
         )
     method = f"{how}; gap {found.upper - found.lower:.1e}"
     return Bracket(found.lower, found.upper, found.lower, True, method)

@@ -8,26 +8,31 @@ import numpy as np
 
 from core.problem import Problem
 from core.reference.hull import MOST_POINTS, TOO_MANY, Separation, nearest
-from core.reference.margin import RELU, Bracket, Reference, absent
+from core.reference.margin import RELU, Bracket, Reference, absent, nothing, unresolved
 from core.reference.sample import binary, data_key, refusal, signed
 from core.reference.watch import Watch
 
 
-def bracket_of(found: Separation, what: str, divisor: float = 1.0) -> Bracket:
-    """The bracket of a separation with its gap, divided by `divisor`; absent without a margin.
+def bracket_of(found: Separation, what: str, divisor: float = 1.0, error: float = 0.0) -> Bracket:
+    """The bracket of a separation with its gap, divided by `divisor`; `error` is that of the rows.
 
-    The value is the primal one, attained by a predictor.
+    The value is the primal one, attained by a predictor. Where rounding could hide its sign there
+    is an upper bound alone, and where weights q with G' q = 0 are proved to exist no margin.
     """
-    if not found.separable:
-        return absent(
+    if found.farkas:
+        return nothing(
             f"These data are not separable by {what}: weights q >= 0 of sum 1 (Farkas) have "
             f"|sum_i q_i y_i x_i| = {found.upper:.1e} at {int((found.q > 0).sum())} examples, "
             f"where the longest is {found.scale:.3g}."
         )
-    gap = found.upper - found.lower
-    method = f"active-set NNLS, primal and dual; gap {gap / divisor:.1e}"
-    lower, upper = found.lower / divisor, found.upper / divisor
-    return Bracket(lower, upper, lower, True, method)
+    slack = found.slack + error
+    lower, upper = (found.lower - slack) / divisor, (found.upper + slack) / divisor
+    if not lower > 0.0:
+        why = f"whether {what} separates the data is lost in rounding"
+        return unresolved(upper, found.scale / divisor, True, why)
+    gap = max(found.upper - found.lower, 0.0) / divisor
+    method = f"active-set NNLS, primal and dual; gap {gap:.1e}"
+    return Bracket(lower, upper, min(found.lower / divisor, upper), True, method)
 
 
 @final
@@ -43,6 +48,7 @@ class LinearMargin(Reference):
     source = "telgarsky22, Proposition 1.5 and 2.6 (not halved there)"
     label = "gamma_linear / 2"
     factor = 0.5
+    version = 2
 
     def applies(self, problem: Problem) -> bool:
         return binary(problem)

@@ -21,8 +21,9 @@ class Bracket:
     """lower <= the margin <= upper; `value` is what to quote, between them.
 
     `certified` says that both bounds are proved for these data up to rounding; a heuristic upper
-    bound, such as the best of many starts, is not. `method` says in a few words how it was found,
-    with the gap; where there is no number (`absent`) it is the sentence that says why.
+    bound, such as the best of many starts, is not, nor are bounds that hold with some probability.
+    `method` says in a few words how it was found, with the gap; where there is no number (`absent`,
+    `nothing`, `unresolved`) it is the sentence that says why.
     """
 
     lower: float
@@ -36,6 +37,16 @@ class Bracket:
         return math.isfinite(self.value)
 
     @property
+    def open(self) -> bool:
+        """Whether only an upper bound is known: a positive margin is neither shown nor excluded."""
+        return not self.exists and self.upper > 0.0
+
+    @property
+    def nothing(self) -> bool:
+        """Whether it is proved that no predictor has a positive margin."""
+        return not self.exists and self.certified and self.upper == 0.0
+
+    @property
     def gap(self) -> float:
         """Relative gap (upper - lower) / upper."""
         return (self.upper - self.lower) / self.upper if self.upper > 0.0 else NAN
@@ -47,8 +58,26 @@ def exact(value: float, method: str) -> Bracket:
 
 
 def absent(sentence: str) -> Bracket:
-    """No number, and the sentence that says why."""
+    """No number, since it is not defined or was not computed, and the sentence that says why."""
     return Bracket(NAN, NAN, NAN, False, sentence)
+
+
+def nothing(sentence: str) -> Bracket:
+    """It is proved that no predictor separates the data (the best is 0), and how."""
+    return Bracket(0.0, 0.0, NAN, True, sentence)
+
+
+def unresolved(upper: float, size: float, certified: bool, why: str) -> Bracket:
+    """Nothing is known but 0 <= margin <= upper, for data of a size such as max |x_i|.
+
+    >>> unresolved(5e-10, 2.0, True, "two examples are near").method
+    "Not resolved: between 0 and 5e-10, that is 2.5e-10 of the data's size; two examples are near."
+    """
+    sentence = (
+        f"Not resolved: between 0 and {upper:.2g}, that is {upper / size:.2g} of the data's size; "
+        f"{why}."
+    )
+    return Bracket(0.0, upper, NAN, certified, sentence)
 
 
 class Reference(ABC):
@@ -66,6 +95,7 @@ class Reference(ABC):
     label: str
     factor: float | None = None
     where: str = "data of two classes"  # in words, for which data and networks it is defined
+    by_chance: bool = False  # an uncertified bracket holds with a probability only, at both ends
     version: int = 1  # of the method: another one does not use what this one has cached
 
     def drawn_in(self, problem: Problem) -> bool:

@@ -40,10 +40,12 @@ class Master:
 
     The best response of the columns is the dual: weights w in their simplex with
     min_i (C'w)_i = the value. Dual simplex, which stays feasible when rows are appended.
+
+    `unit` is about the value where that is small: the program's tolerances are absolute.
     """
 
-    def __init__(self, n: int, kept_alive: bool = True) -> None:
-        self._n = n
+    def __init__(self, n: int, kept_alive: bool = True, unit: float = 1.0) -> None:
+        self._n, self._unit = n, unit
         self._columns = np.zeros((0, n))
         self._core = _highs() if kept_alive else None
         self._model = None if self._core is None else self._start(self._core)
@@ -67,14 +69,17 @@ class Master:
         if self._model is None or self._core is None:
             return
         k, n = columns.shape
-        values = np.hstack([columns, -np.ones((k, 1))]).ravel()
+        values = np.hstack([columns / self._unit, -np.ones((k, 1))]).ravel()
         starts = np.arange(k, dtype=np.int32) * np.int32(n + 1)
         indices = np.tile(np.arange(n + 1, dtype=np.int32), k)
         lower = np.full(k, -self._core.kHighsInf)
         self._model.addRows(k, lower, np.zeros(k), values.size, starts, indices, values)
 
     def solve(self) -> Solution:
-        """The optimum over the columns so far."""
+        """The optimum over the columns so far.
+
+        Raises ArithmeticError where the linear program does not end.
+        """
         if self._model is None:
             q, weights = self._cold()
         else:
@@ -83,6 +88,8 @@ class Master:
             q = np.array(solution.col_value)[: self._n]
             weights = -np.array(solution.row_dual)[1:]
         q, weights = np.maximum(q, 0.0), np.maximum(weights, 0.0)
+        if not (q.sum() > 0.0 and weights.sum() > 0.0):
+            raise ArithmeticError("The linear program did not come to an end.")
         q, weights = q / q.sum(), weights / weights.sum()
         return Solution(q, weights, float((weights @ self._columns).min()))
 
@@ -92,7 +99,7 @@ class Master:
         k, n = self._columns.shape
         answer = linprog(
             np.append(np.zeros(n), 1.0),
-            A_ub=np.hstack([self._columns, -np.ones((k, 1))]),
+            A_ub=np.hstack([self._columns / self._unit, -np.ones((k, 1))]),
             b_ub=np.zeros(k),
             A_eq=np.append(np.ones(n), 0.0)[None],
             b_eq=[1.0],

@@ -38,6 +38,12 @@ class Watch:
         """Ask for the end; the computation raises CancelledError at its next look."""
         self._cancelled.set()
 
+    def within(self, seconds: float) -> Watch:
+        """A watch that is cancelled with this one, and late after so many seconds or with it."""
+        part = Watch(min(self.limit, self.seconds + seconds))
+        part._cancelled, part._begin = self._cancelled, self._begin
+        return part
+
     @property
     def cancelled(self) -> bool:
         return self._cancelled.is_set()

@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 BATCH_WORK = 2_000_000  # multiplications of the starts climbed from between two looks at the watch
 TREE_WORK = 2_000_000  # the same for nodes of the tree
 ROUNDING = 1e-11  # relative, of |w|^2 updated from node to node
+DRIFT = 1e-6  # of sum |c_i x_i|: its square is what |w|^2 may have lost where it is small
 
 
 @final
@@ -114,7 +115,8 @@ def prove(x: Array, c: Array, limit: float, watch: Watch, until: float) -> Proof
     while place[0] >= 0 and watch.seconds < until:
         watch.look()
         nodes += explore(gram, split, spread, u, g, place, best, squared, budget)
-    bound = float(np.sqrt(squared[0] * (1.0 + ROUNDING)))
+    size = float(np.linalg.norm(body.rows, axis=1).sum())
+    bound = float(np.sqrt(squared[0] * (1.0 + ROUNDING) + (DRIFT * size) ** 2))
     if best[0] < 0.0:
         return Proof(bound, None, place[0] < 0, nodes)
     direction = best @ body.rows

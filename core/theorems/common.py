@@ -64,16 +64,21 @@ def below(text: str, needed: float, present: float) -> Hypothesis:
 
 
 def positive(context: Context, name: str, text: str) -> Hypothesis:
-    """A reference margin is positive; where there is none the reason is what is present."""
+    """A reference margin is positive; where there is none the reason is what is present.
+
+    Undecided where that is not known: one that was not resolved or not computed, and one whose
+    bracket holds with some probability only.
+    """
     found = context.margins.get(name)
     if found is None:
         return Hypothesis(text, "> 0", "not known", None)
-    if not found.bracket.exists:
-        return Hypothesis(text, "> 0", found.bracket.method, False)
-    present = shown(found.bracket.lower)
+    bracket = found.bracket
+    if not bracket.exists:
+        return Hypothesis(text, "> 0", bracket.method, False if bracket.nothing else None)
+    present = shown(bracket.lower)
     if not proved_below(found):
         return Hypothesis(text, "> 0", f"{present}, which is not proved", None)
-    return Hypothesis(text, "> 0", present, found.bracket.lower > 0.0)
+    return Hypothesis(text, "> 0", present, bracket.lower > 0.0)
 
 
 def width(run: Run, needed: float, formula: str) -> Hypothesis:
@@ -161,16 +166,6 @@ def generated(run: Run, needed: str) -> Hypothesis:
 # -------------------------------------------------------------------------------- comparisons
 
 
-def against_margin(
-    context: Context, name: str, bound: float, view: str = "", why: str = ""
-) -> Comparison:
-    """A reference margin >= bound, told by its upper end; that must be proved to refute it."""
-    found, known = once(">=", bound, context.upper(name), view, why), context.margins.get(name)
-    if found.holds is False and known is not None and not known.bracket.certified:
-        return replace(found, holds=None, why=f"the upper end of {name} is not proved")
-    return found
-
-
 def once(sense: str, bound: float, measured: float, view: str = "", why: str = "") -> Comparison:
     """One number against one bound; undecided where either is not known."""
     if math.isnan(bound) or math.isnan(measured):
@@ -180,6 +175,16 @@ def once(sense: str, bound: float, measured: float, view: str = "", why: str = "
     room = ROUNDING * size if math.isfinite(size) else 0.0
     holds = measured <= bound + room if sense == "<=" else measured >= bound - room
     return Comparison(sense, bound, measured, bool(holds), view)
+
+
+def margin_at_least(
+    context: Context, name: str, bound: float, view: str = "margins", why: str = ""
+) -> Comparison:
+    """A margin of the data beside a bound: its upper end, which violates it only where proved."""
+    found = once(">=", bound, context.upper(name), view, why)
+    if found.holds is False and not context.proved(name):
+        return replace(found, holds=None, why=f"the upper end of {name} is not proved")
+    return found
 
 
 def undecided(sense: str, bound: float, measured: float, why: str, view: str = "") -> Comparison:

@@ -157,7 +157,8 @@ def start_means(context: Context) -> Comparison:
 
 
 def loss_ratio(context: Context) -> Comparison:
-    return common.throughout("<=", c_r(context.run), context.trace("loss_ratio"), "loss_ratio")
+    ratio = 10.0 ** context.trace("log10_loss_ratio")  # infinite where the column has no number
+    return common.throughout("<=", c_r(context.run), ratio, "loss_ratio")
 
 
 def start_ratio(context: Context) -> Comparison:

@@ -16,7 +16,6 @@ from core.runs import Run
 Array = NDArray[np.float64]
 DELTA = 0.05  # the user's failure probability, unless another is given
 NAN = float("nan")
-SAMPLED = frozenset({"gamma_ntk"})  # reference margins that are expectations
 
 
 @final
@@ -97,7 +96,7 @@ def proved_below(found: ReferenceMargin) -> bool:
     Where the bracket is certified it is. Elsewhere a margin of the examples themselves still is
     one that was reached; that of gamma_ntk, an expectation over nodes, is only that of a sample.
     """
-    return found.bracket.certified or found.reference.name not in SAMPLED
+    return found.bracket.certified or not found.reference.by_chance
 
 
 @final
@@ -115,13 +114,18 @@ class Context:
     def lower(self, name: str) -> float:
         """The proved lower end of a reference margin; NaN where none is known or proved."""
         found = self.margins.get(name)
-        proved = found is not None and proved_below(found)
+        proved = found is not None and found.bracket.exists and proved_below(found)
         return found.bracket.lower if found is not None and proved else NAN
 
     def upper(self, name: str) -> float:
-        """The upper end of a reference margin; NaN where it is not known."""
+        """The upper end of a reference margin; NaN where it is not known, or none was found."""
         found = self.margins.get(name)
-        return found.bracket.upper if found is not None else NAN
+        return found.bracket.upper if found is not None and found.bracket.exists else NAN
+
+    def proved(self, name: str) -> bool:
+        """Whether both ends of a reference margin are proved."""
+        found = self.margins.get(name)
+        return found is not None and found.bracket.certified
 
     def trace(self, observable: str) -> Array:
         """An observable at all frames, (T,); NaN for a run that it does not apply to."""

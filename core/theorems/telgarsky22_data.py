@@ -48,8 +48,11 @@ def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Co
         scale = math.sqrt(context.run.dataset.d) if root_d else 1.0
         bound = context.lower("gamma_linear") / (factor * scale)
         found = context.margins.get("gamma_linear")
-        why = "there is no linear margin" if found is not None and not found.bracket.exists else ""
-        return common.against_margin(context, name, bound, "margins", why)
+        why = ""
+        if found is not None and not found.bracket.exists:
+            nothing = found.bracket.nothing
+            why = "there is no linear margin" if nothing else "no linear margin is known"
+        return common.margin_at_least(context, name, bound, why=why)
 
     return compare
 
@@ -62,13 +65,12 @@ def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def parity_ntk(context: Context) -> Comparison:
-    bound = 1.0 / (50.0 * context.run.dataset.d)
-    return common.against_margin(context, "gamma_ntk", bound, "margins")
+    return common.margin_at_least(context, "gamma_ntk", 1.0 / (50.0 * context.run.dataset.d))
 
 
 def parity_global(context: Context) -> Comparison:
     bound = 1.0 / math.sqrt(8.0 * context.run.dataset.d)
-    return common.against_margin(context, "gamma_gl", bound, "margins")
+    return common.margin_at_least(context, "gamma_gl", bound)
 
 
 # ------------------------------------------------------------------------------ Lemma A.2

@@ -94,7 +94,7 @@ def lemma_a_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def lemma_a_1(context: Context) -> Comparison:
     bound = context.lower("gamma_gl") / (8.0 * math.sqrt(context.run.dataset.d))
-    return common.against_margin(context, "gamma_ntk", bound)
+    return common.margin_at_least(context, "gamma_ntk", bound, "")
 
 
 # ------------------------------------------------------------------------------- Theorem 3.2

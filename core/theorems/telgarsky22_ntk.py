@@ -214,7 +214,8 @@ def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     gamma, assumption = almost_surely(context)
     needed = needed_width(640.0, run.dataset.n, context, gamma)
     width = common.width(run, needed, "(640 ln(n/delta)/gamma_ntk)^2")
-    return (*general(context), assumption, common.flow(run), width)
+    # The comparison takes the sample's gamma_ntk, which is at least the law's.
+    return (*general(context), assumption, on_sample(context), common.flow(run), width)
 
 
 def error_shape(gamma_power: int) -> Callable[[Context], Comparison]:

@@ -202,7 +202,7 @@ def test_deterministic() -> None:
 def test_hopeless_points(x: list[list[float]], y: list[float], words: str) -> None:
     bracket = global_margin(np.array(x), np.array(y), Watch()).bracket
     assert not bracket.exists
-    assert not bracket.certified
+    assert bracket.nothing
     assert words in bracket.method
 
 
@@ -210,7 +210,7 @@ def test_odd_parity_has_no_margin() -> None:
     """The odd part of a two-layer ReLU network is linear; three-parity is odd and not."""
     x = corners(4)
     bracket = global_margin(x, np.sign(x[:, 0] * x[:, 1] * x[:, 2]), Watch()).bracket
-    assert not bracket.exists
+    assert bracket.nothing
     assert "separates" in bracket.method
 
 

@@ -17,19 +17,50 @@ from core.reference.population import (
     dyadic,
     even_parity,
 )
-from core.reference.tangent import TangentMargin, bracket, sampled
+from core.reference.tangent import TangentMargin, bracket, of_law, sampled
 from core.reference.watch import CancelledError, Watch
 from tests.problems import problem
 
 
 def test_gamma_ntk_of_figure_1() -> None:
-    watch = Watch()
-    found = TangentMargin().compute(problem(), watch)
-    assert 0.0505 <= found.lower <= found.upper <= 0.0520
-    assert found.gap < 2e-4
-    assert found.certified
-    assert "4000 sampled nodes" in found.method
+    """The .0511 of 4000 nodes of the sheet, good to 1-2 %, is in the bracket of the law."""
+    found = TangentMargin().compute(problem(), Watch())
+    assert found.lower <= 0.0511 <= found.upper
+    assert found.value == pytest.approx(0.0511, rel=0.02)
+    assert found.gap < 0.15
+    assert not found.certified
+    assert "with probability 1 - 1e-06" in found.method
     assert found.value <= KernelMargin().compute(problem(), Watch()).value
+
+
+def radial(count: int) -> float:
+    """E |w| over |w| < 2 for w ~ N(0, I_2): int_0^2 r^2 exp(-r^2/2) dr, by Gauss and Legendre."""
+    r, weights = np.polynomial.legendre.leggauss(count)
+    r = 1.0 + r
+    return float(weights @ (r**2 * np.exp(-0.5 * r**2)))
+
+
+@pytest.mark.parametrize("signs", [(1.0,), (1.0, -1.0), (1.0, 2.0)])
+def test_gamma_ntk_of_the_law_in_closed_form(signs: tuple[float, ...]) -> None:
+    """d = 1: half of the nodes see a point, each with |g| = |x| |w|; both sides have their own."""
+    x = np.array(signs)[:, None]
+    expected = 0.5 * radial(40)
+    assert radial(40) == pytest.approx(radial(60), rel=1e-12)
+    q = np.zeros(len(x))
+    q[: 1 if signs == (1.0, 2.0) else len(x)] = 1.0 if signs != (1.0, -1.0) else 0.5
+    for seed in range(5):
+        found = of_law(x, np.sign(x[:, 0]), q, Watch(), seed)
+        assert found.lower <= expected <= found.upper
+        assert found.gap < 0.05
+        assert not found.certified
+
+
+def test_gamma_ntk_of_too_small_a_margin_is_not_resolved() -> None:
+    x, y = np.array([[1.0, 0.0], [1.0, 1e-6]]), np.array([1.0, -1.0])
+    found = of_law(x, y, np.full(2, 0.5), Watch())
+    assert found.open
+    assert not found.certified
+    assert 1e-7 < found.upper < 1e-2
 
 
 def test_gamma_ntk_bracket_holds_for_explicit_features() -> None:
@@ -37,7 +68,8 @@ def test_gamma_ntk_bracket_holds_for_explicit_features() -> None:
     generator = np.random.default_rng(0)
     x, y = generator.standard_normal((5, 3)) / 2.0, np.array([1.0, 1.0, 1.0, -1.0, -1.0])
     nodes = sampled(x, y, count=200, seed=1)
-    lower, upper, _ = bracket(nodes, Watch(), enough=1e-6)
+    found = bracket(nodes, Watch(), enough=1e-6)
+    lower, upper = found.lower, found.upper
     again = np.random.default_rng(1)
     a, v = again.standard_normal(200), again.standard_normal((200, 3)) / np.sqrt(3)
     z = v @ x.T
@@ -47,6 +79,11 @@ def test_gamma_ntk_bracket_holds_for_explicit_features() -> None:
         * y[None, :, None]
     )
     assert np.allclose(nodes.lengths(np.full(5, 0.2)), np.linalg.norm(g.mean(axis=1), axis=1))
+    combined = np.einsum("i,jic->jc", found.q, g)
+    lengths, aligned = nodes.along(found.q, x)
+    assert np.allclose(lengths, np.linalg.norm(combined, axis=1), atol=1e-14)
+    theta = combined / np.maximum(lengths, 1e-300)[:, None]
+    assert np.allclose(aligned, np.einsum("jc,jic->ji", theta, g), atol=1e-12)
     best = np.inf
     for _ in range(4000):  # nothing in the simplex is below the lower end
         q = generator.dirichlet(np.full(5, 0.7))

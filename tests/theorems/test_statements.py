@@ -11,13 +11,21 @@ from typing import Any
 import pytest
 from matplotlib.mathtext import MathTextParser
 
-from core.reference.margin import absent
+from core.reference.margin import Bracket, absent, nothing, unresolved
 from core.reference.watch import CancelledError, Watch
 from core.runs import Run
 from core.theorems import common
 from core.theorems.registry import STATEMENTS, applicable, assess_all
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement, Verdict, assess
-from tests.theorems.judging import exactly, judged, margin, margins_of, problem_of, recorded_run
+from tests.theorems.judging import (
+    condition,
+    exactly,
+    judged,
+    margin,
+    margins_of,
+    problem_of,
+    recorded_run,
+)
 
 PAPERS = ("telgarsky22", "homogeneity", "frei23", "wei19", "batchnorm")
 
@@ -170,10 +178,43 @@ def test_missing_margins_leave_statements_undecided(descent: Run) -> None:
 
 def test_a_margin_that_does_not_exist_is_a_hypothesis_that_is_not_met(descent: Run) -> None:
     sentence = "the data are not separable."
-    margins = {"gamma_linear": replace(margin("gamma_linear", 1.0), bracket=absent(sentence))}
+    margins = {"gamma_linear": replace(margin("gamma_linear", 1.0), bracket=nothing(sentence))}
     one = judged(descent, margins)["telgarsky22", "Proposition 1.5 (1)"]
     assert one.verdict is Verdict.UNDECIDED
     assert (one.hypotheses[0].met, one.hypotheses[0].present) == (False, sentence)
+    assert one.comparison.why == "there is no linear margin"
+
+
+@pytest.mark.parametrize("bracket", [absent("Not computed."), unresolved(1e-9, 1.0, True, "near")])
+def test_a_margin_that_is_not_known_decides_nothing(descent: Run, bracket: Bracket) -> None:
+    """Neither that there is one, nor that there is none, nor a bound of it."""
+    names = ("gamma_linear", "gamma_ntk", "gamma_gl")
+    margins = {name: replace(margin(name, 1.0), bracket=bracket) for name in names}
+    found = judged(descent, margins)
+    for name in ("Proposition 1.5 (1)", "Proposition 1.5 (3)", "Proposition 1.6 (2)",
+                 "Lemma 2.4 (margin)", "Theorem 2.2 (margin)"):  # fmt: skip
+        assert found["telgarsky22", name].verdict is Verdict.UNDECIDED
+    assert found["telgarsky22", "Proposition 1.5 (1)"].hypotheses[0].met is None
+    assert condition(found["telgarsky22", "Lemma 2.4 (margin)"], "Assumption 1.3").met is None
+
+
+def test_a_margin_that_holds_by_chance_is_not_taken_as_proved(descent: Run) -> None:
+    """gamma_ntk by sampling: no hypothesis is met by it, and it violates nothing."""
+    sampled = Bracket(0.001, 0.002, 0.0015, False, "by sampling")
+    margins = exactly(gamma_linear=0.9, gamma_gl=0.5)
+    margins["gamma_ntk"] = replace(margin("gamma_ntk", 1.0), bracket=sampled)
+    found = judged(descent, margins)
+    one = found["telgarsky22", "Proposition 1.5 (1)"]
+    assert one.comparison.measured < one.comparison.bound
+    assert one.verdict is Verdict.UNDECIDED
+    assert "not proved" in one.comparison.why
+    for name in ("Lemma 2.4 (margin)", "Theorem 2.2 (margin)"):
+        hypothesis = condition(found["telgarsky22", name], "Assumption 1.3")
+        assert hypothesis.met is None
+        assert "not proved" in hypothesis.present
+    proved = replace(sampled, certified=True)
+    margins["gamma_ntk"] = replace(margin("gamma_ntk", 1.0), bracket=proved)
+    assert judged(descent, margins)["telgarsky22", one.statement.name].verdict is Verdict.VIOLATED
 
 
 def test_doctored_margins_are_found_out(descent: Run) -> None:
