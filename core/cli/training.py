@@ -6,7 +6,6 @@ import argparse
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,7 +15,7 @@ from core.continuation import continued
 from core.control import Control, FinishReason, Status
 from core.errors import InputError
 from core.problem import Problem, resolve
-from core.runs import Recorder, estimated_bytes, open_run
+from core.runs import RecorderAt, estimated_bytes, open_run
 from core.study import Study, load_study
 
 FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
@@ -65,16 +64,19 @@ def check_target(path: Path, force: bool) -> None:
         )
 
 
-def train(problem: Problem, path: Path, force: bool, bar: Bar, control: Control) -> Status:
-    """Record one problem into a run file."""
+def train(
+    problem: Problem, path: Path, force: bool, bar: Bar, control: Control
+) -> tuple[Status, Path]:
+    """Record one problem into a run file; the last status, and where the run lies."""
     from core.trajectory import record
 
-    sink = partial(Recorder, path, force=force)
+    sink = RecorderAt(path, force)
     status = control.status
     with stopped_by_signals(control):
         for status in record(problem, sink, control):
             bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
-    return status
+    made = sink.path
+    return status, path if made is None or made.name == path.name else made
 
 
 def run_study(arguments: argparse.Namespace) -> int:
@@ -124,9 +126,11 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
     if size > 100e6:
         say(f"{path.name} will take about {size / 1e6:.0f} MB.")
     with progress(label, frames, quiet) as bar:
-        status = train(problem, path, force, bar, Control())
-    print(path, flush=True)
-    report(status, path)
+        status, made = train(problem, path, force, bar, Control())
+    print(made, flush=True)
+    report(status, made)
+    if made != path:
+        say(f"The finished run that was there before, {path}, was not replaced.")
     assert status.reason is not None
     return EXIT[status.reason]
 
