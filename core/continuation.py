@@ -11,7 +11,7 @@ import numpy as np
 from core.dynamics.registry import prepared
 from core.errors import InputError
 from core.experiment import Experiment
-from core.problem import Problem, Start
+from core.problem import Problem, Start, resolve
 from core.runs import Run
 from core.sections.dynamics import KernelPredictor
 from core.study import Study
@@ -83,6 +83,12 @@ def _extended(experiment: Experiment, until: float) -> Experiment:
 
 
 def restarted(problem: Problem, experiment: Experiment) -> Problem:
-    """The same data and initial parameters under another loss, dynamics or recording."""
+    """The same data under other settings, from the same initial parameters where these are drawn
+    alike: with another network or seed new ones are drawn.
+    """
+    mine = problem.experiment
+    if (mine.network, mine.run.seed) != (experiment.network, experiment.run.seed):
+        known = problem.dataset
+        return resolve(experiment, None, problem.title, problem.source, dataset=known)
     start = Start(problem.start.origin, problem.start.origin)
     return replace(problem, experiment=experiment, start=start)

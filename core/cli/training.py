@@ -16,7 +16,9 @@ from core.control import Control, FinishReason, Status
 from core.errors import InputError
 from core.problem import Problem, resolve
 from core.runs import RecorderAt, estimated_bytes, open_run
-from core.study import Study, load_study
+from core.study import Study, load_study, shipped_ids
+from core.study_code import check_code
+from core.sweep.plan import run_file
 
 FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
 EXIT = {
@@ -47,10 +49,7 @@ def stopped_by_signals(control: Control) -> Iterator[None]:
 
 def targets(study: Study, folder: Path) -> list[Path]:
     """The run file of each cell: <id>__<axis>=<value>.msrun, or <id>.msrun without axes."""
-    return [
-        folder / f"{study.id}{'__' + cell.name if cell.name else ''}.msrun"
-        for cell in study.cells()
-    ]
+    return [run_file(study, cell, folder) for cell in study.cells()]
 
 
 def check_target(path: Path, force: bool) -> None:
@@ -81,12 +80,17 @@ def train(
 
 def run_study(arguments: argparse.Namespace) -> int:
     """Train every cell of a study; prints the run files."""
-    study = load_study(arguments.study).at_size(arguments.size).with_settings(arguments.settings)
+    study = load_study(arguments.study)
+    check_code(study, arguments.study)
+    study = study.at_size(arguments.size).with_settings(arguments.settings)
     folder, table = Path(arguments.out), arguments.table
     given = (arguments.jobs, arguments.cluster, table)
     asked = arguments.together or any(value is not None for value in given)
     if not asked and study.count <= FEW:
-        return record_cells(study, folder, arguments.force, arguments.quiet)
+        code = record_cells(study, folder, arguments.force, arguments.quiet)
+        if study.figure or (study.claims and study.id not in shipped_ids()):
+            note_runs(study, folder, arguments.size)
+        return code
     from core.cli.sweeping import run_sweep
 
     place = None if table is None else Path(table)
@@ -111,6 +115,15 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
             return code
         worst = code if worst == 0 or code == 1 else worst
     return worst
+
+
+def note_runs(study: Study, folder: Path, size: str | None) -> None:
+    """Write the ledger of cells that were recorded without one, for `check` and `figure`."""
+    from core.sweep.found import ledger_at
+
+    ledger = ledger_at(study, folder, size if study.sizes else None)
+    if ledger.entries:
+        ledger.save()
 
 
 def problems(study: Study) -> Iterator[Problem]:

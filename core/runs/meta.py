@@ -16,6 +16,7 @@ from core.problem import Problem
 from core.runs.schema import MAX_EVENTS, MAX_LOG10_TIME, MAX_METRICS, MAX_RHO, MIN_LOG10_TIME
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
 
+MOST_DIGITS = 20  # of a whole number: those of 64 bits have 19 and a sign
 Status = Literal["recording", "finished"]
 Reason = Literal["completed", "cancelled", "diverged", "failed", "disk_full"]
 
@@ -33,7 +34,7 @@ class Sizes(Value):
     n: int = Field(ge=1, le=MAX_ELEMENTS)
     d: int = Field(ge=1, le=MAX_ELEMENTS)
     m: int = Field(ge=1, le=MAX_ELEMENTS)
-    k: int = Field(1, ge=1, le=1_000)
+    k: int = Field(1, ge=1, le=10_000)
 
 
 @final
@@ -91,11 +92,17 @@ class Meta(Value):
 def parse_json(text: str) -> Any:
     """A JSON value; ValueError for anything else, NaN, lone surrogates and too deep nesting."""
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant, parse_int=_integer)
         json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate fails here, not later
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"it holds a number of {len(digits)} digits")
+    return int(digits)
 
 
 def _no_constant(name: str) -> Any:
