@@ -15,14 +15,15 @@ from core.errors import InputError
 MOST_PARTS = 20  # of a dotted key
 DEEPEST = 20
 LARGEST = 2**63  # TOML's integers are of 64 bits
-PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
-DOTTED = re.compile(rf"{PART}(?:[ \t]*\.[ \t]*{PART}){{{MOST_PARTS},}}")
+QUOTED = re.compile(r"""\"[^"\n]*+\"|'[^'\n]*+'""")
+# Without a way back (++), so that a text is gone through once.
+DOTTED = re.compile(rf"(?:[A-Za-z0-9_-]++|{QUOTED.pattern}|[ \t]*+\.[ \t]*+)++")
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
     """The tables of a TOML text. Raises InputError, its sentence beginning with `where`."""
-    if DOTTED.search(text):
+    if any(_parts(run) > MOST_PARTS for run in DOTTED.findall(text)):
         raise InputError(f"{where} is not read: a key has more than {MOST_PARTS} parts.")
     try:
         document = tomllib.loads(text)
@@ -30,6 +31,11 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
         raise InputError(f"{where} is not a TOML file: {reason(error)}.") from error
     _check(document, where, "", 0)
     return document
+
+
+def _parts(run: str) -> int:
+    """How many parts a stretch of names, quoted texts and dots has as a key."""
+    return 1 + len(re.findall(r"\.[ \t]*+[A-Za-z0-9_-]", QUOTED.sub("q", run)))
 
 
 def reason(error: BaseException) -> str:

@@ -273,6 +273,13 @@ def test_studies_that_are_refused_at_once(text: str, words: str) -> None:
     assert len(str(caught.value)) < 800
 
 
+def test_sentences_about_long_words_are_cut() -> None:
+    with pytest.raises(InputError) as caught:
+        parse_study(f"[network]\nm = 4\n[axes]\n'{'x' * 900_000}' = [1]\n", "mine")
+    assert len(str(caught.value)) < 2_100
+    assert str(caught.value).startswith("mine: axes: xxx")
+
+
 def test_an_empty_title_is_the_id() -> None:
     for title in ("", " ", "\\n \\t"):
         assert parse_study(f'title = "{title}"\n[network]\nm = 4\n', "mine").title == "mine"
@@ -453,3 +460,12 @@ def test_a_closed_output_takes_no_file(tmp_path: Path) -> None:
 def test_the_limits_are_those_of_the_toml_module() -> None:
     assert parse_toml("a = 9223372036854775807", "mine") == {"a": 2**63 - 1}
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 0
+
+
+def test_dots_that_are_no_key() -> None:
+    dots = "." * 50
+    for text in (
+        f'a = "{dots}"', f'a = """\n{dots}\n"""', 'a = "x.y" # ' + "e.g. " * 5,
+        'a = "' + ".".join("b" * 50) + '"', "a" + ".b" * 19 + " = 1",
+    ):  # fmt: skip
+        assert "a" in parse_toml(text, "mine")
