@@ -13,7 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import core
 from core.problem import Problem
-from core.runs.schema import MAX_EVENTS, MAX_LOG10_TIME, MAX_METRICS, MAX_RHO, MIN_LOG10_TIME
+from core.runs.schema import (
+    MAX_EVENTS,
+    MAX_LOG10_TIME,
+    MAX_METRICS,
+    MAX_RHO,
+    MIN_LOG10_TIME,
+    MIN_RHO,
+)
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
 
 MOST_DIGITS = 20  # of a whole number: those of 64 bits have 19 and a sign
@@ -41,7 +48,7 @@ class Sizes(Value):
 class StartMeta(Value):
     """Where the run begins; `log10_time` is None at t = 0, as JSON has no -inf."""
 
-    rho: float = Field(0.0, ge=-MAX_RHO, le=MAX_RHO)
+    rho: float = Field(0.0, ge=MIN_RHO, le=MAX_RHO)
     step: int = Field(0, ge=0, le=2**63 - 1)
     log10_time: float | None = Field(None, ge=MIN_LOG10_TIME, le=MAX_LOG10_TIME)
     continues: dict[str, Any] | None = None

@@ -27,6 +27,7 @@ from core.runs.schema import (
     MAX_NAME,
     MAX_RHO,
     MAX_TEXT_BYTES,
+    MIN_RHO,
     REASONS,
     frame_crc,
     time_of,
@@ -197,7 +198,7 @@ class Recorder:
                 f"{self._dtype} ({self._network_size},)"
             )
         time_, rho = float(frame.log10_time), float(frame.rho)
-        if not (abs(rho) <= MAX_RHO and np.isfinite(parameters).all()):
+        if not (MIN_RHO <= rho <= MAX_RHO and np.isfinite(parameters).all()):
             raise ValueError(f"frame {index} is not finite")
         self._check_order(index, frame.step, time_)
         names = frame.diagnostics

@@ -38,6 +38,7 @@ from core.runs.schema import (
     MAX_RHO,
     MAX_TEXT_BYTES,
     MIN_LOG10_TIME,
+    MIN_RHO,
     frame_crc,
 )
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
@@ -292,7 +293,7 @@ def read_index(connection: Connection, header: Header, known: Index | None = Non
             )
         if row[4:6] != ("blob", size) or row[6:8] not in (("null", None), dual):
             raise connection.damaged(f"frame {index} does not have the length of the parameters")
-        if step is None or step < 0 or rho is None or not abs(rho) <= MAX_RHO:
+        if step is None or step < 0 or rho is None or not MIN_RHO <= rho <= MAX_RHO:
             raise connection.damaged(f"frame {index} has a step or rho that is not allowed")
         if time is None or not is_time(index, time):
             raise connection.damaged(f"frame {index} has a log10 t that is not allowed")

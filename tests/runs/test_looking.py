@@ -9,12 +9,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from core.errors import RunFileError
+from core.continuation import continued
+from core.errors import InputError, RunFileError
 from core.runs import Recorder, code_of, looking, open_run
 from core.runs.wal import checksum, header_of
-from tests.runs.changes import meta
+from tests.runs.changes import SIZE, frame, meta
 from tests.runs.helpers import (
     content,
     crash,
@@ -295,7 +297,7 @@ def test_the_count_of_a_run_that_ends_while_it_is_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     ["log10_time = 1e308", "log10_time = 1.1e200", "log10_time = -1e308", "rho = 1e308",
-     "rho = -1e308", "log10_time = -325.0"],
+     "rho = -1e308", "rho = -1001.0", "log10_time = -325.0"],
 )  # fmt: skip
 def test_times_and_norms_that_no_run_has(tmp_path: Path, change: str) -> None:
     path = record(tmp_path / "a.msrun", count=1 if "-" in change else 6)
@@ -318,3 +320,11 @@ def test_a_look_leaves_nothing_behind(tmp_path: Path) -> None:
     with open_run(path) as run:
         assert run.frames == 6
     assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("rho", [1000.0, -1000.0])
+def test_no_run_goes_on_from_a_norm_beyond_all_bounds(tmp_path: Path, rho: float) -> None:
+    path = record(tmp_path / "a.msrun")
+    tamper(path, frame(5, np.ones(SIZE), rho=rho))
+    with open_run(path) as run, pytest.raises(InputError, match="no run can go on"):
+        continued(run, None, ())
