@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,12 +12,13 @@ import numpy as np
 from core.dynamics.registry import prepared
 from core.errors import InputError
 from core.experiment import Experiment
-from core.problem import Problem, Start
+from core.problem import Problem, Start, resolve
 from core.runs import Run
 from core.sections.dynamics import KernelPredictor
 from core.study import Study
 from core.study_tables import split_key
 
+LARGEST_LOG_NORM = 900.0  # a run file holds frames up to 1000, and runs grow
 CHANGEABLE = ("loss", "dynamics", "recording")
 
 
@@ -34,6 +36,13 @@ def continued(run: Run, frame: int | None, settings: Sequence[str]) -> tuple[Pro
     if not 0 <= index < run.frames:
         raise InputError(f"--frame {index} does not exist; {run.path} has 0 to {run.frames - 1}.")
     time = float(run.log10_time[index])
+    size = float(np.linalg.norm(run.parameters(index)))
+    log_norm = float(run.rho[index]) + math.log(max(size, 1e-300))
+    if not abs(log_norm) < LARGEST_LOG_NORM:
+        raise InputError(
+            f"{run.path}: at frame {index} ln |W| = {log_norm:.4g}, from where no run can go on; "
+            "choose another --frame."
+        )
     experiment = _experiment(run, settings, time)
     start = Start(
         parameters=np.array(run.parameters(index)),
@@ -83,6 +92,12 @@ def _extended(experiment: Experiment, until: float) -> Experiment:
 
 
 def restarted(problem: Problem, experiment: Experiment) -> Problem:
-    """The same data and initial parameters under another loss, dynamics or recording."""
+    """The same data under other settings, from the same initial parameters where these are drawn
+    alike: with another network or seed new ones are drawn.
+    """
+    mine = problem.experiment
+    if (mine.network, mine.run.seed) != (experiment.network, experiment.run.seed):
+        known = problem.dataset
+        return resolve(experiment, None, problem.title, problem.source, dataset=known)
     start = Start(problem.start.origin, problem.start.origin)
     return replace(problem, experiment=experiment, start=start)

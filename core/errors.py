@@ -9,9 +9,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST = 2_000  # characters of a sentence; what was given may be a megabyte
+
 
 class MarginscopeError(Exception):
     """Base of every error whose text may be shown as it is."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if len(text) <= LONGEST else f"{text[: LONGEST - 300]} ... {text[-250:]}"
 
 
 class InputError(MarginscopeError):
@@ -36,7 +42,8 @@ def did_you_mean(wrong: str, allowed: Iterable[str]) -> str:
     """
     names = sorted(allowed)
     by_lower = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(wrong.lower(), list(by_lower), n=1, cutoff=0.6)
+    # Comparing takes time as the product of both lengths, and no name is as long as this.
+    near = difflib.get_close_matches(wrong[:100].lower(), list(by_lower), n=1, cutoff=0.6)
     if near:
         return f"did you mean '{by_lower[near[0]]}'?"
     return f"allowed are: {', '.join(names)}."

@@ -1,7 +1,7 @@
-"""Writing whole files: completely or not at all, and nothing left behind for long.
+"""Reading and writing whole files: what is too large or no file is refused before it is read.
 
-A file is written beside its place under a name that says who writes it. What a killed program has
-left is removed by the next one that writes into the same folder.
+A file is written completely or not at all: beside its place, under a name that says who writes it.
+What a killed program has left is removed by the next one that writes into the same folder.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import secrets
 import shutil
 import socket
+import stat
 import sys
 import tempfile
 import time
@@ -88,6 +89,51 @@ def scratch(purpose: str) -> Iterator[Path]:
     prefix = f"marginscope-{purpose}-{_host()}-{os.getpid()}-"
     with tempfile.TemporaryDirectory(prefix=prefix) as name, removed_when_stopped(Path(name)):
         yield Path(name)
+
+
+def is_there(path: Path) -> bool:
+    """Whether something lies at a path; not where the path is none, as one that is too long."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def read_whole(path: Path, most: int, what: str) -> bytes:
+    """The content of a plain file of at most `most` bytes.
+
+    Raises InputError, its sentence beginning with `what`, for a folder, a pipe or a device (which
+    are not waited for), for a larger file, and for one that cannot be read.
+    """
+    try:
+        # One look at what was opened: a name may stand for something else a moment later.
+        handle = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise InputError(f"{what}: {path} is not a plain file; name one.")
+            content = file.read(most + 1)
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{what}: {path} cannot be read (there is no such file); check the path."
+        ) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{what}: {path} cannot be read ({reason}).") from error
+    if len(content) > most:
+        raise InputError(f"{what}: {path} is larger than {most:,} bytes, the most that is read.")
+    return content
+
+
+def read_text(path: Path, most: int, what: str) -> str:
+    """The text (UTF-8) of a plain file of at most `most` bytes. Raises InputError."""
+    try:
+        return read_whole(path, most, what).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{what}: {path} cannot be read: it is not text in UTF-8 ({error.reason})."
+        ) from error
 
 
 def write_whole(path: Path, content: bytes | memoryview) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.files import read_npz
+from core.data.npz import NpzFile
 from core.errors import InputError
 from core.network.parametrisation import Block, Network, Shape
 from core.network.registry import build_network, initial_arrays
@@ -26,11 +27,17 @@ def read_arrays(
     if section.init_path is None:
         raise InputError('network.init_path is missing; with network.init = "file" name an NPZ.')
     path = Path(section.init_path) if folder is None else folder / section.init_path
-    arrays = read_npz(path, "network.init_path")
-    widths = {array.shape[0] for array in arrays.values() if array.ndim}
-    width = section.m if section.m is not None else min(widths, default=1)
-    for block in _wanted(section, Shape(width, x, k)):
-        _check(arrays, block, path, width, x.shape[1])
+    with NpzFile(path, "network.init_path") as file:
+        widths = {shape[0] for shape in file.shapes.values() if shape and shape[0] > 0}
+        width = section.m if section.m is not None else min(widths, default=1)
+        check_size(section.model_copy(update={"m": width}), x.shape[1], k)
+        wanted = _wanted(section, Shape(width, x, k))
+        for block in wanted:
+            _check(file.shapes, block, path, width, x.shape[1])
+        arrays = {block.name: file.read(block.name) for block in wanted}
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise InputError(f"network.init_path: {name} in {path} has a value that is not finite.")
     _check_directions(section, arrays, path, x)
     return arrays, width
 
@@ -61,17 +68,20 @@ def _check_directions(
         )
 
 
-def _check(arrays: dict[str, Array], block: Block, path: Path, m: int, d: int) -> None:
-    if block.name not in arrays:
-        found = ", ".join(sorted(arrays)) or "nothing"
+def _check(shapes: Mapping[str, tuple[int, ...]], block: Block, path: Path, m: int, d: int) -> None:
+    if block.name not in shapes:
+        found = ", ".join(sorted(shapes)) or "nothing"
         raise InputError(f"network.init_path: {path} has no array {block.name}; found {found}.")
-    array = arrays[block.name]
-    if array.shape != block.shape:
+    shape = shapes[block.name]
+    if shape != block.shape:
         raise InputError(
-            f"network.init_path: {block.name} in {path} has shape {array.shape}; with "
+            f"network.init_path: {block.name} in {path} has shape {shape}; with "
             f"m = {m} and d = {d} it must be {block.shape}."
         )
-    if not np.isfinite(array).all():
-        raise InputError(
-            f"network.init_path: {block.name} in {path} has a value that is not finite."
-        )
+
+
+def check_size(section: NetworkSection, d: int, k: int) -> None:
+    """Raise InputError for a network larger than a run file holds, before any of it is made."""
+    sentence = section.too_large(d, k)
+    if sentence:
+        raise InputError(f"network: {sentence}.")

@@ -20,7 +20,8 @@ from core.data.dataset import Array, Dataset, TestSet
 from core.data.registry import distribution, draw
 from core.errors import InputError
 from core.experiment import Experiment
-from core.initial import read_arrays
+from core.files import read_text
+from core.initial import check_size, read_arrays
 from core.losses import LOSSES, LossFunction
 from core.network.parametrisation import Network, Shape
 from core.network.registry import build_network, initial_arrays
@@ -94,16 +95,20 @@ def with_dynamics(problem: Problem, dynamics: Section) -> Problem:
 
 
 def resolve(
-    experiment: Experiment, folder: Path | None = None, title: str = "", source: str = ""
-) -> Problem:
+    experiment: Experiment, folder: Path | None = None, title: str = "", source: str = "",
+    dataset: Dataset | None = None,
+) -> Problem:  # fmt: skip
     """Draw or read data and parameters; d, n and m become explicit, paths become content hashes.
+
+    A `dataset` that is given is the data of the experiment, as a run file holds them.
 
     Raises InputError when a file is missing, malformed or in conflict with the experiment.
     """
     shared = np.random.default_rng(experiment.run.seed)
     data_seed, network_seed = experiment.data.seed, experiment.network.seed
     data_generator = shared if data_seed is None else np.random.default_rng(data_seed)
-    dataset = draw(experiment.data, data_generator, folder)
+    if dataset is None:
+        dataset = draw(experiment.data, data_generator, folder)
     _check_classes(experiment, dataset)
     network_generator = shared if network_seed is None else np.random.default_rng(network_seed)
     section = _with_code(experiment.network, folder)
@@ -113,6 +118,7 @@ def resolve(
     else:
         assert section.m is not None  # the section's validator sees to it
         width = section.m
+        check_size(section, dataset.d, _outputs(dataset))
         shape = Shape(width, dataset.x, _outputs(dataset))
         arrays = initial_arrays(section, shape, network_generator)
     network = build_network(section, Shape(width, dataset.x, _outputs(dataset)), arrays)
@@ -122,16 +128,25 @@ def resolve(
 
 
 def _with_code(section: Any, folder: Path | None) -> Any:
-    """A custom network's section with its file's text; what the user trains with is trusted."""
-    if not isinstance(section, CustomNetwork) or section.path is None:
+    """A custom network's section with its file's text; what the user trains with is trusted.
+
+    Code that stands in the study itself may be a stranger's, and must have been trusted before.
+    """
+    if not isinstance(section, CustomNetwork):
+        return section
+    if section.path is None:
+        if not trust.is_trusted(section.code or ""):
+            raise InputError(
+                "network.code: the study holds Python code, which training would run here; look at "
+                "it with `python -m core trust FILE.toml`, which also says how to trust it, or "
+                "name a file of your own as network.path."
+            )
         return section
     path = Path(section.path) if folder is None else folder / section.path
-    try:
-        code = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"network.path: {path} cannot be read ({error}).") from error
+    code = read_text(path, 4 * MAX_CODE, "network.path").replace("\r\n", "\n")
     if len(code) > MAX_CODE:
         raise InputError(f"network.path: {path} is longer than {MAX_CODE} characters.")
+    trust.check_characters(code, f"network.path: {path}")
     trust.trust(code)
     return section.model_copy(update={"code": code, "path": None})
 

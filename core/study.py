@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,10 +22,12 @@ from core import study_tables
 from core.derived import FACTOR, FORMULA, VARIANT, apply_formulas
 from core.errors import InputError, did_you_mean
 from core.experiment import KINDS, Experiment
+from core.files import is_there, read_text
 from core.settings import Section
 from core.study_claims import Claim, SweepTable, parse_claims, parse_sweep
 from core.study_layout import FigureLayout, parse_layout
 from core.study_tables import parse_setting, split_key, value_text
+from core.toml import parse_toml
 from core.validation import SECTIONS, build_experiment, check_keys, section_class
 
 RESULTS = ("claims", "sweep")
@@ -115,6 +116,11 @@ class Study:
         All of a small grid is looked at; of a large one every value, the other axes at their first,
         since making thousands of cells takes seconds.
         """
+        if self.count > study_tables.MAX_CELLS:
+            raise InputError(
+                f"{self.id}: the axes span {self.count:.3g} cells; at most "
+                f"{study_tables.MAX_CELLS} are allowed."
+            )
         if self.count <= MOST_CHECKED:
             for _ in self.each():
                 pass
@@ -190,6 +196,10 @@ class Study:
             return self._with_variants(value if isinstance(value, list) else [value])
         section, name = split_key(key)
         if section == FACTOR:
+            if key not in self.axes:
+                known = [axis for axis in self.axes if axis.startswith(f"{FACTOR}.")]
+                hint = did_you_mean(key, known) if known else "it has none."
+                raise InputError(f"{self.id}: there is no {key} in this study; {hint}")
             values = value if isinstance(value, list) else [value]
             return replace(self, axes={**self.axes, key: study_tables.axis(key, values, "--set")})
         tables = {name_: dict(table) for name_, table in self.tables.items()}
@@ -302,17 +312,11 @@ def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study
 
     Raises InputError for text that is not TOML, for unknown keys and kinds, and for wrong values.
     """
-    try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{identifier} is not a TOML file: {error}.") from error
+    document = parse_toml(text, identifier)
     for key in document:
         if key not in TOP_KEYS:
             raise InputError(f"{identifier}: {key} does not exist; {did_you_mean(key, TOP_KEYS)}")
-    words = {key: document.get(key, "") for key in ("title", "source", "note")}
-    for key, value in words.items():
-        if not isinstance(value, str):
-            raise InputError(f"{identifier}: {key} must be text in quotes.")
+    words = study_tables.words(document, identifier)
     tables = {section: document[section] for section in SECTIONS if section in document}
     axes = study_tables.axes(document.get("axes", {}), identifier)
     sizes = study_tables.sizes(document.get("sizes", {}), identifier)
@@ -320,13 +324,13 @@ def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study
     variants = study_tables.variants(document.get("variants", {}), identifier)
     for key, values in axes.items():  # a base without its axis values need not be complete
         section, name = key.split(".", 1)
-        if section != FACTOR and isinstance(tables.get(section, {}), dict):
+        if section != FACTOR:
             tables[section] = {**tables.get(section, {}), name: values[0]}
     if not derived and not variants:  # else the cells are what is checked
         build_experiment(tables, identifier)
     study = Study(
         id=identifier, tables=tables, axes=axes, sizes=sizes, folder=folder, derived=derived,
-        title=words["title"] or identifier, source=words["source"], note=words["note"],
+        title=words["title"].strip() or identifier, source=words["source"], note=words["note"],
         variants=variants, figure=document.get("figure", {}),
         results={key: document[key] for key in RESULTS if key in document},
     )  # fmt: skip
@@ -351,8 +355,8 @@ def shipped_summaries() -> tuple[Summary, ...]:
     found = []
     for entry in sorted(_shipped(), key=_id):
         try:
-            document = tomllib.loads(entry.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            document = parse_toml(entry.read_text(encoding="utf-8"), _id(entry))
+        except (OSError, ValueError, InputError):
             continue
         words = [str(document.get(key, "")) for key in ("title", "source", "note")]
         identifier = _id(entry)
@@ -383,17 +387,12 @@ def load_study(name: str) -> Study:
         if entry.name == f"{name}.toml":
             return parse_study(entry.read_text(encoding="utf-8"), name)
     path = Path(name)
-    if path.suffix != ".toml" and not path.is_file():
+    if path.suffix != ".toml" and not (is_there(path) and path.is_file()):
         hint = did_you_mean(name, shipped_ids())
         raise InputError(
             f"There is no study {name}; {hint} `list` shows them all; a file ends in .toml."
         )
-    try:
-        if path.stat().st_size > MAX_STUDY_BYTES:
-            raise InputError(f"{name} is larger than 1 MB; it is not a study file.")
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise InputError(f"There is no study file {name}; check the path.") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"The study file {name} cannot be read: {error}.") from error
+    if not is_there(path):
+        raise InputError(f"There is no study file {name}; check the path.")
+    text = read_text(path, MAX_STUDY_BYTES, "study file").replace("\r\n", "\n")
     return parse_study(text, path.stem, path.resolve().parent)

@@ -6,15 +6,18 @@ What is not allowed is refused in a sentence.
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from core.derived import FACTOR, FORMULA, VARIANT
 from core.errors import InputError, did_you_mean
+from core.toml import reason
 from core.validation import SECTIONS, section_class
 
 SIZES = ("quick", "paper")
 MAX_CELLS = 100_000
+MAX_SETTING = 200_000
 
 
 def value_text(value: Any) -> str:
@@ -45,12 +48,30 @@ def parse_setting(text: str) -> tuple[str, Any]:
     (('network.m', [16, 64]), ('dynamics.kind', 'gd'))
     """
     key, equals, value = text.partition("=")
+    if len(text) > MAX_SETTING and not key.strip() == "network.code":
+        raise InputError(f"--set {key[:60]}: more than {MAX_SETTING} characters; use a study file.")
     if not equals or not key.strip() or not value.strip():
         raise InputError(f"--set {text}: write key=value, such as --set network.m=16.")
     try:
         return key.strip(), tomllib.loads(f"value = {value.strip()}")["value"]
     except tomllib.TOMLDecodeError:
         return key.strip(), value.strip()
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"--set {key.strip()[:60]}: {reason(error)}.") from error
+
+
+def words(document: Mapping[str, Any], where: str) -> dict[str, str]:
+    """Title, source and note; InputError for what is no printable text, and no table of keys."""
+    found = {key: document.get(key, "") for key in ("title", "source", "note")}
+    for key, value in found.items():
+        if not isinstance(value, str):
+            raise InputError(f"{where}: {key} must be text in quotes.")
+        if any(not char.isprintable() and char not in "\n\t" for char in value):
+            raise InputError(f"{where}: {key} holds a character that cannot be printed.")
+    for key in SECTIONS:
+        if not isinstance(document.get(key, {}), dict):
+            raise InputError(f"{where}: {key} must be a table [{key}] with keys.")
+    return found
 
 
 def axes(table: Any, where: str) -> dict[str, tuple[Any, ...]]:
@@ -78,8 +99,11 @@ def axis(key: str, values: Any, where: str) -> tuple[Any, ...]:
     """The values of an axis, each once; InputError for what is no list of values."""
     if not isinstance(values, list) or not values:
         raise InputError(f"{where}: the axis {key} must be a list of at least one value.")
-    texts = [value_text(value) for value in values]
-    repeated = sorted({text for text in texts if texts.count(text) > 1})
+    if len(values) > MAX_CELLS:
+        raise InputError(
+            f"{where}: the axis {key} has {len(values)} values; at most {MAX_CELLS} are allowed."
+        )
+    repeated = sorted(t for t, count in Counter(map(value_text, values)).items() if count > 1)
     if repeated:
         raise InputError(f"{where}: the axis {key} has the value {repeated[0]} twice.")
     return tuple(values)

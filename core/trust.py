@@ -1,17 +1,31 @@
 """Which Python code of networks may run: what this user ran or trusted before, by its SHA-256.
 
-A run file of a custom network carries the network's code. Run files come from strangers, so code
-runs only after its user has trained with it here, or has said `python -m core trust RUN --yes`.
+Run files and study files come from strangers, and may carry the code of a network. It runs only
+after its user has trained with it from a file of their own, or has read it and said `python -m core
+trust FILE --yes`. What cannot be shown as it runs is never trusted (`check_shown`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
+import tokenize
+import unicodedata
 from pathlib import Path
 
 from platformdirs import user_data_path
 
-from core.errors import DiskError
+from core.errors import DiskError, InputError
+
+LONGEST_LINE = 200  # columns; what stands further right is easily overlooked, or cut off
+LONGEST_GAP = 40  # spaces within a line, and empty lines: what follows looks like the end
+PLAIN_CONTROLS = "\n\t"
+# Characters that are not seen (Cf), that break lines for the eye or for Python alone (Cc, Zl, Zp),
+# that are drawn over others (Mn, Me), or that no font knows (Cs, Co, Cn).
+UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Mn", "Me", "Cs", "Co", "Cn"}
+RIGHT_TO_LEFT = {"R", "AL", "AN"}  # these turn the order of what stands around them
+TEXTS = (tokenize.STRING, tokenize.COMMENT)
+NOT_TEXT = "a stranger's code is shown before it runs, and must look like what it does"
 
 
 def digest_of(code: str) -> str:
@@ -39,3 +53,65 @@ def trust(code: str) -> None:
         raise DiskError(
             f"{folder} cannot be written ({error.strerror}); make it writable."
         ) from error
+
+
+def check_characters(code: str, where: str) -> None:
+    """Raise InputError for a control character other than newline and tab.
+
+    Python ends lines at a lone carriage return and forgets the indentation before a form feed,
+    while a terminal shows both as if nothing were there.
+    """
+    for number, line in enumerate(code.split("\n"), 1):
+        for character in line:
+            if unicodedata.category(character) == "Cc" and character not in PLAIN_CONTROLS:
+                raise _refusal(where, number, f"holds the control character {_name(character)}")
+
+
+def check_shown(code: str, where: str) -> None:
+    """Raise InputError for code that is not, or may not be, seen as Python runs it.
+
+    Beyond control characters these are: characters without a width or a shape of their own, and
+    marks that change the direction of reading; letters other than ASCII in names, which may look
+    like others (and which Python takes for others); lines, gaps and stretches of empty lines so
+    long that what follows is overlooked.
+    """
+    check_characters(code, where)
+    empty = 0
+    for number, line in enumerate(code.split("\n"), 1):
+        columns = line.expandtabs()
+        empty = 0 if columns.strip() else empty + 1
+        if empty > LONGEST_GAP:
+            raise _refusal(where, number, f"is one of more than {LONGEST_GAP} empty lines")
+        if len(columns) > LONGEST_LINE:
+            raise _refusal(where, number, f"is longer than {LONGEST_LINE} columns")
+        if " " * (LONGEST_GAP + 1) in columns.strip():
+            raise _refusal(where, number, f"has a gap of more than {LONGEST_GAP} spaces")
+        for character in line.replace("\t", ""):
+            seen = unicodedata.category(character) not in UNSEEN
+            if not seen or unicodedata.bidirectional(character) in RIGHT_TO_LEFT:
+                raise _refusal(where, number, f"holds the character {_name(character)}")
+    _check_names(code, where)
+
+
+def _check_names(code: str, where: str) -> None:
+    """Only comments and plain strings may hold more than ASCII."""
+    if code.isascii():
+        return
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            formatted = "f" in token.string[:3].lower().partition('"')[0].partition("'")[0]
+            plain = token.type in TEXTS and not (token.type == tokenize.STRING and formatted)
+            if not (plain or token.string.isascii()):
+                odd = next(character for character in token.string if not character.isascii())
+                what = f"has {_name(odd)} outside a comment or a plain string"
+                raise _refusal(where, token.start[0], what)
+    except (tokenize.TokenError, SyntaxError) as error:
+        raise InputError(f"{where} is not Python ({error}); it is not run.") from error
+
+
+def _name(character: str) -> str:
+    return f"U+{ord(character):04X} ({unicodedata.name(character, 'without a name').lower()})"
+
+
+def _refusal(where: str, line: int, what: str) -> InputError:
+    return InputError(f"{where}: line {line} of the Python code {what}; {NOT_TEXT}.")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from math import isfinite
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from core.errors import InputError, did_you_mean
 from core.experiment import KINDS, PLAIN_SECTIONS, Experiment
 from core.settings import Section
+from core.toml import NUMBER
 
 LONG_NUMBER = re.compile(r"\d{12,}")
 SECTIONS = (*KINDS, *PLAIN_SECTIONS)
@@ -71,6 +73,19 @@ def check_keys(table: Mapping[str, Any], cls: type[Section], section: str, where
             raise InputError(
                 f"{where}: {section}.{key} = {str(value).lower()}: a number or text is needed."
             )
+        if isinstance(value, str) and _wants_number(cls, key) and not NUMBER.fullmatch(value):
+            raise InputError(f"{where}: {section}.{key} = {value[:40]!r}: a number is needed.")
+
+
+def _wants_number(cls: type[Section], key: str) -> bool:
+    """Whether a key takes numbers and no text, of which pydantic reads `1_000` as one too."""
+    annotation = cls.model_fields[key].annotation
+    kinds = {annotation, *get_args(annotation)}
+    return bool(kinds & {int, float}) and kinds <= {int, float, type(None), *_unions(kinds)}
+
+
+def _unions(kinds: set[Any]) -> set[Any]:
+    return {kind for kind in kinds if get_args(kind)}
 
 
 def sentences(error: ValidationError, tables: Mapping[str, Any]) -> list[str]:
@@ -86,12 +101,22 @@ def sentences(error: ValidationError, tables: Mapping[str, Any]) -> list[str]:
         message = message[:1].lower() + message[1:]
         message = message.replace("input should be", "must be")
         message = LONG_NUMBER.sub(_short, message)
-        clauses.append(f"{place} = {item['input']!r}: {message}")
+        clauses.append(f"{place} = {shown(item['input'])}: {message}")
     return clauses
 
 
+def shown(value: object) -> str:
+    """A value as it was given, in a readable length."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no numbers of more than 4,300 digits
+        return "a number of too many digits"
+    return text if len(text) <= 200 else f"{text[:200]} ..."
+
+
 def _short(number: re.Match[str]) -> str:
-    return f"{float(number.group()):g}"
+    value = float(number.group())
+    return f"{value:g}" if isfinite(value) else "a number of so many digits"
 
 
 def _place(location: tuple[int | str, ...], tables: Mapping[str, Any]) -> str:

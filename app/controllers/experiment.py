@@ -18,6 +18,7 @@ from core.control import Control
 from core.errors import InputError
 from core.experiment import Experiment
 from core.study import Cell, Study, load_study
+from core.study_code import check_code
 from core.study_tables import value_text
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class ExperimentController(QObject):
         """Load a shipped study or a study file and train it."""
         try:
             study = load_study(name)
+            check_code(study, name)
         except InputError as error:
             self.told.emit(str(error))
             return
@@ -180,8 +182,12 @@ class ExperimentController(QObject):
             if run.data is None or run.live:
                 continue
             mine = run.data.run.experiment
-            embedded = mine.data.kind == "file" or mine.network.init == "file"
-            if embedded and (mine.data, mine.network) == (experiment.data, experiment.network):
+            same_data, same_network = (
+                mine.data == experiment.data,
+                mine.network == experiment.network,
+            )
+            started = mine.network.init == "file" and same_network
+            if same_data and (mine.data.embedded or started):
                 return FromRun(run.path, experiment)
         return FromExperiment(experiment, study.folder, study.title, study.source)
 

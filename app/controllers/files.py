@@ -17,6 +17,7 @@ from app.state.session import OpenRun, Session
 from core.errors import MarginscopeError
 from core.files import write_whole
 from core.study import load_study, shipped_ids
+from core.study_code import check_code
 
 RUN, STUDY = ".msrun", ".toml"
 FILTER = "Runs and studies (*.msrun *.toml);;All files (*)"
@@ -103,6 +104,7 @@ class FileController(QObject):
     def _open_study(self, name: str) -> None:
         try:
             study = load_study(name)
+            check_code(study, name)
         except MarginscopeError as error:
             self.told.emit(str(error))
             return

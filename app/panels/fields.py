@@ -197,6 +197,8 @@ def _truth(text: str) -> Any:
 
 
 def _number(text: str) -> Any:
+    if "_" in text or not text.isascii():  # which Python would read as numbers all the same
+        return text
     for kind in (int, float):
         try:
             return kind(text)

@@ -18,7 +18,7 @@ from core.figures.numbers import MINUS, clock_text
 from core.figures.palette import Palette
 
 BUTTONS = ("start", "back", "play", "forward", "end", "loop")
-NUMBER = r"[+\-\u2212]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+NUMBER = r"[+\-\u2212]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 POWER = re.compile(rf"^(?:t\s*=\s*)?10\s*\^\s*\(?({NUMBER})\)?$", re.IGNORECASE)
 LOGARITHM = re.compile(rf"^(?:log10\s*t\s*=\s*)({NUMBER})$", re.IGNORECASE)
 PLAIN = re.compile(rf"^(?:t\s*=\s*)?({NUMBER})$", re.IGNORECASE)

@@ -48,7 +48,8 @@ class FromExperiment(Recipe):
 @final
 @dataclass(frozen=True, slots=True)
 class FromRun(Recipe):
-    """Data and initial parameters of a recorded run, with another loss, dynamics or recording."""
+    """The data of a recorded run with other settings; its initial parameters where network and
+    seed are the same."""
 
     path: Path
     experiment: Experiment

@@ -13,7 +13,8 @@ from core.files import scratch
 from core.study import Study, load_study, shipped_ids
 from core.sweep.cell import Row
 from core.sweep.check import Judged, judge
-from core.sweep.ledger import Ledger, read_ledgers
+from core.sweep.found import some_sweeps
+from core.sweep.ledger import Ledger
 from core.sweep.plan import run_file
 from core.sweep.trials import trials_of
 
@@ -55,7 +56,7 @@ def _study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
 
 def _folder(folder: Path, size: str | None) -> tuple[int, list[Judged]]:
     judged, status = [], 0
-    for ledger in read_ledgers(folder):
+    for ledger in some_sweeps(folder):
         rows = {name: entry.row for name, entry in ledger.entries.items()}
         if any(row.state == "failed" for row in rows.values()):
             status = 1

@@ -6,6 +6,7 @@ import argparse
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,13 @@ from core.errors import InputError
 from core.figures.names import PANELS
 from core.files import scratch
 from core.runs import Run, open_run
-from core.study import Study, load_study, shipped_ids
+from core.study import load_study, shipped_ids
 
 if TYPE_CHECKING:
     from core.figures.palette import Palette
     from core.figures.primitives import FigureScene
     from core.figures.study_figure import Ends
+    from core.sweep.ledger import Ledger
 
 
 def natural(path: Path) -> list[object]:
@@ -78,6 +80,7 @@ def study_figure(
 ) -> FigureScene | None:
     """The figure of a study with a layout, or of a folder of its runs; None for all else."""
     from core.figures.study_figure import figure_of_folder, layout_of
+    from core.sweep.found import sweeps_in
 
     if len(arguments.targets) != 1:
         return None
@@ -91,30 +94,23 @@ def study_figure(
             return None
         folder = stack.enter_context(scratch("figure"))
         run_for_figure(target, folder, arguments.quiet)
-    study = layout_of(folder, given or _swept(folder))
+    ledgers = [] if given else sweeps_in(folder)
+    study = layout_of(folder, given or [ledger.study for ledger in ledgers])
     if study is None:
         return None
-    verdicts, ends = _results(folder, study)
+    own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
+    verdicts, ends = _results(folder, own)
     return figure_of_folder(study, folder, stack.enter_context, palette, verdicts, ends)
 
 
-def _swept(folder: Path) -> list[Study]:
-    """The studies of which a folder holds sweeps, as they were swept."""
-    from core.sweep.ledger import SUFFIX, read_ledger
-
-    return [read_ledger(path).study for path in sorted(folder.glob(f"*{SUFFIX}"))]
-
-
-def _results(folder: Path, study: Study) -> tuple[list[str], Ends | None]:
+def _results(folder: Path, ledger: Ledger | None) -> tuple[list[str], Ends | None]:
     """A line for each claim of a swept study, and what its table has; nothing without a sweep."""
     from core.cli.checking import judged_in
-    from core.sweep.ledger import place, read_ledger
 
-    path = place(study.id, folder)
-    if not path.is_file():
+    if ledger is None:
         return [], None
-    ledger = read_ledger(path)
-    verdicts = [one.line() for one in judged_in(folder, ledger, None)] if study.claims else []
+    claims = ledger.study.claims
+    verdicts = [one.line() for one in judged_in(folder, ledger, None)] if claims else []
     rows = {name: entry.row for name, entry in ledger.entries.items()}
     return verdicts, {name: row.values for name, row in rows.items() if row.state == "done"}
 
@@ -129,7 +125,8 @@ def movie(arguments: argparse.Namespace) -> int:
     check_film_path(out)
     with ExitStack() as stack:
         runs = open_all(arguments.targets, stack, arguments.quiet)
-        count = max(1, round(arguments.seconds * arguments.fps))
+        length = arguments.seconds * arguments.fps  # save_film says what is wrong with it
+        count = max(1, round(length)) if isfinite(length) else 1
         with progress("movie", count, arguments.quiet) as bar:
             save_film(
                 runs, out, panel=arguments.panel, seconds=arguments.seconds,

@@ -10,7 +10,13 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from core.cli.output import PROGRAM, say
+from core.cli.output import (
+    PROGRAM,
+    drop_output,
+    is_about_output,
+    open_streams,
+    say,
+)
 from core.cli.parser import build_parser
 from core.compiled import warming
 from core.errors import DiskError, InputError, MarginscopeError
@@ -25,6 +31,7 @@ def say_compiling(kernel: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    open_streams()
     warming.listen(say_compiling)
     parser = build_parser()
     arguments = parser.parse_args(argv)
@@ -45,10 +52,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"{PROGRAM}: interrupted.")
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return DONE
+    except OSError as error:
+        return _refused(error)
+    except MemoryError:
+        say(f"{PROGRAM}: there is not enough memory for this; choose smaller sizes.")
+        return FAILED
     except Exception as error:
         return _internal(error)
+
+
+def _refused(error: OSError) -> int:
+    """The system refused something that was asked for by name, or the output."""
+    if is_about_output(error):
+        drop_output()
+        say(
+            f"{PROGRAM}: standard output cannot be written ({error.strerror}); send it somewhere "
+            "else."
+        )
+        return BAD_INPUT
+    if error.filename is None:
+        return _internal(error)
+    say(f"{PROGRAM}: {str(error.filename)[:300]}: {error.strerror}; check the path.")
+    return BAD_INPUT
 
 
 def _internal(error: Exception) -> int:

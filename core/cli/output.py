@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import math
+import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol, final
 
 PROGRAM = "marginscope"
+UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
 
 
 class Bar(Protocol):
@@ -98,5 +102,38 @@ def print_json(value: Any) -> None:
 
 
 def say(text: str) -> None:
-    """A line for the person at the terminal, on standard error, away from what scripts read."""
-    print(text, file=sys.stderr)
+    """A line for the person at the terminal, on standard error, away from what scripts read.
+
+    Names and titles come from strangers: characters that would steer the terminal are left out.
+    """
+    with suppress(OSError):  # there is nobody left to tell
+        line = "".join(char if char.isprintable() else " " for char in text)
+        print(line, file=sys.stderr, flush=True)
+
+
+def open_streams() -> None:
+    """Make sure that there are three streams: what is opened later must not take their numbers.
+
+    To write to a closed standard output is an error, as it is on a full disk.
+    """
+    for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - for as long as the program runs
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # titles on a terminal of ASCII
+
+
+def is_about_output(error: OSError) -> bool:
+    """Whether an error is that standard output takes no more."""
+    return error.filename is None and error.errno in UNWRITABLE
+
+
+def drop_output() -> None:
+    """Let go of what cannot be written, so that Python does not try once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -32,6 +32,20 @@ class Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
+def number(text: str) -> float:
+    """A number in ASCII digits; Python alone takes 1_0 and the digits of other scripts too."""
+    if not text.isascii() or "_" in text:
+        raise ValueError
+    return float(text)
+
+
+def whole(text: str) -> int:
+    """A whole number of at most 18 digits."""
+    if len(text) > 18 or number(text) != int(text):
+        raise ValueError
+    return int(text)
+
+
 def build_parser() -> Parser:
     """The parser of all commands; each sets `handler`."""
     parser = Parser(prog=PROGRAM, description="Watch two-layer networks learn, without a screen.")
@@ -120,7 +134,7 @@ def _check(commands: Any) -> None:
 def _cost(commands: Any) -> None:
     command = commands.add_parser("cost", help="what a study costs to run, measured here")
     command.add_argument("study", metavar="STUDY|FILE.toml")
-    command.add_argument("--cores", type=int, default=None, metavar="N", help="default: here")
+    command.add_argument("--cores", type=whole, default=None, metavar="N", help="default: here")
     command.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     command.add_argument("--json", action="store_true", help="as JSON")
     _size_options(command)
@@ -136,7 +150,7 @@ def _size_options(command: Any) -> None:
 def _sweep_options(command: Any) -> None:
     where = command.add_mutually_exclusive_group()
     where.add_argument(
-        "--jobs", type=int, default=None, metavar="N", help="processes (default: one a core)"
+        "--jobs", type=whole, default=None, metavar="N", help="processes (default: one a core)"
     )
     where.add_argument(
         "--cluster", default=None, metavar="ADDRESS",
@@ -151,7 +165,9 @@ def _sweep_options(command: Any) -> None:
 def _continue(commands: Any) -> None:
     command = commands.add_parser("continue", help="go on from a run's last frame, in a new run")
     command.add_argument("run", metavar="RUN")
-    command.add_argument("--frame", type=int, default=None, metavar="I", help="go on from frame I")
+    command.add_argument(
+        "--frame", type=whole, default=None, metavar="I", help="go on from frame I"
+    )
     command.add_argument("--out", default=None, metavar="DIR", help="folder (default: the run's)")
     _recording_options(command)
     command.set_defaults(handler=training.continue_run)
@@ -165,8 +181,10 @@ def _info(commands: Any) -> None:
 
 
 def _trust(commands: Any) -> None:
-    command = commands.add_parser("trust", help="let the Python network of a run file run here")
-    command.add_argument("run", metavar="RUN")
+    command = commands.add_parser(
+        "trust", help="let the Python network of a run or a study run here"
+    )
+    command.add_argument("run", metavar="RUN|FILE.toml")
     command.add_argument("--yes", action="store_true", help="trust the code that was shown")
     command.set_defaults(handler=reading.trust_run)
 
@@ -192,7 +210,7 @@ def _figure(commands: Any) -> None:
         "--panels", default=None,
         help=f"of {', '.join(PANELS)} (default: all, or the study's own layout)",
     )  # fmt: skip
-    command.add_argument("--dpi", type=int, default=300, help="of a PNG (default: 300)")
+    command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.set_defaults(handler=drawing.figure)
@@ -203,8 +221,8 @@ def _movie(commands: Any) -> None:
     command.add_argument("targets", nargs="+", metavar="RUN")
     command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
     command.add_argument("--panel", default="neurons", choices=(*PANELS, "all"))
-    command.add_argument("--seconds", type=float, default=8.0, help="length (default: 8)")
-    command.add_argument("--fps", type=int, default=20, help="frames a second (default: 20)")
+    command.add_argument("--seconds", type=number, default=8.0, help="length (default: 8)")
+    command.add_argument("--fps", type=whole, default=20, help="frames a second (default: 20)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.set_defaults(handler=drawing.movie)
@@ -219,7 +237,7 @@ def _margins(commands: Any) -> None:
         help="change a setting of a study",
     )  # fmt: skip
     command.add_argument(
-        "--limit", type=float, default=margins.LIMIT, metavar="SECONDS",
+        "--limit", type=number, default=margins.LIMIT, metavar="SECONDS",
         help=f"for each margin; then the bracket at hand (default: {margins.LIMIT:g})",
     )  # fmt: skip
     command.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -231,10 +249,10 @@ def _theorems(commands: Any) -> None:
     command.add_argument("run", metavar="RUN")
     command.add_argument("--json", action="store_true", help="as JSON")
     command.add_argument(
-        "--delta", type=float, default=0.05, help="failure probability (default: 0.05)"
+        "--delta", type=number, default=0.05, help="failure probability (default: 0.05)"
     )
     command.add_argument(
-        "--limit", type=float, default=margins.LIMIT, metavar="SECONDS",
+        "--limit", type=number, default=margins.LIMIT, metavar="SECONDS",
         help=f"for each reference margin (default: {margins.LIMIT:g})",
     )  # fmt: skip
     command.add_argument("--quiet", action="store_true", help="no progress bar")

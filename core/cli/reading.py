@@ -10,6 +10,8 @@ from core import trust
 from core.cli.output import print_json, progress
 from core.errors import InputError
 from core.runs import Run, code_of, open_run
+from core.study import load_study, shipped_ids
+from core.study_code import codes_of
 
 
 def facts(run: Run) -> dict[str, Any]:
@@ -54,16 +56,23 @@ def info(arguments: argparse.Namespace) -> int:
 
 
 def trust_run(arguments: argparse.Namespace) -> int:
-    """Show the Python code that a run carries, and with --yes remember it as trusted."""
+    """Show the Python code that a run or a study carries, and with --yes remember it as trusted."""
     path = Path(arguments.run)
-    code = code_of(path)
-    if code is None:
+    if path.suffix == ".toml" or arguments.run in shipped_ids():
+        codes = codes_of(load_study(arguments.run))
+    else:
+        code = code_of(path)
+        codes = () if code is None else (code,)
+    if not codes:
         print(f"{path} holds no code; it can be read as it is.")
         return 0
-    # Without control characters, which would steer the terminal that shows it.
-    print("".join(c if c.isprintable() or c in "\n\t" else " " for c in code).rstrip())
+    for code in codes:  # all of them before any is shown: what is shown is what would run
+        trust.check_shown(code, str(path))
+    for code in codes:
+        print(code.rstrip())
     if arguments.yes:
-        trust.trust(code)
+        for code in codes:
+            trust.trust(code)
         print(f"# Trusted: {path} can be read now.")
     else:
         print(f"# Reading {path} runs this code. If you trust it, say so with --yes.")
@@ -89,12 +98,12 @@ def table(arguments: argparse.Namespace) -> int:
 
 
 def _sweep_table(folder: Path, out: Path, means: bool) -> int:
-    from core.sweep.ledger import read_ledgers
+    from core.sweep.found import some_sweeps
     from core.sweep.table import check_table, rows_of, write_means
     from core.sweep.table import write_table as write_cells
 
     check_table(out)
-    ledgers = read_ledgers(folder)
+    ledgers = some_sweeps(folder)
     if len(ledgers) > 1:
         names = ", ".join(ledger.study.id for ledger in ledgers)
         raise InputError(

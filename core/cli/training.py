@@ -6,7 +6,6 @@ import argparse
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,9 +15,11 @@ from core.continuation import continued
 from core.control import Control, FinishReason, Status
 from core.errors import InputError
 from core.problem import Problem, resolve
-from core.runs import Recorder, estimated_bytes, open_run
+from core.runs import RecorderAt, estimated_bytes, open_run
 from core.stopping import answered_elsewhere
-from core.study import Study, load_study
+from core.study import Study, load_study, shipped_ids
+from core.study_code import check_code
+from core.sweep.plan import run_file
 
 FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
 EXIT = {
@@ -51,10 +52,7 @@ def stopped_by_signals(control: Control) -> Iterator[None]:
 
 def targets(study: Study, folder: Path) -> list[Path]:
     """The run file of each cell: <id>__<axis>=<value>.msrun, or <id>.msrun without axes."""
-    return [
-        folder / f"{study.id}{'__' + cell.name if cell.name else ''}.msrun"
-        for cell in study.cells()
-    ]
+    return [run_file(study, cell, folder) for cell in study.cells()]
 
 
 def check_target(path: Path, force: bool) -> None:
@@ -68,26 +66,34 @@ def check_target(path: Path, force: bool) -> None:
         )
 
 
-def train(problem: Problem, path: Path, force: bool, bar: Bar, control: Control) -> Status:
-    """Record one problem into a run file."""
+def train(
+    problem: Problem, path: Path, force: bool, bar: Bar, control: Control
+) -> tuple[Status, Path]:
+    """Record one problem into a run file; the last status, and where the run lies."""
     from core.trajectory import record
 
-    sink = partial(Recorder, path, force=force)
+    sink = RecorderAt(path, force)
     status = control.status
     with stopped_by_signals(control):
         for status in record(problem, sink, control):
             bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
-    return status
+    made = sink.path
+    return status, path if made is None or made.name == path.name else made
 
 
 def run_study(arguments: argparse.Namespace) -> int:
     """Train every cell of a study; prints the run files."""
-    study = load_study(arguments.study).at_size(arguments.size).with_settings(arguments.settings)
+    study = load_study(arguments.study)
+    check_code(study, arguments.study)
+    study = study.at_size(arguments.size).with_settings(arguments.settings)
     folder, table = Path(arguments.out), arguments.table
     given = (arguments.jobs, arguments.cluster, table)
     asked = arguments.together or any(value is not None for value in given)
     if not asked and study.count <= FEW:
-        return record_cells(study, folder, arguments.force, arguments.quiet)
+        code = record_cells(study, folder, arguments.force, arguments.quiet)
+        if study.figure or (study.claims and study.id not in shipped_ids()):
+            note_runs(study, folder, arguments.size)
+        return code
     from core.cli.sweeping import run_sweep
 
     place = None if table is None else Path(table)
@@ -114,6 +120,15 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
     return worst
 
 
+def note_runs(study: Study, folder: Path, size: str | None) -> None:
+    """Write the ledger of cells that were recorded without one, for `check` and `figure`."""
+    from core.sweep.found import ledger_at
+
+    ledger = ledger_at(study, folder, size if study.sizes else None)
+    if ledger.entries:
+        ledger.save()
+
+
 def problems(study: Study) -> Iterator[Problem]:
     """The problem of each cell."""
     for cell in study.cells():
@@ -127,9 +142,11 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
     if size > 100e6:
         say(f"{path.name} will take about {size / 1e6:.0f} MB.")
     with progress(label, frames, quiet) as bar:
-        status = train(problem, path, force, bar, Control())
-    print(path, flush=True)
-    report(status, path)
+        status, made = train(problem, path, force, bar, Control())
+    print(made, flush=True)
+    report(status, made)
+    if made != path:
+        say(f"The finished run that was there before, {path}, was not replaced.")
     assert status.reason is not None
     return EXIT[status.reason]
 

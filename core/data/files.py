@@ -2,94 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import zipfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 import numpy as np
 
+from core.data.csv_file import read_csv
 from core.data.dataset import Array, Dataset, Distribution, TestSet
-from core.data.sizes import check_sizes
+from core.data.npz import NpzFile
+from core.data.sizes import check_sizes, check_stated
 from core.errors import InputError, did_you_mean
+from core.settings import MAX_ELEMENTS
 
-MAX_FILE_VALUES = 200_000_000
 MAX_CLASSES = 10_000
-
-
-def read_npz(path: Path, what: str) -> dict[str, Array]:
-    """All arrays of an NPZ file in float64; never unpickles.
-
-    Raises InputError for a missing or foreign file and for arrays that are not plain numbers.
-    """
-    if not path.is_file():
-        raise InputError(f"{what}: there is no file {path}; check the path.")
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: _plain_numbers(archive, name, path, what) for name in archive.files}
-    except InputError:
-        raise
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, KeyError, AttributeError) as error:
-        raise InputError(
-            f"{what}: {path} is not a readable NPZ file ({type(error).__name__}); "
-            "write it with numpy.savez."
-        ) from error
-
-
-def _plain_numbers(archive: Mapping[str, Array], name: str, path: Path, what: str) -> Array:
-    try:
-        array = archive[name]
-    except ValueError as error:
-        raise InputError(
-            f"{what}: the array {name} in {path} is not a plain array of numbers (an object array "
-            "would have to be unpickled, which is never done); save it as float64."
-        ) from error
-    if array.dtype.kind not in "fiub":
-        raise InputError(
-            f"{what}: the array {name} in {path} has type {array.dtype}; numbers are needed."
-        )
-    if array.size > MAX_FILE_VALUES:
-        raise InputError(f"{what}: the array {name} in {path} has more than 2e8 values.")
-    return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def read_csv(path: Path, what: str) -> tuple[Array, Array]:
-    """x and y of a CSV file with a header; the label column is y, all others are coordinates."""
-    if not path.is_file():
-        raise InputError(f"{what}: there is no file {path}; check the path.")
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{what}: {path} is not a readable CSV file ({error}).") from error
-    if len(rows) < 2:
-        raise InputError(f"{what}: {path} has no rows below its header.")
-    header = [name.strip() for name in rows[0]]
-    if header.count("y") != 1:
-        raise InputError(
-            f"{what}: {path} needs one column named y for the labels; its header has "
-            f"{', '.join(header[:6])}."
-        )
-    table = np.empty((len(rows) - 1, len(header)))
-    for line, row in enumerate(rows[1:], start=2):
-        if len(row) != len(header):
-            raise InputError(
-                f"{what}: line {line} of {path} has {len(row)} values, its header {len(header)}."
-            )
-        table[line - 2] = [_number(text, line, path, what) for text in row]
-    column = header.index("y")
-    return np.delete(table, column, axis=1), table[:, column].copy()
-
-
-def _number(text: str, line: int, path: Path, what: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise InputError(
-            f"{what}: line {line} of {path} has {text!r} where a number is needed."
-        ) from error
+NAMES = (("x", "y"), ("x_test", "y_test"))
+Shapes = Mapping[str, tuple[int, ...]]
 
 
 def binary_labels(y: Array, where: str, both: bool = True) -> Array:
@@ -148,28 +78,47 @@ def class_numbers(y: Array, classes: int, where: str) -> Array:
     return y
 
 
+def check_shapes(shapes: Shapes, path: Path) -> None:
+    """Raise InputError unless x (n, d) and y (n,), and test points of the same d, fit together."""
+    for inputs, labels in NAMES:
+        if inputs not in shapes:
+            continue
+        rows, wanted = shapes[inputs], shapes[labels]
+        if len(rows) != 2 or rows[0] < 1 or rows[1] < 1:
+            raise InputError(
+                f"data.path: {inputs} in {path} has shape {rows}; a table (n, d) is needed."
+            )
+        if wanted != rows[:1]:
+            raise InputError(
+                f"data.path: {labels} in {path} has shape {wanted}; one label for each of the "
+                f"{rows[0]} rows of {inputs} is needed."
+            )
+        if rows[0] * rows[1] > MAX_ELEMENTS:
+            raise InputError(
+                f"data.path: {inputs} in {path} has shape {rows}; at most {MAX_ELEMENTS:.0e} "
+                "values are read."
+            )
+    if "x_test" in shapes and shapes["x_test"][1] != shapes["x"][1]:
+        raise InputError(
+            f"data.path: x_test in {path} has {shapes['x_test'][1]} columns, "
+            f"x has {shapes['x'][1]}; they must agree."
+        )
+
+
 def checked(
     x: Array, y: Array, path: Path, names: tuple[str, str], classes: int | None = None
 ) -> tuple[Array, Array, int]:
-    """x (n, d), y (n,) with finite values and matching lengths, and the number of classes.
+    """x and y of shapes that fit, with finite values, and the number of classes.
 
     `classes` are those of the training labels where these are test labels. Raises InputError.
     """
-    if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] < 1:
-        raise InputError(
-            f"data.path: {names[0]} in {path} has shape {x.shape}; a table (n, d) is needed."
-        )
-    if y.shape != (x.shape[0],):
-        raise InputError(
-            f"data.path: {names[1]} in {path} has shape {y.shape}; one label for each of the "
-            f"{x.shape[0]} rows of {names[0]} is needed."
-        )
     for name, array in zip(names, (x, y), strict=True):
-        bad = np.argwhere(~np.isfinite(array))
-        if bad.size:
-            place = ", ".join(str(int(index)) for index in bad[0])
+        finite = np.isfinite(array)
+        if not finite.all():
+            bad = np.unravel_index(int(np.argmin(finite)), array.shape)
+            place = ", ".join(str(int(index)) for index in bad)
             raise InputError(
-                f"data.path: {name} in {path} has the value {array[tuple(bad[0])]} at index "
+                f"data.path: {name} in {path} has the value {array[bad]} at index "
                 f"({place}), counted from 0; every value must be finite."
             )
     where = f"data.path: {names[1]} in {path}"
@@ -189,24 +138,19 @@ class FileSource(Distribution):
     n: int | None = None
 
     def sample(self, generator: np.random.Generator) -> Dataset:
-        arrays = self._arrays()
-        x, y, classes = checked(arrays["x"], arrays["y"], self.path, ("x", "y"))
-        x_test = y_test = None
-        if ("x_test" in arrays) != ("y_test" in arrays):
-            raise InputError(f"data.path: {self.path} needs both x_test and y_test, or neither.")
-        if "x_test" in arrays:
-            test, names = (arrays["x_test"], arrays["y_test"]), ("x_test", "y_test")
-            x_test, y_test, _ = checked(*test, self.path, names, classes)
-            if x_test.shape[1] != x.shape[1]:
-                raise InputError(
-                    f"data.path: x_test in {self.path} has {x_test.shape[1]} columns, "
-                    f"x has {x.shape[1]}; they must agree."
-                )
-        dataset = Dataset(x, y, x_test, y_test, classes)
+        with ExitStack() as stack:
+            arrays = self._arrays(stack)
+        x, y, classes = checked(arrays["x"], arrays["y"], self.path, NAMES[0])
+        if "x_test" not in arrays:
+            dataset = Dataset(x, y, classes=classes)
+        else:
+            test = arrays["x_test"], arrays["y_test"]
+            dataset = Dataset(x, y, *checked(*test, self.path, NAMES[1], classes)[:2], classes)
         check_sizes(dataset, self.path, self.d, self.n)
         return dataset
 
-    def _arrays(self) -> dict[str, Array]:
+    def _arrays(self, stack: ExitStack) -> dict[str, Array]:
+        """What the file holds, once the shapes that it states are right."""
         suffix = self.path.suffix.lower()
         if suffix == ".csv":
             x, y = read_csv(self.path, "data.path")
@@ -216,12 +160,18 @@ class FileSource(Distribution):
                 f"data.path: {self.path} ends in {suffix or 'nothing'}; "
                 "an NPZ (.npz) or CSV (.csv) file is needed."
             )
-        arrays = read_npz(self.path, "data.path")
+        file = stack.enter_context(NpzFile(self.path, "data.path"))
+        shapes = file.shapes
         for name in ("x", "y"):
-            if name not in arrays:
-                hint = did_you_mean(name, arrays) if arrays else "it is empty."
+            if name not in shapes:
+                hint = did_you_mean(name, shapes) if shapes else "it is empty."
                 raise InputError(f"data.path: {self.path} has no array {name}; {hint}")
-        return arrays
+        if ("x_test" in shapes) != ("y_test" in shapes):
+            raise InputError(f"data.path: {self.path} needs both x_test and y_test, or neither.")
+        check_shapes(shapes, self.path)
+        n, d = shapes["x"]
+        check_stated(self.path, (("d", self.d, d), ("n", self.n, n)))
+        return {name: file.read(name) for pair in NAMES for name in pair if name in shapes}
 
     def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
         return None

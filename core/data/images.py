@@ -55,8 +55,8 @@ class Choice:
     ) -> Dataset:
         """The data set; without test images of its own, those not drawn are the test set.
 
-        At most 10,000 test images are kept. Raises InputError, its sentence beginning with `where`,
-        where a class has no image or n is larger than there are.
+        At most 10,000 test images are kept, fewer of large ones. Raises InputError, its sentence
+        beginning with `where`, where a class has no image or n is larger than there are.
         """
         classes = self.classes or tuple(np.unique(images.labels).tolist())
         self._check(images, classes, where)
@@ -75,9 +75,8 @@ class Choice:
         order = generator.permutation(there)
         train = chosen.part(order[:count])
         rest = chosen.part(order[count:]) if test is None else test.of_classes(classes)
-        return self._scaled(
-            train, rest.part(np.arange(rest.labels.size)[:MOST_TEST_IMAGES]), classes
-        )
+        most = min(MOST_TEST_IMAGES, max(1, MAX_ELEMENTS // chosen.pixels.shape[1]))
+        return self._scaled(train, rest.part(np.arange(rest.labels.size)[:most]), classes)
 
     def _check(self, images: Images, classes: tuple[int, ...], where: str) -> None:
         there = np.unique(images.labels).tolist()

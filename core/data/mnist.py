@@ -19,6 +19,7 @@ from core.errors import InputError
 
 IMAGES, LABELS = 2051, 2049  # the first four bytes: unsigned bytes, three axes or one
 MOST_BYTES = 200_000_000
+RATIO = 1032  # gzip packs at most so many bytes into one (zlib's "Maximum Compression Factor")
 TRAIN, TEST = "train", "t10k"
 FORMS = ("{}-{}-idx{}-ubyte", "{}-{}.idx{}-ubyte")  # as distributed, and as some unpack them
 
@@ -133,6 +134,11 @@ def _read_idx(file: _Readable, path: Path, magic: int) -> NDArray[np.uint8]:
         raise InputError(
             f"data.path: {path} claims the sizes {' x '.join(map(str, shape))}; between 1 and "
             f"{MOST_BYTES:.0e} values are read."
+        )
+    there, most = path.stat().st_size, RATIO if path.suffix == ".gz" else 1
+    if size > there * most:
+        raise InputError(
+            f"data.path: {path} is cut off: it has {there} bytes and claims {size} values."
         )
     content = file.read(size)
     if len(content) < size:

@@ -96,7 +96,7 @@ def _array(content: Any, dtype: Any, shape: Any, order: Any) -> np.ndarray[Any, 
         count *= size
     if count > MOST_VALUES or len(shape) > 8 or len(content) != count * kind.itemsize:
         raise PickleError("it has an array whose content does not fit its shape")
-    return np.frombuffer(bytes(content), dtype=kind).reshape(shape, order=_order(order))
+    return np.frombuffer(content, dtype=kind).reshape(shape, order=_order(order))
 
 
 def _order(order: Any) -> Any:
@@ -122,6 +122,7 @@ class _Machine:
     def __init__(self) -> None:
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
+        self.made = 0  # bytes and values beyond those that stand in the file once
 
     def step(self, name: str, argument: Any) -> None:
         """One instruction. Raises PickleError for one that is not known."""
@@ -148,6 +149,12 @@ class _Machine:
         if len(self.stack) != 1:
             raise PickleError("it is damaged")
         return _whole(self.stack[0])
+
+    def _take_up(self, size: int) -> None:
+        """Count what is made of a value; a small file can name a large one again and again."""
+        self.made += size
+        if self.made > MOST_VALUES:
+            raise PickleError("it unfolds into more than any batch holds")
 
     def _take(self, count: int) -> list[Any]:
         if count > len(self.stack):
@@ -211,6 +218,7 @@ class _Machine:
 
     def _on_appends(self, _: Any) -> None:
         values = self._group()
+        self._take_up(len(values))
         self._top(list).extend(values)
 
     def _on_setitem(self, _: Any) -> None:
@@ -250,6 +258,7 @@ class _Machine:
         elif function.role == "frombuffer" and len(given) == 4:
             self.stack.append(_array(*given))
         elif function.role == "encode" and len(given) == 2 and isinstance(given[0], str):
+            self._take_up(len(given[0]))
             self.stack.append(_bytes_of_text(given[0]))
         else:
             raise PickleError("it holds more than data")

@@ -2,7 +2,7 @@
 
 from core.runs.code import code_of
 from core.runs.new_file import estimated_bytes
-from core.runs.recorder import Recorder
+from core.runs.recorder import Recorder, RecorderAt
 from core.runs.run import Run, open_run
 
-__all__ = ["Recorder", "Run", "code_of", "estimated_bytes", "open_run"]
+__all__ = ["Recorder", "RecorderAt", "Run", "code_of", "estimated_bytes", "open_run"]

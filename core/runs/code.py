@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.runs.connection import connect
+from core.runs.connection import check_wal, connect
 from core.runs.run_file import meta_values
 
 
@@ -12,6 +12,7 @@ def code_of(path: Path) -> str | None:
     """The code in a run file exactly as it is, None where there is none. Raises RunFileError."""
     connection = connect(path)
     try:
+        check_wal(connection)
         experiment = meta_values(connection).get("experiment")
     finally:
         connection.close()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import stat
 import tempfile
 import time
 import weakref
@@ -17,6 +16,17 @@ from pathlib import Path
 from typing import Any, final
 
 from core.errors import RunFileError
+from core.runs.looking import (
+    FRESH_COPY,
+    beside,
+    damaged,
+    identity,
+    reason_of,
+    regular_file,
+    situation,
+    status_of,
+    steadily,
+)
 from core.runs.meta import printable
 from core.runs.schema import (
     APPLICATION_ID,
@@ -24,6 +34,7 @@ from core.runs.schema import (
     SCHEMA_VERSION,
     expected_schema,
 )
+from core.runs.wal import read_wal_header
 
 WAIT_S = 2.0  # for a recorder that is just closing the file
 IDLE_S = 5.0  # a `-wal` untouched for this long has no recorder that is about to close it
@@ -44,8 +55,7 @@ LIMITS = {
 }
 PRAGMAS = ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0")
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
-ALLOWED_FUNCTIONS = {"length", "typeof"}
-FRESH_COPY = "get a fresh copy of the file or record the run again"
+ALLOWED_FUNCTIONS = {"count", "length", "typeof"}
 # Python fails to decode SQLite's own message where that quotes a damaged schema.
 READ_ERRORS = (sqlite3.Error, UnicodeError)
 # SQLite could not make or use the `-shm` beside the file, as in a folder that is read-only.
@@ -57,14 +67,13 @@ NO_SHARED_MEMORY = {
 }
 
 
-def beside(path: Path, suffix: str) -> Path:
-    """SQLite's own file next to a database: `-wal`, `-shm` or `-journal`."""
-    return path.with_name(path.name + suffix)
+def typed(column: str, kind: str) -> str:
+    """SQL for a column's value where it has this type, NULL (without reading it) where not.
 
-
-def damaged(path: Path, what: str) -> RunFileError:
-    """The error for a file whose content is not what a run file holds."""
-    return RunFileError(f"{path} is damaged or not a run file: {what}; {FRESH_COPY}.")
+    >>> typed("step", "integer")
+    "CASE typeof(step) WHEN 'integer' THEN step END"
+    """
+    return f"CASE typeof({column}) WHEN '{kind}' THEN {column} END"
 
 
 @final
@@ -76,6 +85,7 @@ class Connection:
 
     def __init__(self, shown: Path, real: Path, *, immutable: bool, folder: Path | None) -> None:
         self.shown, self.real = shown, real
+        self.identity: tuple[int, int] | None = None  # of the file, just before it was opened
         self._immutable = immutable
         self._ticks = 0
         self._remove = _remover(self, folder)
@@ -221,33 +231,6 @@ def _remove_folder(folder: Path | None) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def regular_file(path: Path) -> Path:
-    """The real path of an existing regular file.
-
-    Raises RunFileError for anything else, a pipe or a device among them, before it is opened.
-    """
-    try:
-        real = path.resolve(strict=True)
-        mode = real.stat().st_mode
-        for suffix in ("-wal", "-journal"):
-            other = beside(real, suffix)
-            if other.exists() and not other.is_file():
-                raise damaged(path, f"{other.name} beside it is not a plain file")
-    except FileNotFoundError as error:
-        raise RunFileError(f"There is no run file {path}; check the path.") from error
-    except (OSError, ValueError, RuntimeError) as error:
-        raise RunFileError(f"{path} cannot be opened: {_reason(error)}.") from error
-    if stat.S_ISDIR(mode):
-        raise RunFileError(f"{path} is a folder; name a run file (.msrun) in it.")
-    if not stat.S_ISREG(mode):
-        raise RunFileError(f"{path} is not a plain file; name a run file (.msrun).")
-    return real
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)
-
-
 def connect(path: Path) -> Connection:
     """A checked connection to a run file, finished, growing, or left by a crash with its `-wal`.
 
@@ -255,12 +238,56 @@ def connect(path: Path) -> Connection:
     copied to a temporary folder, which is removed when the connection is closed.
     Raises RunFileError.
     """
-    real = regular_file(path)
-    return _guarded(path, lambda: _connect(path, real))
+
+    def look() -> Connection:
+        real = regular_file(path)
+        found = identity(real)
+        connection = _guarded(path, lambda: _connect(path, real))
+        connection.identity = found
+        return connection
+
+    return steadily(path, look)
+
+
+def check_wal(connection: Connection) -> None:
+    """Raise RunFileError where the `-wal` beside a run file is that of another run.
+
+    The file is read once without it. It knows its own `-wal` from the first checkpoint on; before
+    that the first transaction of either run, which names it, is still in the `-wal`. Files of
+    earlier versions know nothing.
+    """
+    header = read_wal_header(beside(connection.real, "-wal"))
+    if header is None:
+        return
+    try:
+        alone = Connection(connection.shown, connection.real, immutable=True, folder=None)
+    except (RunFileError, *READ_ERRORS):
+        return  # of a crash in the middle of a checkpoint: only both together are whole
+    try:
+        name, wal = _names(alone)
+    finally:
+        alone.close()
+    if wal != "null":
+        foreign = wal not in ("", str(header.recording))
+    else:
+        foreign = header.checkpoints > 0 or name != _names(connection)[0]
+    if foreign:
+        shown = connection.shown
+        raise RunFileError(
+            f"{shown} has a {shown.name}-wal beside it that another run has left; move that away "
+            "and open the file again."
+        )
+
+
+def _names(connection: Connection) -> tuple[str, str]:
+    """A run's name and its `-wal`, as `meta` has them; empty where it does not."""
+    sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta"
+    rows = dict(connection.query(f"{sql} WHERE key IN ('name', 'wal') LIMIT 2"))
+    return rows.get("name") or "", rows.get("wal") or ""
 
 
 def _connect(path: Path, real: Path) -> Connection:
-    wal = beside(real, "-wal").exists()
+    wal = status_of(beside(real, "-wal")) is not None
     immutable = not wal and _left_in_wal_mode(real)
     try:
         return Connection(path, real, immutable=immutable, folder=None)
@@ -272,10 +299,18 @@ def _connect(path: Path, real: Path) -> Connection:
         )
         if not wal or not shared or code == sqlite3.SQLITE_READONLY_ROLLBACK:
             raise
+    return _connected_to_copy(path, real)
+
+
+def _connected_to_copy(path: Path, real: Path) -> Connection:
+    """A connection to a private copy, which must be one of a single moment."""
     folder = Path(tempfile.mkdtemp(prefix="marginscope-"))
+    before = situation(real)
     try:
         for source in (real, beside(real, "-wal")):
             shutil.copyfile(source, folder / source.name)
+        if situation(real) != before:
+            raise RunFileError(f"{path} is being written; open it again in a moment.")
     except BaseException:
         _remove_folder(folder)
         raise
@@ -288,7 +323,7 @@ def _guarded(path: Path, make: Callable[[], Connection]) -> Connection:
     except READ_ERRORS as error:
         raise _sentence(path, error) from error
     except OSError as error:
-        raise RunFileError(f"{path} cannot be opened: {_reason(error)}.") from error
+        raise RunFileError(f"{path} cannot be opened: {reason_of(error)}.") from error
 
 
 def _left_in_wal_mode(real: Path) -> bool:
@@ -299,12 +334,3 @@ def _left_in_wal_mode(real: Path) -> bool:
     """
     with real.open("rb") as file:
         return file.read(20)[18:] == b"\x02\x02"
-
-
-def identity(path: Path) -> tuple[int, int]:
-    """Device and number of a file, by which a replaced one is noticed. Raises RunFileError."""
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise RunFileError(f"{path} cannot be opened: {_reason(error)}.") from error
-    return status.st_dev, status.st_ino

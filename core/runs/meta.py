@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, final
@@ -12,8 +13,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import core
 from core.problem import Problem
+from core.runs.schema import (
+    MAX_EVENTS,
+    MAX_LOG10_TIME,
+    MAX_METRICS,
+    MAX_RHO,
+    MIN_LOG10_TIME,
+    MIN_RHO,
+)
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
 
+MOST_DIGITS = 20  # of a whole number: those of 64 bits have 19 and a sign
 Status = Literal["recording", "finished"]
 Reason = Literal["completed", "cancelled", "diverged", "failed", "disk_full"]
 
@@ -31,25 +41,35 @@ class Sizes(Value):
     n: int = Field(ge=1, le=MAX_ELEMENTS)
     d: int = Field(ge=1, le=MAX_ELEMENTS)
     m: int = Field(ge=1, le=MAX_ELEMENTS)
-    k: int = Field(1, ge=1, le=1_000)
+    k: int = Field(1, ge=1, le=10_000)
 
 
 @final
 class StartMeta(Value):
     """Where the run begins; `log10_time` is None at t = 0, as JSON has no -inf."""
 
-    rho: float = 0.0
+    rho: float = Field(0.0, ge=MIN_RHO, le=MAX_RHO)
     step: int = Field(0, ge=0, le=2**63 - 1)
-    log10_time: float | None = None
+    log10_time: float | None = Field(None, ge=MIN_LOG10_TIME, le=MAX_LOG10_TIME)
     continues: dict[str, Any] | None = None
 
 
 @final
+class Counts(Value):
+    """How many rows the growing tables had when the run ended."""
+
+    frame: int = Field(ge=0, le=MAX_FRAMES)
+    metric: int = Field(ge=0, le=MAX_FRAMES * MAX_METRICS)
+    event: int = Field(ge=0, le=MAX_EVENTS)
+
+
+@final
 class Ending(Value):
-    """The two values of `meta` that change when a run ends."""
+    """The values of `meta` that change when a run ends; `counts` are missing in older files."""
 
     status: Status
     reason: Reason | None = None
+    counts: Counts | None = None
 
 
 @final
@@ -71,16 +91,25 @@ class Meta(Value):
     start: StartMeta
     status: Status
     reason: Reason | None = None
+    counts: Counts | None = None
+    name: str = Field("", max_length=64)
+    wal: int | None = Field(None, ge=0, lt=2**32)
 
 
 def parse_json(text: str) -> Any:
     """A JSON value; ValueError for anything else, NaN, lone surrogates and too deep nesting."""
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant, parse_int=_integer)
         json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate fails here, not later
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"it holds a number of {len(digits)} digits")
+    return int(digits)
 
 
 def _no_constant(name: str) -> Any:
@@ -143,5 +172,8 @@ def meta_of(
         },
         "status": "recording",
         "reason": None,
+        "counts": None,
+        "name": secrets.token_hex(8),
+        "wal": None,
     }
     return {key: dump_json(value) for key, value in values.items()}

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from core.dynamics.rows import will_be_reduced
 from core.errors import DiskError, InputError
 from core.problem import Problem
-from core.runs.connection import beside
+from core.runs.looking import beside
 from core.runs.meta import dump_json
 from core.runs.schema import APPLICATION_ID, FIXED, PAGE_SIZE, SCHEMA_VERSION, TABLES
+from core.runs.wal import read_wal_header
 from core.settings import MAX_ELEMENTS
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
@@ -50,15 +51,21 @@ def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
     return {name: np.ascontiguousarray(array, dtype="<f8") for name, array in arrays.items()}
 
 
-def claim(path: Path, force: bool) -> None:
-    """Make an empty file that nobody else has; with `force` an old one goes first."""
+def claim(path: Path, force: bool) -> Path:
+    """Make an empty file that nobody else has, and return its path.
+
+    With `force` an old file stays where it is, and the new one is made beside it, to take its place
+    in the end (`take_place`); what an earlier attempt left there goes first.
+    """
     old = [beside(path, suffix) for suffix in SIDE_FILES]
     try:
         if path.is_dir():
             raise InputError(f"{path} is a folder; name the run file to write in it.")
         path.parent.mkdir(parents=True, exist_ok=True)
+        made = path
         if force:
-            for leftover in (path, *old):
+            made = new_beside(path) if path.exists() else path
+            for leftover in (made, *(beside(made, suffix) for suffix in SIDE_FILES)):
                 leftover.unlink(missing_ok=True)
         elif path.exists():
             raise InputError(f"The run file {path} exists; --force records over it.")
@@ -67,7 +74,7 @@ def claim(path: Path, force: bool) -> None:
                 f"Beside {path} lies {path.name}-wal or {path.name}-shm of a run whose file is "
                 "gone; move it back to its file, or --force removes it."
             )
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", None) in FULL:
             raise DiskError(
@@ -78,6 +85,26 @@ def claim(path: Path, force: bool) -> None:
             f"The run file {path} cannot be written ({reason}); choose a folder that you may "
             "write to, with --out."
         ) from error
+    return made
+
+
+def new_beside(path: Path) -> Path:
+    """Where a run is recorded that will take the place of one that is there already.
+
+    >>> new_beside(Path("runs/a.msrun")).name
+    'a.new.msrun'
+    """
+    return path.with_name(f"{path.stem}.new{path.suffix}")
+
+
+def take_place(made: Path, path: Path) -> None:
+    """Put a closed file in the place of an old one, whose side files go first. Raises OSError."""
+    for suffix in SIDE_FILES:
+        beside(path, suffix).unlink(missing_ok=True)
+    made.replace(path)
+    for suffix in SIDE_FILES:  # there are none unless another program held on to the file
+        with suppress(FileNotFoundError):
+            beside(made, suffix).replace(beside(path, suffix))
 
 
 def created(
@@ -106,12 +133,22 @@ def created(
         connection.execute("PRAGMA journal_mode=WAL")
         # A checkpoint waits for the disk; this many pages (32 MiB) between two of them.
         connection.execute("PRAGMA wal_autocheckpoint=4096")
-        # From its first write on a `-wal` lies beside the file, by which readers know a recorder.
-        connection.execute("UPDATE meta SET value = value WHERE key = 'status'")
+        _note_wal(connection, path)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _note_wal(connection: sqlite3.Connection, path: Path) -> None:
+    """Write which `-wal` is the file's own, as its first transaction.
+
+    From that first write on a `-wal` lies beside the file, by which readers know a recorder.
+    """
+    sql = "UPDATE meta SET value = ? WHERE key = 'wal'"
+    connection.execute(sql, ("0",))  # SQLite writes nothing for a value that stays the same
+    header = read_wal_header(beside(path, "-wal"))
+    connection.execute(sql, (dump_json(None if header is None else header.recording),))
 
 
 def remove(path: Path) -> None:

@@ -6,24 +6,28 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from math import isfinite
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import DiskError
+from core.errors import DiskError, InputError, RunFileError
 from core.frame import Frame
 from core.problem import Problem
+from core.runs.connection import connect
+from core.runs.ending import WORDS, read_status
 from core.runs.meta import dump_json, meta_of
-from core.runs.new_file import arrays_of, claim, created, remove
+from core.runs.new_file import arrays_of, claim, created, remove, take_place
+from core.runs.run_file import is_time
 from core.runs.schema import (
     DTYPES,
     MAX_EVENTS,
     MAX_METRICS,
     MAX_NAME,
+    MAX_RHO,
     MAX_TEXT_BYTES,
+    MIN_RHO,
     REASONS,
     frame_crc,
     time_of,
@@ -35,6 +39,7 @@ FRAMES_PER_BATCH = 64  # frames that come at once are lost at once: more commits
 SECONDS_PER_COMMIT = 0.05
 BYTES_PER_COMMIT = 16 << 20
 CLOSING_PATIENCE_S = 1.0
+WHOLE = ("completed", "diverged")  # reasons of a run that was not cut off
 
 INSERT_FRAME = "INSERT INTO frame VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_METRIC = "INSERT INTO metric VALUES (?, ?, ?)"
@@ -51,6 +56,9 @@ class Recorder:
     nothing is committed in between calls. While it records, `-wal` and `-shm` lie beside the file;
     `finish` leaves exactly one file. Once the disk has refused a write (DiskError) the recording is
     closed with reason "disk_full" and every later write raises the same error.
+
+    With `force` an old file is replaced in the end, not before. Where it is a finished run and this
+    one was cut off, both stay, and `path` is that of the new one beside it.
 
     Raises InputError where the file exists (unless `force`) or cannot be made, DiskError where the
     disk is full.
@@ -80,7 +88,8 @@ class Recorder:
         self._refusal: DiskError | None = None
         arrays = arrays_of(problem)  # before anything is removed
         rows = meta_of(problem, engine, planned, temperature_cap)
-        claim(self.path, force)
+        self._place = self.path  # where it goes in the end
+        self.path = claim(self.path, force)
         try:
             self._sqlite: sqlite3.Connection | None = created(self.path, rows, arrays)
         except (sqlite3.OperationalError, OSError) as error:
@@ -171,6 +180,7 @@ class Recorder:
         except sqlite3.OperationalError as error:
             raise self._refused(error) from error
         self.abandon()
+        self._take_place(reason)
 
     def abandon(self) -> None:
         """Close the connection as it is; what is committed stays, what is pending is lost."""
@@ -188,7 +198,7 @@ class Recorder:
                 f"{self._dtype} ({self._network_size},)"
             )
         time_, rho = float(frame.log10_time), float(frame.rho)
-        if not (isfinite(rho) and np.isfinite(parameters).all()):
+        if not (MIN_RHO <= rho <= MAX_RHO and np.isfinite(parameters).all()):
             raise ValueError(f"frame {index} is not finite")
         self._check_order(index, frame.step, time_)
         names = frame.diagnostics
@@ -206,7 +216,7 @@ class Recorder:
 
     def _check_order(self, index: int, step: int, log10_time: float) -> None:
         later = log10_time > self._last_log10_time or (index == 0 and log10_time == -np.inf)
-        if index >= MAX_FRAMES or step < 0 or not later or log10_time == np.inf:
+        if index >= MAX_FRAMES or step < 0 or not (later and is_time(index, log10_time)):
             raise ValueError(f"frame {index} at log10 t = {log10_time} is not on the schedule")
         self._last_log10_time = log10_time
 
@@ -231,7 +241,9 @@ class Recorder:
     def _close_as(self, connection: sqlite3.Connection, reason: str) -> None:
         """Write how the run ended and leave WAL mode, once no reader is in the middle of a row."""
         connection.execute("BEGIN IMMEDIATE")
-        changes = [(dump_json("finished"), "status"), (dump_json(reason), "reason")]
+        counts = {t: connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in WORDS}
+        ending = {"status": "finished", "reason": reason, "counts": counts}
+        changes = [(dump_json(value), key) for key, value in ending.items()]
         connection.executemany(UPDATE_META, changes)
         connection.execute("COMMIT")
         connection.execute("PRAGMA busy_timeout=50")
@@ -240,6 +252,18 @@ class Recorder:
             if time.monotonic() > deadline:
                 return  # another program holds on to the file, which is complete with its -wal
             time.sleep(0.002)
+
+    def _take_place(self, reason: str) -> None:
+        """Replace the old file, unless it is a finished run and this one was cut off."""
+        if self.path == self._place or (reason not in WHOLE and _is_whole(self._place)):
+            return
+        try:
+            take_place(self.path, self._place)
+        except OSError as error:
+            raise InputError(
+                f"{self._shown} cannot be replaced ({error.strerror}); the new run is {self.path}."
+            ) from error
+        self.path = self._place
 
     def _refused(self, error: sqlite3.OperationalError) -> DiskError:
         """Close the recording after a refused write; returns the error to raise."""
@@ -250,14 +274,56 @@ class Recorder:
                     connection.execute("ROLLBACK")
                 self._close_as(connection, "disk_full")
         self.abandon()
+        self._take_place("disk_full")
         self._next = self._committed + 1
         count = "1 frame is" if self._next == 1 else f"{self._next} frames are"
+        where = "that file" if self.path == self._place else str(self.path)
         self._refusal = DiskError(
-            f"The disk refused to write {self._shown} ({error}); its first {count} safe in that "
-            "file. Make room on the disk, then go on with `python -m core continue`, or record "
+            f"The disk refused to write {self._shown} ({error}); its first {count} safe in {where}"
+            ". Make room on the disk, then go on with `python -m core continue`, or record "
             "into another folder with --out."
         )
         return self._refusal
+
+
+@final
+class RecorderAt:
+    """Makes the recorder of one run (a sink factory of `core.trajectory`), over an old file.
+
+    `path` is where the run lies, also once it has ended; None while there is none.
+    """
+
+    def __init__(self, path: Path, force: bool = True) -> None:
+        self._path, self._force = path, force
+        self._recorder: Recorder | None = None
+
+    def __call__(
+        self, problem: Problem, *, engine: str, planned: int, temperature_cap: float | None
+    ) -> Recorder:
+        self._recorder = Recorder(
+            self._path, problem, engine=engine, planned=planned, temperature_cap=temperature_cap,
+            force=self._force,
+        )  # fmt: skip
+        return self._recorder
+
+    @property
+    def path(self) -> Path | None:
+        return None if self._recorder is None else self._recorder.path
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file is a run that came to its end."""
+    try:
+        connection = connect(path)
+    except RunFileError:
+        return False
+    try:
+        status, reason = read_status(connection)
+    except RunFileError:
+        return False
+    finally:
+        connection.close()
+    return status == "finished" and reason in WHOLE
 
 
 def _memory(values: NDArray[Any], dtype: np.dtype[Any]) -> memoryview:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +20,10 @@ from core.losses import LOSSES, LossFunction
 from core.network.parametrisation import Network
 from core.problem import Problem, Start
 from core.reduction import Reduction
-from core.runs.connection import Connection, beside, connect, identity
+from core.runs.connection import Connection, check_wal, connect
+from core.runs.ending import check_counts, read_ending
+from core.runs.frame_cache import FrameCache
+from core.runs.looking import beside, identity, steadily
 from core.runs.meta import Reason, Status, printable
 from core.runs.run_file import (
     Event,
@@ -31,46 +33,9 @@ from core.runs.run_file import (
     read_header,
     read_index,
     read_metrics,
-    read_status,
 )
 
 CACHE_BYTES = 128 << 20
-
-
-@final
-class FrameCache:
-    """The frames used last, at most `limit` bytes of them."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._bytes = 0
-        self._frames: OrderedDict[int, tuple[Array, Array | None]] = OrderedDict()
-
-    @property
-    def bytes(self) -> int:
-        return self._bytes
-
-    def get(self, index: int) -> tuple[Array, Array | None] | None:
-        """A frame that is kept, which thereby becomes the one used last."""
-        frame = self._frames.get(index)
-        if frame is not None:
-            self._frames.move_to_end(index)
-        return frame
-
-    def put(self, index: int, frame: tuple[Array, Array | None]) -> None:
-        """Keep a frame; those used longest ago go, and one larger than the limit is not kept."""
-        size = _bytes_of(frame)
-        if size > self._limit or index in self._frames:
-            return
-        self._frames[index] = frame
-        self._bytes += size
-        while self._bytes > self._limit:
-            _, old = self._frames.popitem(last=False)
-            self._bytes -= _bytes_of(old)
-
-
-def _bytes_of(frame: tuple[Array, Array | None]) -> int:
-    return frame[0].nbytes + (0 if frame[1] is None else frame[1].nbytes)
 
 
 @final
@@ -94,10 +59,16 @@ class Run:
         self._depth = 0
         self._cache = FrameCache(CACHE_BYTES)
         self._identity: tuple[int, int] | None = None
+        steadily(self.path, self._look)
+
+    def _look(self) -> None:
+        """Read everything but the frames themselves."""
+        self._identity = None
         with self._reading() as connection:
             self._header = read_header(connection)
             self._status, self._reason = self._header.meta.status, self._header.meta.reason
             self._index = read_index(connection, self._header)
+            check_counts(connection, self._header.meta.counts)
 
     # ---------------------------------------------------------------------------- what was run
 
@@ -256,21 +227,24 @@ class Run:
         """Size of the file and of the `-wal` that may lie beside it."""
         total = 0
         for path in (self.path, beside(self.path.resolve(), "-wal")):
-            if path.exists():
+            with suppress(FileNotFoundError):  # a recorder may take its -wal away at any moment
                 total += path.stat().st_size
         return total
 
     def refresh(self) -> int:
         """Look for frames committed since; returns `frames`. Costs nothing for a finished run."""
         with self._lock:
-            if self._status == "finished":
-                return self.frames
-            with self._reading() as connection:
-                # The status first: frames that came before "finished" are then all seen.
-                status, reason = read_status(connection)
-                self._index = read_index(connection, self._header, self._index)
-                self._status, self._reason = status, reason
+            if self._status != "finished":
+                steadily(self.path, self._look_again)
             return self.frames
+
+    def _look_again(self) -> None:
+        with self._reading() as connection:
+            # The ending first: frames that came before "finished" are then all seen.
+            ending = read_ending(connection)
+            self._index = read_index(connection, self._header, self._index)
+            check_counts(connection, ending.counts)
+            self._status, self._reason = ending.status, ending.reason
 
     # ------------------------------------------------------------------------------- frames
 
@@ -347,10 +321,14 @@ class Run:
         connection.close()
 
     def _connected(self) -> Connection:
+        before = self._identity
         connection = connect(self.path)
         try:
             found = identity(self.path)
-            if self._identity is not None and found != self._identity:
+            if before is None:
+                check_wal(connection)
+                before = connection.identity
+            if found != before:
                 raise RunFileError(
                     f"{self.path} was replaced by another file while it was open; open it again."
                 )

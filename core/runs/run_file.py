@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,18 +23,22 @@ from core.experiment import Experiment
 from core.network.parametrisation import Network, Shape
 from core.network.registry import recorded_kind, recorded_network
 from core.reduction import Reduction, mean_of
-from core.runs.connection import Connection
-from core.runs.meta import Ending, Meta, Reason, Status, parse_json, printable
+from core.runs.connection import Connection, typed
+from core.runs.meta import Meta, parse_json, printable
 from core.runs.schema import (
     ARRAYS,
     DTYPES,
     FIXED,
     MAX_BLOB_BYTES,
     MAX_EVENTS,
+    MAX_LOG10_TIME,
     MAX_META_ROWS,
     MAX_METRICS,
     MAX_NAME,
+    MAX_RHO,
     MAX_TEXT_BYTES,
+    MIN_LOG10_TIME,
+    MIN_RHO,
     frame_crc,
 )
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
@@ -69,15 +73,6 @@ class Index:
 Event = tuple[int, str, Mapping[str, Any]]
 
 
-def typed(column: str, kind: str) -> str:
-    """SQL for a column's value where it has this type, NULL (without reading it) where not.
-
-    >>> typed("step", "integer")
-    "CASE typeof(step) WHEN 'integer' THEN step END"
-    """
-    return f"CASE typeof({column}) WHEN '{kind}' THEN {column} END"
-
-
 def short(error: Exception) -> str:
     """An error about a file's content, cut to a readable length and without its final stop."""
     text = printable(" ".join(str(error).split())).rstrip(".")
@@ -105,18 +100,6 @@ def read_header(connection: Connection) -> Header:
     start = _shaped(connection, found, "start", (network.size,)) if "start" in found else origin
     frame_bytes = network.size * np.dtype(DTYPES[meta.dtype]).itemsize
     return Header(meta, experiment, network, dataset, reduction, origin, start, frame_bytes)
-
-
-def read_status(connection: Connection) -> tuple[Status, Reason | None]:
-    """The two values of meta that change."""
-    sql = f"SELECT key, {typed('value', 'text')} FROM meta WHERE key IN ('status', 'reason')"
-    rows: dict[str, Any] = dict(connection.query(f"{sql} LIMIT 2"))
-    try:
-        texts = {key: parse_json(rows[key]) for key in ("status", "reason")}
-        ending = Ending.model_validate(texts)
-    except (KeyError, TypeError, ValueError) as error:
-        raise connection.damaged("meta: status or reason cannot be read") from error
-    return ending.status, ending.reason
 
 
 def meta_values(connection: Connection) -> dict[str, Any]:
@@ -310,9 +293,11 @@ def read_index(connection: Connection, header: Header, known: Index | None = Non
             )
         if row[4:6] != ("blob", size) or row[6:8] not in (("null", None), dual):
             raise connection.damaged(f"frame {index} does not have the length of the parameters")
-        if step is None or step < 0 or rho is None or not isfinite(rho):
+        if step is None or step < 0 or rho is None or not MIN_RHO <= rho <= MAX_RHO:
             raise connection.damaged(f"frame {index} has a step or rho that is not allowed")
-        if time is None or time != time or time == np.inf or (times and not time > times[-1]):
+        if time is None or not is_time(index, time):
+            raise connection.damaged(f"frame {index} has a log10 t that is not allowed")
+        if times and not time > times[-1]:
             raise connection.damaged(f"frame {index} is not later than the frame before it")
         steps.append(step)
         times.append(time)
@@ -322,6 +307,13 @@ def read_index(connection: Connection, header: Header, known: Index | None = Non
         _frozen(np.array(times, dtype=np.float64)),
         _frozen(np.array(rhos, dtype=np.float64)),
     )
+
+
+def is_time(index: int, log10_time: float) -> bool:
+    """Whether frame `index` can stand at this log10 t: -inf, t = 0, is for frame 0 only."""
+    if index == 0 and log10_time == -np.inf:
+        return True
+    return bool(MIN_LOG10_TIME <= log10_time <= MAX_LOG10_TIME)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

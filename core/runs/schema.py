@@ -21,6 +21,11 @@ MAX_META_ROWS = 100
 MAX_METRICS = 64  # per frame
 MAX_EVENTS = 100_000
 MAX_NAME = 64
+# Of frames and of starts. A flow is asked for log10 t <= 1e200 at most. Its margins grow as ln t,
+# so that |W| <= ln t / margin: rho = ln |W| < 1000 unless the margin is below 10^-230. 10^-324 is
+# no time, and e^-1000 no norm, but zero.
+MAX_LOG10_TIME, MIN_LOG10_TIME = 1e200, -324.0
+MAX_RHO, MIN_RHO = 1e3, -1e3
 
 # Statements as SQLite keeps them; a reader compares them letter by letter.
 TABLES = (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import ClassVar, Literal, final
 
 from pydantic import model_validator
 
-from core.settings import SEED_MEANING, Section, setting
+from core.settings import MAX_ELEMENTS, SEED_MEANING, Section, setting
 
 FILE_MEANING = "file: from init_path"
 NORMAL_MEANING = "normal: all N(0, 1); small: all N(0, .01^2)"
@@ -18,6 +19,7 @@ MAX_CODE = 100_000
 class NetworkSection(Section):
     """What every kind of network has: a width, a start, and a generator."""
 
+    shrinks: ClassVar[str] = "m"  # what to lower where there are too many parameters
     kind: str
     m: int | None = setting(None, meaning="width: number of nodes", ge=1, le=1_000_000)
     init: str = setting("paper", meaning="how the run starts")
@@ -28,6 +30,20 @@ class NetworkSection(Section):
         None, meaning="SHA-256 of the embedded parameters; set by the program", advanced=True
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=2**63 - 1)
+
+    def weights(self, d: int, k: int) -> int:
+        """About how many parameters there are for inputs of d coordinates and k outputs."""
+        return (self.m or 1) * (d + k)
+
+    def too_large(self, d: int, k: int) -> str:
+        """What is wrong where there are more than a run file holds; else empty."""
+        size = self.weights(d, k)
+        if size <= 2 * MAX_ELEMENTS:
+            return ""
+        return (
+            f"it would have {size:.3g} parameters, more than {2 * MAX_ELEMENTS:.0e}, the most a "
+            f"run file holds; choose a smaller {self.shrinks}"
+        )
 
     @model_validator(mode="after")
     def _width_or_file(self) -> NetworkSection:
@@ -152,6 +168,11 @@ class HeadNetwork(NetworkSection):
         meaning="paper: a, b = +-1/sqrt(m) uniformly, V ~ N(0, 2/fan-in), the last N(0, 1/fan-in); "
         f"{FILE_MEANING}",
     )
+    shrinks: ClassVar[str] = "hidden, depth or m"
+
+    def weights(self, d: int, k: int) -> int:
+        widths = [d, *[self.hidden] * (self.depth - 1), self.m or 1]
+        return sum(a * b for a, b in pairwise(widths)) + 2 * (self.m or 1)
 
 
 @final

@@ -16,7 +16,7 @@ from core.errors import DiskError, MarginscopeError, RunFileError
 from core.experiment import Experiment
 from core.files import scratch
 from core.problem import Problem, resolve
-from core.runs import Recorder, Run, open_run
+from core.runs import Recorder, RecorderAt, Run, open_run
 from core.trajectory import run
 
 State = Literal["done", "failed", "cancelled"]
@@ -105,11 +105,10 @@ def run_cell(task: Task, control: Control | None = None) -> Row:
     begin = time.perf_counter()
     worker = f"{os.uname().nodename if hasattr(os, 'uname') else ''}:{os.getpid()}"
     try:
-        if not _record(task, control):
+        path = _record(task, control)
+        if path is None:
             return Row(task.name, "cancelled", "cancelled", worker=worker)
-        with open_run(task.path) as found:
-            row = row_of(found, task.name, task.columns, 0.0, worker)
-        return replace(row, seconds=time.perf_counter() - begin)
+        return replace(ended_row(task, path, worker), seconds=time.perf_counter() - begin)
     except DiskError:
         raise
     except MarginscopeError as error:
@@ -122,16 +121,30 @@ def _failed(task: Task, why: str, begin: float, worker: str) -> Row:
     return Row(task.name, "failed", why, time.perf_counter() - begin, worker=worker)
 
 
-def _record(task: Task, control: Control | None) -> bool:
-    """Record the run file; False where the sweep was stopped before there was one."""
+def ended_row(task: Task, path: Path, worker: str = "") -> Row:
+    """The row of a run that was just recorded at `path`.
+
+    One that was cut off while its place keeps an older, finished run is not left beside that.
+    """
+    with open_run(path) as found:
+        row = row_of(found, task.name, task.columns, 0.0, worker)
+    if path.name != Path(task.path).name and row.state == "cancelled":
+        path.unlink(missing_ok=True)
+    return row
+
+
+def _record(task: Task, control: Control | None) -> Path | None:
+    """Record the run and return its file; None where the sweep was stopped before there was one."""
     path = Path(task.path)
     if not task.stage:
-        return run(task.problem(), partial(Recorder, path, force=True), control).engine != ""
+        sink = RecorderAt(path)
+        run(task.problem(), sink, control)
+        return sink.path
     with scratch("cell") as folder:
         local = folder / path.name
         run(task.problem(), partial(Recorder, local), control)
         publish(local, path)
-    return True
+    return path
 
 
 def publish(local: Path, path: Path) -> None:

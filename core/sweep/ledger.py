@@ -12,17 +12,23 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, final, get_args
 
 from core.errors import InputError
 from core.experiment import Experiment
-from core.files import write_whole
+from core.files import read_whole, write_whole
 from core.study import Study, parse_study
-from core.sweep.cell import Row
+from core.study_tables import MAX_CELLS
+from core.sweep.cell import Row, State
 
 FORMAT = 1
 SUFFIX = ".sweep.json"
-MOST_BYTES = 200_000_000
+MOST_BYTES = 100_000_000  # a cell takes half a kilobyte
+MOST_COMMAS = 40 * MAX_CELLS
+UNREADABLE = (
+    OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
+    MemoryError,
+)  # fmt: skip
 
 
 @final
@@ -71,33 +77,33 @@ def digest_of(experiment: Experiment) -> str:
 def read_ledger(path: Path) -> Ledger:
     """The ledger of a file; InputError where it is none."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path} is larger than 200 MB; it is no ledger of a sweep.")
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = _document(path)
         if document["format"] != FORMAT:
             raise InputError(f"{path} was written by another version of the program.")
-        study = parse_study(document["toml"], str(document["study"]))
+        name = str(document["study"])
+        if path.name != f"{name}{SUFFIX}":  # or its runs would be looked for somewhere else
+            raise InputError(f"{path} is the ledger of another study, {name[:60]!r}.")
+        study = parse_study(document["toml"], name)
         size = document["size"]
         ledger = Ledger(path, study, None if size is None else str(size))
-        for name, told in document["cells"].items():
-            ledger.entries[name] = _entry(name, told)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        for cell, told in document["cells"].items():
+            ledger.entries[cell] = _entry(cell, told)
+    except UNREADABLE as error:
         raise InputError(
-            f"{path} cannot be read as the ledger of a sweep ({error}); move it away, and the run "
-            "files beside it are looked at instead."
+            f"{path} cannot be read as the ledger of a sweep ({str(error)[:200]}); move it away, "
+            "and the run files beside it are looked at instead."
         ) from error
     return ledger
 
 
-def read_ledgers(folder: Path) -> list[Ledger]:
-    """The ledgers of a folder; InputError where there is none, or one cannot be read."""
-    paths = sorted(folder.glob(f"*{SUFFIX}"))
-    if not paths:
-        raise InputError(
-            f"{folder} holds no sweep (no file *{SUFFIX}); run a study into it first, with "
-            "check STUDY --out DIR or run STUDY --out DIR."
-        )
-    return [read_ledger(path) for path in paths]
+def _document(path: Path) -> Any:
+    """The JSON value of a ledger, of no more parts than one has. Raises InputError, ValueError."""
+    content = read_whole(path, MOST_BYTES, "ledger")
+    if content.count(b"{") > 3 * MAX_CELLS or content.count(b",") > MOST_COMMAS:
+        raise ValueError("it has more entries than a sweep has cells")
+    if content.count(b"[") > MAX_CELLS:
+        raise ValueError("it has lists, which a ledger has none of")
+    return json.loads(content)
 
 
 def _plain(entry: Entry) -> dict[str, Any]:
@@ -110,6 +116,10 @@ def _plain(entry: Entry) -> dict[str, Any]:
 
 def _entry(name: str, told: Mapping[str, Any]) -> Entry:
     values = {str(key): float(value) for key, value in told["values"].items()}
+    if told["state"] not in get_args(State):
+        raise ValueError(f"the state {str(told['state'])[:40]!r} of the cell {name[:60]}")
+    if float(told["seconds"]) < 0.0 or not 0 <= int(told["bytes"]) < 2**63:
+        raise ValueError(f"a number of the cell {name[:60]}")
     row = Row(
         name, told["state"], str(told["reason"]), float(told["seconds"]), str(told["engine"]),
         values, int(told["bytes"]), str(told["worker"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from core.runs import open_run
 from core.study import Cell, Study
 from core.sweep.cell import Row, Task, expected, finished, row_of
 from core.sweep.ledger import Ledger, digest_of, place, read_ledger
+
+LONGEST_NAME = 240  # file systems take 255 bytes, and SQLite adds its own ends
 
 
 @final
@@ -31,8 +34,17 @@ class Plan:
 
 
 def run_file(study: Study, cell: Cell, folder: Path) -> Path:
-    """DIR/<id>__<axis>=<value>.msrun, or DIR/<id>.msrun without axes."""
-    return folder / f"{study.id}{'__' + cell.name if cell.name else ''}.msrun"
+    """DIR/<id>__<axis>=<value>.msrun, or DIR/<id>.msrun without axes.
+
+    Raises InputError for a name that is longer than file systems take.
+    """
+    name = f"{study.id}{'__' + cell.name if cell.name else ''}.msrun"
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        raise InputError(
+            f"{study.id}: the run file of a cell would have a name of {len(name)} characters, "
+            f"{name[:60]}...; at most {LONGEST_NAME} are possible: give fewer or shorter values."
+        )
+    return folder / name
 
 
 def plan(
@@ -52,10 +64,7 @@ def plan(
         file = run_file(study, cell, folder)
         digest = digest_of(cell.experiment)
         paths[cell.name], digests[cell.name] = file, digest
-        task = Task(
-            cell.name, str(file.resolve()), cell.experiment, study.folder, study.title,
-            study.source, columns, shared,
-        )  # fmt: skip
+        task = task_of(study, cell, folder, shared)
         row = None
         if not force and file.exists():
             entry = known.get(cell.name)
@@ -67,13 +76,21 @@ def plan(
                 row = entry.row
             else:
                 seconds = entry.row.seconds if entry is not None else math.nan
-                row = _found(task, file, seconds)
+                row = found_row(task, file, seconds)
         if row is None:
             tasks.append(task)
         else:
             kept.append(row)
             ledger.put(row, digest)
     return Plan(study, folder, ledger, paths, digests, tuple(tasks), tuple(kept))
+
+
+def task_of(study: Study, cell: Cell, folder: Path, shared: bool = False) -> Task:
+    """What a worker is told of a cell."""
+    return Task(
+        cell.name, str(run_file(study, cell, folder).resolve()), cell.experiment, study.folder,
+        study.title, study.source, study.sweep.columns, shared,
+    )  # fmt: skip
 
 
 def found_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, Row]]:
@@ -101,8 +118,11 @@ def _reads_files(experiment: Experiment) -> bool:
     return experiment.data.embedded or network.init == "file" or network.kind == "custom"
 
 
-def _found(task: Task, file: Path, seconds: float) -> Row | None:
-    """The row of a finished file; None for one that must be recorded again."""
+def found_row(task: Task, file: Path, seconds: float) -> Row | None:
+    """The row of a finished file; None for one that must be recorded again.
+
+    Raises InputError for a run of another experiment, and for what is no run file.
+    """
     try:
         with open_run(file) as run:
             if run.experiment != expected(task.problem()):
@@ -114,8 +134,14 @@ def _found(task: Task, file: Path, seconds: float) -> Row | None:
                 return None
             return row_of(run, task.name, task.columns, seconds)
     except RunFileError:
-        if file.stat().st_size > 0 and not file.read_bytes()[:15] == b"SQLite format 3":
+        if _is_foreign(file):
             raise InputError(
                 f"{file} exists and is no run file; --force records over it."
             ) from None
         return None
+
+
+def _is_foreign(file: Path) -> bool:
+    """Whether a file is something else than a database, and not empty."""
+    with file.open("rb") as opened:
+        return opened.read(15) not in (b"", b"SQLite format 3")

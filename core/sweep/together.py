@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Generator, Hashable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from core.control import Control, RunState, Status
@@ -19,8 +18,8 @@ from core.dynamics.batch_descent import Batch, LeftBatchError, batch_key
 from core.dynamics.registry import prepared
 from core.errors import DiskError, MarginscopeError
 from core.problem import Problem
-from core.runs import Recorder, open_run
-from core.sweep.cell import Row, Task, row_of, run_cell
+from core.runs import RecorderAt
+from core.sweep.cell import Row, Task, ended_row, run_cell
 from core.trajectory import record
 
 log = logging.getLogger(__name__)
@@ -74,8 +73,9 @@ def _one_batch(members: Sequence[Member], control: Control, device: str) -> dict
         task = members[0][0]
         return {task.name: run_cell(task, control)}
     begin = time.perf_counter()
+    sinks = {task.name: RecorderAt(Path(task.path)) for task, _ in members}
     try:
-        left = _trained(members, control, device)
+        left = _trained(members, sinks, control, device)
     except DiskError:
         raise
     except (
@@ -84,19 +84,21 @@ def _one_batch(members: Sequence[Member], control: Control, device: str) -> dict
         log.exception("a batch of %d cells failed; they are trained one by one", len(members))
         left = [task for task, _ in members]
     seconds = (time.perf_counter() - begin) / len(members)
-    rows = {task.name: _row(task, seconds) for task, _ in members if task not in left}
+    done = [task for task, _ in members if task not in left]
+    rows = {task.name: _row(task, sinks[task.name].path, seconds) for task in done}
     return rows | {task.name: run_cell(task, control) for task in left}
 
 
-def _trained(members: Sequence[Member], control: Control, device: str) -> list[Task]:
+def _trained(
+    members: Sequence[Member], sinks: Mapping[str, RecorderAt], control: Control, device: str
+) -> list[Task]:
     """Record a batch; the cells that left it, to be trained by themselves."""
     batch = Batch([problem for _, problem in members], device)
     left: list[Task] = []
     with ExitStack() as stack:
         going: list[tuple[Task, Generator[Status]]] = []
         for (task, problem), run in zip(members, batch.runs, strict=True):
-            sink = partial(Recorder, Path(task.path), force=True)
-            chunks = record(problem, sink, _follower(control), run)
+            chunks = record(problem, sinks[task.name], _follower(control), run)
             stack.callback(chunks.close)
             going.append((task, chunks))
         while going and not control.stop_requested:
@@ -123,10 +125,11 @@ def _advanced(task: Task, chunks: Iterator[Status], left: list[Task]) -> bool:
     return status is not None and status.state is not RunState.FINISHED
 
 
-def _row(task: Task, seconds: float) -> Row:
+def _row(task: Task, path: Path | None, seconds: float) -> Row:
+    if path is None:
+        return Row(task.name, "cancelled", "cancelled")
     try:
-        with open_run(task.path) as found:
-            return replace(row_of(found, task.name, task.columns, 0.0), seconds=seconds)
+        return replace(ended_row(task, path), seconds=seconds)
     except DiskError:
         raise
     except MarginscopeError:

@@ -1,0 +1,186 @@
+"""NPZ files, header first: names, types, shapes and lengths are checked before memory is taken."""
+
+from __future__ import annotations
+
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, final
+
+import numpy as np
+
+from core.data.dataset import Array
+from core.errors import InputError
+from core.settings import MAX_ELEMENTS
+
+MOST_ARRAYS = 64
+MOST_DIRECTORY = 64_000  # bytes of a zip's list of contents
+MOST_HEADER = 10_000  # bytes of an array's header: shape and type
+RATIO = 1032  # deflate packs at most so many bytes into one (zlib's "Maximum Compression Factor")
+CHUNK = 1 << 20
+END = struct.Struct("<4s4H2LH")  # a zip's last 22 bytes: signature, disks, counts, directory, note
+DAMAGED = (
+    OSError, ValueError, zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError,
+    RuntimeError, struct.error, SyntaxError, MemoryError, OverflowError,
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What an array of an NPZ says of itself, and where its values begin in its file."""
+
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype[Any]
+    start: int
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+@final
+class NpzFile(AbstractContextManager["NpzFile"]):
+    """An open NPZ file: `shapes` are there at once, values when they are asked for.
+
+    Raises InputError, its sentence beginning with `what`, for a missing or foreign file and for
+    arrays that are not plain numbers. Nothing is ever unpickled.
+    """
+
+    def __init__(self, path: Path, what: str) -> None:
+        self._path, self._what = path, what
+        if not path.is_file():
+            raise InputError(f"{what}: there is no file {path}; check the path.")
+        try:
+            _check_end(path)
+            self._zip = zipfile.ZipFile(path)
+        except DAMAGED as error:
+            raise self._unreadable(error) from error
+        try:
+            self._headers = self._all_headers()
+        except BaseException:
+            self._zip.close()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shape of each array by its name."""
+        return {name: header.shape for name, header in self._headers.items()}
+
+    def read(self, name: str) -> Array:
+        """The values of an array in float64. Raises InputError, KeyError for one that is not there.
+
+        They are read piece by piece into the array, so that a file that lies takes no more memory
+        than it has bytes for.
+        """
+        header = self._headers[name]
+        values = np.empty(header.size)
+        try:
+            with self._zip.open(f"{name}.npy") as file:
+                file.read(header.start)
+                _fill(values, file, header.dtype)
+        except DAMAGED as error:
+            raise self._unreadable(error) from error
+        order = "F" if header.fortran else "C"
+        return np.ascontiguousarray(values.reshape(header.shape, order=order))  # type: ignore[call-overload]
+
+    def _all_headers(self) -> dict[str, Header]:
+        found: dict[str, Header] = {}
+        for info in self._zip.infolist():
+            name = info.filename.removesuffix(".npy")
+            if name == info.filename or name in found or len(found) == MOST_ARRAYS:
+                raise self._unreadable(ValueError("it holds more than arrays"))
+            if info.flag_bits & 1 or info.compress_type not in (
+                zipfile.ZIP_STORED,
+                zipfile.ZIP_DEFLATED,
+            ):
+                raise self._unreadable(ValueError("it is encrypted, or packed in an unusual way"))
+            found[name] = self._header(info, name)
+        return found
+
+    def _header(self, info: zipfile.ZipInfo, name: str) -> Header:
+        try:
+            with self._zip.open(info) as file:
+                header = _read_header(file)
+        except DAMAGED as error:
+            raise self._unreadable(error) from error
+        where = f"{self._what}: the array {name} in {self._path}"
+        if header.dtype.hasobject:
+            raise InputError(
+                f"{where} is not a plain array of numbers (an object array would have to be "
+                "unpickled, which is never done); save it as float64."
+            )
+        if header.dtype.kind not in "fiub":
+            raise InputError(f"{where} has type {header.dtype}; numbers are needed.")
+        if header.size > MAX_ELEMENTS:
+            raise InputError(
+                f"{where} has {header.size:.3g} values; at most {MAX_ELEMENTS:.0e} are read."
+            )
+        length = header.start + header.size * header.dtype.itemsize
+        if info.file_size != length or length > RATIO * info.compress_size + CHUNK:
+            raise InputError(
+                f"{where} is not as long as its shape {header.shape} says; it is damaged."
+            )
+        return header
+
+    def _unreadable(self, error: Exception) -> InputError:
+        reason = str(error) if type(error) is ValueError and str(error)[:2] == "it" else ""
+        return InputError(
+            f"{self._what}: {self._path} is not a readable NPZ file "
+            f"({reason or type(error).__name__}); write it with numpy.savez."
+        )
+
+
+def _check_end(path: Path) -> None:
+    """Raise ValueError where the end of a file is not that of a zip with a short list of contents.
+
+    The list is read whole by whoever opens the file, and a large one takes gigabytes.
+    """
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        length = file.tell()
+        file.seek(max(0, length - END.size - 20))
+        tail = file.read(END.size + 20)
+    end = tail[-END.size :]
+    if len(end) < END.size or end[:4] != b"PK\5\6":
+        raise ValueError("it is no zip archive, as a lone array (.npy) is none")
+    size = END.unpack(end)[5]
+    if size > MOST_DIRECTORY or tail[: -END.size].startswith(b"PK\6\7"):
+        raise ValueError(f"it has a list of contents of {size} bytes, and few arrays are read")
+
+
+def _read_header(file: IO[bytes]) -> Header:
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    version = np.lib.format.read_magic(file)
+    if version not in read:
+        raise ValueError("it has an array of an unknown version")
+    shape, fortran, dtype = read[version](file, max_header_size=MOST_HEADER)
+    if any(type(length) is not int or length < 0 for length in shape) or len(shape) > 8:
+        raise ValueError("it has an array of an impossible shape")
+    return Header(tuple(shape), fortran, dtype, file.tell())
+
+
+def _fill(values: Array, file: IO[bytes], dtype: np.dtype[Any]) -> None:
+    """Read values of a type into an array, to the end of the file, whose checksum is then seen."""
+    done, step = 0, CHUNK // dtype.itemsize
+    while done < values.size:
+        count = min(step, values.size - done)
+        piece = file.read(count * dtype.itemsize)
+        if len(piece) < count * dtype.itemsize:
+            raise EOFError
+        values[done : done + count] = np.frombuffer(piece, dtype)
+        done += count
+    if file.read(1):
+        raise ValueError("it is longer than it says")

@@ -1,0 +1,43 @@
+"""How a run ended, and whether everything is there that was when it did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.runs.connection import Connection, typed
+from core.runs.meta import Counts, Ending, Reason, Status, parse_json
+
+WORDS = {"frame": "frames", "metric": "diagnostics", "event": "events"}
+
+
+def read_ending(connection: Connection) -> Ending:
+    """The values of meta that change when a run ends."""
+    keys = ", ".join(f"'{name}'" for name in Ending.model_fields)
+    sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta WHERE key IN ({keys})"
+    rows: dict[str, Any] = dict(connection.query(f"{sql} LIMIT {len(Ending.model_fields)}"))
+    try:
+        texts = {key: parse_json(text) for key, text in rows.items()}
+        return Ending.model_validate({"reason": texts["reason"], **texts})
+    except (KeyError, TypeError, ValueError) as error:
+        raise connection.damaged("meta: status or reason cannot be read") from error
+
+
+def read_status(connection: Connection) -> tuple[Status, Reason | None]:
+    """Whether a run has ended, and why."""
+    ending = read_ending(connection)
+    return ending.status, ending.reason
+
+
+def check_counts(connection: Connection, told: Counts | None) -> None:
+    """Raise RunFileError where rows are missing that a finished file says it has.
+
+    A page of the file that was lost or exchanged for another takes its rows with it, and all
+    others stay in order. Files of earlier versions say nothing (`told` is None).
+    """
+    if told is None:
+        return
+    for table, words in WORDS.items():
+        rows = list(connection.query(f"SELECT count(*) FROM {table}"))
+        found, wanted = rows[0][0], getattr(told, table)
+        if found < wanted:
+            raise connection.damaged(f"it holds {found} of its {wanted} {words}")

@@ -1,0 +1,113 @@
+"""Looking at files that a recorder may be moving meanwhile: no look is believed by itself."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from core.errors import RunFileError
+
+T = TypeVar("T")
+LOOK_AGAIN_S, PATIENCE_S = 0.002, 2.0
+FRESH_COPY = "get a fresh copy of the file or record the run again"
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """SQLite's own file next to a database: `-wal`, `-shm` or `-journal`."""
+    return path.with_name(path.name + suffix)
+
+
+def damaged(path: Path, what: str) -> RunFileError:
+    """The error for a file whose content is not what a run file holds."""
+    return RunFileError(f"{path} is damaged or not a run file: {what}; {FRESH_COPY}.")
+
+
+def regular_file(path: Path) -> Path:
+    """The real path of an existing regular file.
+
+    Raises RunFileError for anything else, a pipe or a device among them, before it is opened.
+    """
+    try:
+        real = path.resolve(strict=True)
+        mode = real.stat().st_mode
+        for suffix in ("-wal", "-journal"):
+            other = beside(real, suffix)
+            found = status_of(other)  # one look: a recorder may take it away at any moment
+            if found is not None and not stat.S_ISREG(found.st_mode):
+                raise damaged(path, f"{other.name} beside it is not a plain file")
+    except FileNotFoundError as error:
+        raise RunFileError(f"There is no run file {path}; check the path.") from error
+    except (OSError, ValueError, RuntimeError) as error:
+        raise RunFileError(f"{path} cannot be opened: {reason_of(error)}.") from error
+    if stat.S_ISDIR(mode):
+        raise RunFileError(f"{path} is a folder; name a run file (.msrun) in it.")
+    if not stat.S_ISREG(mode):
+        raise RunFileError(f"{path} is not a plain file; name a run file (.msrun).")
+    return real
+
+
+def reason_of(error: Exception) -> str:
+    """The system's words for an error."""
+    return str(getattr(error, "strerror", None) or error)
+
+
+def status_of(path: Path) -> os.stat_result | None:
+    """What the system says of a file; None where there is none. Raises OSError."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def situation(path: Path) -> tuple[object, ...]:
+    """By what one sees that a recorder, or a copy, was at work on a run file or its `-wal`."""
+    found: list[object] = []
+    for suffix in ("", "-wal"):
+        try:
+            status = status_of(beside(path, suffix))
+        except (OSError, ValueError) as error:
+            found.append(str(error))
+            continue
+        if status is None:
+            found.append(None)
+        else:
+            found += [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
+    return tuple(found)
+
+
+def steadily(path: Path, look: Callable[[], T]) -> T:
+    """What a look at a run file gives; it fails only where nothing changed while it looked.
+
+    A recorder that closes its file, or one that begins, moves things between two looks of a
+    reader, and what is then seen is no file that ever was. Looks again for two seconds at most.
+    """
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        before = situation(_real(path))
+        try:
+            return look()
+        except RunFileError:
+            if situation(_real(path)) == before or time.monotonic() > deadline:
+                raise
+        time.sleep(LOOK_AGAIN_S)
+
+
+def _real(path: Path) -> Path:
+    """Where a link leads, as far as that can be told; SQLite's files lie beside that one."""
+    try:
+        return path.resolve()
+    except (OSError, ValueError, RuntimeError):
+        return path
+
+
+def identity(path: Path) -> tuple[int, int]:
+    """Device and number of a file, by which a replaced one is noticed. Raises RunFileError."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        raise RunFileError(f"{path} cannot be opened: {reason_of(error)}.") from error
+    return status.st_dev, status.st_ino

@@ -1,0 +1,71 @@
+"""The sweeps that a folder of run files holds, with a ledger or without.
+
+A study of few cells that was recorded without a ledger is known by the names of its run files and
+by the experiments in them: those of a shipped study, at one of its sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from core.errors import InputError
+from core.figures.study_cells import studies_in
+from core.study import Study, load_study, shipped_ids
+from core.study_tables import SIZES
+from core.sweep.ledger import SUFFIX, Ledger, digest_of, place, read_ledger
+from core.sweep.plan import found_row, run_file, task_of
+
+
+def sweeps_in(folder: Path) -> list[Ledger]:
+    """The ledgers of a folder, and one made for each shipped study whose runs lie there without.
+
+    Raises InputError for a ledger that cannot be read.
+    """
+    ledgers = [read_ledger(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
+    known = {ledger.study.id for ledger in ledgers}
+    for name in studies_in(folder, [name for name in shipped_ids() if name not in known]):
+        found = ledger_of_runs(load_study(name), folder)
+        if found is not None:
+            ledgers.append(found)
+    return ledgers
+
+
+def some_sweeps(folder: Path) -> list[Ledger]:
+    """`sweeps_in`; InputError where there is none."""
+    ledgers = sweeps_in(folder)
+    if not ledgers:
+        raise InputError(
+            f"{folder} holds no sweep: neither a file *{SUFFIX} nor runs of a shipped study as it "
+            "is; run a study into it first, with check STUDY --out DIR or run STUDY --out DIR."
+        )
+    return ledgers
+
+
+def ledger_of_runs(study: Study, folder: Path) -> Ledger | None:
+    """What the run files of a study in a folder say, at the size of which most are there.
+
+    None where no file holds an experiment of the study.
+    """
+    best: Ledger | None = None
+    for size in (None, *(size for size in SIZES if size in study.sizes)):
+        found = ledger_at(study.at_size(size), folder, size)
+        if len(found.entries) > (0 if best is None else len(best.entries)):
+            best = found
+    return best
+
+
+def ledger_at(study: Study, folder: Path, size: str | None) -> Ledger:
+    """A ledger of the run files that are there of a study, which `size` was applied to."""
+    ledger = Ledger(place(study.id, folder), study, size)
+    for cell in study.cells():
+        file = run_file(study, cell, folder)
+        if not file.is_file():
+            continue
+        try:
+            row = found_row(task_of(study, cell, folder), file, math.nan)
+        except InputError:  # a run of other settings
+            continue
+        if row is not None:
+            ledger.put(row, digest_of(cell.experiment))
+    return ledger

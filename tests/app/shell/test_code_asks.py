@@ -1,0 +1,70 @@
+"""A study that carries code is not trained when it is opened or dropped: it asks first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.controllers.experiment import ExperimentController
+from app.controllers.files import FileController
+from app.places import Places
+from app.state.session import Session
+from core import trust
+from core.study import Study
+
+CODE = "def initial(generator, m, d, k): ...\ndef outputs(parameters, x): ...\n"
+
+
+class Trainer:
+    """Stands for what trains a study."""
+
+    def __init__(self) -> None:
+        self.trained: list[Study] = []
+
+    def train(self, study: Study) -> None:
+        self.trained.append(study)
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(trust, "trust_folder", lambda: tmp_path / "trusted")
+    path = tmp_path / "mine.toml"
+    path.write_text(f'[network]\nkind = "custom"\nm = 3\ncode = {json.dumps(CODE)}\n')
+    return str(path)
+
+
+def test_a_dropped_study_with_code_asks_first(study: str, tmp_path: Path, qtbot: QtBot) -> None:
+    window, trainer = QWidget(), Trainer()
+    qtbot.addWidget(window)
+    files = FileController(Session(), trainer, None, Places.under(tmp_path), window)
+    said: list[str] = []
+    files.told.connect(said.append)
+    files.ready()
+    files.dropped([study], False)
+    files.open_files([study])
+    assert trainer.trained == []
+    assert [sentence for sentence in said if sentence] == [said[-1]] * 2
+    assert f"core trust {study}" in said[-1]
+    trust.trust(CODE)
+    files.dropped([study], False)
+    assert [one.id for one in trainer.trained] == ["mine"]
+
+
+def test_a_chosen_study_with_code_asks_first(
+    study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller = ExperimentController(Session(), None, None, Places.under(tmp_path))
+    said: list[str] = []
+    trained: list[Study] = []
+    controller.told.connect(said.append)
+    monkeypatch.setattr(controller, "train", trained.append)
+    controller.choose(study)
+    assert trained == []
+    assert "core trust" in said[-1]
+    trust.trust(CODE)
+    controller.choose(study)
+    assert len(trained) == 1

@@ -1,0 +1,293 @@
+"""The formats: what a whole file is like, how it is damaged, and how the program opens it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import pickle
+import random
+import struct
+from abc import ABC, abstractmethod
+from functools import cache
+from pathlib import Path
+from typing import final
+
+import numpy as np
+
+from core.data.cifar import Cifar
+from core.data.files import FileSource
+from core.data.images import Choice
+from core.data.mnist import IMAGES, LABELS, Mnist
+from core.runs import code_of, open_run
+from core.study import parse_study, shipped_ids
+from core.study_code import codes_of
+from core.sweep.ledger import read_ledger
+from core.sweep.plan import found_rows
+from tests.fuzz.mutations import damaged_bytes, damaged_text
+from tests.runs.helpers import crash, frame_of, record, small_problem
+
+FRAMES = 24
+CHOICE = Choice((0, 1), 2, "unit_max")
+
+
+class WrongError(Exception):
+    """A damaged file was read as if it were whole, and what was read is wrong."""
+
+
+class Format(ABC):
+    """A format; `count` damaged files of it are opened."""
+
+    name: str
+    count: int
+
+    @abstractmethod
+    def files(self, folder: Path) -> dict[str, bytes]:
+        """Whole files by their names; the first is the one that is opened."""
+
+    @abstractmethod
+    def open(self, path: Path) -> None:
+        """Read all there is. Raises InputError for what is damaged."""
+
+    def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
+        """The files with one of them damaged."""
+        name = chance.choice([*files])
+        return files | {name: self.damage(files[name], chance)}
+
+    def damage(self, data: bytes, chance: random.Random) -> bytes:
+        """One file, damaged."""
+        return damaged_bytes(data, chance)
+
+
+@cache
+def reference(index: int) -> bytes:
+    return frame_of(small_problem(), index).parameters.tobytes()
+
+
+@final
+class FinishedRun(Format):
+    """A finished run file: refused, or every frame is what it was."""
+
+    name, count = "run file", 1200
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        return {"a.msrun": record(folder / "a.msrun", count=FRAMES).read_bytes()}
+
+    def damage(self, data: bytes, chance: random.Random) -> bytes:
+        pages = len(data) // 8192
+        if chance.random() < 0.25:  # pages that change places
+            first, second = (8192 * page for page in chance.sample(range(pages), 2))
+            changed = bytearray(data)
+            changed[first : first + 8192] = data[second : second + 8192]
+            if chance.random() < 0.7:
+                changed[second : second + 8192] = data[first : first + 8192]
+            return bytes(changed)
+        if chance.random() < 0.2:  # the texts in it
+            return damaged_text(data, chance)[: len(data)].ljust(len(data), b"\0")
+        return super().damage(data, chance)
+
+    def open(self, path: Path) -> None:
+        code_of(path)
+        with open_run(path) as run:
+            for index in range(run.frames):
+                if run.parameters(index).tobytes() != reference(index):
+                    raise WrongError(f"frame {index}")
+                run.diagnostics(index)
+            run.events()
+            assert run.problem.network.m == run.experiment.network.m
+            if run.status == "finished" and run.frames < FRAMES:
+                raise WrongError(f"{run.frames} of {FRAMES} frames")
+
+
+@final
+class CrashedRun(Format):
+    """A run that a crash left, with the `-wal` beside it: refused, or a part of its frames."""
+
+    name, count = "run file with -wal", 900
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        path = crash(folder / "a.msrun", count=FRAMES)
+        other = crash(folder / "b.msrun", count=5)
+        self.foreign = Path(f"{other}-wal").read_bytes()
+        return {"a.msrun": path.read_bytes(), "a.msrun-wal": Path(f"{path}-wal").read_bytes()}
+
+    def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
+        if chance.random() < 0.1:
+            mixed = files["a.msrun-wal"], self.foreign
+            cut = chance.randrange(len(self.foreign))
+            parts = (self.foreign, mixed[0][:cut] + mixed[1][cut:], mixed[1][:cut] + mixed[0][cut:])
+            return files | {"a.msrun-wal": chance.choice(parts)}
+        return super().damaged(files, chance)
+
+    def open(self, path: Path) -> None:
+        with open_run(path) as run:
+            for index in range(run.frames):
+                if run.parameters(index).tobytes() != reference(index):
+                    raise WrongError(f"frame {index}")
+                run.diagnostics(index)
+            run.events()
+
+
+@final
+class StudyFile(Format):
+    """Shipped studies in pieces."""
+
+    name, count = "study", 900
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        studies = Path(__file__).resolve().parents[2] / "resources" / "studies"
+        return {f"{name}.toml": (studies / f"{name}.toml").read_bytes() for name in shipped_ids()}
+
+    def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
+        return {"mine.toml": damaged_text(files[chance.choice([*files])], chance)}
+
+    def open(self, path: Path) -> None:
+        from core.study import load_study
+
+        study = load_study(str(path))
+        codes_of(study)
+        for size in (None, "quick"):
+            for _, cell in zip(range(3), study.at_size(size).each(), strict=False):
+                assert cell.experiment.network.kind
+        study.layout()
+        assert len(study.claims) < 100
+        parse_study(study.to_toml(), study.id)
+
+
+@final
+class NpzData(Format):
+    """Data as NPZ, packed or not."""
+
+    name, count = "NPZ", 600
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        x, y = np.arange(30.0).reshape(10, 3), np.arange(10) % 2
+        found = {}
+        for save in (np.savez, np.savez_compressed):
+            buffer = io.BytesIO()
+            save(buffer, x=x, y=y, x_test=x.astype("f4"), y_test=y)
+            found[f"{save.__name__}.npz"] = buffer.getvalue()
+        return found
+
+    def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
+        data = files[chance.choice([*files])]
+        make = damaged_text if chance.random() < 0.4 else damaged_bytes
+        return {"a.npz": make(data, chance)}
+
+    def open(self, path: Path) -> None:
+        data = FileSource(path).sample(np.random.default_rng(0))
+        assert data.x.shape == (data.n, data.d)
+
+
+@final
+class CsvData(Format):
+    """Data as CSV."""
+
+    name, count = "CSV", 600
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        rows = [f'{k / 7},{-k * 1e-3},{k % 2},"{k}"' for k in range(12)]
+        return {"a.csv": "\n".join(["a,b,y,c", *rows]).encode()}
+
+    def damage(self, data: bytes, chance: random.Random) -> bytes:
+        return damaged_text(data, chance)
+
+    def open(self, path: Path) -> None:
+        data = FileSource(path).sample(np.random.default_rng(0))
+        assert np.isfinite(data.x).all()
+
+
+@final
+class IdxImages(Format):
+    """MNIST's files, plain and packed."""
+
+    name, count = "idx", 500
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        pixels = struct.pack(">IIII", IMAGES, 12, 5, 4) + bytes(range(240))
+        labels = struct.pack(">II", LABELS, 12) + bytes([0, 1] * 6)
+        return {
+            "train-images-idx3-ubyte": pixels, "train-labels-idx1-ubyte": labels,
+            "t10k-images-idx3-ubyte.gz": gzip.compress(pixels, mtime=0),
+            "t10k-labels-idx1-ubyte.gz": gzip.compress(labels, mtime=0),
+        }  # fmt: skip
+
+    def open(self, path: Path) -> None:
+        Mnist(path.parent, CHOICE).sample(np.random.default_rng(0))
+
+
+@final
+class CifarBatches(Format):
+    """CIFAR-10's batches, binary and pickled."""
+
+    name, count = "CIFAR", 500
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        generator = np.random.default_rng(0)
+        pixels = generator.integers(0, 255, (6, 3072), dtype=np.uint8)
+        records = b"".join(bytes([k % 2]) + row.tobytes() for k, row in enumerate(pixels))
+        found = {"data_batch_1.bin": records}
+        for protocol in (0, 2, 4):
+            batch = {"data": pixels, "labels": [0, 1] * 3, "batch_label": "one"}
+            found[f"{protocol}/data_batch_1"] = pickle.dumps(batch, protocol)
+        return found
+
+    def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
+        name = chance.choice([*files])
+        make = damaged_text if chance.random() < 0.3 and "/0" in f"/{name}" else damaged_bytes
+        return {name.rpartition("/")[2]: make(files[name], chance)}
+
+    def open(self, path: Path) -> None:
+        Cifar(path.parent, CHOICE).sample(np.random.default_rng(0))
+
+
+@final
+class SessionFile(Format):
+    """What the window remembers, which never stops it."""
+
+    name, count = "session", 300
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        from app.settings import Settings
+
+        settings = Settings.model_validate({"recent": ("/tmp/a.msrun",), "geometry": "AAAA"})
+        return {"settings.json": settings.model_dump_json(indent=2).encode()}
+
+    def damage(self, data: bytes, chance: random.Random) -> bytes:
+        return damaged_text(data, chance)
+
+    def open(self, path: Path) -> None:
+        from app.settings import load_settings
+
+        settings, _ = load_settings(path)
+        assert isinstance(settings.geometry_bytes, bytes)
+
+
+@final
+class LedgerFile(Format):
+    """The ledger of a sweep."""
+
+    name, count = "ledger", 500
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        toml = '[network]\nm = 4\n[axes]\n"run.seed" = [0, 1, 2]\n'
+        row = {"state": "done", "reason": "completed", "seconds": 1.5, "engine": "compiled",
+               "values": {"risk": 0.25, "test_error": "nan"}, "bytes": 4096, "worker": "a:1",
+               "digest": "0" * 32}  # fmt: skip
+        cells = {f"run.seed={seed}": row for seed in range(3)}
+        document = {"format": 1, "study": "a", "size": None, "toml": toml, "cells": cells}
+        return {"a.sweep.json": json.dumps(document, indent=1).encode()}
+
+    def damage(self, data: bytes, chance: random.Random) -> bytes:
+        return damaged_text(data, chance)
+
+    def open(self, path: Path) -> None:
+        ledger = read_ledger(path)
+        if ledger.study.count < 100:
+            found_rows(ledger.study, path.parent)
+
+
+FORMATS: tuple[Format, ...] = (
+    FinishedRun(), CrashedRun(), StudyFile(), NpzData(), CsvData(), IdxImages(), CifarBatches(),
+    SessionFile(), LedgerFile(),
+)  # fmt: skip
