@@ -31,13 +31,17 @@ def with_claims(study: Study, claim: str) -> Study:
     return replace(study, results=told.results)
 
 
+def only(study: Study, starts: Sequence[str]) -> Study:
+    """A study with those of its claims whose texts begin so, one for each."""
+    entries = study.results["claims"]
+    found = [[entry for entry in entries if entry["text"].startswith(start)] for start in starts]
+    assert [len(some) for some in found] == [1] * len(starts), starts
+    return replace(study, results={"claims": [some[0] for some in found]})
+
+
 def judged_on(
     name: str, settings: Sequence[str], folder: Path, starts: Sequence[str]
 ) -> list[Judged]:
     """The claims of a shipped study whose texts begin so, on runs of these settings."""
-    study = load_study(name).at_size("quick").with_settings(list(settings))
-    trials = recorded_trials(study, folder)
-    found = judge(study, trials, None)
-    told = [next(one for one in found if one.claim.text.startswith(start)) for start in starts]
-    assert len(told) == len(starts)
-    return told
+    study = only(load_study(name), starts).at_size("quick").with_settings(list(settings))
+    return judge(study, recorded_trials(study, folder), None)
