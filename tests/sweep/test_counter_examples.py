@@ -175,7 +175,7 @@ CONES = (
 LEAKY = ("data.n=6", "network.m=10", "run.seed=0")
 ATOM = ("dynamics.sigma=0.001", "run.seed=0", "network.m=100")
 CLUSTERS = (
-    "data.d=800", "network.m=16", "run.seed=[0, 1]", "network.init_multiple=0.02",
+    "data.d=300", "network.m=16", "run.seed=[0, 1]", "network.init_multiple=0.02",
     "recording.log10_times=[]", "recording.frames=4", "dynamics.until_log10_time=-0.5",
 )  # fmt: skip
 WAVES = ("data.n=10", "data.d=10", "network.m=8")
