@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from core.study import Study
-from core.study_claims import Claim
+from core.study_claims import Claim, Quantity
 from core.sweep.measured import Measured
 from core.sweep.measures import measured
 from core.sweep.trials import Trial, kept
@@ -71,20 +71,26 @@ def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iter
 
 
 def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
-    first = kept(trials, claim.quantity)
-    found = measured(first, claim.quantity) if first else Measured(math.nan)
+    found = _measured(claim.quantity, trials)
     if claim.against is not None:
         found = _related(claim, found, trials)
     if size is not None and size not in claim.sizes:
         return Judged(claim, found, NOT_HERE, claim.reason)
+    if found.asked == 0:
+        return Judged(claim, found, NOT_HERE, "the runs that it needs are not there")
     if math.isnan(found.value):
-        why = claim.reason or "the runs that it needs are not there, or have no such number"
-        return Judged(claim, found, "refuted" if first else NOT_HERE, why)
+        return Judged(claim, found, "refuted", "none of its runs has such a number")
     if found.missing > claim.missing * (found.asked or 0):
         why = f"{found.missing} of {found.asked} have no such number"
         return Judged(claim, found, "refuted", why)
     verdict: Verdict = "confirmed" if _confirmed(claim, found) else "refuted"
     return Judged(claim, found, verdict, found.note)
+
+
+def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
+    """A quantity on the runs that it is about; `asked` is 0 where there are none."""
+    some = kept(trials, quantity)
+    return measured(some, quantity) if some else Measured(math.nan, asked=0)
 
 
 def _confirmed(claim: Claim, found: Measured) -> bool:
@@ -100,8 +106,9 @@ def _related(claim: Claim, first: Measured, trials: Sequence[Trial]) -> Measured
     The interval of a difference has the half-width sqrt(h_1^2 + h_2^2), as for independent errors.
     """
     assert claim.against is not None
-    some = kept(trials, claim.against)
-    second = measured(some, claim.against) if some else Measured(math.nan)
+    second = _measured(claim.against, trials)
+    if 0 in (first.asked, second.asked):
+        return Measured(math.nan, asked=0)
     count = first.count + second.count
     asked = count + first.missing + second.missing
     if claim.relation == "difference":

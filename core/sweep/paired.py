@@ -39,6 +39,8 @@ def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     if by not in WAYS or not isinstance(fit, bool):
         raise InputError(f"The measure paired: by is one of {', '.join(WAYS)}, fit true or false.")
     first, second, seeds = pairs(trials, quantity, setting, ends, fit)
+    if not first.size:
+        return Measured(NAN, asked=seeds, note="no seed has a run at both that fits")
     note = f"on the {first.size} of {seeds} seeds that fit at both" if fit else "seed by seed"
     known = np.isfinite(first) & np.isfinite(second)
     found = _COMPARED[by](first[known], second[known])

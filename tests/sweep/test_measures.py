@@ -23,6 +23,7 @@ from core.sweep.trials import Trial, kept, trials_of
 from tests.sweep.studies import BASE
 from tests.sweep.swept import recorded_trials, with_claims
 
+PAIRED = 'measure = "paired"\noptions = { y = "risk", along = "network.m", ends = [4, 8]'
 WIDTHS = BASE.format(until=0.5) + '[axes]\n"network.m" = [4, 8]\n"run.seed" = [0, 1, 2, 3]\n'
 
 
@@ -68,6 +69,23 @@ def test_a_run_without_a_number_is_not_dropped_in_silence(lost: float) -> None:
     assert allowed.verdict == "confirmed"
     assert "on 3 of 4 runs" in allowed.told()
     assert asked(study, trials, claim + "missing = 0.24\n").verdict == "refuted"
+
+
+def test_runs_that_are_not_there_refute_nothing() -> None:
+    """A comparison with a width that was not run is not judged; one that no run fits is refuted."""
+    study, trials = made_up(errors([1.0, 2.0], []))
+    there = 'measure = "risk"\nwhere = { "network.m" = 4 }\ncompare = ">="\nvalue = 0.0\n'
+    against = 'against = { where = { "network.m" = 8 } }\nrelation = "ratio"\n'
+    assert asked(study, trials, there).verdict == "confirmed"
+    ratio = 'compare = ">="\nvalue = 0.0\n'
+    for claim in (there + against, PAIRED + " }\n" + ratio):
+        found = asked(study, trials, claim)
+        assert (found.verdict, found.why) == (
+            "not at this size", "the runs that it needs are not there",
+        )  # fmt: skip
+    values = errors([1.0], [2.0])
+    values[8, 0]["train_error"] = 0.5
+    assert asked(*made_up(values), PAIRED + " }\n" + ratio).verdict == "refuted"
 
 
 def test_a_claim_says_how_many_runs_it_used() -> None:
@@ -217,9 +235,6 @@ def test_ranks_of_nodes(run_trials: Any) -> None:
 
 
 # --------------------------------------------------------------------------------- over the seeds
-
-
-PAIRED = 'measure = "paired"\noptions = { y = "risk", along = "network.m", ends = [4, 8]'
 
 
 def test_pairs_of_seeds() -> None:
