@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
 from core.study import Study
@@ -34,7 +34,8 @@ class Judged:
             "text": claim.text, "measured": self.measured.value, "tolerance": claim.tolerance,
             "verdict": self.verdict, "compare": claim.compare, "value": claim.value,
             "low": self.measured.low, "high": self.measured.high, "runs": self.measured.count,
-            "asked": self.measured.asked, "basis": claim.basis, "why": self.why,
+            "asked": self.measured.asked, "unfit": self.measured.unfit,
+            "basis": claim.basis, "why": self.why,
         }  # fmt: skip
 
     def line(self) -> str:
@@ -89,8 +90,15 @@ def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
 
 def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
     """A quantity on the runs that it is about; `asked` is 0 where there are none."""
-    some = kept(trials, quantity)
-    return measured(some, quantity) if some else Measured(math.nan, asked=0)
+    every = kept(trials, replace(quantity, exclude_unfit=False))
+    if not every:
+        return Measured(math.nan, asked=0)
+    some = kept(every, quantity)
+    unfit = len(every) - len(some)
+    if not some:
+        return Measured(math.nan, asked=len(every), note="no run fits")
+    found = measured(some, quantity)
+    return replace(found, unfit=found.unfit + unfit) if unfit else found
 
 
 def _confirmed(claim: Claim, found: Measured) -> bool:

@@ -29,7 +29,8 @@ STATISTICS = ("min", "max", "mean", "median")
 class Measured:
     """A number with its .95 interval (NaN where it has none), and a note.
 
-    `count` runs were used of the `asked` ones that the quantity is about (None: all of them).
+    `count` runs were used of the `asked` ones that the quantity is about (None: all of them);
+    `unfit` more were left out because they do not fit, as the claim says.
     """
 
     value: float
@@ -38,6 +39,7 @@ class Measured:
     count: int = 0
     note: str = ""
     asked: int | None = None
+    unfit: int = 0
 
     @property
     def missing(self) -> int:
@@ -46,16 +48,17 @@ class Measured:
 
     @property
     def used(self) -> str:
-        """How many runs it is of, in words: "on 10 runs", "on 9 of 10 runs"."""
+        """How many runs it is of: "on 10 runs", "on 9 of 10 runs", "on 7 runs (3 do not fit)"."""
         some = f"{self.count} of {self.asked}" if self.missing else f"{self.count}"
-        return f"on {some} run{'s' * (self.count != 1 or self.missing > 0)}"
+        rest = f" ({self.unfit} do not fit)" if self.unfit else ""
+        return f"on {some} run{'s' * (self.count != 1 or self.missing > 0)}{rest}"
 
 
 def brought(found: Sequence[float], over: str, note: str = "") -> Measured:
     """The numbers of runs by `over`; those that are not finite are missing.
 
     >>> brought([1.0, float("nan")], "mean")
-    Measured(value=1.0, low=nan, high=nan, count=1, note='', asked=2)
+    Measured(value=1.0, low=nan, high=nan, count=1, note='', asked=2, unfit=0)
     """
     known = sum(math.isfinite(value) for value in found)
     return Measured(together([*found], over), count=known, note=note, asked=len(found))

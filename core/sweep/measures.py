@@ -189,12 +189,31 @@ MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
 )  # fmt: skip
 
 
+FRAMES = ("of", "since", "until", "after", "nodes")
+OPTIONS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "nodes": ("of", "by", "below"), "node_ranks": ("of", "with"),
+        "share": ("of", "above", "below"), "spearman": ("y", "x"), "slope": ("y", "x"),
+        "crossing": ("y", "x", "along", "level"), "crossing_slope": ("y", "x", "along", "level"),
+        "leaky_item": ("item",), "activation": ("of",), "l1_path": ("of",), "sample": ("of",),
+        "paired": ("y", "along", "ends", "by", "fit", "nodes"), "span": (*FRAMES, "by"),
+        "fall": (*FRAMES, "room"), "statement": ("name",),
+    }
+)  # fmt: skip
+
+
 def measured(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """A quantity by its named measure, or by its formula over the runs.
 
-    Raises InputError for a name that is neither.
+    Raises InputError for a name that is neither, and for an option that the measure does not have:
+    a claim with a misspelt one would say less than it seems to.
     """
     if quantity.measure in MEASURES:
+        allowed = OPTIONS[quantity.measure]
+        for name in quantity.options:
+            if name not in allowed:
+                hint = did_you_mean(name, allowed)
+                raise InputError(f"The measure {quantity.measure} has no option {name}; {hint}")
         return MEASURES[quantity.measure](trials, quantity)
     try:
         found = formula_values(trials, quantity, quantity.measure)

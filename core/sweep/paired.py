@@ -41,10 +41,11 @@ def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     first, second, seeds = pairs(trials, quantity, setting, ends, fit)
     if not first.size:
         return Measured(NAN, asked=seeds, note="no seed has a run at both that fits")
-    note = f"on the {first.size} of {seeds} seeds that fit at both" if fit else "seed by seed"
+    note = "seeds that fit at both" if fit else "seed by seed"
     known = np.isfinite(first) & np.isfinite(second)
     found = _COMPARED[by](first[known], second[known])
-    return Measured(found[0], found[1], found[2], int(known.sum()), note, first.size)
+    unfit = seeds - first.size
+    return Measured(*found, count=int(known.sum()), note=note, asked=first.size, unfit=unfit)
 
 
 def pairs(

@@ -17,7 +17,7 @@ from core.study import Study, parse_study
 from core.sweep.cell import Row
 from core.sweep.check import Judged, judge
 from core.sweep.measured import Measured, brought, mean_and_spread
-from core.sweep.measures import MEASURES, measured
+from core.sweep.measures import MEASURES, OPTIONS, measured
 from core.sweep.over_frames import largest_fall
 from core.sweep.trials import Trial, kept, trials_of
 from tests.sweep.studies import BASE
@@ -258,8 +258,19 @@ def test_pairs_of_which_one_does_not_fit_are_told() -> None:
     study, trials = made_up(values)
     found = measured(trials, quantity(study, PAIRED + " }\n"))
     assert (found.count, found.value) == (2, 2.0)
-    assert "2 of 3 seeds" in found.note
+    assert found.used == "on 2 runs (1 do not fit)"
     assert measured(trials, quantity(study, PAIRED + ", fit = false }\n")).count == 3
+
+
+def test_runs_left_out_as_unfit_are_told() -> None:
+    values = errors([1.0, 2.0, 9.0], [])
+    values[4, 2]["train_error"] = 0.5
+    claim = 'measure = "risk"\nexclude_unfit = true\ncompare = "~"\nvalue = 1.5\n'
+    found = asked(*made_up(values), claim)
+    assert (found.verdict, found.measured.unfit) == ("confirmed", 1)
+    assert "on 2 runs (1 do not fit)" in found.line()
+    nobody = {place: ends | {"train_error": 0.5} for place, ends in values.items()}
+    assert asked(*made_up(nobody), claim).verdict == "refuted"
 
 
 def test_two_runs_of_one_seed_are_no_pair() -> None:
@@ -312,12 +323,13 @@ def test_what_measures_need_is_told() -> None:
     for text, why in (
         ('measure = "span"\noptions = { of = "risk", by = "mode" }\n', "allowed: min, max"),
         ('measure = "fall"\n', "needs options.of"),
+        ('measure = "fall"\noptions = { of = "risk", aftr = "risk" }\n', "no option aftr.*after"),
         ('measure = "paired"\noptions = { y = "risk", along = "network.m", ends = [4] }\n', "two"),
         (PAIRED + ', by = "sum" }\n', "by is one of"),
     ):
         with pytest.raises(InputError, match=why):
             measured(trials, quantity(study, text))
-    assert {"span", "fall", "statement", "node_ranks", "paired"} <= MEASURES.keys()
+    assert OPTIONS.keys() == MEASURES.keys()
 
 
 def test_no_numbers_are_no_number() -> None:

@@ -9,6 +9,7 @@ import pytest
 from core.derived import VARIANT
 from core.study import Study, load_study, shipped_ids
 from core.study_claims import SIZES
+from core.sweep.measures import MEASURES, OPTIONS
 from core.theorems.registry import STATEMENTS
 
 PLACE = re.compile(
@@ -63,6 +64,13 @@ def test_statements_that_claims_name_exist() -> None:
         if claim.quantity.measure == "statement":
             source = load_study(name).source
             assert (source, claim.quantity.options["name"]) in known, (name, claim.text)
+
+
+def test_claims_use_options_that_their_measures_have() -> None:
+    for name, claim in CLAIMS:
+        for quantity in filter(None, (claim.quantity, claim.against)):
+            if quantity.measure in MEASURES:
+                assert set(quantity.options) <= set(OPTIONS[quantity.measure]), (name, claim.text)
 
 
 def test_what_cannot_be_judged_says_why() -> None:
