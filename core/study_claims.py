@@ -16,6 +16,9 @@ by `over`, and the result is compared; or a named measure of `core.sweep.measure
     sizes = ["quick", "paper"]        # the sizes at which it can be judged; [] for none
     reason = ""                       # why not at the others
     exclude_unfit = false             # leave out runs with training errors
+    missing = 0.0                     # the share of the runs that may have no number
+    interval = false                  # judge the .95 interval: its lower end for >=, upper for <=
+    basis = "section F.1: ..."        # where the value and the tolerance come from
 
 `against = { where = ..., measure = ..., over = ..., at = ... }` measures a second number, keys that
 it leaves out being those of the claim; `relation` says what of the two is compared with `value`:
@@ -58,7 +61,10 @@ class Claim:
     """A sentence of the paper and the comparison that decides it.
 
     ">=" confirms where measured >= value - tolerance, "<=" where measured <= value + tolerance, "~"
-    where |measured - value| <= tolerance.
+    where |measured - value| <= tolerance. With `interval` it is the whole .95 interval of what was
+    measured that has to be there. At most the share `missing` of the runs may have no number.
+    `basis` tells where the sentence stands in the paper, or that the figure is ours, and why the
+    value and the tolerance are what they are.
     """
 
     text: str
@@ -70,6 +76,9 @@ class Claim:
     relation: Literal["difference", "ratio"] | None = None
     sizes: tuple[str, ...] = SIZES
     reason: str = ""
+    missing: float = 0.0
+    interval: bool = False
+    basis: str = ""
 
     def confirmed(self, measured: float) -> bool:
         """Whether a measured number bears the claim out; NaN never does.
@@ -115,6 +124,7 @@ def parse_claims(entries: Any, where: str) -> tuple[Claim, ...]:
 _QUANTITY = ("measure", "where", "at", "over", "exclude_unfit", "options")
 _CLAIM = (
     "text", *_QUANTITY, "compare", "value", "tolerance", "against", "relation", "sizes", "reason",
+    "missing", "interval", "basis",
 )  # fmt: skip
 
 
@@ -139,12 +149,17 @@ def _claim(entry: Any, where: str) -> Claim:
     tolerance = _number(entry.get("tolerance", 0.0), f"{where}: tolerance")
     if tolerance < 0.0:
         raise InputError(f"{where}: tolerance must be zero or more.")
+    missing = _number(entry.get("missing", 0.0), f"{where}: missing")
+    if not 0.0 <= missing < 1.0:
+        raise InputError(f"{where}: missing is a share of the runs, at least 0 and below 1.")
     return Claim(
         text=_text(entry["text"], f"{where}: text"), quantity=_quantity(entry, where),
         compare=_choice(entry["compare"], COMPARE, f"{where}: compare"),
         value=_number(entry["value"], f"{where}: value"), tolerance=tolerance, against=second,
         relation=None if relation is None else _choice(relation, RELATIONS, f"{where}: relation"),
-        sizes=tuple(sizes), reason=reason,
+        sizes=tuple(sizes), reason=reason, missing=missing,
+        interval=_flag(entry.get("interval", False), f"{where}: interval"),
+        basis=_text(entry.get("basis", ""), f"{where}: basis"),
     )  # fmt: skip
 
 

@@ -154,7 +154,8 @@ class ClaimList(QWidget):
             judged = self._judged[place] if place < len(self._judged) else None
             look = CLAIM_LOOKS[judged.verdict if judged is not None else "waiting"]
             mark.show_look(look, self._palette)
-            label.setToolTip("" if judged is None else _signs(judged.why))
+            told = () if judged is None else (judged.why, judged.claim.basis)
+            label.setToolTip("<br>".join(_signs(text) for text in told if text))
             label.setText(self._text(place, look, judged))
 
     def _text(self, place: int, look: Look, judged: Judged | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,8 @@ from core.sweep.found import some_sweeps
 from core.sweep.ledger import Ledger
 from core.sweep.plan import run_file
 from core.sweep.trials import trials_of
+
+INDENT = " " * 4  # of where a claim comes from, under its line
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -33,6 +36,12 @@ def check(arguments: argparse.Namespace) -> int:
     else:
         for one in judged:
             print(one.line())
+            if one.claim.basis:
+                print(
+                    textwrap.fill(
+                        one.claim.basis, 100, initial_indent=INDENT, subsequent_indent=INDENT
+                    )
+                )
         if not judged:
             say("The study makes no claims.")
     refuted = any(one.verdict == "refuted" for one in judged)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
 from core.study import Study
-from core.study_claims import Claim
-from core.sweep.measures import Measured, measured
+from core.study_claims import Claim, Quantity
+from core.sweep.measured import Measured
+from core.sweep.measures import measured
 from core.sweep.trials import Trial, kept
 
 Verdict = Literal["confirmed", "refuted", "not at this size"]
@@ -33,12 +34,14 @@ class Judged:
             "text": claim.text, "measured": self.measured.value, "tolerance": claim.tolerance,
             "verdict": self.verdict, "compare": claim.compare, "value": claim.value,
             "low": self.measured.low, "high": self.measured.high, "runs": self.measured.count,
-            "why": self.why,
+            "asked": self.measured.asked, "unfit": self.measured.unfit,
+            "basis": claim.basis, "why": self.why,
         }  # fmt: skip
 
     def line(self) -> str:
         """One line of plain words, as under a figure."""
-        why = f" ({self.why})" if self.verdict == NOT_HERE and self.why else ""
+        told = self.verdict == NOT_HERE or self.measured.missing
+        why = f" ({self.why})" if told and self.why else ""
         return f"{self.verdict}: {self.claim.text} {self.told()}{why}"
 
     def told(self) -> str:
@@ -49,7 +52,7 @@ class Judged:
             told += f" [{self.measured.low:.3g}, {self.measured.high:.3g}]"
         sign = {">=": "at least", "<=": "at most", "~": "about"}[claim.compare]
         slack = f" +- {claim.tolerance:g}" if claim.tolerance else ""
-        return f"Measured {told}; {sign} {claim.value:g}{slack}"
+        return f"Measured {told} {self.measured.used}; {sign} {claim.value:g}{slack}"
 
 
 def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judged]:
@@ -69,26 +72,57 @@ def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iter
 
 
 def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
-    first = kept(trials, claim.quantity)
-    found = measured(first, claim.quantity) if first else Measured(math.nan)
+    found = _measured(claim.quantity, trials)
     if claim.against is not None:
         found = _related(claim, found, trials)
     if size is not None and size not in claim.sizes:
         return Judged(claim, found, NOT_HERE, claim.reason)
+    if found.asked == 0:
+        return Judged(claim, found, NOT_HERE, "the runs that it needs are not there")
     if math.isnan(found.value):
-        why = claim.reason or "the runs that it needs are not there, or have no such number"
-        return Judged(claim, found, "refuted" if first else NOT_HERE, why)
-    verdict: Verdict = "confirmed" if claim.confirmed(found.value) else "refuted"
+        return Judged(claim, found, "refuted", "none of its runs has such a number")
+    if found.missing > claim.missing * (found.asked or 0):
+        why = f"{found.missing} of {found.asked} have no such number"
+        return Judged(claim, found, "refuted", why)
+    verdict: Verdict = "confirmed" if _confirmed(claim, found) else "refuted"
     return Judged(claim, found, verdict, found.note)
 
 
+def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
+    """A quantity on the runs that it is about; `asked` is 0 where there are none."""
+    every = kept(trials, replace(quantity, exclude_unfit=False))
+    if not every:
+        return Measured(math.nan, asked=0)
+    some = kept(every, quantity)
+    unfit = len(every) - len(some)
+    if not some:
+        return Measured(math.nan, asked=len(every), note="no run fits")
+    found = measured(some, quantity)
+    return replace(found, unfit=found.unfit + unfit) if unfit else found
+
+
+def _confirmed(claim: Claim, found: Measured) -> bool:
+    """Whether the number bears the claim out, or its whole interval where the claim asks that."""
+    if not claim.interval:
+        return claim.confirmed(found.value)
+    return claim.confirmed(found.low) and claim.confirmed(found.high)
+
+
 def _related(claim: Claim, first: Measured, trials: Sequence[Trial]) -> Measured:
-    """The difference or the ratio of two quantities, without an interval."""
+    """The difference or the ratio of two quantities; of two estimates with their interval.
+
+    The interval of a difference has the half-width sqrt(h_1^2 + h_2^2), as for independent errors.
+    """
     assert claim.against is not None
-    some = kept(trials, claim.against)
-    second = measured(some, claim.against) if some else Measured(math.nan)
+    second = _measured(claim.against, trials)
+    if 0 in (first.asked, second.asked):
+        return Measured(math.nan, asked=0)
     count = first.count + second.count
+    asked = count + first.missing + second.missing
     if claim.relation == "difference":
-        return Measured(first.value - second.value, count=count)
+        value = first.value - second.value
+        half = math.hypot(first.high - first.low, second.high - second.low) / 2.0
+        return Measured(value, value - half, value + half, count, asked=asked)
     known = second.value not in (0.0,) and math.isfinite(second.value)
-    return Measured(first.value / second.value if known else math.nan, count=count)
+    ratio = first.value / second.value if known else math.nan
+    return Measured(ratio, count=count, asked=asked)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from core.figures.study_cells import Recorded, StudyCell, cell_of, check_formula, settings_of
 from core.figures.study_values import same
+from core.observables.observable import Observable
 from core.runs import Run, open_run
 from core.study import Cell, Study
 from core.study_claims import Quantity
@@ -19,6 +21,9 @@ from core.sweep.cell import Row
 
 Array = NDArray[np.float64]
 MARGIN = "margin:"
+# How far from a claim's moment its frame may be in log10 t: 12 % of t, and 2 % of log10 t far out,
+# where frames stand geometrically in log10 t.
+NEAR, NEAR_LATE = 0.05, 0.02
 
 
 def _nothing() -> Recorded:
@@ -34,6 +39,7 @@ class Trial:
         self._study = study
         self._cell = StudyCell(settings_of(cell.experiment) | dict(cell.values), _nothing)
         self._known: dict[tuple[str, float | None], float] = {}
+        self._traces: dict[str, Array] = {}
 
     @property
     def seeds(self) -> tuple[Any, ...]:
@@ -45,6 +51,35 @@ class Trial:
         """Whether the run ends without training errors."""
         return self.value("train_error", None) == 0.0
 
+    @property
+    def apart_from_seeds(self) -> tuple[tuple[str, str], ...]:
+        """All settings but the seeds, to tell repetitions from other cells."""
+        settings = self._cell.settings.items()
+        return tuple(sorted((k, repr(v)) for k, v in settings if not k.endswith(".seed")))
+
+    @cached_property
+    def log10_times(self) -> Array:
+        """log10 t of each frame, (T,)."""
+        with open_run(self.path) as run:
+            return np.array(run.log10_time[: run.frames])
+
+    def trace(self, formula: str) -> Array:
+        """A formula over observables at every frame, (T,); NaN where it is not defined."""
+        if formula not in self._traces:
+            with open_run(self.path) as run:
+                cell = cell_of(run, self._study)
+                check_formula(formula, cell.symbols())
+                found = [cell.value(formula, frame) for frame in range(run.frames)]
+            self._traces[formula] = np.array(found, dtype=np.float64)
+        return self._traces[formula]
+
+    def node_trace(self, name: str, reduced: Callable[[Array], float]) -> Array:
+        """A number of an observable of each node, (m,), at every frame, (T,)."""
+        with open_run(self.path) as run:
+            each = _of_nodes(name)
+            found = [reduced(np.asarray(each.at(run, frame))) for frame in range(run.frames)]
+        return np.array(found, dtype=np.float64)
+
     def setting(self, formula: str) -> Any:
         """A setting, the variant, or a formula over d, n, m, k and factors."""
         return self._cell.setting(formula)
@@ -52,8 +87,8 @@ class Trial:
     def value(self, formula: str, at: float | None) -> float:
         """A formula over observables at the frame nearest to log10 t = `at`, or at the last.
 
-        "margin:NAME" is the reference margin of that name; NaN where there is none. Raises
-        InputError for names that do not exist.
+        NaN where no frame is near `at`. "margin:NAME" is the reference margin of that
+        name; NaN where there is none. Raises InputError for names that do not exist.
         """
         key = (formula, at)
         if key not in self._known:
@@ -75,11 +110,20 @@ class Trial:
                 return math.nan
             cell = cell_of(run, self._study)
             check_formula(formula, cell.symbols())
-            frame = run.frames - 1 if at is None else cell.frame_at(at)
-            return cell.value(formula, frame)
+            frame = _frame(run, at)
+            return math.nan if frame is None else cell.value(formula, frame)
 
 
-def _nodes(run: Run, name: str, at: float | None) -> Array:
+def _frame(run: Run, at: float | None) -> int | None:
+    """The frame nearest to log10 t = `at`, or the last; None where none is near."""
+    if at is None:
+        return run.frames - 1
+    apart = np.abs(run.log10_time[: run.frames] - at)
+    nearest = int(np.argmin(apart))
+    return nearest if apart[nearest] <= max(NEAR, NEAR_LATE * abs(at)) else None
+
+
+def _of_nodes(name: str) -> Observable:
     from core.errors import InputError, did_you_mean
     from core.observables.observable import Shape
     from core.observables.registry import OBSERVABLES, of_shape
@@ -88,8 +132,13 @@ def _nodes(run: Run, name: str, at: float | None) -> Array:
     if observable is None or observable.shape is not Shape.NODE:
         hint = did_you_mean(name, [item.name for item in of_shape(Shape.NODE)])
         raise InputError(f"There is no value of each node called {name}; {hint}")
-    times = np.maximum(run.log10_time[: run.frames], -1e9)
-    frame = run.frames - 1 if at is None else int(np.argmin(np.abs(times - at)))
+    return observable
+
+
+def _nodes(run: Run, name: str, at: float | None) -> Array:
+    observable, frame = _of_nodes(name), _frame(run, at)
+    if frame is None:
+        return np.array([math.nan])
     return np.asarray(observable.at(run, frame), dtype=np.float64)
 
 

@@ -76,19 +76,6 @@ def test_a_study_has_what_it_needs(name: str) -> None:
     assert all(claim.quantity.measure for claim in study.claims)
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_claims_are_about_cells_that_the_study_has(name: str) -> None:
-    """At every size that a claim is judged at, what it names is on the study's grid."""
-    for claim in load_study(name).claims:
-        for size in claim.sizes:
-            cells = load_study(name).at_size(size).cells()
-            for quantity in filter(None, (claim.quantity, claim.against)):
-                for key, wanted in quantity.where:
-                    allowed = wanted if isinstance(wanted, tuple) else (wanted,)
-                    there = {c.values[key] for c in cells}
-                    assert there & set(allowed), (name, claim.text, key)
-
-
 def test_mnist_takes_the_place_of_the_digits(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(60, dtype=np.uint8) % 10

@@ -29,7 +29,7 @@ value = 1.0
 [[claims]]
 text = "It does not."
 measure = "risk"
-against = { at = -5.0 }
+against = { measure = "risk_0" }
 relation = "difference"
 compare = ">="
 value = 0.0

@@ -1,0 +1,255 @@
+"""For each kind of claim a case without the effect, which the claims of the shipped studies refute.
+
+Made-up ends of runs where a claim needs no more (wrong powers, no trend), and small recorded runs
+with labels flipped at random, a wrong width, a wrong activation, other data, or too short a time.
+Beside each stands the same claim where the effect is there, so that no claim refutes everything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.study import Study, load_study, parse_study
+from core.sweep.cell import Row
+from core.sweep.check import judge
+from core.sweep.trials import Trial, trials_of
+from tests.sweep.swept import judged_on, only, recorded_trials
+
+Values = Callable[[Any], dict[str, float]]
+NOISE = np.random.default_rng(7).uniform(0.9, 1.1, 997)
+
+
+def noise(cell: Any) -> float:
+    """A factor between .9 and 1.1 that belongs to a cell of a study."""
+    return float(NOISE[sum(cell.name.encode()) * 31 % NOISE.size])
+
+
+def ended(study: Study, values: Values) -> tuple[Trial, ...]:
+    """Trials of all cells whose last values are made up."""
+    rows = {
+        cell.name: Row(cell.name, "done", "completed", values=values(cell))
+        for cell in study.cells()
+    }
+    return trials_of(study, rows, {name: Path(name) for name in rows})
+
+
+def verdict(study: Study, trials: tuple[Trial, ...], start: str) -> str:
+    """The verdict on the claim whose text begins so."""
+    return judge(only(study, [start]), trials, None)[0].verdict
+
+
+# --------------------------------------------------------------------------------- made-up ends
+
+
+def samples(power: dict[str, float]) -> Values:
+    """Table 1 with n* = n*(20) (d/20)^power of each variant, log-linear in n about .1."""
+    at_20 = {"kernel": 194.0, "SGD": 305.0, "perturbed": 62.0}
+
+    def values(cell: Any) -> dict[str, float]:
+        variant = cell.values["variant"]
+        if variant not in power:
+            return {}
+        n, d = cell.experiment.data.n, cell.experiment.data.d
+        needed = at_20[variant] * (d / 20.0) ** power[variant]
+        return {"test_error": 0.1 - 0.05 * math.log(n / needed)}
+
+    return values
+
+
+@pytest.mark.parametrize(
+    ("start", "present", "absent"),
+    [
+        ("The kernel needs of the order of d^2", {"kernel": 1.83}, {"kernel": 1.5}),
+        ("Narrow SGD stays below its bound", {"SGD": 1.18}, {"SGD": 2.05}),
+        ("It needs fewer samples than the kernel", {"kernel": 1.83, "perturbed": 1.3},
+            {"kernel": 1.5, "perturbed": 1.5}),
+        ("The perturbed flow needs a power", {"perturbed": 1.3}, {"perturbed": 1.6}),
+    ],
+)  # fmt: skip
+def test_powers_of_d(start: str, present: dict[str, float], absent: dict[str, float]) -> None:
+    study = load_study("telgarsky22-table-1").at_size("quick")
+    assert verdict(study, ended(study, samples(present)), start) == "confirmed"
+    assert verdict(study, ended(study, samples(absent)), start) == "refuted"
+
+
+def test_numbers_of_samples() -> None:
+    study = load_study("telgarsky22-table-1").at_size("quick")
+    start = "At d = 20 the kernel needs 194"
+    assert verdict(study, ended(study, samples({"kernel": 1.83})), start) == "confirmed"
+
+    def later(cell: Any) -> dict[str, float]:
+        known = samples({"kernel": 1.83})(cell)
+        return {name: error + 0.05 * math.log(1.2) for name, error in known.items()}
+
+    assert verdict(study, ended(study, later), start) == "refuted"
+
+
+RANK = "stable_rank / stable_rank_0"
+GAMMA = "gamma_a + gamma_c"
+
+
+def d_of(cell: Any) -> float:
+    return float(cell.experiment.data.d)
+
+
+def m_of(cell: Any) -> float:
+    return float(cell.experiment.network.m)
+
+
+def step_of(cell: Any) -> float:
+    return float(cell.experiment.dynamics.step)
+
+
+def scale_of(cell: Any) -> float:
+    return float(cell.experiment.network.init_multiple)
+
+
+ENDS: dict[str, tuple[str, str, Values, Values]] = {
+    "slope": (
+        "homogeneity-mirror-flow", "Descent leaves the mirror flow by O(eta)",
+        lambda cell: {"mirror_gap": 0.05 * step_of(cell)},
+        lambda cell: {"mirror_gap": 0.05 * step_of(cell) ** 0.5},
+    ),
+    "rank correlation over widths": (
+        "batchnorm-figure-1", "Larger widths tend to be better",
+        lambda cell: {GAMMA: m_of(cell) ** 0.1 * noise(cell)},
+        lambda cell: {GAMMA: noise(cell)},
+    ),
+    "rank correlation over dimensions": (
+        "frei23-figure-1", "So it does after 1000 steps, falling",
+        lambda cell: {RANK: d_of(cell) ** -0.3},
+        lambda cell: {RANK: noise(cell)},
+    ),
+    "ratio of pairs by its interval": (
+        "wei19-figure-3-right", "The margin is increasing in the hidden layer size, from",
+        lambda cell: {"hard_margin": m_of(cell) ** 0.1 * noise(cell), "train_error": 0.0},
+        lambda cell: {"hard_margin": noise(cell), "train_error": 0.0},
+    ),
+    "share of pairs": (
+        "wei19-figure-2", "The regulariser improves the margin, in every seed",
+        lambda cell: {"hard_margin": 0.01 + cell.experiment.loss.l2},
+        lambda cell: {"hard_margin": 0.01 * noise(cell)},
+    ),
+    "share of runs": (
+        "frei23-figure-4", "With smaller learning rates, training for longer",
+        lambda cell: {RANK: min(scale_of(cell), 1.0) ** 0.5 if scale_of(cell) < 1.0 else 0.98},
+        lambda cell: {RANK: 1.0},
+    ),
+    "difference of two means": (
+        "homogeneity-example-4-1", "At n = 4 d the net errs less than the kernel",
+        lambda cell: {"test_error": 0.1 if "kernel" not in cell.values["variant"] else 0.27},
+        lambda cell: {"test_error": 0.2 * noise(cell)},
+    ),
+    "largest of all runs": (
+        "wei19-figure-3-left", "At a hidden layer size of 2^7",
+        lambda cell: {"train_error": 0.0 if m_of(cell) >= 128 else 0.1},
+        lambda cell: {"train_error": 0.005 if cell.values["run.seed"] == 3 else 0.0},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_without_the_effect_a_claim_is_refuted(kind: str) -> None:
+    name, start, present, absent = ENDS[kind]
+    study = load_study(name).at_size("quick")
+    assert verdict(study, ended(study, present), start) == "confirmed"
+    assert verdict(study, ended(study, absent), start) == "refuted"
+
+
+# -------------------------------------------------------------------------------- recorded runs
+
+
+SMALL_HEAD = (
+    "data.n=12", "network.m=8", "network.normaliser=rms", "network.depth=2", "run.seed=0",
+    "recording.frames=30",
+)  # fmt: skip
+CONES = (
+    "data.n=12", "network.m=16", "run.seed=0", "recording.log10_times=[]", "recording.frames=40",
+)  # fmt: skip
+LEAKY = ("data.n=6", "network.m=10", "run.seed=0")
+ATOM = ("dynamics.sigma=0.001", "run.seed=0", "network.m=100")
+CLUSTERS = (
+    "data.d=300", "network.m=16", "run.seed=[0, 1]", "network.init_multiple=0.02",
+    "recording.log10_times=[]", "recording.frames=4", "dynamics.until_log10_time=-0.5",
+)  # fmt: skip
+WAVES = ("data.n=10", "data.d=10", "network.m=8")
+RECORDED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "never falls, along what is no gradient flow": (
+        "telgarsky22-theorem-3-2", ("Once positive it never falls",), CONES,
+        (*CONES, "dynamics.kind=adam", "dynamics.step=0.1", "dynamics.until_log10_time=2.5"),
+    ),
+    "never falls, where the risk is not reached": (
+        "homogeneity-theorem-3-6", ("The risk goes below l(0)/n, and",), SMALL_HEAD,
+        (*SMALL_HEAD, "dynamics.until_log10_time=0.5"),
+    ),
+    "a theorem's bound, and from a time on, too early": (
+        "telgarsky22-theorem-3-2", ("For all large t", "It is so from log10 t = 10 on"), CONES,
+        (*CONES, "dynamics.until_log10_time=1"),
+    ),
+    "the items of a limit, too early": (
+        "frei23-theorem-3-2", ("Item 2: the nodes", "Theorem 3.1: the limit"), LEAKY,
+        (*LEAKY, "dynamics.until_log10_time=100"),
+    ),
+    "an activation of another slope": (
+        "frei23-figure-3",
+        ("The smoothed activation is .1-leaky", "That is exactly (1 - gamma)/4", "The leaky ReLU"),
+        WAVES, (*WAVES, "network.slope=0.3"),
+    ),
+    "an optimum that is not reached": (
+        "wei19-perturbed-flow", ("The noisy flow finds a global optimiser",), ATOM,
+        (*ATOM, "dynamics.until_log10_time=1"),
+    ),
+    "labels at random": (
+        "frei23-figure-5", ("The test accuracy is eventually the optimal 85 %, small",), CLUSTERS,
+        (*CLUSTERS, "data.flips=0.5"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RECORDED)
+def test_runs_without_the_effect_are_refuted(kind: str, tmp_path: Path) -> None:
+    name, starts, present, absent = RECORDED[kind]
+    for settings, wanted in ((present, "confirmed"), (absent, "refuted")):
+        told = judged_on(name, settings, tmp_path / wanted, starts)
+        assert [one.verdict for one in told] == [wanted] * len(starts), [one.line() for one in told]
+
+
+def test_other_data_are_no_sample_of_d(tmp_path: Path) -> None:
+    starts = ("Each example is one of", "The remaining coordinates are")
+    short = ("run.seed=0", "network.m=4", "dynamics.until_log10_time=-1")
+    told = judged_on("wei19-figure-1", short, tmp_path / "d", starts)
+    assert [one.verdict for one in told] == ["confirmed"] * 2
+    other = (*short, "data.kind=parity", "data.n=200")
+    told = judged_on("wei19-figure-1", other, tmp_path / "parity", starts)
+    assert [one.verdict for one in told] == ["refuted"] * 2
+
+
+def test_a_wrong_width_is_refuted(tmp_path: Path) -> None:
+    """Figure 1's claims on its own runs, and with the widths exchanged."""
+    study = load_study("telgarsky22-figure-1").at_size("quick")
+    study = study.with_settings(["dynamics.until_log10_time=3", "recording.log10_times=[]"])
+    trials = recorded_trials(study, tmp_path)
+    assert {one.verdict for one in judge(study, trials, None)} == {"confirmed"}
+    text = study.to_toml().replace("256", "W").replace("16", "256").replace("W", "16")
+    exchanged = judge(parse_study(text, study.id), trials, None)
+    told = {one.claim.text.split(":")[0]: one.verdict for one in exchanged}
+    assert told.pop("Large norm and large rotation go together, m = 256") == "confirmed"
+    assert set(told.values()) == {"refuted"}
+
+
+def test_a_trend_in_every_seed_needs_other_widths(tmp_path: Path) -> None:
+    """Widths 15 and 16 in place of 16 and 256: which of them turns less is chance."""
+    study = load_study("telgarsky22-figure-1-statistics").at_size("quick")
+    text = study.to_toml().replace("16", "15").replace("256", "16")
+    settings = ["run.seed=[0, 1, 2, 3]", "dynamics.until_log10_time=2", "recording.frames=2"]
+    small = parse_study(text, study.id).with_settings(settings)
+    told = judge(small, recorded_trials(small, tmp_path), None)[:2]
+    assert all("consistent across runs" in one.claim.text or "So is" in one.claim.text
+               for one in told)  # fmt: skip
+    assert [one.verdict for one in told] == ["refuted", "refuted"], [one.line() for one in told]

@@ -1,0 +1,86 @@
+"""The claims of the shipped studies: where each comes from, and what it can be judged on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from core.derived import VARIANT
+from core.study import Study, load_study, shipped_ids
+from core.study_claims import SIZES
+from core.sweep.measures import MEASURES, OPTIONS
+from core.theorems.registry import STATEMENTS
+
+PLACE = re.compile(
+    r"(Theorem|Lemma|Proposition|Section|Figure|Table|Equation|Corollary|Example|Assumption) "
+    r"[A-Z(]?\d?|Lyu and Li"
+)
+CLAIMS = [(name, claim) for name in shipped_ids() for claim in load_study(name).claims]
+
+
+def test_every_study_makes_claims() -> None:
+    assert {name for name, _ in CLAIMS} == set(shipped_ids())
+    assert len(CLAIMS) >= 157
+
+
+@pytest.mark.parametrize("name", shipped_ids())
+def test_claims_say_where_they_come_from(name: str) -> None:
+    """A place in the paper, or that the figure is ours; and why the value is what it is."""
+    for claim in load_study(name).claims:
+        told = f"{claim.text} {claim.basis}".lower()
+        assert PLACE.search(claim.basis) or "our figure" in told, claim.text
+        assert len(claim.basis) > 20, claim.text
+
+
+@pytest.mark.parametrize("name", shipped_ids())
+def test_claims_are_about_cells_that_the_study_has(name: str) -> None:
+    """At every size that a claim is judged at, what it names is on the study's grid."""
+    for size in SIZES:
+        study = load_study(name).at_size(size)
+        for claim in study.claims:
+            for quantity in filter(None, (claim.quantity, claim.against)):
+                wanted = dict(quantity.where)
+                if quantity.measure == "paired":
+                    wanted[quantity.options["along"]] = tuple(quantity.options["ends"])
+                for key, value in wanted.items() if size in claim.sizes else ():
+                    allowed = value if isinstance(value, tuple) else (value,)
+                    assert _there(study, key) & set(allowed), (claim.text, key)
+
+
+def _there(study: Study, key: str) -> set[object]:
+    """The values of an axis, the variants, or what a derived setting comes to."""
+    if key == VARIANT:
+        return set(study.variants)
+    if key in study.axes:
+        return set(study.axes[key])
+    section, _, field = key.partition(".")
+    return {getattr(getattr(cell.experiment, section), field) for cell in study.cells()}
+
+
+def test_statements_that_claims_name_exist() -> None:
+    known = {(one.source, one.name) for one in STATEMENTS}
+    for name, claim in CLAIMS:
+        if claim.quantity.measure == "statement":
+            source = load_study(name).source
+            assert (source, claim.quantity.options["name"]) in known, (name, claim.text)
+
+
+def test_claims_use_options_that_their_measures_have() -> None:
+    for name, claim in CLAIMS:
+        for quantity in filter(None, (claim.quantity, claim.against)):
+            if quantity.measure in MEASURES:
+                assert set(quantity.options) <= set(OPTIONS[quantity.measure]), (name, claim.text)
+
+
+def test_what_cannot_be_judged_says_why() -> None:
+    for name, claim in CLAIMS:
+        assert claim.sizes == ("quick", "paper") or claim.reason, (name, claim.text)
+
+
+def test_displacements_of_batch_norm_are_treated_alike() -> None:
+    """Theorem 2.2 bounds U and V under the same hypotheses, which no width meets at d = 64."""
+    claims = {claim.text[:9]: claim for claim in load_study("batchnorm-theorem-2-2").claims}
+    outer, inner = claims["|U - U_0|"], claims["|V - V_0|"]
+    assert outer.sizes == inner.sizes == ()
+    assert all("hypotheses are not met" in claim.reason for claim in (outer, inner))
