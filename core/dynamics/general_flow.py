@@ -35,6 +35,9 @@ class GeneralFlow(LogTimeFlow):
         self._others = max(network.k - 1, 1)
         self._inputs, self._y = self.problem.inputs, self.problem.dataset.y
 
+    def _vectors(self) -> dict[str, Array]:
+        return {"theta": self._theta, "previous": self._previous}
+
     # ------------------------------------------------------------------------------- the field
 
     def _scores(self, flat: Array) -> Array:
