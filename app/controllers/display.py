@@ -141,6 +141,8 @@ class DisplayController(QObject):
         except MarginscopeError as error:
             self.failed(key, str(error))
             return
+        if run.data.run.note:
+            self.troubled.emit(run.data.run.note)
         self._watch()
         for slot in self.slots:
             if slot.run is run:

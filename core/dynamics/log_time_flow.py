@@ -15,7 +15,6 @@ from core.compiled import log_time as state
 from core.dynamics import saved
 from core.dynamics.frame_times import first_time, frame_times
 from core.dynamics.integrator import (
-    CHUNK_SECONDS,
     Chunk,
     Event,
     Integrator,
@@ -34,6 +33,7 @@ LATE_LOG10_TIME = 30.0
 WIDE = 1024  # from this width on the early steps may be longer, and need not be as fine
 UNIT = 1e-12  # a norm this near 1 is 1 but for rounding
 NEAR = 1e-9  # a frame made again from its state: another processor may round otherwise
+FIRST_STEP = 0.02  # of t, where a state is not known
 BEGUN, RESTING = 0, 1
 DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall")
 
@@ -111,6 +111,8 @@ class LogTimeFlow(Integrator):
         floats[state.RHO] = start.rho + np.log(norm)
         floats[state.LN_T] = floats[state.PREVIOUS_LN_T] = start.log10_time * np.log(10.0)
         floats[state.H], floats[state.SAFETY] = 1e-3, 2.0
+        if start.log10_time > -np.inf:  # no frame may lie far inside the first step
+            floats[state.H] = min(1e-3, FIRST_STEP * 10.0 ** min(start.log10_time, 0.0))
         floats[state.FEWEST_ATOMS] = np.inf
         self._floats, self._counts = floats, counts
         # The power iteration starts with this: no symmetry of the data may hide from it.
@@ -121,30 +123,28 @@ class LogTimeFlow(Integrator):
         self._buffer, self._rows = np.zeros((1, self._theta.size)), np.zeros((1, 6))
         # The steps before those that are counted, and whether nothing moves any more.
         self._clock = np.array([start.step, 0])
+        rho = float(floats[state.RHO])
+        self._first = Frame(start.step, start.log10_time, rho, self._theta.copy())
         self._kept: State | None = None
         self._pace = Pace(first_units(network.m, *problem.inputs.shape))
-
-    def _first_frame(self) -> Frame:
-        start = self.problem.start
-        rho = float(self._floats[state.RHO])
-        return Frame(start.step, start.log10_time, rho, self._theta.copy())
 
     def advance(self) -> Chunk:
         if not self._started:
             self._started = True
             done = self.planned == 1
-            first = (self._first_frame(),)
-            return self._chunk(first, Outcome.COMPLETED if done else Outcome.GOING)
+            return self._chunk((self._first,), Outcome.COMPLETED if done else Outcome.GOING)
         if self._clock[RESTING]:
             return self._stationary(())
         frames: tuple[Frame, ...] = ()
-        code, deadline = state.BUFFER_FULL, time.perf_counter() + 0.5 * CHUNK_SECONDS
-        while code == state.BUFFER_FULL and time.perf_counter() < deadline:
+        deadline = time.perf_counter() + 0.5 * self._pace.seconds
+        while True:
             before = int(self._counts[state.MARK])
             code = self._work_for(self._pace.start())
             frames += self._frames(before)
             if code in (state.BUFFER_FULL, state.DONE):
                 self._kept = saved.taken(self._parts())
+            if code != state.BUFFER_FULL or time.perf_counter() >= deadline:
+                break
         if code == state.GOING:
             self._pace.stop()
         if code == state.STATIONARY:

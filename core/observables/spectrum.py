@@ -131,8 +131,9 @@ def trajectory_rank(run: Run, index: int) -> float:
     They are taken at frames 0, s, 2s, ... before it and at the frame itself, s = ceil(T / 64), as
     the rows of a matrix; its squared singular values are the eigenvalues of the matrix of inner
     products. A row has m d entries: inner products of displacements are sums over nodes, which the
-    row-space form keeps.
+    row-space form keeps. Those of a continued run begin at t = 0.
     """
+    run, index = run.whole, run.whole.before - run.before + index
     moments = [*range(0, index, _stride(run)), index]
     rows = np.array([_kept(run, moment) for moment in moments])
     if not np.isfinite(rows).all():

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 import core
+from core.dynamics.saved import STATE_VERSION
 from core.problem import Problem
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
 
@@ -69,6 +70,7 @@ class Meta(Value):
     planned: int = Field(ge=0, le=MAX_FRAMES)
     temperature_cap: float | None = Field(None, gt=0)
     start: StartMeta
+    state: int = Field(0, ge=0, le=2**31)  # version of the dynamics' states; 0: it has none
     status: Status
     reason: Reason | None = None
 
@@ -141,6 +143,7 @@ def meta_of(
             "log10_time": float(start.log10_time),
             "continues": start.continues,
         },
+        "state": STATE_VERSION,
         "status": "recording",
         "reason": None,
     }
