@@ -110,6 +110,11 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
         return start
     if known and _same_step(run.experiment, experiment):
         earlier = _earlier(run, kept)
+        if earlier is not None and earlier[0] == index:  # where that run itself began, stateless
+            before = {key: value for key, value in (run.continues or {}).items() if key != "file"}
+            begun = earlier[1].goes_on
+            same = {**before, **(start.continues or {}), "anew": not begun}
+            return replace(start, goes_on=begun, continues=same)
         if earlier is not None:
             marks = tuple(run.log10_time[earlier[0] + 1 : index + 1].tolist())
             return replace(start, earlier=earlier[1], marks=marks)

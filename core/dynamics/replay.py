@@ -2,11 +2,12 @@
 
 The frames of some dynamics do not say how they go on: the flow's lie between two of its steps, and
 Adam has moments. Where the state at a frame was not kept the run is taken up at an earlier state,
-or at t = 0, and passes through the same frames again. They are not handed on a second time.
+or at t = 0, and passes through the same frames again, of which nothing is handed on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import final
 
@@ -14,27 +15,29 @@ import numpy as np
 
 from core.dynamics.integrator import Chunk, Integrator, Outcome
 from core.frame import Frame
-from core.problem import Problem, Start
+from core.problem import Problem, with_dynamics
 from core.start import State
-
-
-def from_earlier(problem: Problem) -> Problem:
-    """The problem begun at its earlier start, with the times up to its own start on the way."""
-    start = problem.start
-    assert isinstance(start.earlier, Start)
-    return replace(problem, start=replace(start.earlier, marks=start.marks))
 
 
 @final
 class Replay(Integrator):
-    """The frames of an integrator, begun at `from_earlier(problem)`, from the start on."""
+    """First the way from the earlier start to the start, then the run from there on.
 
-    def __init__(self, problem: Problem, inner: Integrator) -> None:
-        self._problem, self._inner = problem, inner
-        self._left = 1 + len(problem.start.marks)  # frames that are known
-        self.engine, self.temperature_cap = inner.engine, inner.temperature_cap
-        self.planned = inner.planned - len(problem.start.marks)
-        self._started = False
+    `make` makes the integrator of a problem without an earlier start.
+    """
+
+    def __init__(self, problem: Problem, make: Callable[[Problem], Integrator]) -> None:
+        start, dynamics = problem.start, problem.experiment.dynamics
+        assert start.earlier is not None
+        self._make = make
+        self._problem = replace(problem, start=replace(start, earlier=None, marks=()))
+        onward = make(self._problem)  # for what it says of itself: its state is not known yet
+        self.engine, self.planned = onward.engine, onward.planned
+        self.temperature_cap = onward.temperature_cap
+        way = dynamics.model_copy(update={"until_log10_time": start.marks[-1]})
+        earlier = replace(start.earlier, marks=start.marks)
+        self._inner = make(replace(with_dynamics(problem, way), start=earlier))
+        self._arrived = self._started = False
 
     def advance(self) -> Chunk:
         start = self._problem.start
@@ -42,10 +45,19 @@ class Replay(Integrator):
             self._started = True
             return Chunk((self._first_frame(),), Outcome.GOING, start.step, start.log10_time)
         chunk = self._inner.advance()
-        known = min(self._left, len(chunk.frames))
-        self._left -= known
-        event = None if self._left else chunk.event
-        return replace(chunk, frames=chunk.frames[known:], event=event)
+        if self._arrived:
+            return chunk
+        if chunk.outcome is Outcome.COMPLETED:
+            self._arrive()
+        elif chunk.outcome is not Outcome.GOING:  # it has been here before, and went on
+            return replace(chunk, frames=())
+        return Chunk((), Outcome.GOING, chunk.step, chunk.log10_time)
+
+    def _arrive(self) -> None:
+        start = replace(self._problem.start, state=self._inner.state())
+        self._inner = self._make(replace(self._problem, start=start))
+        self._inner.advance()  # frame 0, which was handed on at the very first
+        self._arrived = True
 
     def _first_frame(self) -> Frame:
         problem, start = self._problem, self._problem.start
@@ -55,4 +67,4 @@ class Replay(Integrator):
         return Frame(start.step, start.log10_time, start.rho, start.parameters.astype(dtype), dual)
 
     def state(self) -> State | None:
-        return None if self._left else self._inner.state()
+        return self._inner.state() if self._arrived else None
