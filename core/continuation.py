@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from core.dynamics.registry import prepared
+from core.dynamics.saved import STATE_VERSION
 from core.errors import InputError
 from core.experiment import Experiment
 from core.problem import Problem, Start, resolve
-from core.runs import Run
+from core.runs import RecordedRun
+from core.runs.states import most_earlier
 from core.sections.dynamics import KernelPredictor
+from core.start import History
 from core.study import Study
 from core.study_tables import split_key
 
@@ -22,7 +25,7 @@ LARGEST_LOG_NORM = 900.0  # a run file holds frames up to 1000, and runs grow
 CHANGEABLE = ("loss", "dynamics", "recording")
 
 
-def continued(run: Run, frame: int | None, settings: Sequence[str]) -> tuple[Problem, int]:
+def continued(run: RecordedRun, frame: int | None, settings: Sequence[str]) -> tuple[Problem, int]:
     """The problem that goes on from a frame (the last by default), and the frame's index.
 
     Raises InputError for a frame that does not exist, a setting that would change data or network,
@@ -44,19 +47,130 @@ def continued(run: Run, frame: int | None, settings: Sequence[str]) -> tuple[Pro
             "choose another --frame."
         )
     experiment = _experiment(run, settings, time)
+    facts = {"file": run.path.name, "frame": index}
+    if time == -np.inf:  # the same start, to the last digit
+        start = Start(np.array(run.origin), np.array(run.origin), continues=facts)
+    else:
+        start = _start(run, index, experiment, facts)
+    problem = replace(run.problem, experiment=experiment, start=start)
+    return prepared(problem), index
+
+
+def _start(
+    run: RecordedRun, index: int, experiment: Experiment, facts: Mapping[str, object]
+) -> Start:
+    """Where a run begins that goes on from a frame after t = 0."""
+    goes_on = _goes_on(run.experiment, experiment)
+    changed = {"anew": not goes_on, "changed": run.changed or not goes_on}
     start = Start(
         parameters=np.array(run.parameters(index)),
         origin=np.array(run.origin),
         rho=float(run.rho[index]),
         step=int(run.steps[index]),
-        log10_time=time,
-        continues={"file": run.path.name, "frame": index},
+        log10_time=float(run.log10_time[index]),
+        continues={**facts, **changed},
+        goes_on=goes_on,
+        history=earlier_frames(run, index),
     )
-    problem = replace(run.problem, experiment=experiment, start=start)
-    return prepared(problem), index
+    return with_state(run, start, index, experiment) if goes_on else start
 
 
-def _experiment(run: Run, settings: Sequence[str], time: float) -> Experiment:
+def said(problem: Problem) -> str:
+    """What is to be said of how a run goes on; empty where it goes on exactly, or anew."""
+    return str((problem.start.continues or {}).get("note", ""))
+
+
+def _goes_on(before: Experiment, now: Experiment) -> bool:
+    """Whether the dynamics of a run goes on in another, if perhaps with another step."""
+    if (before.loss, before.run.precision) != (now.loss, now.run.precision):
+        return False
+    # How many particles the perturbed flow replaces follows from its step.
+    free = {"until_log10_time"} | (set() if now.dynamics.kind == "perturbed" else {"step"})
+    return before.dynamics.model_dump(exclude=free) == now.dynamics.model_dump(exclude=free)
+
+
+def _same_step(before: Experiment, now: Experiment) -> bool:
+    return bool(getattr(before.dynamics, "step", None) == getattr(now.dynamics, "step", None))
+
+
+def _anew(experiment: Experiment) -> str:
+    """What begins anew where only a frame is known; empty where the frame says everything."""
+    kind = experiment.dynamics.kind
+    if kind == "adam":
+        return "Adam's moments begin anew there"
+    if kind == "flow" or (kind == "mirror" and experiment.network.kind == "scalar"):
+        return (
+            "the flow's steps begin anew there, and agree with those of an uninterrupted run "
+            "within the integration error"
+        )
+    return ""
+
+
+def with_state(run: RecordedRun, start: Start, index: int, experiment: Experiment) -> Start:
+    """The start with what the dynamics carried there, or at an earlier frame; else with a note."""
+    known = run.state_version == STATE_VERSION
+    kept = [frame for frame in run.kept_states() if frame <= index] if known else []
+    if index in kept:
+        return replace(start, state=run.state(index))
+    note, kind = _anew(run.experiment), run.experiment.dynamics.kind
+    # Orders of examples and replacements are found by counting, where they began at t = 0.
+    counted = run.start_log10_time == -np.inf and not kept
+    if kind == "gd" or (not note and (counted or kind == "mirror")):
+        return start
+    if known and _same_step(run.experiment, experiment):
+        earlier = _earlier(run, kept)
+        if earlier is not None and earlier[0] == index:  # where that run itself began, stateless
+            before = {key: value for key, value in (run.continues or {}).items() if key != "file"}
+            begun = earlier[1].goes_on
+            same = {**before, **(start.continues or {}), "anew": not begun}
+            return replace(start, goes_on=begun, continues=same)
+        if earlier is not None:
+            marks = tuple(run.log10_time[earlier[0] + 1 : index + 1].tolist())
+            return replace(start, earlier=earlier[1], marks=marks)
+    if not note:
+        return start
+    words = f"{run.path.name} does not hold the state of its dynamics at frame {index}: {note}."
+    return replace(start, continues={**(start.continues or {}), "note": words})
+
+
+def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
+    """The last frame at which everything is known, and how a run begins there."""
+    begun = run.problem.start
+    if kept:
+        frame = kept[-1]
+        at = replace(
+            begun,
+            parameters=np.array(run.parameters(frame)),
+            rho=float(run.rho[frame]),
+            step=int(run.steps[frame]),
+            log10_time=float(run.log10_time[frame]),
+            state=run.state(frame),
+        )
+        return frame, at
+    # A run that took up a state has it at frame 0, unless it was interrupted before that.
+    stateless = not begun.goes_on or "note" in (run.continues or {})
+    return (0, begun) if stateless or begun.log10_time == -np.inf else None
+
+
+def earlier_frames(run: RecordedRun, index: int) -> History:
+    """The frames before a frame of a run, and those before the run; thinned out beyond 64 MiB."""
+    whole = run.whole
+    # Those at t = 0 are the origin, which every file has.
+    chosen = list(range(1, whole.before + index))
+    most = most_earlier(run.network.size) - 1
+    if len(chosen) > most:
+        chosen = np.unique(np.linspace(1, chosen[-1], most).astype(int)).tolist()
+    rows = np.array([whole.parameters(frame) for frame in chosen])
+    return History(
+        whole.steps[chosen],
+        whole.log10_time[chosen],
+        whole.rho[chosen],
+        rows.reshape(len(chosen), run.network.size),
+        whole.complete,
+    )
+
+
+def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Experiment:
     for setting in settings:
         section = split_key(setting.partition("=")[0].strip())[0]
         if section not in CHANGEABLE and not setting.startswith("run.precision"):

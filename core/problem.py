@@ -8,7 +8,6 @@ Randomness is NumPy's PCG64. One `default_rng(run.seed)` draws the data and then
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,22 +27,9 @@ from core.network.registry import build_network, initial_arrays
 from core.reduction import Reduction
 from core.sections.network import MAX_CODE, CustomNetwork
 from core.settings import MAX_ELEMENTS, Section
+from core.start import Start
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Start:
-    """Where a run begins: at t = 0, or at the last frame of the run that it continues.
-
-    The physical parameters are `network.physical(parameters, rho)`. `origin` are the parameters at
-    t = 0, from which rotation and distance are measured.
-    """
-
-    parameters: Array
-    origin: Array
-    rho: float = 0.0
-    step: int = 0
-    log10_time: float = -np.inf
-    continues: Mapping[str, object] | None = None
+__all__ = ["Problem", "Start", "points_for_test", "resolve", "with_dynamics"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +72,13 @@ class Problem:
     def scores(self, flat: Array) -> Array:
         """What the loss sees at flat parameters: p (n,), or for k classes P (n, k - 1)."""
         return self.loss.scores(self.outputs(flat), self.dataset.y)
+
+    def dual(self, flat: Array) -> Array | None:
+        """q (n,), for k classes summed over the others; None where the loss has none."""
+        if not self.loss.monotone:
+            return None
+        q = self.loss.dual(self.scores(flat))
+        return q if q.ndim == 1 else np.asarray(q.sum(axis=1))
 
 
 def with_dynamics(problem: Problem, dynamics: Section) -> Problem:

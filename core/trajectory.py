@@ -8,7 +8,7 @@ asking each in turn.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from core.control import Control, FinishReason, RunState, Status
 from core.dynamics.integrator import Chunk, Integrator, Outcome
@@ -16,6 +16,7 @@ from core.dynamics.registry import integrator, prepared
 from core.errors import DiskError
 from core.frame import Frame
 from core.problem import Problem
+from core.start import State
 
 REASONS = {
     Outcome.COMPLETED: FinishReason.COMPLETED,
@@ -34,6 +35,15 @@ class Sink(Protocol):
     def flush(self) -> int: ...
 
     def finish(self, reason: str) -> None: ...
+
+
+@runtime_checkable
+class StateSink(Protocol):
+    """A sink that also keeps what the dynamics carried at some frames (Integrator.state)."""
+
+    def state_due(self) -> bool: ...
+
+    def keep(self, state: State | None) -> None: ...
 
 
 class SinkFactory(Protocol):
@@ -89,17 +99,19 @@ def record(
                 yield control.publish(state=RunState.PAUSED, committed=sink.flush())
                 continue
             reason = _take(chunk, sink, control) or reason
+            if isinstance(sink, StateSink) and sink.state_due():
+                sink.keep(dynamics.state())
             yield control.status
     except DiskError:
         control.publish(state=RunState.FINISHED, reason=FinishReason.DISK_FULL)
         raise
     except GeneratorExit:
-        _end(sink, control, FinishReason.CANCELLED)
+        _end(sink, dynamics, control, FinishReason.CANCELLED)
         raise
     except BaseException:
-        _end(sink, control, FinishReason.FAILED)
+        _end(sink, dynamics, control, FinishReason.FAILED)
         raise
-    _end(sink, control, reason)
+    _end(sink, dynamics, control, reason)
     yield control.status
 
 
@@ -135,9 +147,11 @@ def _take(chunk: Chunk, sink: Sink, control: Control) -> FinishReason | None:
     return REASONS.get(chunk.outcome)
 
 
-def _end(sink: Sink, control: Control, reason: FinishReason) -> None:
+def _end(sink: Sink, dynamics: Integrator, control: Control, reason: FinishReason) -> None:
     control.publish(state=RunState.FINISHING)
     try:
+        if isinstance(sink, StateSink):
+            sink.keep(dynamics.state())
         committed = sink.flush()
         sink.finish(reason.value)
     except DiskError:

@@ -170,6 +170,8 @@ class DisplayController(QObject):
         """What is shown of a run comes from another file now."""
         if run.data is None:
             return
+        if run.data.run.note:
+            self.troubled.emit(run.data.run.note)
         self._watch()
         for slot in self.slots:
             if slot.run is run:

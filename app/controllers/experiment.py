@@ -201,7 +201,7 @@ class ExperimentController(QObject):
         for run in runs:
             assert run.data is not None
             name = f"{MOMENT.sub('', run.path.stem)}__from={run.data.run.frames - 1}"
-            planned.append((name, run.heading, _further(run.data.run.experiment), run.path))
+            planned.append((name, run.heading, _further(run.data.run), run.path))
         if not planned:
             return
         self._session.clear()
@@ -250,9 +250,11 @@ def _until(experiment: Experiment) -> float:
     return moment_of(experiment.dynamics.until_log10_time)
 
 
-def _further(experiment: Experiment) -> float:
-    """Where core.continuation goes on to: a decade later, or twice as far beyond 10^10."""
-    until = experiment.dynamics.until_log10_time
+def _further(run: Run) -> float:
+    """Where core.continuation goes on to: the end that was not reached, or a decade beyond it."""
+    until = run.experiment.dynamics.until_log10_time
+    if run.frames and until > run.log10_time[-1] * (1 + 1e-12):
+        return moment_of(until)
     return moment_of(until + 1.0 if until <= 10.0 else 2.0 * until)
 
 

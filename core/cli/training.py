@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from core.cli.output import Bar, progress, say
-from core.continuation import continued
+from core.continuation import continued, said
 from core.control import Control, FinishReason, Status
 from core.errors import InputError
 from core.problem import Problem, resolve
@@ -174,6 +174,8 @@ def continue_run(arguments: argparse.Namespace) -> int:
     folder = source.parent if arguments.out is None else Path(arguments.out)
     path = folder / f"{source.stem}__from={index}.msrun"
     check_target(path, arguments.force)
+    if said(problem):
+        say(said(problem))
     return _record_one(problem, path, arguments.force, arguments.quiet)
 
 

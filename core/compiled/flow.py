@@ -305,6 +305,48 @@ def next_stage(
 
 
 @compiled
+def emitted(
+    net: Net, s: Array, c: Array, theta: Array, previous: Array, marks: Array, buffer: Array,
+    rows: Array,
+) -> int:  # fmt: skip
+    """Write the frames that the last step passed; GOING where the next step may begin."""
+    emit(net[0][SCALED], s, c, theta, previous, marks, buffer, rows)
+    if c[MARK] == marks.size:
+        return DONE
+    if c[BUFFERED] == buffer.shape[0]:
+        return BUFFER_FULL
+    c[PHASE] = BEGIN
+    return GOING
+
+
+@compiled
+def begun(
+    net: Net, loss: int, theta: Array, data: Data, settings: Array, s: Array, c: Array, G: Array,
+    Z: Array, C: Array, p: Array, q: Array,
+) -> bool:  # fmt: skip
+    """Evaluate the field at theta; False where it is zero."""
+    margins(net, theta, data, Z, p)
+    begin(loss, net[0][DEGREE], max(data[3].shape[0] - 1, 1), s, c, settings, p, q)
+    field(net, s, settings, theta, data, q, Z, C, G)
+    c[PHASE] = POWER_ITERATION if c[POWER] > 0 else PLAN
+    return speed(G) >= STATIONARY_SPEED
+
+
+@compiled
+def end_step(
+    net: Net, theta: Array, base: Array, data: Data, settings: Array, s: Array, c: Array,
+    marks: Array, newer: Array, previous: Array, middle: Array, Z: Array, p: Array,
+) -> None:  # fmt: skip
+    """The end of a step, or of half of one that is checked."""
+    if c[HALF] > 0:
+        finish_half(net, theta, base, middle, data, s, c, newer, Z, p)
+    elif finish(net, theta, data, settings, s, c, newer, previous, Z, p):
+        after_step(s, c, marks)
+    else:
+        c[PHASE] = PLAN
+
+
+@compiled
 def advance(
     net: Net, loss: int, theta: Array, data: Data, settings: Array, s: Array, c: Array,
     marks: Array, buffer: Array, rows: Array, budget: int,
@@ -319,24 +361,16 @@ def advance(
     G0, G, older, newer, previous, middle = work
     Z0, Z, C = matrices
     p0, p, q0, q, w = points
-    degree, others = net[0][DEGREE], max(data[3].shape[0] - 1, 1)
     for _ in range(budget):
         c[EVALUATIONS] += 1
         base = previous if c[HALF] == 1 else middle if c[HALF] == 2 else theta
         if c[PHASE] == EMIT:
-            emit(net[0][SCALED], s, c, theta, previous, marks, buffer, rows)
-            if c[MARK] == marks.size:
-                return DONE
-            if c[BUFFERED] == buffer.shape[0]:
-                return BUFFER_FULL
-            c[PHASE] = BEGIN
+            code = emitted(net, s, c, theta, previous, marks, buffer, rows)
+            if code != GOING:
+                return code  # type: ignore[no-any-return]
         if c[PHASE] == BEGIN:
-            margins(net, theta, data, Z0, p0)
-            begin(loss, degree, others, s, c, settings, p0, q0)
-            field(net, s, settings, theta, data, q0, Z0, C, G0)
-            if speed(G0) < STATIONARY_SPEED:
+            if not begun(net, loss, theta, data, settings, s, c, G0, Z0, C, p0, q0):
                 return STATIONARY
-            c[PHASE] = POWER_ITERATION if c[POWER] > 0 else PLAN
         elif c[PHASE] == POWER_ITERATION:
             s[LAMBDA] = power_iteration(net, s, settings, theta, data, q0, Z0, C, G, w)
             c[POWER] -= 1
@@ -350,13 +384,7 @@ def advance(
         elif c[PHASE] == RUN_STAGE:
             next_stage(net, base, data, settings, s, c, older, newer, G, Z, C, p, q)
         elif c[PHASE] == HALVE:
-            begin_half(
-                net, loss, base, data, settings, s, c, older, newer, G, Z, C, p, q
-            )
-        elif c[HALF] > 0:
-            finish_half(net, theta, base, middle, data, s, c, newer, Z, p)
-        elif finish(net, theta, data, settings, s, c, newer, previous, Z, p):
-            after_step(s, c, marks)
+            begin_half(net, loss, base, data, settings, s, c, older, newer, G, Z, C, p, q)
         else:
-            c[PHASE] = PLAN
+            end_step(net, theta, base, data, settings, s, c, marks, newer, previous, middle, Z, p)
     return GOING

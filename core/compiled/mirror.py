@@ -12,7 +12,7 @@ theta = (sgn(a) sqrt(u), sgn(b) sqrt(u)) e^-rho of norm 1, rho = ln(2 sum u)/2.
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import exp, log, nan, sqrt
 from typing import Any
 
 from numpy.typing import NDArray
@@ -181,6 +181,7 @@ def emit(
             out[j], out[m + j] = signs[0, j] * root, signs[1, j] * root
         row[0], row[1], row[2] = c[STEP], s[RHO] + log(norm), s[H]
         row[3], row[4], row[5] = c[MOST_STAGES], s[FEWEST_ATOMS], s[LARGEST_FALL]
+        row[6] = row[7] = nan  # its steps are not checked
         c[MOST_STAGES] = 0
         s[FEWEST_ATOMS], s[LARGEST_FALL] = at.size, 0.0
         c[BUFFERED] += 1

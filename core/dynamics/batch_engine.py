@@ -51,6 +51,10 @@ class BatchEngine(ABC):
     def flat(self) -> Array:
         """The parameters, a copy."""
 
+    def parts(self) -> dict[str, Array]:
+        """What a rule keeps from one step to the next: nothing, or Adam's moments and powers."""
+        return {}
+
 
 @final
 class RowEngine(BatchEngine):
@@ -131,6 +135,12 @@ class CompiledEngine(BatchEngine):
     def flat(self) -> Array:
         return self.current.copy()
 
+    def parts(self) -> dict[str, Array]:
+        if self._rule != kernel.ADAM:
+            return {}
+        powers = self._numbers[kernel.POWER_1 : kernel.POWER_2 + 1]
+        return {"first": self._moments[0], "second": self._moments[1], "powers": powers}
+
 
 @final
 class ArrayEngine(BatchEngine):
@@ -144,7 +154,7 @@ class ArrayEngine(BatchEngine):
         self._batch, self._l2, self._full = batch, problem.experiment.loss.l2, full
         self.current: Array = problem.physical_start().astype(dtype)
         self._first, self._second = np.zeros_like(self.current), np.zeros_like(self.current)
-        self._time, self._dtype = 0, np.dtype(dtype)
+        self._powers, self._dtype = np.ones(2), np.dtype(dtype)
         if full:
             self._inputs = problem.inputs.astype(dtype)
             self._labels = problem.dataset.y.astype(dtype)
@@ -173,16 +183,21 @@ class ArrayEngine(BatchEngine):
 
     def _adapted(self, gradient: Array) -> Array:
         rule = self._rule
-        self._time += 1
+        self._powers *= (rule.beta1, rule.beta2)
         self._first += (1.0 - rule.beta1) * (gradient - self._first)
         self._second += (1.0 - rule.beta2) * (gradient * gradient - self._second)
-        size = rule.step_size / (1.0 - rule.beta1**self._time)
-        root = np.sqrt(1.0 - rule.beta2**self._time)
+        size = rule.step_size / (1.0 - self._powers[0])
+        root = np.sqrt(1.0 - self._powers[1])
         step = size * self._first / (np.sqrt(self._second) / root + rule.eps)
         return np.asarray(step, dtype=self._dtype)
 
     def flat(self) -> Array:
         return self.current.copy()
+
+    def parts(self) -> dict[str, Array]:
+        if not self._rule.adam:
+            return {}
+        return {"first": self._first, "second": self._second, "powers": self._powers}
 
 
 def batch_engine(

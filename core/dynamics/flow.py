@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.compiled import flow as kernel
 from core.dynamics.log_time_flow import LogTimeFlow
 from core.dynamics.twin import twin
 from core.network.parametrisation import TwoLayer
+
+PREVIOUS = 4  # which of the kernel's vectors is theta before the last step
 
 
 @final
@@ -30,6 +33,9 @@ class Flow(LogTimeFlow):
         self._work = tuple(np.zeros(self._theta.size) for _ in range(6))
         self._matrices = tuple(np.zeros((network.m, n)) for _ in range(3))
         self._points = (*(np.zeros(self._wave.size) for _ in range(4)), self._wave)
+
+    def _vectors(self) -> dict[str, NDArray[np.float64]]:
+        return {"theta": self._theta, "previous": self._work[PREVIOUS]}
 
     def _work_for(self, budget: int) -> int:
         code: int = kernel.advance(

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from core.compiled import descent as kernel
+from core.dynamics import saved
+from core.dynamics.clock import Clock
+from core.dynamics.frame_times import first_time, frame_times
 from core.dynamics.integrator import Chunk, Integrator, Outcome, Pace, first_units
-from core.dynamics.step_size import default_step, lambda_0, rounded_down
+from core.dynamics.step_size import default_step, rounded_down
 from core.frame import Frame
 from core.problem import Problem
-from core.schedule import descent_schedule, first_log10_time, log10_schedule
 from core.sections.dynamics import GradientDescent
+from core.start import State
 
 BUFFER_BYTES = 8_000_000
 BLOW_UP = 1e6  # a risk this much above its start does not come back
@@ -39,7 +42,8 @@ class FullBatch(Integrator):
         self.step_size = default_step(problem) if settings.step is None else settings.step
         self.dtype = np.dtype(problem.experiment.run.precision)
         self.engine = self.engine_name()
-        self._schedule = self._steps(settings)
+        self._clock = Clock(problem, self.step_size)
+        self._schedule = self._clock.schedule(frame_times(problem, first_time(problem)))
         self.planned = 1 + self._schedule.size
         self._begin()
         self._allocate()
@@ -78,21 +82,6 @@ class FullBatch(Integrator):
         """The frame that ends the schedule."""
         return self._frame(parameters, self.last_step)
 
-    def _steps(self, settings: GradientDescent) -> np.ndarray:
-        """The steps of all frames after the first, counted from t = 0."""
-        start, recording = self.problem.start, self.problem.experiment.recording
-        begun = 10.0**start.log10_time
-        self._offset = begun - self.step_size * start.step
-        if abs(self._offset) <= 1e-9 * begun:
-            self._offset = 0.0  # continued with the same step: times stay exact multiples of it
-        first = start.log10_time if begun > 0.0 else first_log10_time(lambda_0(self.problem))
-        last = settings.until_log10_time
-        times = log10_schedule(first, last, recording.frames, recording.log10_times)
-        shifted = 10.0**times - self._offset
-        with np.errstate(divide="ignore", invalid="ignore"):
-            steps = descent_schedule(np.log10(shifted[shifted > 0.0]), self.step_size)
-        return np.asarray(steps[steps > start.step])
-
     def _begin(self) -> None:
         problem = self.problem
         start = problem.physical_start()
@@ -105,8 +94,10 @@ class FullBatch(Integrator):
         # In the run's own precision, so that float32 kernels do not compute in float64.
         shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
         self._shrink: Any = self.dtype.type(shrink)
-        self._initial = self._measure(start)
+        self._initial = self._measure(problem.start.origin)
         self._limit = BLOW_UP * problem.dataset.n * max(1.0, self._initial / problem.dataset.n)
+        if problem.start.state is not None:
+            saved.put_back(self._parts(), problem.start.state)
 
     def _measure(self, flat: np.ndarray) -> float:
         """What the kernel watches at flat parameters, see core.compiled.descent.slopes."""
@@ -119,24 +110,19 @@ class FullBatch(Integrator):
         parameters = flat.copy()
         dual = None
         if self.dtype == np.float32:
-            dual = self._dual(parameters.astype(np.float64))
-        return Frame(step, self._log10_time(step), 0.0, parameters, dual)
+            dual = self.problem.dual(parameters.astype(np.float64))
+        return Frame(step, self._clock.log10_time(step), 0.0, parameters, dual)
 
-    def _dual(self, flat: np.ndarray) -> np.ndarray | None:
-        """q (n,), for k classes summed over the others; None where the loss has none."""
-        if not self.problem.loss.monotone:
-            return None
-        q = self.problem.loss.dual(self.problem.scores(flat))
-        return q if q.ndim == 1 else np.asarray(q.sum(axis=1))
+    def state(self) -> State:
+        """The time of step 0, and the largest loss measure so far: the frame says the rest."""
+        return saved.taken(self._parts())
 
-    def _log10_time(self, step: int) -> float:
-        if step == self.problem.start.step:
-            return self.problem.start.log10_time
-        return float(np.log10(self._offset + self.step_size * step))
+    def _parts(self) -> saved.Parts:
+        return {"clock": self._clock.numbers(), "worst": self._floats}
 
     def _chunk(self, frames: tuple[Frame, ...], outcome: Outcome) -> Chunk:
         step = int(self._counts[kernel.STEP])
-        return Chunk(frames, outcome, step, self._log10_time(step))
+        return Chunk(frames, outcome, step, self._clock.log10_time(step))
 
     def advance(self) -> Chunk:
         if not self._started:
@@ -175,7 +161,7 @@ class FullBatch(Integrator):
         suggested = self.suggested_step()
         payload = {
             "step": step,
-            "log10_time": self._log10_time(step),
+            "log10_time": self._clock.log10_time(step),
             "step_size": self.step_size,
             "suggested_step": suggested,
             "why": "every unit was thrown off the data" if dead else "the risk grew without bound",

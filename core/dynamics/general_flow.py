@@ -37,6 +37,9 @@ class GeneralFlow(LogTimeFlow):
         self._others = max(network.k - 1, 1)
         self._inputs, self._y = self.problem.inputs, self.problem.dataset.y
 
+    def _vectors(self) -> dict[str, Array]:
+        return {"theta": self._theta, "previous": self._previous}
+
     # ------------------------------------------------------------------------------- the field
 
     def _scores(self, flat: Array) -> Array:
@@ -101,12 +104,8 @@ class GeneralFlow(LogTimeFlow):
                 self._next_stage()
             elif c[scheme.PHASE] == scheme.HALVE:
                 self._begin_half()
-            elif c[scheme.HALF] > 0:
-                self._finish_half()
-            elif self._finish():
-                chebyshev.after_step(s, c, self._marks)
             else:
-                c[scheme.PHASE] = scheme.PLAN
+                self._end_step()
         return scheme.GOING
 
     def _emit(self) -> int:
@@ -175,6 +174,16 @@ class GeneralFlow(LogTimeFlow):
         self._previous[:], self._theta[:] = self._theta, self._newer
         scheme.accept(self.problem.network.degree, s, c, self._settings, p, norm, moved)
         return True
+
+    def _end_step(self) -> None:
+        """The end of a step, or of half of one that is checked."""
+        s, c = self._floats, self._counts
+        if c[scheme.HALF] > 0:
+            self._finish_half()
+        elif self._finish():
+            chebyshev.after_step(s, c, self._marks)
+        else:
+            c[scheme.PHASE] = scheme.PLAN
 
     def _begin_half(self) -> None:
         """The first stage of half the last step."""

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any, final
 
 from core.frame import Frame
+from core.start import State
 
 Event = tuple[str, Mapping[str, Any]]
 CHUNK_SECONDS = 0.0175  # shorter costs the training 40-70 % beside a window, longer feels stuck
@@ -81,3 +82,11 @@ class Integrator(ABC):
     @abstractmethod
     def advance(self) -> Chunk:
         """Work for about 17 ms without the GIL. Not called again after a final outcome."""
+
+    def state(self) -> State | None:
+        """What it carried, beside the parameters, at the last frame it handed on.
+
+        A run whose start has this state goes on as if it had not been interrupted. None at t = 0,
+        and where the frame says everything.
+        """
+        return None

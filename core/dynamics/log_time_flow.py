@@ -5,23 +5,36 @@ The scheme is in core.compiled.log_time and core.compiled.flow.
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.compiled import log_time as state
-from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
-from core.dynamics.step_size import lambda_0
+from core.dynamics import saved
+from core.dynamics.frame_times import first_time, frame_times
+from core.dynamics.integrator import (
+    Chunk,
+    Event,
+    Integrator,
+    Outcome,
+    Pace,
+    first_units,
+)
 from core.errors import InputError
 from core.frame import Frame
 from core.network.parametrisation import Network, TwoLayer
 from core.problem import Problem
-from core.schedule import first_log10_time, log10_schedule
 from core.sections.dynamics import GradientFlow
+from core.start import State
 
-BUFFER_BYTES = 8_000_000
 LATE_LOG10_TIME = 30.0
 WIDE = 1024  # from this width on the early steps may be longer, and need not be as fine
+UNIT = 1e-12  # a norm this near 1 is 1 but for rounding
+NEAR = 1e-9  # a frame made again from its state: another processor may round otherwise
+FIRST_STEP = 0.02  # of t, where a state is not known
+BEGUN, RESTING = 0, 1
 DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall", "margin_error", "turn_error")
 
 
@@ -64,41 +77,46 @@ class LogTimeFlow(Integrator):
         if not problem.network.homogeneous:
             raise InputError('dynamics.kind = "flow" needs a homogeneous network; use "gd".')
         self.problem = problem
-        start, recording = problem.start, problem.experiment.recording
         self._settings = settings_of(dynamics, problem.network)
         cap = float(self._settings[state.CAP])
         self.temperature_cap = cap if np.isfinite(cap) else None
-        first = first_log10_time(lambda_0(problem))
-        if np.isfinite(start.log10_time):
-            first = start.log10_time
-        times = log10_schedule(
-            first, dynamics.until_log10_time, recording.frames, recording.log10_times
-        )
-        self._marks = np.ascontiguousarray(times[times > start.log10_time])
+        self._marks = np.ascontiguousarray(frame_times(problem, first_time(problem)))
         self.planned = 1 + self._marks.size
         self._begin()
         self._allocate()
         self._started = False
+        if problem.start.state is not None:
+            self._resume(problem.start.state)
 
     @abstractmethod
     def _allocate(self) -> None:
         """Make what the engine works with."""
 
     @abstractmethod
+    def _vectors(self) -> dict[str, NDArray[np.float64]]:
+        """The engine's arrays that live from one step to the next, beside floats and counts."""
+
+    @abstractmethod
     def _work_for(self, budget: int) -> int:
-        """About `budget` field evaluations; returns a code of core.compiled.log_time."""
+        """About `budget` field evaluations, or up to the next frame; returns a code of
+        core.compiled.log_time.
+        """
 
     def _begin(self) -> None:
         problem, start, network = self.problem, self.problem.start, self.problem.network
         norm = network.norm(start.parameters)
         if norm == 0.0:
             raise InputError("All initial parameters are zero, where gradient flow stays for ever.")
+        if abs(norm - 1.0) <= UNIT:  # a frame of a flow, of which no digit may change
+            norm = 1.0
         self._theta = start.parameters.copy()
         self._theta[: network.scaled] /= norm
         floats, counts = np.zeros(state.FLOATS), np.zeros(state.COUNTS, np.int64)
         floats[state.RHO] = start.rho + np.log(norm)
         floats[state.LN_T] = floats[state.PREVIOUS_LN_T] = start.log10_time * np.log(10.0)
         floats[state.H], floats[state.SAFETY] = 1e-3, 2.0
+        if start.log10_time > -np.inf:  # no frame may lie far inside the first step
+            floats[state.H] = min(1e-3, FIRST_STEP * 10.0 ** min(start.log10_time, 0.0))
         floats[state.FEWEST_ATOMS] = np.inf
         floats[state.LEAST_STAGES] = self._settings[state.BASE_STAGES]
         self._floats, self._counts = floats, counts
@@ -106,26 +124,34 @@ class LogTimeFlow(Integrator):
         count = problem.dataset.n * max(network.k - 1, 1)
         wave = 1.0 + 0.3 * np.cos(1.0 + np.arange(count) ** 2)
         self._wave = wave / np.linalg.norm(wave)
-        rows = max(1, min(64, self._marks.size, BUFFER_BYTES // self._theta.nbytes))
-        self._buffer, self._rows = np.zeros((rows, self._theta.size)), np.zeros((rows, state.ROW))
+        # One row: the engine stops at every frame, so that the state there can be kept.
+        self._buffer, self._rows = np.zeros((1, self._theta.size)), np.zeros((1, state.ROW))
+        # The steps before those that are counted, and whether nothing moves any more.
+        self._clock = np.array([start.step, 0])
+        rho = float(floats[state.RHO])
+        self._first = Frame(start.step, start.log10_time, rho, self._theta.copy())
+        self._kept: State | None = None
         self._pace = Pace(first_units(network.m, *problem.inputs.shape))
-
-    def _first_frame(self) -> Frame:
-        start = self.problem.start
-        rho = float(self._floats[state.RHO])
-        return Frame(start.step, start.log10_time, rho, self._theta.copy())
 
     def advance(self) -> Chunk:
         if not self._started:
             self._started = True
             done = self.planned == 1
-            first = (self._first_frame(),)
-            return self._chunk(first, Outcome.COMPLETED if done else Outcome.GOING)
-        before = int(self._counts[state.MARK])
-        code = self._work_for(self._pace.start())
+            return self._chunk((self._first,), Outcome.COMPLETED if done else Outcome.GOING)
+        if self._clock[RESTING]:
+            return self._stationary(())
+        frames: tuple[Frame, ...] = ()
+        deadline = time.perf_counter() + 0.5 * self._pace.seconds
+        while True:
+            before = int(self._counts[state.MARK])
+            code = self._work_for(self._pace.start())
+            frames += self._frames(before)
+            if code in (state.BUFFER_FULL, state.DONE):
+                self._kept = saved.taken(self._parts())
+            if code != state.BUFFER_FULL or time.perf_counter() >= deadline:
+                break
         if code == state.GOING:
             self._pace.stop()
-        frames = self._frames(before)
         if code == state.STATIONARY:
             return self._stationary(frames)
         if code == state.STALLED:
@@ -133,8 +159,41 @@ class LogTimeFlow(Integrator):
             return self._chunk(frames, Outcome.STALLED, ("stalled", payload))
         return self._chunk(frames, Outcome.COMPLETED if code == state.DONE else Outcome.GOING)
 
+    # ---------------------------------------------------------------------- going on elsewhere
+
+    def state(self) -> State | None:
+        """The scheme as it stood at the last frame: its numbers, and the engine's vectors."""
+        return self._kept
+
+    def _parts(self) -> saved.Parts:
+        numbers = {"floats": self._floats, "counts": self._counts, "clock": self._clock}
+        return {**numbers, "wave": self._wave, **self._vectors()}
+
+    def _resume(self, kept: State) -> None:
+        """Go on from a state: it must give the very frame that the run starts with."""
+        start = self.problem.start
+        self._take_up(kept)
+        self._kept = kept
+        if self._clock[RESTING]:
+            self._theta[:], self._floats[state.RHO] = start.parameters, start.rho
+            return
+        saved.finite("floats", self._floats[[state.RHO, state.LN_T, state.H, state.SAFETY]])
+        if self._counts[state.PHASE] != state.EMIT:
+            raise saved.refused("it is not that of a step's end")
+        marks, self._marks = self._marks, np.array([start.log10_time])
+        code = self._work_for(1)
+        apart = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)
+        if code != state.DONE or not np.abs(apart).max() <= NEAR:
+            raise saved.refused("it is not that of the frame that the run goes on from")
+        self._marks = marks
+        self._take_up(kept)
+
+    def _take_up(self, kept: State) -> None:
+        saved.put_back(self._parts(), kept)
+        self._counts[state.MARK] = self._counts[state.BUFFERED] = 0
+
     def _step(self) -> int:
-        return self.problem.start.step + int(self._counts[state.STEP])
+        return int(self._clock[BEGUN]) + int(self._counts[state.STEP])
 
     def _log10_time(self) -> float:
         return float(self._floats[state.LN_T] / np.log(10.0))
@@ -148,7 +207,7 @@ class LogTimeFlow(Integrator):
         count = int(self._counts[state.BUFFERED])
         self._counts[state.BUFFERED] = 0
         theta, rows = self._buffer[:count].copy(), self._rows[:count].tolist()
-        begun = self.problem.start.step
+        begun = int(self._clock[BEGUN])
         times = self._marks[before : before + count].tolist()
         return tuple(
             Frame(begun + int(row[0]), times[i], row[1], theta[i], None,
@@ -162,5 +221,7 @@ class LogTimeFlow(Integrator):
         theta = self._theta.copy()
         rest = self._marks[int(self._counts[state.MARK]) :].tolist()
         still = tuple(Frame(step, mark, rho, theta) for mark in rest)
+        self._clock[RESTING] = 1
+        self._kept = saved.taken(self._parts())
         event = ("stationary", {"step": step, "log10_time": self._log10_time()})
         return self._chunk(frames + still, Outcome.COMPLETED, event)

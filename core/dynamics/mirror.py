@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from core.compiled import log_time as state
 from core.compiled import mirror as kernel
+from core.dynamics import saved
 from core.dynamics.integrator import Integrator, Pace, first_units
 from core.dynamics.log_time_flow import LogTimeFlow
 from core.dynamics.step_size import default_step, rounded_down
@@ -24,6 +25,7 @@ from core.problem import Problem, with_dynamics
 from core.sections.dynamics import GradientFlow, MirrorFlow
 
 Array = NDArray[np.float64]
+PREVIOUS = 6  # which of the kernel's points is lambda before the last step
 IMBALANCE = 1e-9  # of a_j^2: more is no rounding
 
 
@@ -79,6 +81,9 @@ class ScalarMirror(LogTimeFlow):
         self._work = (np.zeros(m), np.zeros(m))
         self._points = (*(np.zeros(n) for _ in range(7)), self._wave)
         self._pace = Pace(first_units(m, n, 1))
+
+    def _vectors(self) -> dict[str, Array]:
+        return {"base": self._net[1], "lambda": self._lambda, "previous": self._points[PREVIOUS]}
 
     def _work_for(self, budget: int) -> int:
         code: int = kernel.advance(
@@ -144,6 +149,10 @@ class SteppedMirror(Stepper):
         self._field = MirrorField(problem)
         self._state = self._field.state(problem.physical_start())
         self._most = self._limit()
+        self._resume()
+
+    def _parts(self) -> saved.Parts:
+        return {**super()._parts(), "logarithms": self._state}
 
     def _take(self, count: int) -> int:
         for index in range(count):

@@ -13,6 +13,7 @@ probability eta sigma and independently, by a uniform one. Starts come from
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import final
@@ -20,9 +21,11 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.dynamics import saved
 from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule, batch_engine
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
+from core.dynamics.stream import generator_at
 from core.problem import Problem, Start
 from core.sections.dynamics import PerturbedFlow
 
@@ -62,18 +65,49 @@ def perturbed_step(problem: Problem) -> float:
     return min(1.0 / largest, step) if largest > 0.0 else step
 
 
-def replacements(
-    generator: np.random.Generator, m: int, d: int, probability: float
-) -> Iterator[Replacement]:
-    """What is replaced after which step, in order; endless for a probability above 0."""
-    begun = 0
-    while probability > 0.0:
-        counts = generator.binomial(m, probability, BLOCK)
-        for index in np.flatnonzero(counts).tolist():
-            count = int(counts[index])
-            which = generator.choice(m, count, replace=False)
-            yield begun + index + 1, which, on_sphere(generator, count, d) / np.sqrt(m)
-        begun += BLOCK
+@final
+class Replacements:
+    """What is replaced after which step, in order; endless for a probability above 0.
+
+    The numbers of a block of steps are drawn together, and then the particles one step after the
+    other. `block` is the step before the present block.
+    """
+
+    def __init__(self, generator: np.random.Generator, m: int, d: int, probability: float) -> None:
+        self._generator, self._m, self._d = generator, m, d
+        self._probability = probability
+        self._left: deque[tuple[int, int]] = deque()
+        self._after = 0  # the step before the next block
+        self._mark_block()
+
+    def _mark_block(self) -> None:
+        self._block = np.array([self._after, *saved.generator_words(self._generator)])
+
+    def part(self) -> Array:
+        """How the present block is drawn: the step before it, and the generator there."""
+        return self._block
+
+    def put_back(self, values: Array) -> None:
+        """Go to the begin of the block where `part` was taken."""
+        self._after, self._left = int(values[0]), deque()
+        saved.set_generator(self._generator, values[1:])
+        self._mark_block()
+
+    def __iter__(self) -> Iterator[Replacement]:
+        return self
+
+    def __next__(self) -> Replacement:
+        if not self._probability > 0.0:
+            raise StopIteration
+        while not self._left:
+            self._mark_block()
+            counts = self._generator.binomial(self._m, self._probability, BLOCK)
+            found = np.flatnonzero(counts)
+            self._left = deque((self._after + int(i) + 1, int(counts[i])) for i in found)
+            self._after += BLOCK
+        step, count = self._left.popleft()
+        which = self._generator.choice(self._m, count, replace=False)
+        return step, which, on_sphere(self._generator, count, self._d) / np.sqrt(self._m)
 
 
 @final
@@ -89,20 +123,44 @@ class Perturbed(Stepper):
         assert isinstance(engine, CompiledEngine | ArrayEngine)
         self._engine, self.engine = engine, engine.name
         probability = min(1.0, self.step_size * dynamics.sigma)
-        generator = np.random.default_rng([problem.experiment.run.seed, 4])
-        self._replacements = replacements(
+        generator, start = generator_at(problem, 4), problem.start
+        self._replacements = Replacements(
             generator, problem.network.m, problem.inputs.shape[1], probability
         )
-        self._now = problem.start.step
+        # A dynamics that is new at the start counts its replacements from there.
+        self._first = 0 if start.goes_on else start.step
+        self._now = start.step
         self._next: Replacement | None = None
+        self._resume()
         self._find_next()
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
 
+    def _parts(self) -> saved.Parts:
+        draws = np.append(self._replacements.part(), self._first)
+        return {**super()._parts(), "draws": draws}
+
+    def _resume(self) -> None:
+        super()._resume()
+        state, now = self.problem.start.state, self._now
+        if state is None:
+            return
+        block, first = float(state["draws"][0]), float(state["draws"][-1])
+        whole = block % BLOCK == 0.0 and first == round(first)
+        # The next replacement may lie blocks ahead: nothing was replaced in between.
+        if not (whole and 0.0 <= first <= now and 0.0 <= block < saved.LARGEST_INTEGER):
+            raise saved.refused("the replacements' place is none")
+        self._replacements.put_back(state["draws"][:-1])
+        self._first = int(first)
+
     def _find_next(self) -> None:
         """The next replacement after the present step (a continued run has had the earlier)."""
-        self._next = next(self._replacements, None)
+        self._next = self._replacement()
         while self._next is not None and self._next[0] <= self._now:
-            self._next = next(self._replacements, None)
+            self._next = self._replacement()
+
+    def _replacement(self) -> Replacement | None:
+        found = next(self._replacements, None)
+        return None if found is None else (found[0] + self._first, *found[1:])
 
     def _take(self, count: int) -> int:
         end = self._now + count

@@ -12,6 +12,7 @@ from core.dynamics.integrator import Integrator
 from core.dynamics.kernel_fit import KernelFit, kernel_start
 from core.dynamics.mirror import mirror_flow, mirror_step
 from core.dynamics.perturbed import Perturbed, perturbed_start, perturbed_step
+from core.dynamics.replay import Replay
 from core.dynamics.rows import suited
 from core.dynamics.step_size import default_step, stochastic_step
 from core.dynamics.stochastic import Stochastic
@@ -67,6 +68,8 @@ def integrator(problem: Problem) -> Integrator:
     Networks without a compiled twin (the abstract head, a user's own) go step by step.
     Raises InputError where the device that is asked for is not there.
     """
+    if problem.start.earlier is not None:
+        return Replay(problem, integrator)
     check_device(problem)
     kind = problem.experiment.dynamics.kind
     general = kind in GENERAL and not isinstance(problem.network, TwoLayer)

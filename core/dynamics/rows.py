@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.network.parametrisation import Network, Shape
 from core.network.registry import build_network
-from core.problem import Problem
+from core.problem import Problem, Start
 from core.reduction import Reduction, reduction
 
 Array = NDArray[np.float64]
@@ -106,5 +106,8 @@ def _in_other_coordinates(
     origin = moved(start.origin)
     same = start.parameters is start.origin or np.array_equal(start.parameters, start.origin)
     parameters = origin if same else moved(start.parameters)
-    start = replace(start, parameters=parameters, origin=origin)
+    # What went before is in the other coordinates, and only a new dynamics changes them.
+    start = Start(
+        parameters, origin, start.rho, start.step, start.log10_time, start.continues, start.goes_on
+    )
     return replace(problem, network=network, start=start, reduction=found)

@@ -10,11 +10,14 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
+from core.dynamics import saved
+from core.dynamics.clock import Clock
+from core.dynamics.frame_times import first_time, frame_times
 from core.dynamics.integrator import Chunk, Integrator, Outcome, Pace, first_units
-from core.dynamics.step_size import lambda_0, rounded_down
+from core.dynamics.step_size import rounded_down
 from core.frame import Frame
 from core.problem import Problem
-from core.schedule import descent_schedule, first_log10_time, log10_schedule
+from core.start import State
 
 FRAME_BYTES = 8_000_000  # at most about so many bytes of frames a chunk
 BLOW_UP = 1e6  # a loss this much above its start does not come back
@@ -29,12 +32,14 @@ class Stepper(Integrator):
         self.problem = problem
         self.step_size = step_size
         self.dtype = np.dtype(problem.experiment.run.precision)
-        self._schedule = self._steps()
+        self._clock = Clock(problem, step_size)
+        self._schedule = self._clock.schedule(frame_times(problem, self._first_mark()))
         self.planned = 1 + self._schedule.size
         self._step, self._mark = problem.start.step, 0
         n, D = problem.inputs.shape
         self._pace = Pace(first_units(problem.network.m, max(1, self._examples_a_step(n)), D))
         self._started = False
+        self._kept = problem.start.state
 
     def _examples_a_step(self, n: int) -> int:
         """How many examples one step looks at."""
@@ -53,40 +58,33 @@ class Stepper(Integrator):
 
     def _first_mark(self) -> float:
         """log10 t of the first frame after t = 0."""
-        return first_log10_time(lambda_0(self.problem))
+        return first_time(self.problem)
 
     def suggested_step(self) -> float:
         """A step that should not diverge."""
         return rounded_down(self.step_size / 2.0)
 
-    def _steps(self) -> NDArray[np.int64]:
-        """The steps of all frames after the first, counted from t = 0."""
-        start, experiment = self.problem.start, self.problem.experiment
-        begun = 10.0**start.log10_time
-        self._offset = begun - self.step_size * start.step
-        if abs(self._offset) <= 1e-9 * begun:
-            self._offset = 0.0  # continued with the same step: times stay exact multiples of it
-        first = start.log10_time if begun > 0.0 else self._first_mark()
-        recording, last = experiment.recording, experiment.dynamics.until_log10_time
-        times = log10_schedule(first, last, recording.frames, recording.log10_times)
-        shifted = 10.0**times - self._offset
-        steps = descent_schedule(np.log10(shifted[shifted > 0.0]), self.step_size)
-        return np.asarray(steps[steps > start.step])
+    def state(self) -> State | None:
+        """What the dynamics carried at the last frame."""
+        return self._kept
 
-    def _log10_time(self, step: int) -> float:
-        if step == self.problem.start.step:
-            return self.problem.start.log10_time
-        return float(np.log10(self._offset + self.step_size * step))
+    def _parts(self) -> saved.Parts:
+        """What lives from one step to the next, beside the parameters of a frame."""
+        return {"clock": self._clock.numbers()}
+
+    def _resume(self) -> None:
+        """Go on from the start's state, where it has one; called once all parts are there."""
+        if self.problem.start.state is not None:
+            saved.put_back(self._parts(), self.problem.start.state)
 
     def _frame(self) -> Frame:
         parameters, dual = self._flat(), None
-        if self.dtype == np.float32 and self.problem.loss.monotone:
-            q = self.problem.loss.dual(self.problem.scores(parameters.astype(np.float64)))
-            dual = q if q.ndim == 1 else np.asarray(q.sum(axis=1))
-        return Frame(self._step, self._log10_time(self._step), 0.0, parameters, dual)
+        if self.dtype == np.float32:
+            dual = self.problem.dual(parameters.astype(np.float64))
+        return Frame(self._step, self._clock.log10_time(self._step), 0.0, parameters, dual)
 
     def _chunk(self, frames: list[Frame], outcome: Outcome) -> Chunk:
-        return Chunk(tuple(frames), outcome, self._step, self._log10_time(self._step))
+        return Chunk(tuple(frames), outcome, self._step, self._clock.log10_time(self._step))
 
     def advance(self) -> Chunk:
         if not self._started:
@@ -108,6 +106,7 @@ class Stepper(Integrator):
                 if not np.isfinite(frame.parameters).all():
                     return self._diverged(frames)
                 frames.append(frame)
+                self._kept = saved.taken(self._parts())
                 self._mark += 1
         if left == 0:
             self._pace.stop()
@@ -117,7 +116,7 @@ class Stepper(Integrator):
     def _diverged(self, frames: list[Frame]) -> Chunk:
         payload = {
             "step": self._step,
-            "log10_time": self._log10_time(self._step),
+            "log10_time": self._clock.log10_time(self._step),
             "step_size": self.step_size,
             "suggested_step": self.suggested_step(),
             "why": "the risk grew without bound",
@@ -128,7 +127,7 @@ class Stepper(Integrator):
 
     def _limit(self) -> float:
         """The mean loss measure (core.compiled.descent.slopes) above which a run has diverged."""
-        loss, start = self.problem.loss, self.problem.physical_start()
+        loss, start = self.problem.loss, self.problem.start.origin
         measure = np.maximum(-self.problem.margins(start), 0.0)
         if loss.kind in ("exponential", "squared"):
             measure = loss.value(self.problem.scores(start))

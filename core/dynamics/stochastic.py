@@ -1,7 +1,7 @@
 """Stochastic gradient descent and Adam: W <- W - eta g, g the mean over a batch.
 
 Both count time as t = step size * steps. With loss.l2 = lambda > 0 the gradient 2 lambda W is
-added to g. A continued SGD run goes on in its order of examples; Adam's moments begin anew there.
+added to g. A continued run goes on in its order of examples, and Adam with its moments.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.dynamics import saved
 from core.dynamics.batch_engine import Rule, batch_engine
 from core.dynamics.step_size import rounded_down, stochastic_step
 from core.dynamics.stepper import Stepper
@@ -45,6 +46,25 @@ class Stochastic(Stepper):
             source = Fresh if fresh else Reshuffled
             self._stream = source(problem, batch, self.dtype)
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
+        self._resume()
+
+    def _parts(self) -> saved.Parts:
+        order = {} if self._stream is None else {"order": self._stream.part()}
+        return {**super()._parts(), **self._engine.parts(), **order}
+
+    def _resume(self) -> None:
+        super()._resume()
+        state = self.problem.start.state
+        if state is None:
+            return
+        for name, part in self._engine.parts().items():
+            saved.finite(name, part)
+            if name != "first" and part.min() < 0.0:
+                raise saved.refused(f"{name} holds a value below 0")
+            if name == "powers" and part.max() > 1.0:
+                raise saved.refused("a power of beta is above 1")
+        if self._stream is not None:
+            self._stream.put_back(state["order"])
 
     def _examples_a_step(self, n: int) -> int:
         return self._dynamics.batch or n

@@ -1,8 +1,9 @@
 """The examples that stochastic dynamics see, in an order fixed by the seed.
 
-The order is that of `default_rng([run.seed, 2])`. Over the training set each pass is a permutation,
-and batches run on from one pass to the next, so that all have the same size. Fresh examples are
-drawn in blocks of a fixed length. Neither depends on how a run is cut into chunks.
+The order is that of `default_rng([run.seed, 2])`; a run that goes on from step s of another
+dynamics has that of `default_rng([run.seed, 2, s])`. Over the training set each pass is a
+permutation, and batches run on from one pass to the next, so that all have the same size. Fresh
+examples are drawn in blocks of a fixed length. Neither depends on how a run is cut into chunks.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.registry import distribution
+from core.dynamics import saved
 from core.errors import InputError
 from core.problem import Problem
 
@@ -55,27 +57,66 @@ class FreshSource:
         return drawn
 
 
+def generator_at(problem: Problem, place: int) -> np.random.Generator:
+    """The generator number `place` of a run's dynamics: another one where that is a new one."""
+    seed, start = problem.experiment.run.seed, problem.start
+    return np.random.default_rng([seed, place] if start.goes_on else [seed, place, start.step])
+
+
 class Stream(ABC):
     """Batches of examples, one block after another; a block holds whole batches."""
 
     def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
         self._problem, self._dtype = problem, dtype
-        self._generator = np.random.default_rng([problem.experiment.run.seed, 2])
+        self._generator = generator_at(problem, 2)
         fits = max(1, min(MOST_EXAMPLES, BLOCK_VALUES // problem.inputs.shape[1]) // batch)
         self.block_size = fits * batch
         self._batch, self._at = batch, 0
         self._xs = self._ys = np.zeros((0, 1), dtype=dtype)
-        self._skip(problem.start.step * batch)
+        self._mark_block()
+        start = problem.start
+        if start.state is None and start.goes_on:
+            self._skip(start.step * batch)
 
     @abstractmethod
     def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """The next block: inputs (block_size, D) and labels."""
 
+    @abstractmethod
+    def _leftover(self) -> Array:
+        """What was drawn for the blocks to come, always of one length."""
+
+    @abstractmethod
+    def _set_leftover(self, values: Array) -> None:
+        """The reverse."""
+
+    def _mark_block(self) -> None:
+        """Remember how the next block is drawn."""
+        self._block = (saved.generator_words(self._generator), self._leftover())
+
+    def part(self) -> Array:
+        """Where it stands: the place in a block, and how that block is drawn."""
+        words, leftover = self._block
+        return np.concatenate([[self._at, self._ys.shape[0]], words, leftover])
+
+    def put_back(self, values: Array) -> None:
+        """Go to where `part` was taken. Raises InputError where it does not fit."""
+        at, size = values[:2].tolist()
+        if size not in (0, self.block_size) or not 0 <= at <= size or at % self._batch:
+            raise saved.refused("the place in the order of examples is none")
+        saved.set_generator(self._generator, values[2 : 2 + saved.GENERATOR_WORDS])
+        self._set_leftover(values[2 + saved.GENERATOR_WORDS :])
+        self._mark_block()
+        if size:
+            self._fill()
+        self._at = int(at)
+
     def _skip(self, examples: int) -> None:
-        """Go to where a continued run stands."""
+        """Go to where a run stands that was continued without its state."""
         blocks, rest = divmod(examples, self.block_size)
         for _ in range(blocks):
             self._advance()
+        self._mark_block()
         if rest:
             self._fill()
             self._at = rest
@@ -85,6 +126,7 @@ class Stream(ABC):
         self._draw()
 
     def _fill(self) -> None:
+        self._mark_block()
         xs, ys = self._draw()
         self._xs = np.ascontiguousarray(xs, dtype=self._dtype)
         self._ys = np.ascontiguousarray(ys, dtype=self._dtype)
@@ -110,6 +152,18 @@ class Reshuffled(Stream):
         self._inputs = np.ascontiguousarray(problem.inputs, dtype=dtype)
         super().__init__(problem, batch, dtype)
 
+    def _leftover(self) -> Array:
+        n = self._inputs.shape[0]  # a pass is begun only when the one before has run out
+        return np.concatenate([self._order, np.full(n - self._order.size, -1)]).astype(np.float64)
+
+    def _set_leftover(self, values: Array) -> None:
+        n = self._inputs.shape[0]
+        order = values[values != -1.0]
+        proper = np.array_equal(values[: order.size], order) and np.unique(order).size == order.size
+        if not (proper and np.isin(order, np.arange(n)).all()):
+            raise saved.refused("the order of examples is none")
+        self._order = order.astype(np.int64)
+
     def _indices(self) -> NDArray[np.int64]:
         while self._order.size < self.block_size:
             further = self._generator.permutation(self._inputs.shape[0])
@@ -132,6 +186,12 @@ class Fresh(Stream):
     def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
         self._source = FreshSource(problem)
         super().__init__(problem, batch, dtype)
+
+    def _leftover(self) -> Array:
+        return np.zeros(0)
+
+    def _set_leftover(self, values: Array) -> None:
+        """Nothing is drawn ahead."""
 
     def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
         x, y = self._source.draw(self._generator, self.block_size)

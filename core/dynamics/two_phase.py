@@ -7,7 +7,8 @@ Phase one is the first step: one gradient of a large batch in V, taken where the
 
 the initial weights being dropped; a node whose g_j is zero keeps its direction. Phase two starts
 from a = 0 and is gradient descent on a, a convex problem, over the training examples. t = step *
-steps counts both. Fresh examples of phase one come from `default_rng([run.seed, 2])`.
+steps counts both. Fresh examples of phase one come from `default_rng([run.seed, 2])`. A run that
+goes on from another dynamics begins with phase one too, at the V that it finds.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import outer as kernel
+from core.dynamics import saved
 from core.dynamics.integrator import Pace, first_units
 from core.dynamics.step_size import rounded_down
 from core.dynamics.stepper import Stepper
-from core.dynamics.stream import FreshSource
+from core.dynamics.stream import FreshSource, generator_at
 from core.problem import Problem
 from core.schedule import first_log10_time
 from core.sections.dynamics import TwoPhase
@@ -34,14 +36,14 @@ def first_phase(problem: Problem) -> Array:
     """The unit directions v_j (m, d) that the large-batch step leaves."""
     dynamics = problem.experiment.dynamics
     assert isinstance(dynamics, TwoPhase)
-    start = problem.network.unpack(problem.start.origin)
+    start = problem.network.unpack(problem.start.parameters)
     a, V = start["a"], start["V"]
     total = np.zeros_like(V)
     if dynamics.first_batch == 0:
         total = _correlations(V, problem.dataset.x, problem.dataset.y)
     else:
         source = FreshSource(problem)
-        generator = np.random.default_rng([problem.experiment.run.seed, 2])
+        generator = generator_at(problem, 2)
         for begin in range(0, dynamics.first_batch, BLOCK):
             count = min(BLOCK, dynamics.first_batch - begin)
             total += _correlations(V, *source.draw(generator, count))
@@ -70,9 +72,19 @@ def outer_curvature(problem: Problem, H: Array) -> float:
     return float(np.linalg.eigvalsh(small)[-1] / n + 2.0 * problem.experiment.loss.l2)
 
 
+def in_second_phase(problem: Problem) -> bool:
+    """Whether the first step was taken before the start."""
+    start = problem.start
+    if start.state is None or "phase" not in start.state:
+        return start.goes_on and start.step > 0
+    return bool(start.state["phase"].any())
+
+
 def two_phase_step(problem: Problem) -> float:
     """1/lambda_0 of the second phase, or 1 where that is zero."""
-    value = outer_curvature(problem, hidden(first_phase(problem), problem.dataset.x))
+    V = problem.network.unpack(problem.start.parameters)["V"]
+    V = V if in_second_phase(problem) else first_phase(problem)
+    value = outer_curvature(problem, hidden(V, problem.dataset.x))
     return 1.0 / value if value > 0.0 else 1.0
 
 
@@ -85,9 +97,9 @@ class TwoPhases(Stepper):
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
         assert isinstance(dynamics, TwoPhase)
-        begun = problem.start.step > 0
-        V = problem.network.unpack(problem.start.parameters)["V"] if begun else None
-        self._V = first_phase(problem) if V is None else np.array(V)
+        begun = in_second_phase(problem)
+        V = problem.network.unpack(problem.start.parameters)["V"]
+        self._V = np.array(V) if begun else first_phase(problem)
         self._H = hidden(self._V, problem.dataset.x)
         self._curvature = outer_curvature(problem, self._H)
         step = 1.0 / self._curvature if self._curvature > 0.0 else 1.0
@@ -100,6 +112,10 @@ class TwoPhases(Stepper):
         self._work = (np.zeros((1, n)), np.zeros((1, n)))
         self._pace = Pace(first_units(m, n, 1))
         self._begun = begun
+        self._resume()
+
+    def _parts(self) -> saved.Parts:
+        return {**super()._parts(), "phase": np.array([float(self._begun)])}
 
     def _first_mark(self) -> float:
         return first_log10_time(self._curvature)

@@ -36,7 +36,12 @@ def signed_features(run: Run, index: int) -> Array:
     For the scalar network F_j is relu(sgn(b_j(0)) <v_j, x>) with the sign of a_j(0), of which the
     network is <u, .> too.
     """
-    network, flat = run.network, run.parameters(index)
+    return features_at(run, run.parameters(index))
+
+
+def features_at(run: Run, flat: Array) -> Array:
+    """z_i of `signed_features` at any flat parameters, (n, m)."""
+    network = run.network
     signs = np.sign(run.origin[: 2 * network.m])
     rows = np.zeros((run.dataset.n, network.m))
     for j in range(network.m):
@@ -61,7 +66,7 @@ def reference_distribution(run: Run) -> Array:
     """
     key = ("_pbar", -1)
     if key not in run.memo:
-        Z = signed_features(run, 0)
+        Z = features_at(run, run.origin)  # which lies before frame 0 of a continued run
         n, m = Z.shape
         cost = np.append(np.zeros(m), -1.0)
         above = np.concatenate([-Z, np.ones((n, 1))], axis=1)  # gamma - <pbar, z_i> <= 0

@@ -70,18 +70,19 @@ def runge_kutta(flow: MirrorField, state: Array, h: float) -> Array:
 
 
 def has_companion(run: Run) -> bool:
-    """Gradient descent from t = 0 on a network with outer weights a_j b_j, started balanced."""
+    """Gradient descent on a network with outer weights a_j b_j, started balanced at t = 0."""
     return (
         isinstance(run.experiment.dynamics, GradientDescent)
         and run.network.kind in BALANCED
         and run.experiment.loss.l2 == 0.0
-        and run.start_step == 0
-        and is_balanced(run.network, run.start_parameters)
+        and run.whole.complete
+        and not run.changed
+        and is_balanced(run.network, run.origin)
     )
 
 
 def companion_of(run: Run) -> Companion | None:
-    """The run's companion, made once and kept in the run; None where there is none."""
+    """The companion of a run from t = 0, made once and kept in it; None where there is none."""
     key = ("_mirror", -1)
     if key not in run.memo:
         run.memo[key] = _companion(run) if has_companion(run) else None
@@ -94,7 +95,7 @@ def _companion(run: Run) -> Companion:
     assert isinstance(dynamics, GradientDescent)
     assert dynamics.step is not None  # explicit in every run
     flow = MirrorField(run.problem)
-    return Companion(run, dynamics.step, flow, flow.state(run.start_parameters))
+    return Companion(run, dynamics.step, flow, flow.state(run.origin))
 
 
 def mirror_gap(run: Run, index: int) -> float:
@@ -103,8 +104,8 @@ def mirror_gap(run: Run, index: int) -> float:
     O(eta) for gradient descent on the scalar and normalised networks and the abstract head. NaN
     also beyond 20,000 steps, and for other dynamics. Source: homogeneity, Lemma 3.2.
     """
-    companion = companion_of(run)
-    u_mirror = None if companion is None else companion.at(index)
+    companion = companion_of(run.whole)
+    u_mirror = None if companion is None else companion.at(run.whole.before - run.before + index)
     if u_mirror is None:
         return float("nan")
     m, flat = run.network.m, run.parameters(index)

@@ -70,7 +70,8 @@ def perceptron_sum(run: Run, index: int) -> float:
     bounds the error. Descent adds what its left sum has over the integral, (step/2) (G_0 - G_1).
     Flow beyond t = 1000 uses d rho = L e^((L-2) rho) G <q, p(theta)> / sum q dt instead, by the
     trapezium rule in rho: there t G is a difference of two large logarithms. Frames that lie far
-    apart make it large beyond measure: it is kept as its logarithm.
+    apart make it large beyond measure: it is kept as its logarithm. A continued run counts from
+    t = 0, by the frames before its start.
     """
     with np.errstate(over="ignore"):
         return float(np.exp(log_perceptron_sum(run, index)))
@@ -82,6 +83,7 @@ def log10_perceptron_sum(run: Run, index: int) -> float:
 
 def log_perceptron_sum(run: Run, index: int) -> float:
     """ln of it; -inf at the first frame."""
+    run, index = run.whole, run.whole.before - run.before + index
     sums: list[float] = once(run, "_perceptron", _no_sums)
     while len(sums) <= index:
         frame = len(sums)
@@ -151,7 +153,7 @@ def has_perceptron_sum(run: Run) -> bool:
         isinstance(dynamics, StochasticGradientDescent) and not dynamics.fresh
     )
     homogeneous = run.network.homogeneous or not isinstance(dynamics, GradientFlow)
-    plain = run.start_step == 0 and run.experiment.loss.l2 == 0.0
+    plain = run.whole.complete and not run.changed and run.experiment.loss.l2 == 0.0
     return has_slopes(run) and known and homogeneous and plain
 
 

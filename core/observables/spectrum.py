@@ -134,8 +134,9 @@ def trajectory_rank(run: Run, index: int) -> float:
     They are taken at frames 0, s, 2s, ... before it and at the frame itself, s = ceil(T / 64), as
     the rows of a matrix; its squared singular values are the eigenvalues of the matrix of inner
     products. A row has m d entries: inner products of displacements are sums over nodes, which the
-    row-space form keeps.
+    row-space form keeps. Those of a continued run begin at t = 0.
     """
+    run, index = run.whole, run.whole.before - run.before + index
     before = _moments(run, -(-index // _stride(run)))
     row = displacement(run, index)
     size = float(np.abs(row).max()) if np.isfinite(row).all() else np.inf

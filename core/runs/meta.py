@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 import core
+from core.dynamics.saved import STATE_VERSION
 from core.problem import Problem
 from core.runs.schema import (
     MAX_EVENTS,
@@ -89,6 +90,7 @@ class Meta(Value):
     planned: int = Field(ge=0, le=MAX_FRAMES)
     temperature_cap: float | None = Field(None, gt=0)
     start: StartMeta
+    state: int = Field(0, ge=0, le=2**31)  # version of the dynamics' states; 0: it has none
     status: Status
     reason: Reason | None = None
     counts: Counts | None = None
@@ -170,6 +172,7 @@ def meta_of(
             "log10_time": float(start.log10_time),
             "continues": start.continues,
         },
+        "state": STATE_VERSION,
         "status": "recording",
         "reason": None,
         "counts": None,

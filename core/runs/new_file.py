@@ -19,11 +19,22 @@ from core.errors import DiskError, InputError
 from core.problem import Problem
 from core.runs.looking import beside
 from core.runs.meta import dump_json
-from core.runs.schema import APPLICATION_ID, FIXED, PAGE_SIZE, SCHEMA_VERSION, TABLES
+from core.runs.schema import (
+    APPLICATION_ID,
+    COLUMNS,
+    FIXED,
+    HISTORY,
+    KEEP_EVERY,
+    PAGE_SIZE,
+    SCHEMA_VERSION,
+    TABLES,
+)
 from core.runs.wal import read_wal_header
 from core.settings import MAX_ELEMENTS
+from core.start import History
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
+CARRIES = ("flow", "mirror", "adam")  # whose states are as long as two frames
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -42,6 +53,8 @@ def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
         arrays["basis"] = problem.reduction.basis
         arrays["perpendicular"] = problem.reduction.perpendicular
     arrays |= {f"{FIXED}{name}": array for name, array in problem.network.fixed.items()}
+    if start.history is not None:
+        arrays |= columns_of(start.history)
     for name, array in arrays.items():
         if array.size > 2 * MAX_ELEMENTS:
             raise InputError(
@@ -49,6 +62,14 @@ def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
                 f"{2 * MAX_ELEMENTS:.0e}; use fewer examples or a smaller network."
             )
     return {name: np.ascontiguousarray(array, dtype="<f8") for name, array in arrays.items()}
+
+
+def columns_of(history: History) -> dict[str, NDArray[np.float64]]:
+    """The arrays of the frames before the start; where there are none, that nothing is missing."""
+    steps, complete = history.steps.astype(np.float64), np.array([float(history.complete)])
+    columns = (steps, history.log10_time, history.rho, history.parameters, complete)
+    named = zip(COLUMNS, columns, strict=True)
+    return {f"{HISTORY}{name}": column for name, column in named if column.size}
 
 
 def claim(path: Path, force: bool) -> Path:
@@ -166,13 +187,16 @@ def estimated_bytes(problem: Problem, planned: int) -> int:
     """
     data, m = problem.dataset, problem.network.m
     examples, width = data.n, 4 if problem.experiment.run.precision == "float32" else 8
+    kind = problem.experiment.dynamics.kind
     size, arrays = problem.network.size, sum(a.nbytes for a in arrays_of(problem).values())
     if will_be_reduced(problem):
         spared = m * (data.d - examples - 1)
         size -= 0 if "V" in problem.network.fixed else spared
         arrays += 8 * ((examples + m) * data.d - spared)
     row = size * width + (8 * examples if width == 4 else 0) + 40
-    return arrays + 12 * PAGE_SIZE + _pages(row, planned) * PAGE_SIZE
+    states = 1 + planned // KEEP_EVERY if kind in CARRIES else 0
+    pages = _pages(row, planned) + _pages(2 * size * 8 + 8 * examples, states)
+    return arrays + 12 * PAGE_SIZE + pages * PAGE_SIZE
 
 
 def _pages(row: int, count: int) -> int:

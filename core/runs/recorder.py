@@ -32,7 +32,9 @@ from core.runs.schema import (
     frame_crc,
     time_of,
 )
+from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, Keeping, range_of, state_rows
 from core.settings import MAX_FRAMES
+from core.start import State
 
 FRAMES_PER_COMMIT = 16
 FRAMES_PER_BATCH = 64  # frames that come at once are lost at once: more commits save none of them
@@ -86,6 +88,8 @@ class Recorder:
         self._last_log10_time = -np.inf
         self._last_commit = time.monotonic()
         self._refusal: DiskError | None = None
+        continued = problem.start.state is not None or problem.start.earlier is not None
+        self._keeping = Keeping(from_state=continued)
         arrays = arrays_of(problem)  # before anything is removed
         rows = meta_of(problem, engine, planned, temperature_cap)
         self._place = self.path  # where it goes in the end
@@ -149,6 +153,24 @@ class Recorder:
         self._events += 1
         if self._due():
             self.flush()
+
+    def state_due(self) -> bool:
+        """Whether the state at the latest frame is to be kept."""
+        return self._keeping.due(self._next - 1)
+
+    def keep(self, state: State | None) -> None:
+        """Keep what the dynamics carried at the latest frame; committed with the frames around."""
+        frame = self._next - 1
+        if state is None or frame < 0 or self._sqlite is None:
+            return
+        gone = self._keeping.keep(frame)
+        try:
+            connection = self._begun()
+            connection.executemany(INSERT_ARRAY, state_rows(frame, state))
+            if gone is not None:
+                connection.execute(DELETE_ARRAYS, range_of(gone))
+        except sqlite3.OperationalError as error:
+            raise self._refused(error) from error
 
     def flush(self) -> int:
         """Commit what is pending; returns `committed`. Raises DiskError when the disk refuses."""

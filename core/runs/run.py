@@ -5,26 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.data.dataset import Array, Dataset
+from core.data.dataset import Array
 from core.errors import RunFileError
-from core.experiment import Experiment
-from core.losses import LOSSES, LossFunction
-from core.network.parametrisation import Network
-from core.problem import Problem, Start
-from core.reduction import Reduction
+from core.runs.base import Run
 from core.runs.connection import Connection, check_wal, connect
 from core.runs.ending import check_counts, read_ending
 from core.runs.frame_cache import FrameCache
 from core.runs.looking import beside, identity, steadily
-from core.runs.meta import Reason, Status, printable
+from core.runs.meta import Reason, Status
 from core.runs.run_file import (
     Event,
     Index,
@@ -34,12 +27,17 @@ from core.runs.run_file import (
     read_index,
     read_metrics,
 )
+from core.runs.states import read_history, read_state, read_states
+from core.runs.whole import WholeRun
+from core.start import History, State
+
+__all__ = ["FrameCache", "RecordedRun", "Run", "open_run"]
 
 CACHE_BYTES = 128 << 20
 
 
 @final
-class Run:
+class RecordedRun(Run):
     """The content of one run file. Threads may use it in turn; `refresh` sees new frames.
 
     Frame i holds the trained parameters at the i-th time of the schedule; the physical ones are
@@ -53,6 +51,7 @@ class Run:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.memo: dict[Any, Any] = {}
+        self._whole: WholeRun | None = None
         self._lock = threading.RLock()
         self._connection: Connection | None = None
         self._closed = False
@@ -70,156 +69,18 @@ class Run:
             self._index = read_index(connection, self._header)
             check_counts(connection, self._header.meta.counts)
 
-    # ---------------------------------------------------------------------------- what was run
-
-    @property
-    def experiment(self) -> Experiment:
-        return self._header.experiment
-
-    @property
-    def dataset(self) -> Dataset:
-        return self._header.dataset
-
-    @property
-    def network(self) -> Network:
-        return self._header.network
-
-    @property
-    def loss(self) -> LossFunction:
-        return LOSSES[self.experiment.loss.kind]
-
-    @property
-    def reduction(self) -> Reduction | None:
-        """The coordinates of a run in row-space form; None where frames hold whole vectors."""
-        return self._header.reduction
-
-    @property
-    def inputs(self) -> Array:
-        """x~ (n, D), what the network sees of the training data, in the run's coordinates."""
-        return self.problem.inputs
-
-    def seen(self, x: Array) -> tuple[Array, Array | None]:
-        """(inputs, offset) of any points x (N, d), as `network.outputs` takes them."""
-        if self.reduction is None:
-            return self.network.inputs(x), None
-        return self.network.inputs(self.reduction.training(x)), self.reduction.outside(x)
-
-    @property
-    def title(self) -> str:
-        return printable(self._header.meta.title)
-
-    @property
-    def source(self) -> str:
-        return printable(self._header.meta.source)
-
-    @property
-    def engine(self) -> str:
-        """What computed the run, in words."""
-        return printable(self._header.meta.engine)
-
-    @property
-    def program(self) -> str:
-        """Version of the program that recorded the run."""
-        return printable(self._header.meta.program)
-
-    @property
-    def created(self) -> str:
-        """When the recording began: UTC, ISO 8601."""
-        return printable(self._header.meta.created)
-
-    @property
-    def precision(self) -> str:
-        """What the parameters are stored as: float64 or float32."""
-        return self._header.meta.dtype
-
-    @property
-    def planned(self) -> int:
-        """Number of frames on the schedule, frame 0 included."""
-        return self._header.meta.planned
-
-    @property
-    def temperature_cap(self) -> float | None:
-        """E cap of the flow's dual weights; None where q has the true temperature."""
-        return self._header.meta.temperature_cap
-
-    # ------------------------------------------------------------------------- where it began
-
-    @property
-    def origin(self) -> Array:
-        """Parameters at t = 0, flat; those of the first run where this one continues another."""
-        return self._header.origin
-
-    @property
-    def start_parameters(self) -> Array:
-        """Parameters the run began with, flat; the physical ones are e^start_rho times these."""
-        return self._header.start
-
-    @property
-    def start_rho(self) -> float:
-        return self._header.meta.start.rho
-
-    @property
-    def start_step(self) -> int:
-        return self._header.meta.start.step
-
-    @property
-    def start_log10_time(self) -> float:
-        """log10 t at the start, -inf at t = 0."""
-        time = self._header.meta.start.log10_time
-        return -np.inf if time is None else time
-
-    @property
-    def continues(self) -> dict[str, Any] | None:
-        """What a continued run says about the one before it; None for a run from t = 0."""
-        return self._header.meta.start.continues
-
-    @cached_property
-    def problem(self) -> Problem:
-        """The problem that was run, rebuilt from the file alone."""
-        start = Start(
-            self.start_parameters, self.origin, self.start_rho, self.start_step,
-            self.start_log10_time, self.continues,
-        )  # fmt: skip
-        return Problem(
-            self.experiment, self.dataset, self.network, start, self.title, self.source,
-            self.reduction,
-        )  # fmt: skip
-
     # ----------------------------------------------------------------------- how far it came
 
     @property
     def status(self) -> Status:
-        """recording (or left by a crash) or finished, as of the last `refresh`."""
         return self._status
 
     @property
     def reason(self) -> Reason | None:
-        """Why the run ended; None while it is recording."""
         return self._reason
 
     @property
-    def frames(self) -> int:
-        """Number T of committed frames, as of the last `refresh`."""
-        return int(self._index.steps.size)
-
-    @property
-    def steps(self) -> NDArray[np.int64]:
-        """Steps taken up to each frame, (T,)."""
-        return self._index.steps
-
-    @property
-    def log10_time(self) -> Array:
-        """log10 t of each frame, (T,); -inf at t = 0."""
-        return self._index.log10_time
-
-    @property
-    def rho(self) -> Array:
-        """ln of the factor that makes each frame's parameters physical, (T,)."""
-        return self._index.rho
-
-    @property
     def index(self) -> Index:
-        """Steps, times and rho of one moment: equally long also while another thread refreshes."""
         return self._index
 
     @property
@@ -280,6 +141,32 @@ class Run:
     def _check(self, index: int) -> None:
         if not 0 <= index < self.frames:
             raise IndexError(f"frame {index} of {self.path}, which has {self.frames}")
+
+    # ------------------------------------------------------------------- before, and going on
+
+    def kept_states(self) -> tuple[int, ...]:
+        """The frames at which it is known what the dynamics carried, in order."""
+        with self._reading() as connection:
+            return tuple(read_states(connection))
+
+    def state(self, index: int) -> State | None:
+        """What the dynamics carried at a frame, see core.dynamics.integrator; None: not known."""
+        with self._reading() as connection:
+            return read_state(connection, self._header, index)
+
+    def history(self) -> History | None:
+        """The frames of the runs before the start; None where the file has none."""
+        with self._reading() as connection:
+            return read_history(connection, self._header)
+
+    @property
+    def whole(self) -> Run:
+        if self.continues is None or self.start_log10_time == -np.inf:
+            return self
+        with self._lock:
+            if self._whole is None:
+                self._whole = WholeRun(self, self.history())
+            return self._whole
 
     # ---------------------------------------------------------------------------- connection
 
@@ -346,21 +233,10 @@ class Run:
             if connection is not None:
                 connection.close()
 
-    def __enter__(self) -> Run:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-def open_run(path: Path | str) -> Run:
+def open_run(path: Path | str) -> RecordedRun:
     """Open a run file, whoever wrote it.
 
     Raises RunFileError, a sentence that names the file, for everything that is not exactly a run.
     """
-    return Run(path)
+    return RecordedRun(path)

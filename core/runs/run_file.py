@@ -29,6 +29,8 @@ from core.runs.schema import (
     ARRAYS,
     DTYPES,
     FIXED,
+    LATER,
+    MAX_ARRAYS,
     MAX_BLOB_BYTES,
     MAX_EVENTS,
     MAX_LOG10_TIME,
@@ -142,13 +144,14 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
 
 
 def _found_arrays(connection: Connection, meta: Meta) -> dict[str, Array]:
-    sql = f"SELECT {typed('name', 'text')} FROM array LIMIT 16"
-    names = [row[0] for row in connection.query(sql)]
-    if len(set(names)) != len(names) or None in names:
+    sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
+    found = [row[0] for row in connection.query(sql)]
+    if len(set(found)) != len(found) or None in found or len(found) == MAX_ARRAYS:
         raise connection.damaged("it holds an array of an unknown name")
-    if any(name not in ARRAYS and not name.startswith(FIXED) for name in names):
+    names = [name for name in found if LATER.fullmatch(name) is None]
+    if len(names) > 16 or any(name not in ARRAYS and not name.startswith(FIXED) for name in names):
         raise connection.damaged("it holds an array of an unknown name")
-    return {name: _read_array(connection, name) for name in names}
+    return {name: read_array(connection, name) for name in names}
 
 
 def _shaped(
@@ -221,7 +224,10 @@ def _network(
     return network
 
 
-def _read_array(connection: Connection, name: str) -> Array:
+def read_array(
+    connection: Connection, name: str, finite: bool = True, largest: int = 2 * MAX_ELEMENTS
+) -> Array:
+    """An array, read-only float64; with `finite` all of its values are. RunFileError for others."""
     columns = ", ".join([typed("dtype", "text"), typed("shape", "text"), typed("crc32", "integer")])
     sql = f"SELECT {columns} FROM array WHERE name = ?"
     rows = list(connection.query(sql, (name,), longest=MAX_BLOB_BYTES))
@@ -229,6 +235,8 @@ def _read_array(connection: Connection, name: str) -> Array:
         raise connection.damaged(f"the description of its array {name} cannot be read")
     dtype, text, crc = rows[0]
     shape = _shape(connection, name, text)
+    if prod(shape) > largest:
+        raise connection.damaged(f"its array {name} is longer than it can be")
     if dtype not in DTYPES:
         raise connection.damaged(f"its array {name} is not of type float64 or float32")
     size = prod(shape) * np.dtype(DTYPES[dtype]).itemsize
@@ -238,7 +246,7 @@ def _read_array(connection: Connection, name: str) -> Array:
         raise connection.damaged(f"its array {name} is not as long as its shape {shape} says")
     if zlib.crc32(blob) != crc:
         raise connection.damaged(f"the checksum of its array {name} does not match")
-    return _values(connection, blob, dtype, f"its array {name}").reshape(shape)
+    return _values(connection, blob, dtype, f"its array {name}", finite).reshape(shape)
 
 
 def _shape(connection: Connection, name: str, text: str) -> tuple[int, ...]:
@@ -261,10 +269,12 @@ def _only(connection: Connection, sql: str, parameters: tuple[object, ...]) -> A
     return rows[0][0] if len(rows) == 1 else None
 
 
-def _values(connection: Connection, blob: bytes, dtype: str, what: str) -> Array:
-    """A read-only float64 array of the blob's values, all of them finite."""
+def _values(
+    connection: Connection, blob: bytes, dtype: str, what: str, finite: bool = True
+) -> Array:
+    """A read-only float64 array of the blob's values, all of them finite, or just no NaN."""
     values = np.frombuffer(blob, dtype=DTYPES[dtype]).astype(np.float64, copy=False)
-    if not np.isfinite(values).all():
+    if not np.isfinite(values).all() and (finite or np.isnan(values).any()):
         raise connection.damaged(f"{what} holds a value that is not finite")
     values.setflags(write=False)
     return values

@@ -7,6 +7,7 @@ in their rows, so that the numbers before them are read without walking through 
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import struct
 import zlib
@@ -18,6 +19,9 @@ PAGE_SIZE = 8192
 MAX_BLOB_BYTES = 1 << 30
 MAX_TEXT_BYTES = 8 << 20  # one value of meta, or the payload of one event
 MAX_META_ROWS = 100
+MAX_ARRAYS = 4_000
+HISTORY_BYTES = 64 << 20  # of the frames before the start
+KEEP_EVERY = 25  # frames from one state that is kept to the next: it is as long as two of them
 MAX_METRICS = 64  # per frame
 MAX_EVENTS = 100_000
 MAX_NAME = 64
@@ -46,6 +50,12 @@ DTYPES = {"float64": "<f8", "float32": "<f4"}
 # `basis` and `perpendicular` are those of core.reduction; untrained parameters are `fixed_NAME`.
 ARRAYS = ("x", "y", "x_test", "y_test", "origin", "start", "basis", "perpendicular")
 FIXED = "fixed_"
+# What a dynamics carried at a frame, and the frames before the start: see core.runs.states.
+STATE, HISTORY = "state_", "history_"
+COLUMNS = ("steps", "times", "rho", "parameters", "complete")
+STATE_NAME = re.compile(STATE + r"(\d{1,4})_([a-z]{1,20})")
+# Arrays that are not read when a file is opened, but when somebody asks for them.
+LATER = re.compile(f"{STATE_NAME.pattern}|{HISTORY}({'|'.join(COLUMNS)})")
 STATUSES = ("recording", "finished")
 REASONS = ("completed", "cancelled", "diverged", "failed", "disk_full")
 

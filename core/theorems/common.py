@@ -146,8 +146,13 @@ def paper_start(run: Run, law: str) -> Hypothesis:
     """The parameters were drawn as the paper has it."""
     section: Any = run.experiment.network
     init = getattr(section, "init", "paper")
-    continued = run.continues is not None
-    present = "the end of another run" if continued else f'init = "{init}"'
+    present = f'init = "{init}"'
+    if run.changed:
+        words = "the end of a run with other settings"
+        return Hypothesis(f"start {law}", 'init = "paper"', words, False)
+    if not run.complete:
+        words = f"{present}, then a run of which nothing is known"
+        return Hypothesis(f"start {law}", 'init = "paper"', words, None)
     particles = getattr(run.experiment.dynamics, "particles", "network")
     if particles != "network":  # the perturbed flow then draws its own start
         return Hypothesis(f"start {law}", 'init = "paper"', f'particles = "{particles}"', False)

@@ -54,8 +54,8 @@ def assess_all(
 
     Raises CancelledError when the watch is cancelled; it is looked at between statements.
     """
-    context = Context(run, margins, delta)
-    return list(_judged(applicable(run), context, watch))
+    context = Context(run.whole, margins, delta)  # statements speak of all times from t = 0 on
+    return list(_judged(applicable(run.whole), context, watch))
 
 
 def _judged(

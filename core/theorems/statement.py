@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, final
 
@@ -167,10 +167,18 @@ def assess(statement: Statement, context: Context) -> Assessment:
     hypotheses not met". One whose printed constant is known to be wrong says `TEXT_SLIP` then.
     """
     hypotheses = statement.hypotheses(context)
-    comparison = statement.compare(context)
+    comparison = _at_own_frames(statement.compare(context), context.run.before)
     return Assessment(
         statement, hypotheses, comparison, _verdict(statement, hypotheses, comparison)
     )
+
+
+def _at_own_frames(comparison: Comparison, before: int) -> Comparison:
+    """The traces at the frames of the run's own file, where it continues another."""
+    bound, measured = comparison.bound_trace, comparison.measured_trace
+    if before == 0 or bound is None or measured is None:
+        return comparison
+    return replace(comparison, bound_trace=bound[before:], measured_trace=measured[before:])
 
 
 def _verdict(

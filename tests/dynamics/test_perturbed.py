@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from core.dynamics.perturbed import Perturbed, on_sphere, perturbed_start, replacements
+from core.dynamics.perturbed import Perturbed, Replacements, on_sphere, perturbed_start
 from core.dynamics.registry import prepared
 from core.dynamics.step_size import default_step
 from core.errors import InputError
@@ -86,7 +86,7 @@ def test_the_default_step() -> None:
 
 
 def test_replacements_are_uniform_and_as_many_as_sigma_says() -> None:
-    found = list(takewhile(lambda item: item[0] <= 20_000, replacements(
+    found = list(takewhile(lambda item: item[0] <= 20_000, Replacements(
         np.random.default_rng(0), 50, 4, 0.002)))  # fmt: skip
     count = sum(which.size for _, which, _ in found)
     assert count == pytest.approx(50 * 20_000 * 0.002, abs=4 * np.sqrt(2000))
@@ -98,7 +98,7 @@ def test_replacements_are_uniform_and_as_many_as_sigma_says() -> None:
     assert np.allclose(points.T @ points / count, np.eye(5) / 5, atol=0.02)
     everyone = np.concatenate([which for _, which, _ in found])
     assert np.bincount(everyone, minlength=50).min() > 10
-    assert list(islice(replacements(np.random.default_rng(0), 50, 4, 0.0), 1)) == []
+    assert list(islice(Replacements(np.random.default_rng(0), 50, 4, 0.0), 1)) == []
 
 
 def test_noise_finds_the_global_optimum_from_one_atom() -> None:

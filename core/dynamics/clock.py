@@ -1,0 +1,52 @@
+"""Time of dynamics with equal steps: t = offset + step size * steps, counted from t = 0.
+
+The offset is 0 but where a run was continued with another step size than it began with.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.dynamics import saved
+from core.problem import Problem
+from core.schedule import descent_schedule
+
+Array = NDArray[np.float64]
+ROUNDING = 1e-9  # of t at the start
+
+
+@final
+class Clock:
+    """The times of steps; the frame of a mark is the first step with t >= 10^mark."""
+
+    def __init__(self, problem: Problem, step_size: float) -> None:
+        self._start, self._step_size = problem.start, step_size
+        begun = 10.0**problem.start.log10_time
+        self._offset = begun - step_size * problem.start.step
+        if abs(self._offset) <= ROUNDING * begun:
+            self._offset = 0.0  # continued with the same step: times stay exact multiples of it
+        kept = (problem.start.state or {}).get("clock", np.zeros(0))
+        if kept.size == 2 and kept[1] == step_size:
+            if not abs(kept[0] - self._offset) <= ROUNDING * begun:
+                raise saved.refused("its time is not that of the frame")
+            self._offset = float(kept[0])
+
+    def numbers(self) -> Array:
+        """Offset and step size, which a run that goes on needs."""
+        return np.array([self._offset, self._step_size])
+
+    def schedule(self, times: Array) -> NDArray[np.int64]:
+        """The steps of the frames at some log10 t, after the start."""
+        shifted = 10.0**times - self._offset
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = descent_schedule(np.log10(shifted[shifted > 0.0]), self._step_size)
+        return np.asarray(steps[steps > self._start.step])
+
+    def log10_time(self, step: int) -> float:
+        """log10 t of a step."""
+        if step == self._start.step:
+            return self._start.log10_time
+        return float(np.log10(self._offset + self._step_size * step))

@@ -1,0 +1,70 @@
+"""A run whose start is reached once more, from an earlier moment at which all is known.
+
+The frames of some dynamics do not say how they go on: the flow's lie between two of its steps, and
+Adam has moments. Where the state at a frame was not kept the run is taken up at an earlier state,
+or at t = 0, and passes through the same frames again, of which nothing is handed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+
+from core.dynamics.integrator import Chunk, Integrator, Outcome
+from core.frame import Frame
+from core.problem import Problem, with_dynamics
+from core.start import State
+
+
+@final
+class Replay(Integrator):
+    """First the way from the earlier start to the start, then the run from there on.
+
+    `make` makes the integrator of a problem without an earlier start.
+    """
+
+    def __init__(self, problem: Problem, make: Callable[[Problem], Integrator]) -> None:
+        start, dynamics = problem.start, problem.experiment.dynamics
+        assert start.earlier is not None
+        self._make = make
+        self._problem = replace(problem, start=replace(start, earlier=None, marks=()))
+        onward = make(self._problem)  # for what it says of itself: its state is not known yet
+        self.engine, self.planned = onward.engine, onward.planned
+        self.temperature_cap = onward.temperature_cap
+        way = dynamics.model_copy(update={"until_log10_time": start.marks[-1]})
+        earlier = replace(start.earlier, marks=start.marks)
+        self._inner = make(replace(with_dynamics(problem, way), start=earlier))
+        self._arrived = self._started = False
+
+    def advance(self) -> Chunk:
+        start = self._problem.start
+        if not self._started:
+            self._started = True
+            return Chunk((self._first_frame(),), Outcome.GOING, start.step, start.log10_time)
+        chunk = self._inner.advance()
+        if self._arrived:
+            return chunk
+        if chunk.outcome is Outcome.COMPLETED:
+            self._arrive()
+        elif chunk.outcome is not Outcome.GOING:  # it has been here before, and went on
+            return replace(chunk, frames=())
+        return Chunk((), Outcome.GOING, chunk.step, chunk.log10_time)
+
+    def _arrive(self) -> None:
+        start = replace(self._problem.start, state=self._inner.state())
+        self._inner = self._make(replace(self._problem, start=start))
+        self._inner.advance()  # frame 0, which was handed on at the very first
+        self._arrived = True
+
+    def _first_frame(self) -> Frame:
+        problem, start = self._problem, self._problem.start
+        dtype, dual = np.dtype(problem.experiment.run.precision), None
+        if dtype == np.float32:
+            dual = problem.dual(problem.physical_start())
+        return Frame(start.step, start.log10_time, start.rho, start.parameters.astype(dtype), dual)
+
+    def state(self) -> State | None:
+        return self._inner.state() if self._arrived else None

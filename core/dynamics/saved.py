@@ -1,0 +1,93 @@
+"""What a dynamics hands on to the run that continues it, and takes up again: arrays by name.
+
+A dynamics names its parts, the arrays that live from one step to the next; `taken` copies them out
+and `put_back` checks a state and copies it in. Values are float64: integers are whole numbers
+below 2^53, and the words of a random generator are 32 bits each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.start import State
+
+# Raised whenever a part is added, or what one of them holds changes its meaning.
+STATE_VERSION = 1
+LARGEST_INTEGER = 2.0**53
+WORD = 1 << 32
+GENERATOR_WORDS = 10
+Parts = Mapping[str, NDArray[Any]]
+
+
+def refused(what: str) -> InputError:
+    """The error for a state that a dynamics cannot go on from."""
+    return InputError(
+        f"The state that the run before left is damaged: {what}; get a fresh copy of its file, or "
+        "go on from another of its frames with --frame."
+    )
+
+
+def taken(parts: Parts) -> State:
+    """Copies of all parts, as float64."""
+    return {name: np.array(part, dtype=np.float64) for name, part in parts.items()}
+
+
+def put_back(parts: Parts, state: State) -> None:
+    """Copy a state into the parts of a dynamics.
+
+    Raises InputError for other names, lengths, NaN, or numbers that are not integers where the part
+    has these.
+    """
+    if set(state) != set(parts):
+        raise refused(f"it has {_names(state)}, and {_names(parts)} are needed")
+    for name, part in parts.items():
+        values = np.asarray(state[name], dtype=np.float64)
+        if values.size != part.size:
+            raise refused(f"{name} has {values.size} numbers, and {part.size} are needed")
+        if np.isnan(values).any():
+            raise refused(f"{name} holds a value that is not a number")
+        if part.dtype.kind == "i":
+            whole = np.abs(values) < LARGEST_INTEGER
+            if not (whole.all() and np.array_equal(values, np.round(values))):
+                raise refused(f"{name} holds a value that is not an integer")
+        part[...] = values.reshape(part.shape)
+
+
+def _names(parts: Mapping[str, object]) -> str:
+    return ", ".join(sorted(parts)) or "nothing"
+
+
+def finite(name: str, values: NDArray[Any]) -> None:
+    """Raise InputError unless all values are finite."""
+    if not np.isfinite(values).all():
+        raise refused(f"{name} holds a value that is not finite")
+
+
+def generator_words(generator: np.random.Generator) -> NDArray[np.float64]:
+    """The state of a PCG64 generator as 32-bit words, (10,): state, increment, and what is left."""
+    found: Any = generator.bit_generator.state
+    numbers = found["state"]
+    words = [(numbers[key] >> (32 * k)) % WORD for key in ("state", "inc") for k in range(4)]
+    return np.array([*words, found["has_uint32"], found["uinteger"]], dtype=np.float64)
+
+
+def set_generator(generator: np.random.Generator, words: NDArray[np.float64]) -> None:
+    """Put a PCG64 generator where `generator_words` found it. Raises InputError for other words."""
+    whole = np.array_equal(words, np.round(words))
+    if words.shape != (GENERATOR_WORDS,) or not whole or words.min() < 0 or words.max() >= WORD:
+        raise refused("the random generator's state is not one")
+    values = [int(word) for word in words]
+    numbers = [sum(values[4 * part + k] << (32 * k) for k in range(4)) for part in range(2)]
+    if numbers[1] % 2 == 0 or values[8] > 1:
+        raise refused("the random generator's state is not one")
+    generator.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": numbers[0], "inc": numbers[1]},
+        "has_uint32": values[8],
+        "uinteger": values[9],
+    }

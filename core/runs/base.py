@@ -1,0 +1,270 @@
+"""What is asked of a run, whether it is one file's or reaches back to t = 0."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.dataset import Array, Dataset
+from core.experiment import Experiment
+from core.losses import LOSSES, LossFunction
+from core.network.parametrisation import Network
+from core.problem import Problem, Start
+from core.reduction import Reduction
+from core.runs.meta import Reason, Status, printable
+from core.runs.run_file import Event, Header, Index
+
+MAX_NOTE = 500
+
+
+class Run(ABC):
+    """What was run, and its frames: frame i holds the trained parameters at the i-th time.
+
+    The physical parameters are e^rho[i] times `parameters(i)`. Arrays are read-only. `memo` is for
+    what others make of the run.
+
+    Raises RunFileError in every method that reads, for a file that is not exactly a run file.
+    """
+
+    path: Path
+    memo: dict[Any, Any]
+    _header: Header
+
+    # ---------------------------------------------------------------------------- what was run
+
+    @property
+    def experiment(self) -> Experiment:
+        return self._header.experiment
+
+    @property
+    def dataset(self) -> Dataset:
+        return self._header.dataset
+
+    @property
+    def network(self) -> Network:
+        return self._header.network
+
+    @property
+    def loss(self) -> LossFunction:
+        return LOSSES[self.experiment.loss.kind]
+
+    @property
+    def reduction(self) -> Reduction | None:
+        """The coordinates of a run in row-space form; None where frames hold whole vectors."""
+        return self._header.reduction
+
+    @property
+    def inputs(self) -> Array:
+        """x~ (n, D), what the network sees of the training data, in the run's coordinates."""
+        return self.problem.inputs
+
+    def seen(self, x: Array) -> tuple[Array, Array | None]:
+        """(inputs, offset) of any points x (N, d), as `network.outputs` takes them."""
+        if self.reduction is None:
+            return self.network.inputs(x), None
+        return self.network.inputs(self.reduction.training(x)), self.reduction.outside(x)
+
+    @property
+    def title(self) -> str:
+        return printable(self._header.meta.title)
+
+    @property
+    def source(self) -> str:
+        return printable(self._header.meta.source)
+
+    @property
+    def engine(self) -> str:
+        """What computed the run, in words."""
+        return printable(self._header.meta.engine)
+
+    @property
+    def program(self) -> str:
+        """Version of the program that recorded the run."""
+        return printable(self._header.meta.program)
+
+    @property
+    def created(self) -> str:
+        """When the recording began: UTC, ISO 8601."""
+        return printable(self._header.meta.created)
+
+    @property
+    def precision(self) -> str:
+        """What the parameters are stored as: float64 or float32."""
+        return self._header.meta.dtype
+
+    @property
+    def planned(self) -> int:
+        """Number of frames on the schedule, frame 0 included."""
+        return self._header.meta.planned
+
+    @property
+    def temperature_cap(self) -> float | None:
+        """E cap of the flow's dual weights; None where q has the true temperature."""
+        return self._header.meta.temperature_cap
+
+    # ------------------------------------------------------------------------- where it began
+
+    @property
+    def origin(self) -> Array:
+        """Parameters at t = 0, flat; those of the first run where this one continues another."""
+        return self._header.origin
+
+    @property
+    def start_parameters(self) -> Array:
+        """Parameters the run began with, flat; the physical ones are e^start_rho times these."""
+        return self._header.start
+
+    @property
+    def start_rho(self) -> float:
+        return self._header.meta.start.rho
+
+    @property
+    def start_step(self) -> int:
+        return self._header.meta.start.step
+
+    @property
+    def start_log10_time(self) -> float:
+        """log10 t at the start, -inf at t = 0."""
+        time = self._header.meta.start.log10_time
+        return -np.inf if time is None else time
+
+    @property
+    def continues(self) -> dict[str, Any] | None:
+        """What a continued run says about the one before it; None for a run from t = 0."""
+        return self._header.meta.start.continues
+
+    @property
+    def changed(self) -> bool:
+        """Whether loss or dynamics have changed since t = 0, in a run that continues others."""
+        return bool((self.continues or {}).get("changed", False))
+
+    @property
+    def note(self) -> str:
+        """What is to be said of how the run goes on from another one; empty where nothing is."""
+        return printable(str((self.continues or {}).get("note", "")))[:MAX_NOTE]
+
+    @property
+    def before(self) -> int:
+        """How many of the frames lie before the file's own: 0 but for `whole` runs."""
+        return 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether the frames reach back to t = 0 without a gap, as far as is known."""
+        return self.start_log10_time == -np.inf
+
+    @property
+    def state_version(self) -> int:
+        """Version of the states that are kept with the run; 0 in files that have none."""
+        return self._header.meta.state
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem that was run, rebuilt from the file alone."""
+        anew = bool((self.continues or {}).get("anew", False))
+        start = Start(
+            self.start_parameters, self.origin, self.start_rho, self.start_step,
+            self.start_log10_time, self.continues, goes_on=not anew,
+        )  # fmt: skip
+        return Problem(
+            self.experiment, self.dataset, self.network, start, self.title, self.source,
+            self.reduction,
+        )  # fmt: skip
+
+    # ----------------------------------------------------------------------- how far it came
+
+    @property
+    @abstractmethod
+    def status(self) -> Status:
+        """recording (or left by a crash) or finished, as of the last `refresh`."""
+
+    @property
+    @abstractmethod
+    def reason(self) -> Reason | None:
+        """Why the run ended; None while it is recording."""
+
+    @property
+    @abstractmethod
+    def index(self) -> Index:
+        """Steps, times and rho of one moment: equally long also while another thread refreshes."""
+
+    @property
+    def frames(self) -> int:
+        """Number T of committed frames, as of the last `refresh`."""
+        return int(self.index.steps.size)
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """Steps taken up to each frame, (T,)."""
+        return self.index.steps
+
+    @property
+    def log10_time(self) -> Array:
+        """log10 t of each frame, (T,); -inf at t = 0."""
+        return self.index.log10_time
+
+    @property
+    def rho(self) -> Array:
+        """ln of the factor that makes each frame's parameters physical, (T,)."""
+        return self.index.rho
+
+    @property
+    @abstractmethod
+    def bytes_on_disk(self) -> int:
+        """Size of the file and of the `-wal` that may lie beside it."""
+
+    @abstractmethod
+    def refresh(self) -> int:
+        """Look for frames committed since; returns `frames`. Costs nothing for a finished run."""
+
+    # ------------------------------------------------------------------------------- frames
+
+    @property
+    @abstractmethod
+    def whole(self) -> Run:
+        """The run from t = 0 on, with the frames before its start; itself where it begins there."""
+
+    @abstractmethod
+    def parameters(self, index: int) -> Array:
+        """Parameters of a frame, flat, read-only float64; IndexError beyond 0 <= index < frames."""
+
+    @abstractmethod
+    def dual(self, index: int) -> Array | None:
+        """The stored q (n,) of a frame with float32 parameters; None where it is computed."""
+
+    @abstractmethod
+    def diagnostics(self, index: int) -> dict[str, float]:
+        """The integrator's numbers since the frame before, by name."""
+
+    @abstractmethod
+    def events(self) -> tuple[Event, ...]:
+        """What happened: (frame, kind, payload) in order."""
+
+    @abstractmethod
+    def batch(self) -> AbstractContextManager[None]:
+        """Several reads with one connection: of a growing run each costs 0.1 ms instead of 0.5 ms.
+
+        Other threads wait meanwhile, and the recorder cannot finish: keep it under 0.1 s.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the file; harmless when repeated."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

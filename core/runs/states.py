@@ -1,0 +1,151 @@
+"""What a dynamics carried at some frames, and the frames before the start: rows of `array`.
+
+`state_FRAME_PART` is one part of a state (core.dynamics.saved), and `history_NAME` one column of
+core.start.History. They are read only where somebody goes on from the run, or asks for what was
+before; their names are checked when a file is opened.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+
+from core.runs.connection import Connection
+from core.runs.meta import dump_json
+from core.runs.run_file import Header, read_array, typed
+from core.runs.schema import (
+    COLUMNS,
+    HISTORY,
+    HISTORY_BYTES,
+    KEEP_EVERY,
+    MAX_ARRAYS,
+    MAX_NAME,
+    STATE,
+    STATE_NAME,
+)
+from core.start import History, State
+
+KEEP_SECONDS = 10.0  # what a crash may cost the run that goes on
+INSERT_ARRAY = "INSERT OR REPLACE INTO array VALUES (?, ?, ?, ?, ?)"
+DELETE_ARRAYS = "DELETE FROM array WHERE name >= ? AND name < ?"
+Row = tuple[str, str, str, int, memoryview]
+
+
+def state_rows(frame: int, state: State) -> list[Row]:
+    """The rows of a state."""
+    rows = []
+    for part, values in state.items():
+        data = np.ascontiguousarray(values, dtype="<f8").reshape(-1)
+        if data.size:
+            name, shape = f"{STATE}{frame}_{part}", dump_json(data.shape)
+            rows.append((name, "float64", shape, zlib.crc32(data.data), data.data))
+    return rows
+
+
+def range_of(frame: int) -> tuple[str, str]:
+    """The names of a frame's rows lie from the first to before the second."""
+    return f"{STATE}{frame}_", f"{STATE}{frame}`"
+
+
+@final
+@dataclass(slots=True)
+class Keeping:
+    """Which states a recording keeps: that of a continued start, one of each 25 frames, the last.
+
+    A state that is only there because ten seconds had passed goes when the next one comes.
+    """
+
+    from_state: bool = False
+    kept: list[int] = field(default_factory=list)
+    since: float = field(default_factory=time.monotonic)
+
+    def due(self, frame: int) -> bool:
+        """Whether a state of this frame is to be kept."""
+        if self.from_state and not self.kept:
+            return frame >= 0
+        before = self.kept[-1] if self.kept else 0
+        late = time.monotonic() - self.since >= KEEP_SECONDS
+        return frame > before and (late or frame - before >= KEEP_EVERY)
+
+    def keep(self, frame: int) -> int | None:
+        """Note that a state is kept; returns the frame whose state goes, if there is one."""
+        self.since = time.monotonic()
+        gone = None
+        if self.kept and self.kept[-1] != 0:
+            before = self.kept[-2] if len(self.kept) > 1 else 0
+            if self.kept[-1] - before < KEEP_EVERY and self.kept[-1] != frame:
+                gone = self.kept.pop()
+        if frame not in self.kept:
+            self.kept.append(frame)
+        return gone
+
+
+# ------------------------------------------------------------------------------------- reading
+
+
+def read_states(connection: Connection) -> dict[int, tuple[str, ...]]:
+    """The names of the parts of each state, by its frame, in their order."""
+    sql = f"SELECT CASE typeof(name) WHEN 'text' THEN name END FROM array LIMIT {MAX_ARRAYS}"
+    found: dict[int, tuple[str, ...]] = {}
+    for (name,) in connection.query(sql):
+        match = STATE_NAME.fullmatch(name) if name is not None and len(name) <= MAX_NAME else None
+        if match is not None:
+            frame = int(match[1])
+            found[frame] = (*found.get(frame, ()), match[2])
+    return dict(sorted(found.items()))
+
+
+def read_state(connection: Connection, header: Header, frame: int) -> State | None:
+    """The state at a frame; None where there is none.
+
+    Raises RunFileError for a part that is too long, of another form, not a number or damaged.
+    """
+    parts = read_states(connection).get(frame)
+    if parts is None:
+        return None
+    sizes = header.meta.sizes
+    most = 2 * header.network.size + 2 * sizes.n * sizes.k + 4096
+    state = {}
+    for part in parts:
+        name = f"{STATE}{frame}_{part}"
+        state[part] = read_array(connection, name, finite=False, largest=most)
+        if state[part].ndim != 1:
+            raise connection.damaged(f"its array {name} is not a list of numbers")
+    return state
+
+
+def most_earlier(size: int) -> int:
+    """More frames before the start than a run file holds, for parameters of a size."""
+    return max(3, 1 + HISTORY_BYTES // (8 * size))
+
+
+def read_history(connection: Connection, header: Header) -> History | None:
+    """The frames before the start; None where the file has none.
+
+    Raises RunFileError where they are not in the order of time, or do not fit the run.
+    """
+    sql = f"SELECT {typed('name', 'text')} FROM array WHERE name >= ? AND name < ? LIMIT 6"
+    found = {row[0] for row in connection.query(sql, (HISTORY, "history`"))}
+    if not found:
+        return None
+    size = header.network.size
+    if found == {f"{HISTORY}complete"}:
+        none = np.zeros(0)
+        return History(np.zeros(0, np.int64), none, none, np.zeros((0, size)), complete=True)
+    steps, times, rho, parameters, complete = (
+        read_array(connection, f"{HISTORY}{name}") for name in COLUMNS
+    )
+    count, end = steps.size, header.meta.start.log10_time
+    same = steps.shape == times.shape == rho.shape == (count,) and complete.shape == (1,)
+    if not same or parameters.shape != (count, size) or count >= most_earlier(size):
+        raise connection.damaged("its earlier frames are not as many as their numbers")
+    if end is None or (np.diff(np.append(times, end)) <= 0.0).any():
+        raise connection.damaged("its earlier frames are not in the order of time")
+    if (np.diff(np.append(steps, header.meta.start.step)) < 0.0).any() or steps.min() < 0.0:
+        raise connection.damaged("its earlier frames are not in the order of steps")
+    whole = steps.astype(np.int64)
+    return History(whole, times, rho, parameters, complete=bool(complete[0]))

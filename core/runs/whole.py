@@ -1,0 +1,123 @@
+"""A continued run from t = 0 on: the origin, the frames before its start, and its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, final
+
+import numpy as np
+
+from core.data.dataset import Array
+from core.runs.base import Run
+from core.runs.meta import Reason, Status
+from core.runs.run_file import Event, Index
+from core.start import History
+
+
+@final
+class WholeRun(Run):
+    """What the statements about a trajectory are judged on, since they speak of all s <= t.
+
+    Frame 0 is the origin, at t = 0; frames 1 to `before` - 1 are those of the runs before, as far
+    as the file holds them, and frame `before` is the run's own frame 0. `complete` is false where
+    there is a gap.
+    """
+
+    def __init__(self, run: Run, history: History | None) -> None:
+        self.path, self.memo = run.path, dict[Any, Any]()
+        self._header = run._header
+        self._run, self._history = run, history
+        self._joined: tuple[Index, Index] | None = None
+
+    @property
+    def before(self) -> int:
+        return 1 + (0 if self._history is None else self._history.steps.size)
+
+    @property
+    def complete(self) -> bool:
+        return self._history is not None and self._history.complete
+
+    @property
+    def start_parameters(self) -> Array:
+        return self.origin
+
+    @property
+    def start_rho(self) -> float:
+        return 0.0
+
+    @property
+    def start_step(self) -> int:
+        return 0
+
+    @property
+    def start_log10_time(self) -> float:
+        return -np.inf
+
+    @property
+    def planned(self) -> int:
+        return self.before + self._run.planned
+
+    @property
+    def status(self) -> Status:
+        return self._run.status
+
+    @property
+    def reason(self) -> Reason | None:
+        return self._run.reason
+
+    @property
+    def index(self) -> Index:
+        own, old = self._run.index, self._history
+        if self._joined is not None and self._joined[0] is own:
+            return self._joined[1]
+        steps, times, rho = [0], [-np.inf], [0.0]
+        if old is not None:
+            steps += old.steps.tolist()
+            times += old.log10_time.tolist()
+            rho += old.rho.tolist()
+        joined = Index(
+            np.concatenate([np.array(steps, dtype=np.int64), own.steps]),
+            np.concatenate([times, own.log10_time]),
+            np.concatenate([rho, own.rho]),
+        )
+        self._joined = own, joined
+        return joined
+
+    @property
+    def bytes_on_disk(self) -> int:
+        return self._run.bytes_on_disk
+
+    def refresh(self) -> int:
+        return self.before + self._run.refresh()
+
+    @property
+    def whole(self) -> Run:
+        return self
+
+    def parameters(self, index: int) -> Array:
+        if index >= self.before:
+            return self._run.parameters(index - self.before)
+        if index < 0:
+            raise IndexError(f"frame {index} of {self.path}")
+        if index == 0:
+            return self.origin
+        assert self._history is not None
+        return np.asarray(self._history.parameters[index - 1], dtype=np.float64)
+
+    def dual(self, index: int) -> Array | None:
+        return self._run.dual(index - self.before) if index >= self.before else None
+
+    def diagnostics(self, index: int) -> dict[str, float]:
+        return self._run.diagnostics(index - self.before) if index >= self.before else {}
+
+    def events(self) -> tuple[Event, ...]:
+        return tuple((self.before + frame, kind, text) for frame, kind, text in self._run.events())
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        with self._run.batch():
+            yield
+
+    def close(self) -> None:
+        self._run.close()

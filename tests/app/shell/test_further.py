@@ -1,0 +1,72 @@
+"""Continue further: the window goes on with the run that was not interrupted, and says if not."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from core.runs import Recorder, open_run
+from core.trajectory import run
+from tests.app.shell.conftest import Opener
+from tests.continuation.helpers import assert_frames_agree, with_marks
+from tests.problems import problem
+from tests.runs.helpers import tamper
+
+MARKS = (-0.5, 0.0, 0.5, 1.0)
+FURTHER = (*MARKS, 2.0)
+
+
+def trained(program: Marginscope) -> bool:
+    runs = list(program.session)
+    return bool(runs) and all(not run.live and run.data is not None for run in runs)
+
+
+@pytest.fixture
+def run_path(tmp_path: Path) -> Path:
+    """A flow that was recorded to its end, all of whose frames are marks."""
+    run(with_marks(problem(), MARKS), partial(Recorder, tmp_path / "a.msrun"))
+    return tmp_path / "a.msrun"
+
+
+def go_further(program: Marginscope, qtbot: QtBot) -> Path:
+    qtbot.waitUntil(lambda: trained(program), timeout=10_000)
+    control_shift = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(program.window, Qt.Key.Key_F, control_shift)
+    qtbot.waitUntil(
+        lambda: trained(program) and [one.data.run.continues for one in program.session] != [None],
+        timeout=10_000,
+    )
+    (one,) = program.session
+    return one.path
+
+
+def test_the_run_goes_on_exactly(
+    open_program: Opener, run_path: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    program = open_program(run_path)
+    path = go_further(program, qtbot)
+    assert not program.window.bar.isVisible()
+    with open_run(path) as part:
+        marks = [*MARKS, *part.log10_time[1:].tolist()]
+        run(with_marks(problem(), marks), partial(Recorder, tmp_path / "whole.msrun"))
+        with open_run(tmp_path / "whole.msrun") as whole:
+            assert_frames_agree(part, whole, 0.0)
+
+
+def test_a_file_of_before_says_what_begins_anew(
+    open_program: Opener, run_path: Path, qtbot: QtBot
+) -> None:
+    tamper(
+        run_path,
+        "UPDATE meta SET value = '0' WHERE key = 'state'",
+        "DELETE FROM array WHERE name >= 'state_' AND name < 'state`'",
+    )
+    program = open_program(run_path)
+    go_further(program, qtbot)
+    qtbot.waitUntil(program.window.bar.isVisible, timeout=2000)
+    assert "begin anew" in program.window.bar.text

@@ -1,0 +1,58 @@
+"""Runs that are recorded in pieces, and the same in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.continuation import continued
+from core.control import Status
+from core.problem import Problem
+from core.runs import RecordedRun, Recorder, open_run
+from core.trajectory import run
+
+# Rounding of engines that take up the parameters alone and sum in another order: a part in 1e16 a
+# step, over at most a thousand steps, of parameters of order 1.
+ROUNDING = 1e-12
+
+
+def with_marks(problem: Problem, marks: Sequence[float]) -> Problem:
+    """The problem with these times (log10 t) for all its frames, to the last of them."""
+    experiment = problem.experiment
+    dynamics = experiment.dynamics.model_copy(update={"until_log10_time": marks[-1]})
+    changes: dict[str, Any] = {"log10_times": tuple(marks), "frames": len(marks) + 2}
+    recording = experiment.recording.model_copy(update=changes)
+    experiment = experiment.model_copy(update={"dynamics": dynamics, "recording": recording})
+    return replace(problem, experiment=experiment)
+
+
+def recorded_at(path: Path, problem: Problem) -> Status:
+    """Record a problem into a run file."""
+    return run(problem, partial(Recorder, path))
+
+
+def continued_at(path: Path, source: Path, *settings: str, frame: int | None = None) -> Status:
+    """Go on from a frame of a run file, into another one."""
+    with open_run(source) as begun:
+        problem, _ = continued(begun, frame, settings)
+    return recorded_at(path, problem)
+
+
+def assert_frames_agree(part: RecordedRun, whole: RecordedRun, rounding: float) -> None:
+    """The frames of a part are those that the whole run has at their times, with all numbers."""
+    times = part.log10_time
+    places = np.searchsorted(whole.log10_time, times)
+    assert np.array_equal(whole.log10_time[places], times)
+    assert np.array_equal(whole.steps[places], part.steps)
+    for index, place in enumerate(places.tolist()):
+        ours, theirs = part.parameters(index), whole.parameters(place)
+        size = float(np.abs(theirs).max())
+        assert np.abs(ours - theirs).max() <= rounding * size, (index, place)
+        assert abs(part.rho[index] - whole.rho[place]) <= rounding * (1.0 + abs(whole.rho[place]))
+        if index:  # the first frame is that of the run before
+            assert part.diagnostics(index).keys() == whole.diagnostics(place).keys()

@@ -1,0 +1,216 @@
+"""`continue` gives the run that was not interrupted, for every dynamics and network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.control import Control, FinishReason
+from core.dynamics.integrator import Integrator
+from core.dynamics.registry import INTEGRATORS, integrator, prepared
+from core.dynamics.replay import Replay
+from core.problem import Problem
+from core.runs import Recorder, open_run
+from core.trajectory import record
+from tests.continuation.helpers import (
+    ROUNDING,
+    assert_frames_agree,
+    continued_at,
+    recorded_at,
+    with_marks,
+)
+from tests.networks import HEADS, TWO_LAYER, Case, small_problem
+
+STANDARD, SCALAR = Case("standard", "logistic"), Case("scalar", "exponential")
+EXPONENTIAL, FEW = Case("standard", "exponential"), {"n": 5, "m": 6, "seed": 3}  # easily fitted
+NORMALISED, HEAD = Case("normalised", "logistic"), HEADS[1]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A dynamics on a network; `exact`: to the bit."""
+
+    name: str
+    case: Case
+    dynamics: dict[str, Any]
+    tables: dict[str, Any] = field(default_factory=dict)
+    exact: bool = True
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    def problem(self) -> Problem:
+        """The small problem, to log10 t = 1, of about forty frames."""
+        dynamics = {"until_log10_time": 1.0, **self.dynamics}
+        tables = {"recording": {"frames": 40}, **self.tables}
+        return prepared(small_problem(self.case, dynamics, **self.sizes, **tables))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+SGD = {"kind": "sgd", "step": 0.03125}
+ADAM = {"kind": "adam", "step": 0.01}
+SINGLE = {"run": {"precision": "float32"}}
+KINDS = (
+    Kind("flow", STANDARD, {"kind": "flow"}),
+    Kind("flow, late", EXPONENTIAL, {"kind": "flow", "until_log10_time": 33.0}, sizes=FEW),
+    Kind("flow, euler", STANDARD, {"kind": "flow", "scheme": "euler"}),
+    Kind("flow, head", HEAD, {"kind": "flow", "until_log10_time": 0.0}),
+    Kind("gd", STANDARD, {"kind": "gd", "step": 0.03125}, exact=False),
+    Kind("gd, more examples", STANDARD, {"kind": "gd", "step": 0.03125}, sizes={"n": 20, "d": 5}),
+    Kind("gd, float32", STANDARD, {"kind": "gd", "step": 0.03125}, SINGLE, sizes={"n": 20, "d": 5}),
+    Kind("gd, head", HEAD, {"kind": "gd", "step": 0.0625}),
+    Kind("gd, l2", STANDARD, {"kind": "gd", "step": 0.03125}, {"loss": {"l2": 0.01}}, exact=False),
+    Kind("sgd, training set", STANDARD, SGD),
+    Kind("sgd, batches", STANDARD, {**SGD, "batch": 5}),
+    Kind("sgd, fresh", STANDARD, {**SGD, "fresh": True}),
+    Kind("sgd, fresh, float32", STANDARD, {**SGD, "fresh": True, "batch": 3}, SINGLE),
+    Kind("sgd, head", HEAD, {**SGD, "batch": 3}),
+    Kind("adam", STANDARD, ADAM),
+    Kind("adam, batches", STANDARD, {**ADAM, "batch": 5}),
+    Kind("adam, float32", STANDARD, {**ADAM, "batch": 5}, SINGLE),
+    Kind("adam, head", HEAD, ADAM),
+    Kind("mirror", SCALAR, {"kind": "mirror"}),
+    Kind("mirror, late", SCALAR, {"kind": "mirror", "until_log10_time": 12.0}),
+    Kind("mirror, steps", NORMALISED, {"kind": "mirror", "step": 0.0625}, exact=False),
+    Kind("perturbed", STANDARD, {"kind": "perturbed", "step": 0.03125, "sigma": 0.3}),
+    Kind("two phases", STANDARD, {"kind": "two_phase", "step": 0.03125}),
+    Kind("two phases, fresh", STANDARD, {"kind": "two_phase", "step": 0.0625, "first_batch": 50}),
+)
+EVERY = pytest.mark.parametrize("kind", KINDS, ids=str)
+
+
+def test_no_dynamics_is_left_out() -> None:
+    """Kernel predictors are fitted and never go on."""
+    assert {kind.dynamics["kind"] for kind in KINDS} == set(INTEGRATORS) - {"kernel"}
+
+
+def end_of(problem: Problem) -> float:
+    return float(problem.experiment.dynamics.until_log10_time)
+
+
+def pieces_agree(folder: Path, kind: Kind, parts: list[Path]) -> None:
+    rounding = 0.0 if kind.exact else ROUNDING
+    with open_run(folder / "whole.msrun") as whole:
+        for path in parts:
+            with open_run(path) as part:
+                assert "note" not in (part.continues or {})
+                assert_frames_agree(part, whole, rounding)
+        with open_run(parts[-1]) as last:
+            assert last.log10_time[-1] == whole.log10_time[-1]
+            assert last.reason == "completed"
+
+
+@EVERY
+def test_an_interrupted_run_is_completed_frame_by_frame(kind: Kind, tmp_path: Path) -> None:
+    """Stopped after a third and again after two thirds, and continued each time."""
+    problem = kind.problem()
+    recorded_at(tmp_path / "whole.msrun", problem)
+    first, second, third = (tmp_path / f"{name}.msrun" for name in ("first", "second", "third"))
+    with open_run(tmp_path / "whole.msrun") as whole:
+        count = whole.frames
+    stop_after(first, problem, count // 3)
+    stop_after_continued(second, first, count // 3)
+    continued_at(third, second)
+    pieces_agree(tmp_path, kind, [first, second, third])
+    with open_run(first) as one, open_run(second) as two, open_run(third) as three:
+        assert one.reason == two.reason == "cancelled"
+        assert one.frames + two.frames - 1 + three.frames - 1 == count
+
+
+def stop_after(path: Path, problem: Problem, frames: int) -> None:
+    """Record until so many frames are there, then stop as the window does."""
+    control = Control()
+    seen = Seen(Recorder, path, frames, control)
+    for _ in record(problem, seen, control, in_small_chunks(problem)):
+        pass
+    assert control.status.reason is FinishReason.CANCELLED
+
+
+def in_small_chunks(problem: Problem) -> Integrator:
+    """The integrator of a problem, which is so small that one chunk would do all of it."""
+    made = integrator(problem)
+    assert not isinstance(made, Replay)  # the state of the last frame is in the file
+    inner: Any = made
+    inner._pace.units, inner._pace.seconds = 1, 1e-9
+    return made
+
+
+def stop_after_continued(path: Path, source: Path, frames: int) -> None:
+    from core.continuation import continued
+
+    with open_run(source) as begun:
+        problem, _ = continued(begun, None, [])
+    stop_after(path, problem, frames)
+
+
+class Seen:
+    """Makes a recorder whose run is stopped once it has some frames, which it then ends with."""
+
+    def __init__(self, make: Any, path: Path, frames: int, control: Control) -> None:
+        self.make, self.path, self.frames, self.control = make, path, frames, control
+
+    def __call__(self, problem: Problem, **facts: Any) -> Any:
+        recorder, control, most = self.make(self.path, problem, **facts), self.control, self.frames
+        append, count = recorder.append, 0
+
+        def counted(frames: Any) -> int:
+            nonlocal count
+            count += len(frames)
+            if count >= most:
+                control.stop()
+            return int(append(frames))
+
+        recorder.append = counted
+        return recorder
+
+
+@EVERY
+def test_a_run_that_goes_on_further(kind: Kind, tmp_path: Path) -> None:
+    """To an end of its own, then onwards: the uninterrupted run with the same marks."""
+    problem = kind.problem()
+    end = end_of(problem)
+    middle = 0.5 * end if end > 1.0 else end - 0.5
+    early, late = np.linspace(-1.0, middle, 9).tolist(), np.linspace(middle, end, 7)[1:].tolist()
+    recorded_at(tmp_path / "first.msrun", with_marks(problem, early))
+    continued_at(
+        tmp_path / "second.msrun", tmp_path / "first.msrun", f"dynamics.until_log10_time={end}",
+        f"recording.frames={len(late) + 2}", f"recording.log10_times={late}",
+    )  # fmt: skip
+    recorded_at(tmp_path / "whole.msrun", with_marks(problem, [*early, *late]))
+    pieces_agree(tmp_path, kind, [tmp_path / "first.msrun", tmp_path / "second.msrun"])
+
+
+@EVERY
+def test_any_frame_is_gone_on_from(kind: Kind, tmp_path: Path) -> None:
+    """The first few, where flows are young, one in the middle, and the last but one."""
+    problem = kind.problem()
+    recorded_at(tmp_path / "whole.msrun", problem)
+    with open_run(tmp_path / "whole.msrun") as whole:
+        frames = (0, 1, 3, whole.frames // 2, whole.frames - 2)
+    for frame in frames:
+        path = tmp_path / f"from-{frame}.msrun"
+        continued_at(path, tmp_path / "whole.msrun", frame=frame)
+        pieces_agree(tmp_path, kind, [path])
+
+
+@pytest.mark.parametrize("case", TWO_LAYER, ids=str)
+@pytest.mark.parametrize("dynamics", ["flow", "gd", "adam", "sgd"])
+def test_every_network(case: Case, dynamics: str, tmp_path: Path) -> None:
+    """Interrupted in the middle, for every network that the dynamics trains."""
+    flows = case.loss != "squared" and not case.settings.get("smooth")
+    if dynamics == "flow" and not (flows and case.settings.get("normalise", True)):
+        return
+    settings: dict[str, Any] = {"kind": dynamics, "until_log10_time": 0.5}
+    if dynamics != "flow":
+        settings["step"] = 0.015625
+    tables = {"recording": {"frames": 12}}
+    problem = prepared(small_problem(case, settings, n=12, d=7, **tables))
+    kind = Kind(str(case), case, settings, exact=dynamics != "gd")
+    recorded_at(tmp_path / "whole.msrun", problem)
+    stop_after(tmp_path / "first.msrun", problem, 5)
+    continued_at(tmp_path / "second.msrun", tmp_path / "first.msrun")
+    pieces_agree(tmp_path, kind, [tmp_path / "first.msrun", tmp_path / "second.msrun"])

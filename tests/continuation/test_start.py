@@ -1,0 +1,171 @@
+"""What is said of a continued run refers to t = 0, and to all times since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.dynamics.registry import prepared
+from core.observables.features import reference_distribution
+from core.observables.registry import OBSERVABLES
+from core.problem import Problem
+from core.reference.registry import all_margins
+from core.reference.watch import Watch
+from core.runs import RecordedRun, open_run
+from core.theorems.registry import assess_all
+from tests.continuation.helpers import continued_at, recorded_at
+from tests.networks import Case, small_problem
+from tests.runs.helpers import tamper
+
+FLOW = {"kind": "flow", "until_log10_time": 1.5}
+DESCENT = {"kind": "gd", "step": 0.0625, "until_log10_time": 1.5}
+RUNS = (
+    (Case("normalised", "logistic"), FLOW),
+    (Case("normalised", "logistic"), DESCENT),
+    (Case("standard", "exponential"), FLOW),
+    (Case("scalar", "exponential"), DESCENT),
+    (Case("fixed_outer", "logistic", settings={"smooth": True}), DESCENT),
+    (Case("fixed_outer", "exponential"), FLOW),
+    (Case("batch_norm", "logistic"), DESCENT),
+)
+EVERY = pytest.mark.parametrize(
+    ("case", "dynamics"), RUNS, ids=[f"{case}-{d['kind']}" for case, d in RUNS]
+)
+NO_HISTORY = "DELETE FROM array WHERE name >= 'history_' AND name < 'history`'"
+# Frames of descent in the examples' coordinates agree to 1e-12, and quotients of small numbers
+# (loss ratios, drifts) lose some digits of that.
+AGREE = 1e-8
+
+
+def problem_of(case: Case, dynamics: dict[str, Any]) -> Problem:
+    return prepared(small_problem(case, dynamics, n=10, recording={"frames": 30}))
+
+
+@pytest.fixture
+def both(case: Case, dynamics: dict[str, Any], tmp_path: Path) -> tuple[Path, Path]:
+    """A run in one go, and what goes on from its frame 14 by way of frame 7 of another."""
+    whole, middle, part = (tmp_path / f"{name}.msrun" for name in ("whole", "middle", "part"))
+    recorded_at(whole, problem_of(case, dynamics))
+    continued_at(middle, whole, frame=7)
+    continued_at(part, middle, frame=7)
+    return whole, part
+
+
+def agree(one: Any, other: Any) -> bool:
+    return bool(np.allclose(one, other, rtol=AGREE, atol=AGREE, equal_nan=True))
+
+
+@EVERY
+def test_every_observable_is_that_of_the_uninterrupted_run(both: tuple[Path, Path]) -> None:
+    with open_run(both[0]) as whole, open_run(both[1]) as part:
+        assert part.log10_time[0] == whole.log10_time[14]
+        for name, item in OBSERVABLES.items():
+            assert item.applies(part) == item.applies(whole), name
+            if item.in_tables(whole):
+                assert agree(item.trace(part), item.trace(whole)[14:]), name
+
+
+@EVERY
+def test_every_statement_is_judged_on_the_whole_trajectory(both: tuple[Path, Path]) -> None:
+    with open_run(both[0]) as whole, open_run(both[1]) as part:
+        margins = all_margins(whole.problem, Watch(5.0), lambda found: None)
+        judged = [assess_all(run, margins) for run in (whole, part)]
+        assert [one.statement.name for one in judged[0]] == [o.statement.name for o in judged[1]]
+        assert len(judged[0]) > 3
+        for one, other in zip(*judged, strict=True):
+            name = one.statement.name
+            assert one.verdict is other.verdict, name
+            assert agree(one.comparison.bound, other.comparison.bound), name
+            assert agree(one.comparison.measured, other.comparison.measured), name
+            assert [h.met for h in one.hypotheses] == [h.met for h in other.hypotheses], name
+            trace = other.comparison.measured_trace
+            assert trace is None or trace.shape[0] == part.frames
+
+
+def test_the_reference_is_that_of_t_zero(tmp_path: Path) -> None:
+    """pbar and KL by their definitions at the parameters of t = 0, and not at frame 0."""
+    recorded_at(tmp_path / "a.msrun", problem_of(*RUNS[0]))
+    continued_at(tmp_path / "b.msrun", tmp_path / "a.msrun", frame=25)
+    with open_run(tmp_path / "b.msrun") as run:
+        m = run.network.m
+        V, signs = (
+            run.origin[2 * m :].reshape(m, -1),
+            np.sign(run.origin[:m] * run.origin[m : 2 * m]),
+        )
+        U = V / np.linalg.norm(V, axis=1, keepdims=True)
+        Z = run.dataset.y[:, None] * signs * np.maximum(run.inputs @ U.T, 0.0)
+        pbar = reference_distribution(run)
+        assert pbar.sum() == pytest.approx(1.0)
+        gamma = (Z @ pbar).min()
+        generator = np.random.default_rng(0)
+        for _ in range(200):  # no other distribution has a larger margin at t = 0
+            other = 0.99 * pbar + 0.01 * generator.dirichlet(np.ones(m))
+            assert (Z @ other).min() <= gamma + 1e-12
+        assert OBSERVABLES["pbar_margin"].at(run.whole, 0) == pytest.approx(gamma, abs=1e-12)
+        u = np.abs(run.origin[:m] * run.origin[m : 2 * m])
+        inside = pbar > 0.0
+        kl = float(pbar[inside] @ np.log(pbar[inside] / u[inside]) + u.sum() - 1.0)
+        assert OBSERVABLES["kl_pbar"].at(run.whole, 0) == pytest.approx(kl, abs=1e-12)
+
+
+def start_hypothesis(run: RecordedRun) -> Any:
+    assessment = next(a for a in assess_all(run, {}) if a.statement.name == "Lemma 3.2")
+    return next(h for h in assessment.hypotheses if h.text.startswith("start"))
+
+
+def test_the_start_is_judged_where_it_was(tmp_path: Path) -> None:
+    """At t = 0; other settings since then are another start, and a gap is not known to be one."""
+    path = tmp_path / "a.msrun"
+    recorded_at(path, problem_of(*RUNS[0]))
+    with open_run(path) as run:
+        assert start_hypothesis(run).met is True
+    continued_at(tmp_path / "b.msrun", path, frame=9)
+    with open_run(tmp_path / "b.msrun") as run:
+        assert start_hypothesis(run).met is True
+    continued_at(tmp_path / "c.msrun", path, "dynamics.accuracy=numbers", frame=9)
+    continued_at(tmp_path / "d.msrun", tmp_path / "c.msrun", frame=3)
+    for name in ("c", "d"):
+        with open_run(tmp_path / f"{name}.msrun") as run:
+            assert run.changed
+            assert start_hypothesis(run).met is False
+    tamper(tmp_path / "b.msrun", NO_HISTORY)
+    continued_at(tmp_path / "e.msrun", tmp_path / "b.msrun", frame=3)
+    for name in ("b", "e"):
+        with open_run(tmp_path / f"{name}.msrun") as run:
+            assert start_hypothesis(run).met is None
+            assert not OBSERVABLES["perceptron_sum"].applies(run)
+
+
+def test_a_whole_run_is_a_run(tmp_path: Path) -> None:
+    """Its frames, numbers and events are those of the file, after those before the start."""
+    path = tmp_path / "a.msrun"
+    recorded_at(path, problem_of(*RUNS[0]))
+    continued_at(tmp_path / "b.msrun", path, frame=9)
+    with open_run(path) as one, open_run(tmp_path / "b.msrun") as run:
+        assert one.whole is one
+        whole = run.whole
+        assert whole is run.whole
+        assert whole.whole is whole
+        assert (whole.before, whole.frames, whole.planned) == (9, one.frames, one.planned)
+        assert np.array_equal(whole.log10_time, one.log10_time)
+        assert np.array_equal(whole.steps, one.steps)
+        assert whole.refresh() == one.frames
+        for index in range(1, one.frames):
+            assert np.array_equal(whole.parameters(index), one.parameters(index))
+            assert whole.dual(index) is None
+        assert np.array_equal(whole.parameters(0), one.origin)
+        assert whole.rho[0] == 0.0
+        assert whole.diagnostics(3) == {}
+        assert whole.diagnostics(12) == run.diagnostics(3)
+        assert (whole.status, whole.reason) == (run.status, run.reason)
+        assert (whole.start_step, whole.start_rho) == (0, 0.0)
+        assert whole.bytes_on_disk == run.bytes_on_disk
+        with pytest.raises(IndexError):
+            whole.parameters(-1)
+        with pytest.raises(IndexError):
+            whole.parameters(whole.frames)
+        with whole.batch():
+            assert whole.events() == ()
