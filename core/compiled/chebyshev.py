@@ -75,7 +75,7 @@ def reach(s: Array, stages: int) -> float:
     angle = acosh(w0)
     w1 = cosh(stages * angle) * sqrt(w0 * w0 - 1.0) / (stages * sinh(stages * angle))
     s[W_0], s[W_1] = w0, w1
-    return (1.0 + w0) / w1  # type: ignore[no-any-return]
+    return (1.0 + w0) / w1
 
 
 @compiled
@@ -139,7 +139,7 @@ def length_until(s: Array, ln_t: float) -> float:
     if s[SLOPE] <= 0.0:
         return exp(min(missing, 700.0))
     x = log(s[SLOPE]) + missing
-    return (x if x > 35.0 else log1p(exp(x))) / s[SLOPE]
+    return (x if x > 35.0 else log1p(exp(x))) / s[SLOPE]  # type: ignore[no-any-return]
 
 
 @compiled

@@ -367,7 +367,7 @@ def advance(
         if c[PHASE] == EMIT:
             code = emitted(net, s, c, theta, previous, marks, buffer, rows)
             if code != GOING:
-                return code  # type: ignore[no-any-return]
+                return code
         if c[PHASE] == BEGIN:
             if not begun(net, loss, theta, data, settings, s, c, G0, Z0, C, p0, q0):
                 return STATIONARY

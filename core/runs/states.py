@@ -14,9 +14,9 @@ from typing import final
 
 import numpy as np
 
-from core.runs.connection import Connection
+from core.runs.connection import Connection, typed
 from core.runs.meta import dump_json
-from core.runs.run_file import Header, read_array, typed
+from core.runs.run_file import Header, read_array
 from core.runs.schema import (
     COLUMNS,
     HISTORY,
