@@ -44,7 +44,7 @@ MAX_SAFETY = 16.0
 STATIONARY_SPEED = 1e-13
 SMALLEST_STEP = 1e-16
 STRICT = 1e-11
-MOST_REFUSALS = 8
+MOST_REFUSALS = 3
 ATOM = 1e-3
 LN_10 = 2.302585092994046
 
@@ -137,7 +137,8 @@ def accept(
 def fit(s: Array, c: Array, settings: Array, p: Array, norm: float) -> bool:
     """Whether a step may be taken: the smoothed margin must not fall. If not, the next is finer.
 
-    After many refusals in a row a small fall is let through, rather than the run comes to a stop.
+    After some refusals in a row, or with the most stages that are tried for it, a small fall is let
+    through, rather than the run comes to a stop.
 
     A finer step has half the length, or, where parts of degree 0 slide along kinks, more stages:
     both what is gained and what chatter across a kink loses are proportional to h there, while
@@ -146,7 +147,10 @@ def fit(s: Array, c: Array, settings: Array, p: Array, norm: float) -> bool:
     e = s[TEMPERATURE]
     fall = s[SMOOTHED] - smoothed_margin(c[STARTUP], c[OTHERS], p, e) / e
     # Written so that a NaN is refused too.
-    room = STRICT if c[IN_A_ROW] < MOST_REFUSALS else 1e-9 + 0.01 / e
+    most = c[IN_A_ROW] >= MOST_REFUSALS or (
+        settings[BASE_STAGES] > 1.0 and c[STAGES] >= MOST_LEAST_STAGES
+    )
+    room = 1e-9 + 0.01 / e if most else STRICT
     fine = s[SMOOTHED] <= 0.0 or fall <= room
     if settings[EULER] == 0.0 and not (fine and norm > 0.0):
         c[REJECTED] += 1
@@ -162,7 +166,7 @@ def fit(s: Array, c: Array, settings: Array, p: Array, norm: float) -> bool:
 def refine(s: Array, c: Array, settings: Array) -> None:
     """After a refused step: more stages or half the length."""
     stages = max(s[LEAST_STAGES], float(c[STAGES]))
-    if settings[BASE_STAGES] > 1.0 and stages < MOST_LEAST_STAGES and c[IN_A_ROW] % 4 != 0:
+    if settings[BASE_STAGES] > 1.0 and stages < MOST_LEAST_STAGES:
         s[LEAST_STAGES] = min(1.7 * stages, MOST_LEAST_STAGES)
         return
     s[H] /= 2.0

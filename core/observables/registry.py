@@ -6,6 +6,7 @@ from core.observables import (
     certificates,
     displacements,
     features,
+    integration,
     margins,
     mirror,
     nodes,
@@ -19,7 +20,7 @@ from core.runs import Run
 
 MODULES = (
     margins, nodes, testing, spectrum, certificates, features, displacements, mirror, proofs,
-    proof_potentials,
+    proof_potentials, integration,
 )  # fmt: skip
 OBSERVABLES: dict[str, Observable] = {
     observable.name: observable for module in MODULES for observable in module.OBSERVABLES

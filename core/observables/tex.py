@@ -19,6 +19,7 @@ TEX = MappingProxyType(
         "l1_margin": r"\frac{\min_i p_i}{\sum_j|a_j|\,|v_j|}",
         "balanced_margin": r"\frac{\min_i p_i}{|a|^2+|c|^2}",
         "dual_margin": r"\frac{\sum_i q_i p_i}{|W|^L\,\sum_i q_i}",
+        "integration_error": r"\max\frac{|\min_i p_i-\min_i p_i'|}{|W|^L}",
         "train_error": r"\frac{1}{n}\sum_{i=1}^n 1[\mathrm{not}\ p_i>0]",
         "atoms": r"\sum_{i=1}^n 1[q_i>10^{-3}]",
         "dual": r"q_i=\frac{\ell'(p_i)}{\ell'(\ell^{-1}(\sum_k\ell(p_k)))}",

@@ -15,7 +15,6 @@ from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 
 SOURCE = "homogeneity"
 START = "a_j, b_j uniform on +-1/sqrt(m)"
-MONOTONE_ROOM = 1e-6  # relative: what the integrator's tolerance lets a margin fall between frames
 
 
 def reparametrises(run: Run) -> bool:

@@ -1,0 +1,67 @@
+"""How exactly a flow was followed: what its steps, done again as two halves, end apart by."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.observables.margins import dual_margin, flat_norm_power, hard_margin, scale
+from core.observables.observable import Observable, Shape, memoised
+from core.runs import Run
+from core.sections.dynamics import GradientFlow
+
+Array = NDArray[np.float64]
+
+
+def has_error(run: Run) -> bool:
+    """Gradient flow in log time, whose steps are checked."""
+    return isinstance(run.experiment.dynamics, GradientFlow)
+
+
+def integration_error(run: Run, index: int) -> float:
+    """The largest error of a checked step within the last decade, and the cap's bias.
+
+    A decade of t early in the run and of log10 t from t = 10^(10/9) on: late, everything happens in
+    log t. The errors of single steps do not add up, since the flow forgets them; the largest of a
+    decade bounds what is left of them. Where the temperature e^(L rho) is above the cap, the flow
+    of the capped one is followed, whose margin is too low by at most sum_i q_i p_i - min_i p_i.
+    """
+    times = run.log10_time[: index + 1]
+    now = float(times[-1])
+    if not np.isfinite(now):
+        return float("nan")
+    first = int(np.searchsorted(times, now - max(1.0, 0.9 * now)))
+    errors = np.array([step_error(run, frame) for frame in range(first, index + 1)])
+    if not np.isfinite(errors).any():
+        return float("nan")
+    return float(np.nanmax(errors)) + _bias(run, index)
+
+
+def step_error(run: Run, index: int) -> float:
+    """|min p - min p'| / |W|^L of the last step that was checked; NaN where none was."""
+    return float(memoised(run, "_step_error", index, _step_error))
+
+
+def _step_error(run: Run, index: int) -> float:
+    error = run.diagnostics(index).get("margin_error", float("nan"))
+    power = flat_norm_power(run, index)
+    return error / power if power > 0.0 else float("nan")
+
+
+def _bias(run: Run, index: int) -> float:
+    """sum_i q_i p_i - min_i p_i where q has the cap's temperature and not the true one."""
+    cap = run.temperature_cap
+    if cap is None or scale(run, index) <= cap:
+        return 0.0
+    return max(0.0, dual_margin(run, index) - hard_margin(run, index))
+
+
+OBSERVABLES = (
+    Observable(
+        "integration_error", "integration error of the margin",
+        "largest |min p - min p'| / |W|^L over the last decade, p' after two half steps instead of "
+        "one; above the temperature cap plus sum_i q_i p_i - min_i p_i",
+        "the program's own estimate", Shape.SCALAR, integration_error,
+        applies=has_error, where="gradient flow",
+    ),
+)  # fmt: skip
