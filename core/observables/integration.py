@@ -61,7 +61,7 @@ OBSERVABLES = (
         "integration_error", "integration error of the margin",
         "largest |min p - min p'| / |W|^L over the last decade, p' after two half steps instead of "
         "one; above the temperature cap plus sum_i q_i p_i - min_i p_i",
-        "the program's own estimate", Shape.SCALAR, integration_error,
+        "definition (step doubling)", Shape.SCALAR, integration_error,
         applies=has_error, where="gradient flow",
     ),
 )  # fmt: skip

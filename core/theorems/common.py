@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.runs import Run
-from core.theorems.statement import ROUNDING, Comparison, Context, Hypothesis, proved_below
+from core.theorems import statement
+from core.theorems.statement import Comparison, Context, Hypothesis, proved_below
 
 Array = NDArray[np.float64]
 HOMOGENEOUS_ROOM = 1e-6  # a user's own network may compute in float32
+ROUNDING = statement.ROUNDING
 NAN = float("nan")
 FLOW, DESCENT = "flow", "gd"
 
