@@ -147,9 +147,7 @@ def fit(s: Array, c: Array, settings: Array, p: Array, norm: float) -> bool:
     e = s[TEMPERATURE]
     fall = s[SMOOTHED] - smoothed_margin(c[STARTUP], c[OTHERS], p, e) / e
     # Written so that a NaN is refused too.
-    most = c[IN_A_ROW] >= MOST_REFUSALS or (
-        settings[BASE_STAGES] > 1.0 and c[STAGES] >= MOST_LEAST_STAGES
-    )
+    most = c[IN_A_ROW] >= MOST_REFUSALS or s[LEAST_STAGES] >= MOST_LEAST_STAGES
     room = 1e-9 + 0.01 / e if most else STRICT
     fine = s[SMOOTHED] <= 0.0 or fall <= room
     if settings[EULER] == 0.0 and not (fine and norm > 0.0):
@@ -164,9 +162,10 @@ def fit(s: Array, c: Array, settings: Array, p: Array, norm: float) -> bool:
 
 @compiled
 def refine(s: Array, c: Array, settings: Array) -> None:
-    """After a refused step: more stages or half the length."""
+    """After a refused step: half the length, or more stages where refusals come again."""
     stages = max(s[LEAST_STAGES], float(c[STAGES]))
-    if settings[BASE_STAGES] > 1.0 and stages < MOST_LEAST_STAGES:
+    again = c[IN_A_ROW] > 1 or s[LEAST_STAGES] > 1.0
+    if again and stages < MOST_LEAST_STAGES:
         s[LEAST_STAGES] = min(1.7 * stages, MOST_LEAST_STAGES)
         return
     s[H] /= 2.0
