@@ -80,8 +80,21 @@ def _watch(reader: int) -> None:
                     end_now(number)
 
 
+def hold_streams() -> None:
+    """Open what is closed of the three streams: nothing opened later may take their numbers.
+
+    To write to a closed standard output stays an error, as it is on a full disk.
+    """
+    for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)
+
+
 def answer_signals() -> None:
     """From here on Ctrl-C and SIGTERM end this program. For the main thread of a command."""
+    hold_streams()
     signal.signal(signal.SIGINT, _answer)
     signal.signal(signal.SIGTERM, _answer)
     if sys.platform != "win32":

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, final
 
+from core.stopping import hold_streams
+
 PROGRAM = "marginscope"
 UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
 
@@ -112,15 +114,8 @@ def say(text: str) -> None:
 
 
 def open_streams() -> None:
-    """Make sure that there are three streams: what is opened later must not take their numbers.
-
-    To write to a closed standard output is an error, as it is on a full disk.
-    """
-    for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, mode)
+    """Make sure that there are three streams, which can be written to or say that they cannot."""
+    hold_streams()
     if sys.stdout is None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - for as long as the program runs
     if sys.stderr is None:

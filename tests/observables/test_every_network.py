@@ -221,6 +221,16 @@ def test_tangent_kernel_equals_the_gradients(case: Case) -> None:
     assert np.allclose(found, wanted, atol=1e-12 * np.abs(wanted).max())
 
 
+def on_kinks(run: Run) -> float:
+    """The largest share of preactivations that are 0 but for rounding, over all frames."""
+    shares = []
+    for index in range(run.frames):
+        flat = run.parameters(index)
+        inner = run.inputs @ run.network.effective(flat)[1].T
+        shares.append(float(np.mean(np.abs(inner) < 1e-10)))
+    return max(shares)
+
+
 @pytest.mark.parametrize("case", TWO_LAYER, ids=str)
 def test_row_space_runs_read_as_direct_ones(case: Case, tmp_path: Path) -> None:
     at = small_problem(case, {"kind": "gd", "step": 0.1, "until_log10_time": 2.0}, d=40, n=8, m=9)
@@ -236,7 +246,10 @@ def test_row_space_runs_read_as_direct_ones(case: Case, tmp_path: Path) -> None:
         for name, column in one.items():
             if name == "log10_risk" and case.loss == "squared":
                 continue  # the fit is exact: what is left of (1 - p)^2 is rounding
-            assert np.allclose(column, other[name], rtol=1e-8, atol=1e-9, equal_nan=True), name
+            room = 1e-9
+            if name == "patterns_changed":  # examples that rounding puts on either side of a kink
+                room += on_kinks(direct)
+            assert np.allclose(column, other[name], rtol=1e-8, atol=room, equal_nan=True), name
         assert np.allclose(
             node_columns(direct)["rotation"], node_columns(rows)["rotation"], atol=1e-9
         )
