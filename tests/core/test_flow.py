@@ -63,7 +63,7 @@ def test_figure_time_values() -> None:
 
 
 def test_far_beyond_floating_point_time() -> None:
-    """log10 t = 10^12, where q.p is .0402 at m = 16; atoms of q never below 20 on this data."""
+    """log10 t = 10^12, where q.p is .0402 at m = 16; frames have at least 20 atoms on this data."""
     at = problem("dynamics.until_log10_time=1e12", "recording.frames=50")
     frames = list(trajectory(at))
     last = frames[-1]
@@ -72,7 +72,9 @@ def test_far_beyond_floating_point_time() -> None:
     q = at.loss.dual(temperature * p)
     assert q @ p == pytest.approx(0.0402, abs=5e-5)
     assert p.min() <= q @ p <= p.min() + np.log(64) / temperature
-    assert min(frame.diagnostics["fewest_atoms"] for frame in frames[1:]) >= 20
+    for frame in frames[1:]:
+        duals = at.loss.dual(min(np.exp(2 * frame.rho), 1e7) * at.margins(frame.parameters))
+        assert np.count_nonzero(duals > 1e-3) >= 20
 
 
 @pytest.mark.parametrize("until", [1e30, 1e200])

@@ -15,6 +15,7 @@ from core.figures.study_cells import check_formula, studies_in
 from core.figures.study_figure import figure_of_folder, layout_of
 from core.runs import Run
 from core.study import Study, load_study, parse_study, shipped_ids
+from core.sweep.found import sweeps_in
 
 TEXT = """
 title = "A small study"
@@ -91,12 +92,12 @@ def test_the_numbers_are_those_of_the_runs(swept: Path) -> None:
 
 
 def test_verdicts_stand_below(swept: Path, tmp_path: Path) -> None:
-    study = load_study(str(swept / "small.toml"))
-    (line,), ends = _results(swept / "runs", study)
+    (ledger,) = sweeps_in(swept / "runs")
+    (line,), ends = _results(swept / "runs", ledger)
     assert line.startswith("confirmed: Errors are shares.")
     assert ends is not None
     assert len(ends) == 4
-    assert _results(tmp_path, study) == ([], None)
+    assert _results(tmp_path, None) == ([], None)
 
 
 @pytest.mark.parametrize("y", ["risk / risk_0", "risk", "2 * risk + train_error"])
@@ -105,7 +106,8 @@ def test_very_many_cells_are_drawn_by_their_rows(
 ) -> None:
     """The same figure, and no file opened that the rows can do without."""
     study = parse_study((swept / "small.toml").read_text().replace("risk / risk_0", y), "small")
-    _, ends = _results(swept / "runs", study)
+    (ledger,) = sweeps_in(swept / "runs")
+    _, ends = _results(swept / "runs", ledger)
     opened: list[object] = []
     with ExitStack() as stack:
         wanted = figure_of_folder(study, swept / "runs", stack.enter_context)
