@@ -43,6 +43,7 @@ LEMMA_2_4: Places = {
 THEOREM_2_2: Places = {
     **BALL, **START, **LOSSES, **GF,
     "Assumption 1.4: gamma_ntk almost surely": "Theorem 2.2, Assumption 1.4",
+    "Assumption 1.3: gamma_ntk of the sample": "the event of its proof, Assumption 1.3",
     "width m >= (640 ln(n/delta)/gamma_ntk)^2": "Theorem 2.2",
 }  # fmt: skip
 TWO_CONES: Places = {
