@@ -66,7 +66,11 @@ def _compile(group: str) -> None:
         global_margin(x, y, Watch())
         return
     if group == warming.HEADS:
-        dynamics: list[Integrator] = [GeneralFlow(_problem(_dynamics("flow")))]
+        # Steps of several stages too, which a network with parts of degree 0 takes from the start.
+        sliding = {"network": {"kind": "normalised", "m": 5}, **_dynamics("flow")}
+        dynamics: list[Integrator] = [
+            GeneralFlow(_problem(case)) for case in (_dynamics("flow"), sliding)
+        ]
     else:
         dynamics = [integrator(_problem(case)) for case in CASES[group]]
     for one in dynamics:
