@@ -18,10 +18,11 @@ def drawn(dtype: type, *shape: int, seed: int = 0) -> np.ndarray:
 
 
 def near(found: np.ndarray, left: np.ndarray, right: np.ndarray) -> bool:
-    """Each entry to a few roundings of its largest term."""
+    """Each entry to the roundings of a sum of K terms: at most K, about sqrt(K) of them."""
     wanted = left.astype(np.float64) @ right.astype(np.float64)
     scale = np.abs(left).astype(np.float64) @ np.abs(right).astype(np.float64)
-    return bool((np.abs(found - wanted) <= 8 * np.finfo(found.dtype).eps * scale).all())
+    roundings = max(8.0, left.shape[1] ** 0.5)
+    return bool((np.abs(found - wanted) <= roundings * np.finfo(found.dtype).eps * scale).all())
 
 
 @DTYPES
