@@ -117,7 +117,7 @@ def plan(s: Array, c: Array, settings: Array, marks: Array) -> None:
 @compiled
 def land(s: Array, c: Array, marks: Array) -> None:
     """Cut h where the next frame's time is near."""
-    if s[LN_T] == -inf or c[MARK] == marks.size:
+    if s[LN_T] == -inf or c[MARK] >= marks.size:
         return
     needed = length_until(s, marks[c[MARK]] * LN_10)
     s[WHOLE_H] = s[H]

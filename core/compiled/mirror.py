@@ -12,13 +12,13 @@ theta = (sgn(a) sqrt(u), sgn(b) sqrt(u)) e^-rho of norm 1, rho = ln(2 sum u)/2.
 
 from __future__ import annotations
 
-from math import exp, log, nan, sqrt
+from math import exp, log, sqrt
 from typing import Any
 
 from numpy.typing import NDArray
 
-from core.compiled.chebyshev import first_stage, plan, stage
-from core.compiled.dual import dual_weights
+from core.compiled.chebyshev import after_step, compared, first_stage, plan, plan_half, stage
+from core.compiled.dual import dual_weights, smallest
 from core.compiled.jit import compiled
 from core.compiled.log_time import (
     BEGIN,
@@ -26,11 +26,16 @@ from core.compiled.log_time import (
     BUFFERED,
     DONE,
     EMIT,
+    ERROR,
     FEWEST_ATOMS,
     FINISH,
     GOING,
+    HALF,
+    HALVE,
+    KEPT_RHO,
     LAMBDA,
     LARGEST_FALL,
+    LAST_H,
     LN_10,
     LN_T,
     MARK,
@@ -41,6 +46,7 @@ from core.compiled.log_time import (
     POWER_ITERATION,
     RHO,
     RUN_STAGE,
+    SLOPE,
     SMALLEST_STEP,
     SMOOTHED,
     STAGE,
@@ -51,17 +57,23 @@ from core.compiled.log_time import (
     STEP,
     TAU_EARLY,
     TEMPERATURE,
+    TURN_ERROR,
     H,
     accept,
     begin,
     fit,
+    heat,
     weight_of_mark,
 )
 
 Array = NDArray[Any]
-AT_REST = -1
+AT_REST, CHECK = -1, -2  # what comes after a step, beside the phases
 SLOW = 0.01  # of tau: below this a step may be longer than what resolves a growing network
-REST = 1e-11  # speed in s below which nothing moves any more
+REST = 1e-13  # speed in s below which nothing moves any more
+NOTHING = -350.0  # of rho: u = |W|^2/2 is then below the least number that a float64 holds well
+FAR = 1e3  # of lambda, which grows like s where some example is not classified
+BENT = 1e-5  # error of ln u that a step may make while some example is not classified
+TURNED = 0.02  # change of ln dt/ds that such a step may see: the clock's error is of its square
 Net = tuple[Array, Array, Array]  # Z (n, m), ln u(0) (m,), signs of a and b (2, m)
 
 
@@ -131,15 +143,32 @@ def next_stage(
 
 
 @compiled
+def drift(net: Net, s: Array, c: Array, p: Array, q: Array, q0: Array, work: Array) -> float:
+    """How far a step bends ln u: h max_j |2 (Z' (q - q0))_j|, with q at its end.
+
+    A step of first order takes q0 for all of it, so that this bounds its error twice.
+    """
+    Z = net[0]
+    dual_weights(c[STARTUP], 1, p, s[TEMPERATURE], q)
+    work[:] = 0.0
+    for i in range(q.size):
+        change, z = 2.0 * (q[i] - q0[i]), Z[i]
+        for j in range(work.size):
+            work[j] += change * z[j]
+    most = 0.0
+    for j in range(work.size):
+        most = max(most, abs(work[j]))
+    return float(s[LAST_H] * most)
+
+
+@compiled
 def finish(
     net: Net, at: Array, settings: Array, s: Array, c: Array, newer: Array, previous: Array,
-    u: Array, u0: Array, p: Array,
+    work: tuple[Array, ...], points: tuple[Array, ...],
 ) -> int:  # fmt: skip
-    """Test the last stage: the phase to go on with, or AT_REST.
-
-    Where some example cannot be classified u has a finite limit, and t grows only like s: once all
-    but nothing moves, h may grow without the bound that resolves the way to infinity.
-    """
+    """Test the last stage, and take it: CHECK or AT_REST; or PLAN, where it is refused."""
+    u0, u = work
+    _, q0, p, q = points[:4]
     norm = weights(net, s[RHO], newer, u)
     moved = 0.0
     for j in range(u.size):
@@ -148,16 +177,76 @@ def finish(
     margins(net, u, p)
     if not fit(s, c, settings, p, norm):
         return PLAN
-    h, stuck = s[H], s[SMOOTHED] <= 0.0
+    stuck = s[SMOOTHED] <= 0.0
     c[MOST_STAGES] = max(c[MOST_STAGES], c[STAGES])
     for i in range(at.size):
         previous[i], at[i] = at[i], newer[i]
     moved = sqrt(moved)
     accept(2, s, c, settings, p, norm, moved)
-    if not stuck or moved > SLOW * settings[TAU_EARLY]:
-        return EMIT
-    s[H] = 1.3 * h
-    return AT_REST if max(moved, abs(log(norm))) < REST * h else EMIT
+    if not stuck:
+        return CHECK
+    dual_temperature = s[TEMPERATURE]
+    s[TEMPERATURE] = dual_temperature * norm * norm
+    bent = drift(net, s, c, p, q, q0, u0)
+    s[TEMPERATURE] = dual_temperature
+    turned = abs(s[SLOPE]) * s[LAST_H]
+    lengthen(s, settings, moved, bent, turned)
+    return AT_REST if max(moved, abs(log(norm))) < REST * s[LAST_H] else CHECK
+
+
+@compiled
+def begin_half(
+    net: Net, loss: int, base: Array, settings: Array, s: Array, c: Array, u: Array, p: Array,
+    q: Array, older: Array, newer: Array,
+) -> None:  # fmt: skip
+    """The first stage of half the last step, from `base`."""
+    weights(net, s[RHO], base, u)
+    margins(net, u, p)
+    heat(loss, 2, 1, s, c, settings, p, q)
+    plan_half(s, c, settings)
+    first_stage(s, c, base, older, newer, q)
+
+
+@compiled
+def finish_half(
+    net: Net, at: Array, s: Array, c: Array, newer: Array, middle: Array, u: Array, whole: Array,
+    p: Array,
+) -> None:  # fmt: skip
+    """The end of a half step: the second begins where the first ended, and is compared."""
+    norm = weights(net, s[RHO], newer, u)
+    if c[HALF] == 1:
+        for i in range(middle.size):
+            middle[i] = newer[i]
+        s[RHO] += log(norm)
+        c[HALF] = 2
+        c[PHASE] = HALVE
+        return
+    weights(net, s[KEPT_RHO], at, whole)
+    turned = 0.0
+    for j in range(u.size):
+        u[j] /= norm * norm
+        turned += 2.0 * (sqrt(u[j]) - sqrt(whole[j])) ** 2
+    margins(net, u, p)
+    compared(s, c, smallest(p), sqrt(turned))
+
+
+@compiled
+def lengthen(s: Array, settings: Array, moved: float, bent: float, turned: float) -> None:
+    """The next h while some example is not classified.
+
+    Where that stays so u has a finite limit, or none but 0, and t grows only like s: once all but
+    nothing turns, h may grow without the bound that resolves the way to infinity, as long as the
+    error of ln u and that of the clock are small.
+    """
+    factor = 1.3
+    if bent > 0.0:
+        factor = min(factor, 0.9 * sqrt(BENT / bent))
+    if turned > 0.0:
+        factor = min(factor, 0.9 * TURNED / turned)
+    slow = SLOW * settings[TAU_EARLY]
+    free = 1.3 if moved <= slow else slow / moved
+    h = s[LAST_H]
+    s[H] = max(0.5 * h, min(max(s[H], free * h), factor * h))
 
 
 @compiled
@@ -181,11 +270,88 @@ def emit(
             out[j], out[m + j] = signs[0, j] * root, signs[1, j] * root
         row[0], row[1], row[2] = c[STEP], s[RHO] + log(norm), s[H]
         row[3], row[4], row[5] = c[MOST_STAGES], s[FEWEST_ATOMS], s[LARGEST_FALL]
-        row[6] = row[7] = nan  # its steps are not checked
+        row[6], row[7] = s[ERROR], s[TURN_ERROR]
         c[MOST_STAGES] = 0
         s[FEWEST_ATOMS], s[LARGEST_FALL] = at.size, 0.0
         c[BUFFERED] += 1
         c[MARK] += 1
+
+
+@compiled
+def emitted(
+    net: Net, s: Array, c: Array, at: Array, previous: Array, marks: Array, buffer: Array,
+    rows: Array, u: Array, between: Array,
+) -> int:  # fmt: skip
+    """Write the frames that the last step passed; GOING where the next step may begin."""
+    emit(net, s, c, at, previous, marks, buffer, rows, u, between)
+    if c[MARK] == marks.size:
+        return DONE
+    if c[BUFFERED] == buffer.shape[0]:
+        return BUFFER_FULL
+    c[PHASE] = BEGIN
+    return GOING
+
+
+@compiled
+def end_step(
+    net: Net, at: Array, settings: Array, s: Array, c: Array, marks: Array,
+    work: tuple[Array, ...], points: tuple[Array, ...],
+) -> bool:  # fmt: skip
+    """The end of a step, or of half of one that is checked; False where nothing moves."""
+    if c[HALF] > 0:
+        finish_half(net, at, s, c, points[5], points[7], work[1], work[0], points[2])
+        return True
+    after = finish(net, at, settings, s, c, points[5], points[6], work, points)
+    if after == CHECK:
+        after_step(s, c, marks)
+    else:
+        c[PHASE] = after
+    return after != AT_REST
+
+
+@compiled
+def recentre(net: Net, at: Array) -> None:
+    """Take lambda into ln u(0), where it is so large that differences of its parts lose digits."""
+    Z, start, _ = net
+    most = 0.0
+    for i in range(at.size):
+        most = max(most, at[i])
+    if most <= FAR:
+        return
+    for i in range(at.size):
+        twice, z = 2.0 * at[i], Z[i]
+        for j in range(start.size):
+            start[j] += twice * z[j]
+        at[i] = 0.0
+
+
+@compiled
+def begun(
+    net: Net, loss: int, at: Array, settings: Array, s: Array, c: Array, u: Array, p: Array,
+    q: Array,
+) -> bool:  # fmt: skip
+    """Evaluate q at lambda; False where nothing is left of u."""
+    recentre(net, at)
+    weights(net, s[RHO], at, u)
+    margins(net, u, p)
+    begin(loss, 2, 1, s, c, settings, p, q)
+    c[PHASE] = POWER_ITERATION if c[POWER] > 0 else PLAN
+    return bool(s[RHO] >= NOTHING)
+
+
+@compiled
+def start_step(
+    s: Array, c: Array, settings: Array, marks: Array, at: Array, older: Array, newer: Array,
+    q: Array,
+) -> int:  # fmt: skip
+    """Plan a step and make its first stage; GOING where there is one."""
+    if s[LAMBDA] == 0.0:  # no node that is active on any example has weight
+        return STATIONARY
+    plan(s, c, settings, marks)
+    if s[H] < SMALLEST_STEP:
+        return STALLED
+    first_stage(s, c, at, older, newer, q)
+    return GOING
 
 
 @compiled
@@ -200,35 +366,28 @@ def advance(
     before the step; the last of all is the power vector.
     """
     u0, u = work
-    p0, q0, p, q, older, newer, previous, w = points
+    p0, q0, p, q, older, newer, previous, middle, w = points
     for _ in range(budget):
+        base = previous if c[HALF] == 1 else middle if c[HALF] == 2 else at
         if c[PHASE] == EMIT:
-            emit(net, s, c, at, previous, marks, buffer, rows, u, p)
-            if c[MARK] == marks.size:
-                return DONE
-            if c[BUFFERED] == buffer.shape[0]:
-                return BUFFER_FULL
-            c[PHASE] = BEGIN
+            code = emitted(net, s, c, at, previous, marks, buffer, rows, u, p)
+            if code != GOING:
+                return code
         if c[PHASE] == BEGIN:
-            weights(net, s[RHO], at, u0)
-            margins(net, u0, p0)
-            begin(loss, 2, 1, s, c, settings, p0, q0)
-            c[PHASE] = POWER_ITERATION if c[POWER] > 0 else PLAN
+            if not begun(net, loss, at, settings, s, c, u0, p0, q0):
+                return STATIONARY
         elif c[PHASE] == POWER_ITERATION:
             s[LAMBDA] = power_iteration(net, u0, q0, w, u)
             c[POWER] -= 1
             c[PHASE] = POWER_ITERATION if c[POWER] > 0 else PLAN
         elif c[PHASE] == PLAN:
-            if s[LAMBDA] == 0.0:  # no node that is active on any example has weight
-                return STATIONARY
-            plan(s, c, settings, marks[:0])
-            if s[H] < SMALLEST_STEP:
-                return STALLED
-            first_stage(s, c, at, older, newer, q0)
+            code = start_step(s, c, settings, marks, at, older, newer, q0)
+            if code != GOING:
+                return code
         elif c[PHASE] == RUN_STAGE:
-            next_stage(net, s, c, at, older, newer, u, p, q)
-        else:
-            c[PHASE] = finish(net, at, settings, s, c, newer, previous, u, u0, p)
-            if c[PHASE] == AT_REST:
-                return STATIONARY
+            next_stage(net, s, c, base, older, newer, u, p, q)
+        elif c[PHASE] == HALVE:
+            begin_half(net, loss, base, settings, s, c, u, p, q, older, newer)
+        elif not end_step(net, at, settings, s, c, marks, work, points):
+            return STATIONARY
     return GOING

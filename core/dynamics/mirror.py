@@ -79,7 +79,7 @@ class ScalarMirror(LogTimeFlow):
         self._net = (Z, start, signs)
         self._lambda = np.zeros(n)
         self._work = (np.zeros(m), np.zeros(m))
-        self._points = (*(np.zeros(n) for _ in range(7)), self._wave)
+        self._points = (*(np.zeros(n) for _ in range(8)), self._wave)
         self._pace = Pace(first_units(m, n, 1))
 
     def _vectors(self) -> dict[str, Array]:
@@ -156,10 +156,11 @@ class SteppedMirror(Stepper):
 
     def _take(self, count: int) -> int:
         for index in range(count):
-            f = self._field.outputs(self._state)
-            if not float(np.abs(f).mean()) <= self._most:
-                return index
-            self._state = self._state + self.step_size * self._field(self._state, f)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has diverged
+                f = self._field.outputs(self._state)
+                if not float(np.abs(f).mean()) <= self._most:
+                    return index
+                self._state = self._state + self.step_size * self._field(self._state, f)
         return count
 
     def _flat(self) -> NDArray[Any]:

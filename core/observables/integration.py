@@ -8,14 +8,15 @@ from numpy.typing import NDArray
 from core.observables.margins import dual_margin, flat_norm_power, hard_margin, scale
 from core.observables.observable import Observable, Shape, memoised
 from core.runs import Run
-from core.sections.dynamics import GradientFlow
+from core.sections.dynamics import GradientFlow, MirrorFlow
 
 Array = NDArray[np.float64]
 
 
 def has_error(run: Run) -> bool:
-    """Gradient flow in log time, whose steps are checked."""
-    return isinstance(run.experiment.dynamics, GradientFlow)
+    """A flow in log time, whose steps are checked."""
+    exact = run.network.kind == "scalar" and isinstance(run.experiment.dynamics, MirrorFlow)
+    return exact or isinstance(run.experiment.dynamics, GradientFlow)
 
 
 def integration_error(run: Run, index: int) -> float:
@@ -26,6 +27,7 @@ def integration_error(run: Run, index: int) -> float:
     decade bounds what is left of them. Where the temperature e^(L rho) is above the cap, the flow
     of the capped one is followed, whose margin is too low by at most sum_i q_i p_i - min_i p_i.
     """
+    run, index = run.whole, run.whole.before - run.before + index
     times = run.log10_time[: index + 1]
     now = float(times[-1])
     if not np.isfinite(now):
@@ -62,6 +64,6 @@ OBSERVABLES = (
         "largest |min p - min p'| / |W|^L over the last decade, p' after two half steps instead of "
         "one; above the temperature cap plus sum_i q_i p_i - min_i p_i",
         "definition (step doubling)", Shape.SCALAR, integration_error,
-        applies=has_error, where="gradient flow",
+        applies=has_error, where="flows in log time",
     ),
 )  # fmt: skip

@@ -61,6 +61,50 @@ def test_against_a_stiff_solver_in_plain_time(loss: str) -> None:
         assert np.abs(physical(frame)[:12] ** 2 - u).max() < 2e-3 * u.max()
 
 
+def exactly(at: Problem, times: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """u (frames, m) by LSODA in plain time, and the risks."""
+    Z, _ = features(at)
+    begin = np.log(np.abs(at.physical_start()[: at.network.m]) ** 2)
+
+    def field(_: float, ln_u: np.ndarray) -> np.ndarray:
+        return -2.0 / Z.shape[0] * Z.T @ at.loss.slope(Z @ np.exp(ln_u))
+
+    found = solve_ivp(field, (0, times[-1]), begin, "LSODA", times, rtol=1e-10, atol=1e-12)
+    u = np.exp(found.y.T)
+    return u, np.array([float(at.loss.value(Z @ row).mean()) for row in u])
+
+
+XOR = [[1, 1], [-1, -1], [1, -1], [-1, 1]]
+UNFITTED = {
+    # One node loses on both corners of a label: u falls exponentially, and R tends to l(0).
+    "falls": (XOR, [1, 1, -1, -1], 1, 2.0),
+    # Each point has both labels: u_j falls like 1/t, the norm alone moves, and R tends to l(0).
+    "like 1/t": ([row for row in XOR for _ in range(2)], [1, -1] * 4, 1, 12.0),
+    "three nodes": ([row for row in XOR for _ in range(2)], [1, -1] * 4, 3, 12.0),
+    # R tends to 1/4: one corner is given up.
+    "partly": (XOR, [1, 1, -1, -1], 3, 6.0),
+}
+
+
+@pytest.mark.parametrize("case", UNFITTED, ids=str)
+def test_data_that_cannot_be_fitted(case: str, tmp_path: Path) -> None:
+    """Steps grow with t there, and each adds at most 1e-5 to the error of ln u (BENT)."""
+    x, y, m, until = UNFITTED[case]
+    np.savez(tmp_path / "a.npz", x=np.array(x, dtype=float), y=np.array(y, dtype=float))
+    file = ("data.kind=file", f"data.path={tmp_path / 'a.npz'}", f"data.n={len(y)}")
+    many = (f"dynamics.until_log10_time={until}", "recording.frames=10", f"run.seed={m // 2}")
+    at = scalar(*file, *many, m=m, d=2)
+    frames = list(trajectory(at))
+    u, risks = exactly(at, [10.0**frame.log10_time for frame in frames])
+    assert frames[-1].step < 20_000
+    for frame, row, risk in zip(frames, u, risks, strict=True):
+        ours = physical(frame)[:m] ** 2
+        assert np.abs(ours - row).max() < 4e-3 * row.max(), frame.log10_time
+        assert np.exp(at.loss.log_risk(at.margins(physical(frame)))) == pytest.approx(
+            risk, rel=2e-3
+        )
+
+
 def test_balance_is_exact_and_the_smoothed_margin_rises() -> None:
     at = scalar("dynamics.until_log10_time=1000", "recording.frames=60")
     a0, b0 = at.start.parameters.reshape(2, -1)
