@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from core.data.dataset import Array
 from core.dynamics.registry import prepared
 from core.dynamics.saved import STATE_VERSION
 from core.errors import InputError
 from core.experiment import Experiment
 from core.problem import Problem, Start, resolve
-from core.runs import RecordedRun
+from core.runs import RecordedRun, Run
 from core.runs.states import most_earlier
 from core.sections.dynamics import KernelPredictor
 from core.start import History
@@ -161,13 +162,27 @@ def earlier_frames(run: RecordedRun, index: int) -> History:
     if len(chosen) > most:
         chosen = np.unique(np.linspace(1, chosen[-1], most).astype(int)).tolist()
     rows = np.array([whole.parameters(frame) for frame in chosen])
+    ends = [*chosen, whole.before + index]
     return History(
         whole.steps[chosen],
         whole.log10_time[chosen],
         whole.rho[chosen],
         rows.reshape(len(chosen), run.network.size),
         whole.complete,
+        _errors(whole, ends),
     )
+
+
+def _errors(whole: Run, frames: list[int]) -> Array | None:
+    """The `margin_error` of these frames, each the largest since the one before it."""
+    found = np.full(frames[-1] + 1, np.nan)
+    for frame in range(1, found.size):
+        found[frame] = whole.diagnostics(frame).get("margin_error", np.nan)
+    if not np.isfinite(found).any():
+        return None
+    begins = np.array([0, *frames[:-1]]) + 1
+    largest = np.fmax.reduceat(found, begins)
+    return np.where(np.isnan(largest), np.inf, largest)
 
 
 def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Experiment:

@@ -19,7 +19,9 @@ class History:
     flat parameters (H, size).
 
     None of them lies at t = 0, where the origin stands. `complete` is false where some of the runs
-    before did not hand their frames on, so that there is a gap.
+    before did not hand their frames on, so that there is a gap. `errors` (H + 1,) are the
+    `margin_error` of these frames, and of the one that the run starts with, infinite where that
+    is not known; None where no step was checked.
     """
 
     steps: NDArray[np.int64]
@@ -27,6 +29,7 @@ class History:
     rho: Array
     parameters: NDArray[np.floating]
     complete: bool = True
+    errors: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.controllers.endings import sentence_about
+from app.controllers.endings import note_about, sentence_about
 from app.controllers.slot import PanelSlot
 from app.errors import LOG
 from app.state.intent import START, Intent
@@ -57,7 +57,8 @@ class DisplayController(QObject):
         self._shown: ResolvedView | None = None
         self.calculator = Calculator(self)
         self.calculator.computed.connect(self._computed)
-        self._last = time.monotonic()
+        self._noted: set[int] = set()
+        self._last, self._ended = time.monotonic(), False
         self._timer = QTimer(self)
         self._timer.setObjectName("display")
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -199,7 +200,9 @@ class DisplayController(QObject):
 
     def grew(self, key: int, index: int) -> None:
         """Frames up to this index are in a run's file."""
-        if self.session.get(key) is not None:
+        run = self.session.get(key)
+        if run is not None:
+            self._note(run)
             self._wake()
 
     def ended(self, key: int) -> None:
@@ -212,8 +215,15 @@ class DisplayController(QObject):
                 self._show_failure(run)
             if words := sentence_about(run):
                 self.troubled.emit(words)
+            self._note(run)
             self.runs_changed.emit()
             self.refresh()
+
+    def _note(self, run: OpenRun) -> None:
+        """Tell once what a dynamics says of itself."""
+        if run.key not in self._noted and (words := note_about(run)):
+            self._noted.add(run.key)
+            self.troubled.emit(words)
 
     def failed(self, key: int, sentence: str) -> None:
         """A run has ended because of something."""
@@ -259,6 +269,7 @@ class DisplayController(QObject):
 
     def stop(self) -> None:
         """Tick and compute no more; what is shown stays until the next change."""
+        self._ended = True
         self._timer.stop()
         self.calculator.close()
 
@@ -268,7 +279,7 @@ class DisplayController(QObject):
         return self._timer.isActive()
 
     def _wake(self) -> None:
-        if not self._timer.isActive() and self._busy():
+        if not self._ended and not self._timer.isActive() and self._busy():
             self._last = time.monotonic()
             self._timer.start()
 

@@ -50,3 +50,10 @@ def sentence_about(run: OpenRun) -> str:
     if status.reason is FinishReason.FAILED and not run.failure:
         return f"{run.heading} ended early: the flow's steps became too small to go on."
     return ""
+
+
+def note_about(run: OpenRun) -> str:
+    """What the dynamics of a run has to say, as that it is at rest; else nothing."""
+    details = None if run.control is None else run.control.status.details
+    note = (details or {}).get("note", "")
+    return f"{run.heading}: {note}" if note else ""

@@ -154,6 +154,8 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
 def report(status: Status, path: Path) -> None:
     """Say why a run did not complete, and what to do."""
     details: dict[str, Any] = dict(status.details or {})
+    if "note" in details:
+        say(f"{path.name}: {details['note']}")
     if status.reason is FinishReason.DIVERGED:
         say(
             f"{path.name} diverged at step {details['step']} with dynamics.step = "

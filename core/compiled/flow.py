@@ -61,7 +61,6 @@ from core.compiled.log_time import (
     STALLED,
     STARTUP,
     STATIONARY,
-    STATIONARY_SPEED,
     TEMPERATURE,
     V_SPEED,
     H,
@@ -70,7 +69,7 @@ from core.compiled.log_time import (
     emit,
     fit,
     heat,
-    speed,
+    moves,
 )
 from core.compiled.network import (
     BATCH_NORM,
@@ -329,7 +328,7 @@ def begun(
     begin(loss, net[0][DEGREE], max(data[3].shape[0] - 1, 1), s, c, settings, p, q)
     field(net, s, settings, theta, data, q, Z, C, G)
     c[PHASE] = POWER_ITERATION if c[POWER] > 0 else PLAN
-    return speed(G) >= STATIONARY_SPEED
+    return moves(s, G)
 
 
 @compiled

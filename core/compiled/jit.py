@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast, final
 
 import numba
@@ -31,13 +32,19 @@ OPTIONS: dict[str, Any] = {
     "_nrt": False,
 }  # fmt: skip
 
-_used: set[str] = set()
+_traced: set[str] | None = None
 _lock = threading.Lock()
 
 
-def used() -> frozenset[str]:
-    """The files (core.compiled.store) of the kernels that this program has loaded or compiled."""
-    return frozenset(_used)
+@contextmanager
+def traced() -> Iterator[set[str]]:
+    """The files (core.compiled.store) of the kernels that Python calls meanwhile, in any thread."""
+    global _traced
+    before, _traced = _traced, set()
+    try:
+        yield _traced
+    finally:
+        _traced = before
 
 
 @final
@@ -48,6 +55,10 @@ class StoredCode(_Cache):  # type: ignore[misc]
         module = function.__module__.rpartition(".")[2]
         self._kernel = f"{module}.{function.__qualname__}"
 
+    def name_for(self, sig: Any) -> str:
+        """The file of the code for arguments of some types."""
+        return store.name_for(self._kernel, str(sig))
+
     @property
     def cache_path(self) -> str:
         """The folder that it is in."""
@@ -56,21 +67,16 @@ class StoredCode(_Cache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What numba calls a compile result, or None, and then it is compiled."""
         target_context.refresh()
-        name = store.name_for(self._kernel, str(sig))
-        content = store.load(name)
+        content = store.load(self.name_for(sig))
         if content is None:
             warming.tell(self._kernel)
             return None
-        found = CompileResult._rebuild(target_context, *pickle.loads(content))
-        _used.add(name)
-        return found
+        return CompileResult._rebuild(target_context, *pickle.loads(content))
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Keep what has just been compiled."""
         connect(cres)
-        name = store.name_for(self._kernel, str(sig))
-        if store.save(name, dumps(cres._reduce())):
-            _used.add(name)
+        store.save(self.name_for(sig), dumps(cres._reduce()))
 
     def enable(self) -> None:
         """It always is."""
@@ -105,6 +111,9 @@ class Kernel:
                     entry = numba.njit(pipeline_class=KernelCompiler, **OPTIONS)(self.py_func)
                     entry._cache = StoredCode(self.py_func)
                     self._entry = entry
+        if _traced is not None:
+            types = tuple(self._entry.typeof_pyval(one) for one in arguments)
+            _traced.add(self._entry._cache.name_for(types))
         return self._entry(*arguments)
 
 

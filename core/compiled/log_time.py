@@ -22,11 +22,12 @@ GOING, BUFFER_FULL, DONE, STATIONARY, STALLED = 0, 1, 2, 3, 4
 RHO, LN_T, H, SAFETY, LAMBDA, TEMPERATURE, LOG_N_Q, SMOOTHED = 0, 1, 2, 3, 4, 5, 6, 7
 PREVIOUS_RHO, PREVIOUS_LN_T, T_1, T_2, W_0, W_1 = 8, 9, 10, 11, 12, 13
 FEWEST_ATOMS, LARGEST_FALL, LEAST_STAGES, WHOLE_H, LAST_H, SLOPE = 14, 15, 16, 17, 18, 19
-HARD, ERROR, TURN_ERROR, KEPT_RHO, KEPT_H, FLOATS = 20, 21, 22, 23, 24, 25
+HARD, ERROR, TURN_ERROR, KEPT_RHO, KEPT_H, PEAK_RHO = 20, 21, 22, 23, 24, 25
+SPEED, FLOATS = 26, 27
 # Places in the integer state.
 PHASE, STAGE, STAGES, POWER, STEP, MARK, BUFFERED, STARTUP, REJECTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 MOST_STAGES, OTHERS, IN_A_ROW, CUT, LANDING, HALF, EVALUATIONS = 9, 10, 11, 12, 13, 14, 15
-CHECKED, COUNTS = 16, 17
+CHECKED, STUCK, COUNTS = 16, 17, 18
 # Places in the settings.
 TAU_EARLY, H_EARLY, TAU_LATE, H_LATE, LATE_LN_T, CAP, EULER, EULER_C, EULER_H, V_SPEED = range(10)
 BASE_STAGES, SETTINGS = 10, 11
@@ -42,6 +43,8 @@ MAX_STAGES = 3000
 MOST_LEAST_STAGES = 400.0
 MAX_SAFETY = 16.0
 STATIONARY_SPEED = 1e-13
+LONG = 6.9  # ln t from which on a network that hardly moves is called stuck
+VANISHED = 15.0  # |W| below e^-15 of its largest: |W|^2 is what rounding left of it
 SMALLEST_STEP = 1e-16
 STRICT = 1e-11
 MOST_REFUSALS = 3
@@ -85,7 +88,7 @@ def begin(
     s[FEWEST_ATOMS] = min(s[FEWEST_ATOMS], atoms)
     if c[STEP] == 0:
         c[POWER] = 50
-    elif c[STEP] % 2 == 0:
+    elif c[STEP] % (16 if c[STUCK] == 1 else 2) == 0:
         c[POWER] = 8
     else:
         c[POWER] = 0
@@ -98,6 +101,17 @@ def log_mean(a: float, b: float) -> float:
     if gap < 1e-6:
         return 0.5 * (a + b)
     return max(a, b) + log((1.0 - exp(-gap)) / gap)
+
+
+@compiled
+def is_stuck(s: Array, moved: float, tau: float, longest: float) -> bool:
+    """Whether theta hardly moves although some example is not classified.
+
+    Q stays what it is there, s grows like t instead of ln t, and the run takes steps in proportion
+    to t.
+    """
+    slow: bool = moved * longest <= 0.25 * tau * s[H] and s[LN_T] > LONG
+    return slow and bool(s[SMOOTHED] <= 0.0)
 
 
 @compiled
@@ -124,6 +138,8 @@ def accept(
     longest = settings[H_LATE] if late else settings[H_EARLY]
     s[SAFETY] = max(2.0, 0.98 * s[SAFETY])
     s[LEAST_STAGES] = max(settings[BASE_STAGES], 0.97 * s[LEAST_STAGES])
+    s[PEAK_RHO] = max(s[PEAK_RHO], s[RHO])
+    c[STUCK] = 1 if is_stuck(s, moved, tau, longest) else 0
     if c[CUT] == NOT_CUT:
         factor = 1.3 if moved * 1.3 <= tau else max(0.5, tau / moved)
         s[H] = min(longest, s[H] * factor)
@@ -220,9 +236,16 @@ def emit(
 
 
 @compiled
-def speed(G: Array) -> float:
-    """|G|."""
+def moves(s: Array, G: Array) -> bool:
+    """Whether theta moves at all: |G| against what rounding leaves of a sum that is zero.
+
+    |sum_i q_i grad p_i|^2 <= lambda sum_i q_i over the examples with a gradient, so that
+    sqrt(lambda) says how large it would be if nothing cancelled. A flow into W = 0 stays there.
+    """
     total = 0.0
     for k in range(G.size):
         total += G[k] * G[k]
-    return sqrt(total)
+    s[SPEED] = sqrt(total)
+    least = STATIONARY_SPEED * (min(1.0, sqrt(s[LAMBDA])) if s[LAMBDA] > 0.0 else 1.0)
+    there: bool = s[RHO] >= s[PEAK_RHO] - VANISHED
+    return there and bool(s[SPEED] >= least)

@@ -130,7 +130,7 @@ class GeneralFlow(LogTimeFlow):
             problem.loss.code, degree, self._others, s, c, self._settings, self._p0, self._q0
         )
         self._field = self._gradient(self._theta, self._q0)
-        if scheme.speed(self._field) < scheme.STATIONARY_SPEED:
+        if not scheme.moves(s, self._field):
             return False
         c[scheme.PHASE] = scheme.POWER_ITERATION if c[scheme.POWER] > 0 else scheme.PLAN
         return True

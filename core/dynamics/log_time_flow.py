@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +119,7 @@ class LogTimeFlow(Integrator):
         if start.log10_time > -np.inf:  # no frame may lie far inside the first step
             floats[state.H] = min(1e-3, FIRST_STEP * 10.0 ** min(start.log10_time, 0.0))
         floats[state.FEWEST_ATOMS] = np.inf
+        floats[state.PEAK_RHO] = floats[state.RHO]
         floats[state.LEAST_STAGES] = self._settings[state.BASE_STAGES]
         self._floats, self._counts = floats, counts
         # The power iteration starts with this: no symmetry of the data may hide from it.
@@ -128,6 +130,7 @@ class LogTimeFlow(Integrator):
         self._buffer, self._rows = np.zeros((1, self._theta.size)), np.zeros((1, state.ROW))
         # The steps before those that are counted, and whether nothing moves any more.
         self._clock = np.array([start.step, 0])
+        self._told = False  # that the data are not fitted: a run that goes on says it anew
         rho = float(floats[state.RHO])
         self._first = Frame(start.step, start.log10_time, rho, self._theta.copy())
         self._kept: State | None = None
@@ -157,7 +160,8 @@ class LogTimeFlow(Integrator):
         if code == state.STALLED:
             payload = {"step": self._step(), "log10_time": self._log10_time()}
             return self._chunk(frames, Outcome.STALLED, ("stalled", payload))
-        return self._chunk(frames, Outcome.COMPLETED if code == state.DONE else Outcome.GOING)
+        outcome = Outcome.COMPLETED if code == state.DONE else Outcome.GOING
+        return self._chunk(frames, outcome, self._stuck(frames))
 
     # ---------------------------------------------------------------------- going on elsewhere
 
@@ -180,6 +184,8 @@ class LogTimeFlow(Integrator):
         saved.finite("floats", self._floats[[state.RHO, state.LN_T, state.H, state.SAFETY]])
         if self._counts[state.PHASE] != state.EMIT:
             raise saved.refused("it is not that of a step's end")
+        if not abs(self.problem.network.norm(self._theta) - 1.0) <= NEAR:
+            raise saved.refused("its direction has not norm 1")
         marks, self._marks = self._marks, np.array([start.log10_time])
         code = self._work_for(1)
         apart = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)
@@ -220,8 +226,52 @@ class LogTimeFlow(Integrator):
         step, rho = self._step(), float(self._floats[state.RHO])
         theta = self._theta.copy()
         rest = self._marks[int(self._counts[state.MARK]) :].tolist()
-        still = tuple(Frame(step, mark, rho, theta) for mark in rest)
+        known = {
+            "margin_error": float(self._floats[state.ERROR]),
+            "turn_error": float(self._floats[state.TURN_ERROR]),
+        }
+        still = tuple(Frame(step, mark, rho, theta, None, known) for mark in rest)
         self._clock[RESTING] = 1
         self._kept = saved.taken(self._parts())
-        event = ("stationary", {"step": step, "log10_time": self._log10_time()})
-        return self._chunk(frames + still, Outcome.COMPLETED, event)
+        found = self._where(theta, rho)
+        found["note"] = (
+            f"At rest from log10 t = {found['log10_time']:.4g} on, at R = {found['risk']:.6g} with "
+            f"{_unfitted(found)}: |grad R| = {found['gradient']:.1e}, and all later frames repeat "
+            "this one. Another seed or start may lead elsewhere."
+        )
+        return self._chunk(frames + still, Outcome.COMPLETED, ("stationary", found))
+
+    def _stuck(self, frames: tuple[Frame, ...]) -> Event | None:
+        """What is told once, where the network hardly moves and does not fit the data."""
+        if not self._counts[state.STUCK] or self._told or not frames:
+            return None
+        self._told = True
+        found = self._where(frames[-1].parameters, frames[-1].rho)
+        found["note"] = (
+            f"At log10 t = {found['log10_time']:.4g} {_unfitted(found)}, and hardly anything moves "
+            f"any more: R = {found['risk']:.6g}, |grad R| = {found['gradient']:.1e}. While that is "
+            "so, the flow takes steps in proportion to t, so that each further decade takes ten "
+            "times as long. Choose more nodes (network.m), another seed, or an earlier end "
+            "(dynamics.until_log10_time)."
+        )
+        return ("unfitted", found)
+
+    def _where(self, theta: NDArray[Any], rho: float) -> dict[str, Any]:
+        """Step and time, the risk and its gradient there, and how many examples are wrong."""
+        problem, network = self.problem, self.problem.network
+        flat = network.physical(theta, rho)
+        g = problem.loss.output_gradient(problem.outputs(flat), problem.dataset.y)
+        slope = np.asarray(network.gradient(flat, problem.inputs, g / problem.dataset.n))
+        risk = np.exp(problem.loss.log_risk(problem.scores(flat)))
+        wrong = int((problem.margins(flat) <= 0.0).sum())
+        return {
+            "step": self._step(), "log10_time": self._log10_time(),
+            "risk": float(risk), "gradient": float(np.linalg.norm(slope)),
+            "wrong": wrong, "of": problem.dataset.n,
+        }  # fmt: skip
+
+
+def _unfitted(found: dict[str, Any]) -> str:
+    """How many examples are not classified, in words."""
+    verb = "is" if found["wrong"] == 1 else "are"
+    return f"{found['wrong']} of {found['of']} examples {verb} not classified"

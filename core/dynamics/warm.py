@@ -89,8 +89,8 @@ def warm_up(
     for i, group in enumerate(order, 1):
         begun = time.perf_counter()
         if group not in there:
-            before = jit.used()
-            _compile(group)
-            warming.mark(group, jit.used() - before)
+            with jit.traced() as files:
+                _compile(group)
+            warming.mark(group, files)
         seconds = 0.0 if group in there else round(time.perf_counter() - begun, 3)
         report(Progress(i, len(order), group, seconds))

@@ -67,7 +67,8 @@ def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
 def columns_of(history: History) -> dict[str, NDArray[np.float64]]:
     """The arrays of the frames before the start; where there are none, that nothing is missing."""
     steps, complete = history.steps.astype(np.float64), np.array([float(history.complete)])
-    columns = (steps, history.log10_time, history.rho, history.parameters, complete)
+    errors = np.zeros(0) if history.errors is None else history.errors
+    columns = (steps, history.log10_time, history.rho, history.parameters, complete, errors)
     named = zip(COLUMNS, columns, strict=True)
     return {f"{HISTORY}{name}": column for name, column in named if column.size}
 

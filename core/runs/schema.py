@@ -52,7 +52,7 @@ ARRAYS = ("x", "y", "x_test", "y_test", "origin", "start", "basis", "perpendicul
 FIXED = "fixed_"
 # What a dynamics carried at a frame, and the frames before the start: see core.runs.states.
 STATE, HISTORY = "state_", "history_"
-COLUMNS = ("steps", "times", "rho", "parameters", "complete")
+COLUMNS = ("steps", "times", "rho", "parameters", "complete", "errors")
 STATE_NAME = re.compile(STATE + r"(\d{1,4})_([a-z]{1,20})")
 # Arrays that are not read when a file is opened, but when somebody asks for them.
 LATER = re.compile(f"{STATE_NAME.pattern}|{HISTORY}({'|'.join(COLUMNS)})")

@@ -128,19 +128,25 @@ def read_history(connection: Connection, header: Header) -> History | None:
 
     Raises RunFileError where they are not in the order of time, or do not fit the run.
     """
-    sql = f"SELECT {typed('name', 'text')} FROM array WHERE name >= ? AND name < ? LIMIT 6"
+    sql = f"SELECT {typed('name', 'text')} FROM array WHERE name >= ? AND name < ? LIMIT 7"
     found = {row[0] for row in connection.query(sql, (HISTORY, "history`"))}
     if not found:
         return None
     size = header.network.size
+    errors = None
+    if f"{HISTORY}errors" in found:
+        found.remove(f"{HISTORY}errors")
+        errors = read_array(connection, f"{HISTORY}errors", finite=False)
     if found == {f"{HISTORY}complete"}:
-        none = np.zeros(0)
-        return History(np.zeros(0, np.int64), none, none, np.zeros((0, size)), complete=True)
+        none, nothing = np.zeros(0), np.zeros((0, size))
+        errors = None if errors is None else errors[-1:].reshape(-1)
+        return History(np.zeros(0, np.int64), none, none, nothing, complete=True, errors=errors)
     steps, times, rho, parameters, complete = (
-        read_array(connection, f"{HISTORY}{name}") for name in COLUMNS
+        read_array(connection, f"{HISTORY}{name}") for name in COLUMNS if name != "errors"
     )
     count, end = steps.size, header.meta.start.log10_time
     same = steps.shape == times.shape == rho.shape == (count,) and complete.shape == (1,)
+    same = same and (errors is None or errors.shape == (count + 1,))
     if not same or parameters.shape != (count, size) or count >= most_earlier(size):
         raise connection.damaged("its earlier frames are not as many as their numbers")
     if end is None or (np.diff(np.append(times, end)) <= 0.0).any():
@@ -148,4 +154,4 @@ def read_history(connection: Connection, header: Header) -> History | None:
     if (np.diff(np.append(steps, header.meta.start.step)) < 0.0).any() or steps.min() < 0.0:
         raise connection.damaged("its earlier frames are not in the order of steps")
     whole = steps.astype(np.int64)
-    return History(whole, times, rho, parameters, complete=bool(complete[0]))
+    return History(whole, times, rho, parameters, complete=bool(complete[0]), errors=errors)

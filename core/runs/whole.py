@@ -109,7 +109,11 @@ class WholeRun(Run):
         return self._run.dual(index - self.before) if index >= self.before else None
 
     def diagnostics(self, index: int) -> dict[str, float]:
-        return self._run.diagnostics(index - self.before) if index >= self.before else {}
+        own = self._run.diagnostics(index - self.before) if index >= self.before else {}
+        errors = None if self._history is None else self._history.errors
+        if errors is None or not 0 < index <= self.before or not np.isfinite(errors[index - 1]):
+            return own
+        return {**own, "margin_error": float(errors[index - 1])}
 
     def events(self) -> tuple[Event, ...]:
         return tuple((self.before + frame, kind, text) for frame, kind, text in self._run.events())

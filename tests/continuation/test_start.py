@@ -112,8 +112,8 @@ def test_the_reference_is_that_of_t_zero(tmp_path: Path) -> None:
 
 
 def start_hypothesis(run: RecordedRun) -> Any:
-    assessment = next(a for a in assess_all(run, {}) if a.statement.name == "Lemma 3.2")
-    return next(h for h in assessment.hypotheses if h.text.startswith("start"))
+    made = next(a for a in assess_all(run, {}) if a.statement.name == "Theorem 3.1 (margin)")
+    return next(one for one in made.hypotheses if one.text.startswith("start"))
 
 
 def test_the_start_is_judged_where_it_was(tmp_path: Path) -> None:
@@ -158,7 +158,9 @@ def test_a_whole_run_is_a_run(tmp_path: Path) -> None:
             assert whole.dual(index) is None
         assert np.array_equal(whole.parameters(0), one.origin)
         assert whole.rho[0] == 0.0
-        assert whole.diagnostics(3) == {}
+        error = one.diagnostics(3)["margin_error"]
+        assert error > 0.0
+        assert whole.diagnostics(3) == {"margin_error": error}
         assert whole.diagnostics(12) == run.diagnostics(3)
         assert (whole.status, whole.reason) == (run.status, run.reason)
         assert (whole.start_step, whole.start_rho) == (0, 0.0)

@@ -148,8 +148,9 @@ def test_invariants_on_random_problems(m: int, d: int, n: int, seed: int, loss: 
 
 
 def one_neuron(a: float, v: float, until: float, marks: tuple[float, ...] = ()) -> Problem:
-    """f(x) = a relu(v x) on the single example x = 1, y = 1."""
-    base = problem(f"dynamics.until_log10_time={until}", f"recording.log10_times={list(marks)}")
+    """f(x) = a relu(v x) on the single example x = 1, y = 1; few frames, since steps end there."""
+    times = f"recording.log10_times={list(marks)}"
+    base = problem(f"dynamics.until_log10_time={until}", times, "recording.frames=12")
     dataset = Dataset(np.ones((1, 1)), np.ones(1))
     flat = np.array([a, v])
     network = Standard(StandardNetwork(m=1), Shape(1, dataset.x), {})

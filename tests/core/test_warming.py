@@ -171,7 +171,8 @@ def test_progress_is_told_and_the_code_is_found_from_another_folder(
     first = python(*command)
     assert first.stdout is not None
     line = first.stdout.readline()
-    _, err = first.communicate(timeout=200)
+    first.wait(timeout=200)  # with its input open: closing that ends it
+    _, err = first.communicate()
     assert first.returncode == 0, err
     told = json.loads(line)
     assert (told["done"], told["of"], told["group"]) == (1, 1, warming.TWO_PHASE)

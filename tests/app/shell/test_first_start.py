@@ -173,18 +173,18 @@ for dynamics in ("gd", "flow", "sgd", "adam", "mirror", "perturbed", "two_phase"
             for d in (3, 30):
                 tables = {"data": {"d": d, "n": 12}, "network": {"kind": network, "m": 5},
                           "dynamics": {"kind": dynamics}, "run": {"precision": precision}}
-                before = jit.used()
                 try:
                     experiment = build_experiment(tables, "needs")
-                    one = integrator(prepared(resolve(experiment)))
-                    one.advance(), one.advance()
+                    with jit.traced() as called:
+                        one = integrator(prepared(resolve(experiment)))
+                        one.advance(), one.advance()
                 except Exception as error:
                     if type(error).__name__ != "InputError":
                         raise
                     continue
                 known = set().union(*(content[g] for g in groups_of(experiment)), ())
-                if jit.used() - before - known:
-                    wrong.append([dynamics, network, precision, d, *(jit.used() - before - known)])
+                if called - known:
+                    wrong.append([dynamics, network, precision, d, *(called - known)])
 print(json.dumps(wrong))
 """
 
