@@ -12,17 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.observables import margins, proofs
+from core.observables.integration import step_error
 from core.observables.mirror import MOST_STEPS, companion_of
 from core.observables.proof_potentials import batch_norm_reference, empty_cones
 from core.observables.registry import OBSERVABLES
 from core.observables.spectrum import displacement, singular_values
 from core.observables.testing import points_of
 from core.runs import Run
+from core.theorems.statement import Assessment
 
 Undefined = Callable[[Run, int], bool]
 Array = NDArray[np.float64]
 BEYOND = 308.25  # log10 of the largest float64
-SMALLEST = -300.0
 
 
 def no_norm(run: Run, index: int) -> bool:
@@ -127,8 +128,10 @@ def inseparable(run: Run, index: int) -> bool:
 
 
 def unchecked(run: Run, index: int) -> bool:
-    """No step was checked yet within the decade that the estimate looks back on."""
-    return all("margin_error" not in run.diagnostics(k) for k in range(index + 1))
+    """No step was checked within the decade that the estimate looks back on: young, or at rest."""
+    now = float(run.log10_time[index])
+    first = int(np.searchsorted(run.log10_time[: index + 1], now - max(1.0, 0.9 * now)))
+    return all(np.isnan(step_error(run, frame)) for frame in range(first, index + 1))
 
 
 def no_head(run: Run, index: int) -> bool:
@@ -175,6 +178,14 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "integration_error": (unchecked,),
 }
 """By an observable's name; one that is not here is finite at every frame of every run."""
+
+
+INFINITE = {("homogeneity", "Lemma B.1")}
+"""Statements that measure a least value of a set, which is infinite where the set is empty."""
+
+
+def may_be_infinite(one: Assessment) -> bool:
+    return (one.statement.source, one.statement.name) in INFINITE
 
 
 def not_finite(run: Run, name: str) -> str:

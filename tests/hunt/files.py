@@ -21,7 +21,8 @@ from tests.networks import OWN_NETWORK
 Array = NDArray[np.float64]
 Tables = dict[str, dict[str, Any]]
 DATA, START, CODE = "data.npz", "start.npz", "network.py"
-MOST_SCALE = 8.0  # log10 of how much larger or smaller than 1 inputs are
+SCALES, EXTREME = 8.0, 120.0  # log10 of how much larger or smaller than 1 inputs are
+SMALLEST_START, LARGEST_START = -200.0, 20.0
 
 
 # ----------------------------------------------------------------------------- inputs (n, d)
@@ -87,7 +88,8 @@ def write_data(folder: Path, chance: random.Random, many: bool) -> dict[str, Any
     n, d = count(classes, 16, 80)(chance), count(1, 6, 40)(chance)
     x = chance.choice(INPUTS)(rng, n, d)
     if chance.random() < 0.3:
-        x = x * 10.0 ** chance.uniform(-MOST_SCALE, MOST_SCALE)
+        most = EXTREME if chance.random() < 0.15 else SCALES
+        x = x * 10.0 ** chance.uniform(-most, most)
     y = labels(rng, x, classes)
     arrays = {"x": x, "y": y}
     if chance.random() < 0.5:
@@ -185,7 +187,8 @@ def write_start(folder: Path, tables: Tables, chance: random.Random) -> None:
     assert experiment.network.m is not None
     shape = Shape(experiment.network.m, dataset.x, 1 if dataset.classes == 2 else dataset.classes)
     arrays = initial_arrays(experiment.network, shape, rng)
-    change = chance.choice(["scale", "each", "zero", "alike", "no output"])
+    change = chance.choice(["scale", "each", "zero", "alike", "no output", "extreme"])
+    extreme = chance.uniform(SMALLEST_START, LARGEST_START)
     for name, array in arrays.items():
         rows = (len(array), *[1] * (array.ndim - 1))
         if change == "scale":
@@ -196,6 +199,8 @@ def write_start(folder: Path, tables: Tables, chance: random.Random) -> None:
             array *= rng.random(rows) < 0.7
         elif change == "alike":
             array[:] = array[:1]
+        elif change == "extreme":
+            array *= 10.0**extreme
         elif name in ("a", "A"):
             array[:] = 0.0
     np.savez(folder / START, **arrays)  # type: ignore[arg-type]
