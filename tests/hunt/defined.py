@@ -97,7 +97,7 @@ def no_companion(run: Run, index: int) -> bool:
     found = companion.at(index)
     parts = run.network.unpack(run.parameters(index))
     nothing = not (parts["a"] * parts["b"]).any()
-    late = found is None and companion.steps > 0.5 * MOST_STEPS
+    late = found is None and run.steps[index] > MOST_STEPS - run.frames
     return nothing or late or (found is not None and not np.isfinite(found).all())
 
 
@@ -180,8 +180,8 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
 """By an observable's name; one that is not here is finite at every frame of every run."""
 
 
-INFINITE = {("homogeneity", "Lemma B.1")}
-"""Statements that measure a least value of a set, which is infinite where the set is empty."""
+INFINITE = {("homogeneity", "Lemma B.1"), ("frei23", "Theorem 3.4 (time)")}
+"""Statements of a least value, infinite where nothing has it, and of log10 of a time, t = 0."""
 
 
 def may_be_infinite(one: Assessment) -> bool:

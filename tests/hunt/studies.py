@@ -21,7 +21,7 @@ FOCI = tuple((section, kind) for section, kinds in KINDS.items() for kind in kin
 """Consecutive studies have each kind of each section in turn; the other sections are random."""
 CLASSES = {"digits", *WRITTEN}  # data that may have more than two
 MOST_TRIES = 2_000
-MOST_STEPS = 4_000
+MOST_STEPS, LEAST_TIME = 4_000, -8.0
 OWN_STARTS = 0.2
 MORE = {"flow": 8, "gd": 4, "mirror": 3, "exponential": 3, "logistic": 3}
 """Kinds that are drawn so many times as often as others: most statements are about these."""
@@ -63,8 +63,13 @@ def drawn(seed: int, number: int, folder: Path) -> Drawn:
         except InputError as error:
             refused.append(str(error))
             continue
-        short = _shortened(tables, problem)
-        return Drawn(_written(short, folder, study.title) if short else study, refused)
+        end = _last_time(problem)
+        if end < LEAST_TIME:
+            continue  # a step so small that it gets nowhere
+        if end >= study_end(problem):
+            return Drawn(study, refused)
+        tables["dynamics"]["until_log10_time"] = end
+        return Drawn(_written(tables, folder, study.title), refused)
     raise AssertionError(f"no valid study in {MOST_TRIES} draws: {refused[-1:]}")
 
 
@@ -124,13 +129,12 @@ def _written(tables: Tables, folder: Path, title: str) -> Study:
     return parse_study(text, "study", folder.resolve())
 
 
-def _shortened(tables: Tables, problem: Problem) -> Tables | None:
-    """Dynamics of equal steps end after `MOST_STEPS` of them; None where they do anyway."""
+def study_end(problem: Problem) -> float:
     dynamics: Any = problem.experiment.dynamics
-    step = getattr(dynamics, "step", None)
-    if step is None:
-        return None
-    end = max(-8.0, math.floor(100.0 * math.log10(step * MOST_STEPS)) / 100.0)
-    if dynamics.until_log10_time <= end:
-        return None
-    return tables | {"dynamics": tables["dynamics"] | {"until_log10_time": end}}
+    return float(dynamics.until_log10_time)
+
+
+def _last_time(problem: Problem) -> float:
+    """log10 t after `MOST_STEPS` steps; infinite for dynamics without equal steps."""
+    step = getattr(problem.experiment.dynamics, "step", None)
+    return math.inf if step is None else math.floor(100.0 * math.log10(step * MOST_STEPS)) / 100.0
