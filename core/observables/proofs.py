@@ -243,6 +243,8 @@ def unit_directions(run: Run, flat: Array) -> Array:
     V = run.network.directions(flat)
     if run.reduction is not None:
         V = run.reduction.full(V)
+    largest = np.abs(V).max(axis=1, keepdims=True)  # whose square may vanish, or overflow
+    V = V / np.where(largest > 0.0, largest, 1.0)
     lengths = np.linalg.norm(V, axis=1, keepdims=True)
     return np.asarray(V / np.where(lengths > 0.0, lengths, np.nan))
 

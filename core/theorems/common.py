@@ -273,6 +273,16 @@ def over(numerator: float, denominator: float) -> float:
     return numerator / denominator if denominator > 0.0 else NAN
 
 
+def power(value: float, exponent: float) -> float:
+    """value^exponent, infinite where that is beyond float64.
+
+    >>> power(3.0, 2), power(1e-200, -2)
+    (9.0, inf)
+    """
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        return float(np.float64(value) ** exponent)
+
+
 def fitted(context: Context) -> Array:
     """Frames at which R(W) < l(0)/n, (T,)."""
     threshold = {"exponential": 1.0, "logistic": math.log(2.0)}.get(context.run.loss.kind, NAN)

@@ -49,6 +49,7 @@ VIOLATED, INFINITE, INTERNAL, REFUSED, STOPPED, SLOW = (
 )  # fmt: skip
 DEFECTS = (VIOLATED, INFINITE, INTERNAL, SLOW)
 ROUNDING = 1e-9
+SIZES = (1e-300, 1e-150, 1e150)  # of made-up margins, whose powers leave float64
 
 
 @dataclass
@@ -155,6 +156,22 @@ def _look_at(run: Run, folder: Path, found: Found) -> None:
         what = f"statement {statement.source}, {statement.name}"
         with found.watched(what), np.errstate(all="ignore"):  # as the registry judges
             _note(assess(statement, context), found)
+
+
+def _judge(
+    run: Run, margins: dict[str, ReferenceMargin], found: Found,
+    note: Callable[[Assessment, Found], None],
+) -> None:  # fmt: skip
+    """Every statement, one by one."""
+    context = Context(run.whole, margins)
+    for statement in applicable(run):
+        what = f"statement {statement.source}, {statement.name}"
+        with found.watched(what), np.errstate(all="ignore"):  # as the registry judges
+            note(assess(statement, context), found)
+
+
+def _ignore(one: Assessment, found: Found) -> None:
+    """Of made-up margins only what raises is wrong."""
 
 
 def _margins(run: Run, found: Found) -> dict[str, ReferenceMargin]:

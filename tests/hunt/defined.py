@@ -180,8 +180,12 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
 """By an observable's name; one that is not here is finite at every frame of every run."""
 
 
-INFINITE = {("homogeneity", "Lemma B.1"), ("frei23", "Theorem 3.4 (time)")}
-"""Statements of a least value, infinite where nothing has it, and of log10 of a time, t = 0."""
+INFINITE = {
+    ("homogeneity", "Lemma B.1"),  # the least of a set, which may be empty
+    ("frei23", "Theorem 3.4 (time)"),  # log10 of a time, and t = 0
+    ("batchnorm", "Lemma C.2 (inner)"),  # 1/|v_j|, and v_j = 0
+}
+"""Statements whose measured number may be infinite by its definition."""
 
 
 def may_be_infinite(one: Assessment) -> bool:

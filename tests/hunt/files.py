@@ -94,7 +94,7 @@ def write_data(folder: Path, chance: random.Random, many: bool) -> dict[str, Any
     arrays = {"x": x, "y": y}
     if chance.random() < 0.5:
         arrays |= {"x_test": x + 0.1 * np.abs(x).max() * gaussian(rng, n, d), "y_test": y}
-    np.savez(folder / DATA, **arrays)  # type: ignore[arg-type]
+    np.savez(folder / DATA, **arrays)
     return {"kind": "file", "path": DATA}
 
 
@@ -203,4 +203,4 @@ def write_start(folder: Path, tables: Tables, chance: random.Random) -> None:
             array *= 10.0**extreme
         elif name in ("a", "A"):
             array[:] = 0.0
-    np.savez(folder / START, **arrays)  # type: ignore[arg-type]
+    np.savez(folder / START, **arrays)

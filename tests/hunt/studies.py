@@ -119,7 +119,7 @@ def _write_files(tables: Tables, folder: Path, chance: random.Random) -> None:
     else:
         section = KINDS["network"][network["kind"]]
         allowed = section.model_fields["init"].annotation
-        network["init"] = chance.choice([x for x in allowed.__args__ if x != "file"])  # type: ignore[union-attr]
+        network["init"] = chance.choice([x for x in allowed.__args__ if x != "file"])
 
 
 def _written(tables: Tables, folder: Path, title: str) -> Study:
