@@ -6,8 +6,8 @@ Phase one is the first step: one gradient of a large batch in V, taken where the
     v_j <- g_j/|g_j|,    g_j = sgn(a_j) sum_i y_i 1[<v_j(0), x_i> > 0] x_i,
 
 the initial weights being dropped; a node whose g_j is zero keeps its direction, or stays 0. Phase
-two starts from a = 0 and is gradient descent on a, a convex problem, over the training examples. t = step *
-steps counts both. Fresh examples of phase one come from `default_rng([run.seed, 2])`. A run that
+two starts from a = 0 and is gradient descent on a, a convex problem, over the training examples.
+t = step * steps counts both. Fresh examples of phase one come from `default_rng([run.seed, 2])`. A run that
 goes on from another dynamics begins with phase one too, at the V that it finds.
 """
 

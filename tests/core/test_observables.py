@@ -107,9 +107,9 @@ def test_balance_drift_of_any_size(log10_size: float, tmp_path: Path) -> None:
     inputs = 10.0 ** min(-2.0 * log10_size, 100.0) * generator.standard_normal((6, d))
     np.savez(tmp_path / "data.npz", x=inputs, y=[1, -1, 1, -1, 1, -1])
     network = [f"network.init_path='{tmp_path / 'start.npz'}'", "network.init=file"]
-    data = ["data.kind=file", f"data.path='{tmp_path / 'data.npz'}'"]
+    data = ["data.kind=file", "data.d=3", "data.n=6", f"data.path='{tmp_path / 'data.npz'}'"]
     recorded(tmp_path / "run.msrun", "dynamics.until_log10_time=-8", "recording.frames=3",
-             "recording.log10_times=[]", "network.m=4", *data, "data.d=3", "data.n=6", *network)  # fmt: skip
+             "recording.log10_times=[]", "network.m=4", *data, *network)  # fmt: skip
     with open_run(tmp_path / "run.msrun") as begun:
         a, V = start["a"] / 10.0**log10_size, start["V"] / 10.0**log10_size
         assert begun.rho[0] == pytest.approx(np.log(10.0) * log10_size, abs=3.0)

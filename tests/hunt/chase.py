@@ -151,11 +151,10 @@ def _look_at(run: Run, folder: Path, found: Found) -> None:
     margins = _margins(run, found)
     with found.watched("order of margins"):
         _check_order(run, margins)
-    context = Context(run.whole, margins)
-    for statement in applicable(run):
-        what = f"statement {statement.source}, {statement.name}"
-        with found.watched(what), np.errstate(all="ignore"):  # as the registry judges
-            _note(assess(statement, context), found)
+    _judge(run, margins, found, _note)
+    for size in SIZES:
+        made = {n: replace(one, bracket=exact(size, "made up")) for n, one in margins.items()}
+        _judge(run, made, found, _ignore)
 
 
 def _judge(

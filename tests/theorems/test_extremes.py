@@ -1,4 +1,4 @@
-"""Statements where numbers leave float64, or a network vanishes: judged, and by what is rounding."""
+"""Statements where numbers leave float64, and where a network vanishes: what is left is rounding."""
 
 from __future__ import annotations
 
