@@ -7,8 +7,8 @@ Phase one is the first step: one gradient of a large batch in V, taken where the
 
 the initial weights being dropped; a node whose g_j is zero keeps its direction, or stays 0. Phase
 two starts from a = 0 and is gradient descent on a, a convex problem, over the training examples.
-t = step * steps counts both. Fresh examples of phase one come from `default_rng([run.seed, 2])`. A run that
-goes on from another dynamics begins with phase one too, at the V that it finds.
+t = step * steps counts both. Fresh examples of phase one come from `default_rng([run.seed, 2])`. A
+run that goes on from another dynamics begins with phase one too, at the V that it finds.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from core.observables.alarms import alarms
 from core.observables.registry import OBSERVABLES
 from core.observables.table import write_table
 from core.problem import Problem
-from core.reference.margin import RELU, ReferenceMargin
+from core.reference.margin import RELU, ReferenceMargin, exact
 from core.reference.registry import compute, references_of
 from core.reference.watch import Watch
 from core.runs import Recorder, Run, open_run

@@ -1,4 +1,4 @@
-"""Statements where numbers leave float64, and where a network vanishes: what is left is rounding."""
+"""Statements where numbers leave float64, and where a network vanishes: only rounding is left."""
 
 from __future__ import annotations
 
