@@ -120,6 +120,22 @@ def test_balance_drift_of_any_size(log10_size: float, tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e100])
+def test_singular_values_of_weights_of_any_size(size: float, tmp_path: Path) -> None:
+    """The Gram matrix of the fixed V has squares, which were 0 at 1e-200."""
+    V = np.random.default_rng(0).standard_normal((4, 3))
+    np.savez(tmp_path / "start.npz", a=np.ones(4), b=np.ones(4), V=size * V)
+    recorded(tmp_path / "run.msrun", "data.d=3", "network.kind=scalar", "network.init=file",
+             f"network.init_path='{tmp_path / 'start.npz'}'", "network.m=4", "dynamics.kind=gd",
+             "dynamics.until_log10_time=-8", "dynamics.step=1e-8", "recording.frames=3",
+             "recording.log10_times=[]", "loss.kind=logistic")  # fmt: skip
+    sigma = np.linalg.svd(V, compute_uv=False)
+    with open_run(tmp_path / "run.msrun") as begun:
+        for name, wanted in zip(("sigma_1", "sigma_2", "sigma_3"), sigma, strict=True):
+            assert value(begun, name, 0) == pytest.approx(size * wanted, rel=1e-9)
+        assert value(begun, "stable_rank", 0) == pytest.approx((V**2).sum() / sigma[0] ** 2)
+
+
 @pytest.mark.parametrize("size", [1e-200, 1e200])
 def test_directions_of_weights_of_any_size(run: Run, size: float) -> None:
     """|v_j|^2 leaves float64 there, and every node was without a direction."""
