@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from core.network.head import Head
 from core.network.normalised import Normalised
-from core.network.parametrisation import Network
+from core.network.parametrisation import Network, TwoLayer
 from core.observables.observable import Observable, Shape, memoised
 from core.runs import Run
 
@@ -41,14 +42,15 @@ def signed_features(run: Run, index: int) -> Array:
 
 def features_at(run: Run, flat: Array) -> Array:
     """z_i of `signed_features` at any flat parameters, (n, m)."""
-    network = run.network
-    signs = np.sign(run.origin[: 2 * network.m])
-    rows = np.zeros((run.dataset.n, network.m))
-    for j in range(network.m):
-        single = _single(network, flat, j)
-        single[[j, network.m + j]] = signs[[j, network.m + j]]
-        rows[:, j] = network.outputs(single, run.inputs)
-    return np.asarray(run.dataset.y[:, None] * rows)
+    network, y = run.network, run.dataset.y[:, None]
+    signed = np.array(flat)
+    signed[: 2 * network.m] = np.sign(run.origin[: 2 * network.m])
+    if isinstance(network, Head):
+        F = network.features(signed, run.inputs)
+        return np.asarray(y * signed[: network.m] * signed[network.m : 2 * network.m] * F)
+    assert isinstance(network, TwoLayer)
+    beta, U = network.effective(signed)
+    return np.asarray(y * beta * network.activation(run.inputs @ U.T))
 
 
 def _single(network: Network, flat: Array, j: int) -> Array:
