@@ -43,8 +43,11 @@ def check_precision(problem: Problem) -> None:
     if experiment.run.precision != "float32":
         return
     most = float(np.finfo(np.float32).max)
+    with np.errstate(over="ignore"):
+        squared = float((problem.inputs**2).sum(axis=1).max())
     sizes = {
         "the largest input": float(np.abs(problem.inputs).max()),
+        "the largest squared length of an input": squared,
         "the largest initial parameter": float(np.abs(problem.physical_start()).max()),
         "the step size": getattr(experiment.dynamics, "step", None) or 0.0,
     }

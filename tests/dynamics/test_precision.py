@@ -34,7 +34,20 @@ def test_inputs_beyond_float32(kind: str, tmp_path: Path) -> None:
     ):
         integrator(made(tmp_path, 1e60, "float32", kind, step=0.1))
     integrator(made(tmp_path, 1e60, "float64", kind, step=0.1))
-    integrator(made(tmp_path, 1e30, "float32", kind, step=0.1))
+    integrator(made(tmp_path, 1e18, "float32", kind, step=0.1))
+
+
+def test_products_beyond_float32(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"squared length of an input reaches 1.3e\+60"):
+        integrator(made(tmp_path, 1e30, "float32", "gd", step=0.1))
+
+
+def test_more_steps_than_are_counted(tmp_path: Path) -> None:
+    """1e96 steps were cast to a negative whole number."""
+    words = r"dynamics.step = 1e-96 takes 1e\+96 steps to the end at log10 t = 0, .* earlier"
+    with pytest.raises(InputError, match=words):
+        integrator(made(tmp_path, 1.0, "float64", "gd", step=1e-96))
+    integrator(made(tmp_path, 1.0, "float64", "gd", step=1e-15))
 
 
 def test_a_step_beyond_float32(tmp_path: Path) -> None:
