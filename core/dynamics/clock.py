@@ -47,7 +47,7 @@ class Clock:
         if most > MOST_STEPS * self._step_size:
             raise InputError(
                 f"dynamics.step = {self._step_size:.3g} takes {most / self._step_size:.2g} steps "
-                f"to the end at log10 t = {times.max():g}, more than are counted ({MOST_STEPS:.0e}); "
+                f"to log10 t = {times.max():g}, more than are counted ({MOST_STEPS:.0e}); "
                 "choose a larger step, or an earlier dynamics.until_log10_time."
             )
         with np.errstate(divide="ignore", invalid="ignore"):

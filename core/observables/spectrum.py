@@ -48,7 +48,7 @@ def _flat_spectrum(run: Run, index: int) -> Array:
     values = np.linalg.eigvalsh(gram)[::-1][:LEADING]
     leading = np.zeros(LEADING)
     leading[: values.size] = np.maximum(values, 0.0)
-    return largest * np.sqrt(np.concatenate([[np.trace(gram)], leading]))
+    return np.asarray(largest * np.sqrt(np.concatenate([[np.trace(gram)], leading])))
 
 
 def inner_scale(run: Run, index: int) -> float:
