@@ -56,6 +56,14 @@ def rotation(run: Run, index: int) -> Array:
     return np.where(known, np.clip(np.where(known, inner, 0.0) / safe, -1.0, 1.0), np.nan)
 
 
+def unit_rows(V: Array) -> tuple[Array, Array]:
+    """(v_j/|v_j| (m, d), |v_j| (m,)), of any size; the directions of zeros are NaN."""
+    largest = np.abs(V).max(axis=1)  # whose square may vanish, or overflow
+    scaled = V / np.where(largest > 0.0, largest, np.nan)[:, None]
+    lengths = np.linalg.norm(scaled, axis=1)
+    return scaled / lengths[:, None], np.where(largest > 0.0, lengths * largest, 0.0)
+
+
 def node_norms(run: Run, index: int) -> Array:
     """|alpha_j u_j| at the flat parameters, (m,); |a_j b_j| for the head, which has no u_j."""
     s, U = run.network.nodes(run.parameters(index))

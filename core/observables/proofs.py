@@ -19,6 +19,7 @@ from core.observables.features import (
     signed_features,
 )
 from core.observables.margins import dual_margin, flat_scores, scale
+from core.observables.nodes import unit_rows
 from core.observables.observable import Observable, Shape, once
 from core.runs import Run
 from core.sections.dynamics import GradientDescent, GradientFlow, StochasticGradientDescent
@@ -233,10 +234,7 @@ def unit_directions(run: Run, flat: Array) -> Array:
     V = run.network.directions(flat)
     if run.reduction is not None:
         V = run.reduction.full(V)
-    largest = np.abs(V).max(axis=1, keepdims=True)  # whose square may vanish, or overflow
-    V = V / np.where(largest > 0.0, largest, 1.0)
-    lengths = np.linalg.norm(V, axis=1, keepdims=True)
-    return np.asarray(V / np.where(lengths > 0.0, lengths, np.nan))
+    return unit_rows(V)[0]
 
 
 def covering_radius(run: Run, index: int) -> float:

@@ -226,6 +226,16 @@ def throughout(
     )
 
 
+def largest(values: Array) -> float:
+    """The largest value of a trace, of the frames that have one; NaN where none has.
+
+    >>> largest(np.array([1.0, np.nan])), largest(np.array([np.nan]))
+    (1.0, nan)
+    """
+    known = values[~np.isnan(values)]
+    return float(known.max()) if known.size else NAN
+
+
 def last(values: Sequence[float] | Array) -> float:
     """The value at the last frame; NaN where there is none."""
     return float(values[-1]) if len(values) else NAN

@@ -47,8 +47,8 @@ def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     gamma, run = initial_gamma(context), context.run
     c_1 = c_2 = common.NAN
     if OBSERVABLES["c_1"].applies(run):
-        c_1 = float(np.nanmax(context.trace("c_1")))
-        c_2 = float(np.nanmax(context.trace("c_2")))
+        c_1 = common.largest(context.trace("c_1"))
+        c_2 = common.largest(context.trace("c_2"))
     spread = float(reference_distribution(run).max())
     limit = allowed(context)
     return (

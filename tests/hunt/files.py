@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Tables = dict[str, dict[str, Any]]
 DATA, START, CODE = "data.npz", "start.npz", "network.py"
 SCALES, EXTREME = 8.0, 120.0  # log10 of how much larger or smaller than 1 inputs are
-SMALLEST_START, LARGEST_START = -200.0, 20.0
+SMALLEST_START, LARGEST_START = -150.0, 20.0  # their squares are in float64
 
 
 # ----------------------------------------------------------------------------- inputs (n, d)

@@ -13,6 +13,7 @@ import pytest
 from core.control import Control
 from core.dynamics.integrator import Chunk, Integrator, Outcome
 from core.frame import Frame
+from core.observables.features import kl
 from core.observables.registry import OBSERVABLES
 from core.problem import Problem
 from core.reference.registry import REFERENCES
@@ -115,3 +116,25 @@ def test_the_drift_of_what_has_vanished(balanced: bool, wanted: float, tmp_path:
         drift = OBSERVABLES["balance_drift"].trace(run)
     assert drift[0] == 0.0
     assert drift[1] == pytest.approx(wanted, rel=1e-9, nan_ok=True)
+
+
+def test_inner_weights_that_vanish(tmp_path: Path) -> None:
+    """C_1 = |x|^2/|v|^2 is beyond float64 at |v| = 1e-200: no number, and no warning."""
+    problem = problem_of({"kind": "normalised", "m": 3}, FLOW, "logistic")
+    start = problem.start.parameters
+    small = np.concatenate([start[:6], 1e-200 * start[6:]])
+    frames = [Frame(0, -np.inf, 0.0, small, None), Frame(1, 0.0, 0.0, small, None)]
+    list(record(problem, partial(Recorder, tmp_path / "run"), Control(), Made(frames)))
+    with open_run(tmp_path / "run") as run:
+        assert np.isnan(OBSERVABLES["c_1"].trace(run)).all()
+        assert (OBSERVABLES["c_2"].trace(run) == 0.0).all()
+        found = judged(run, {})
+    theorem = found["homogeneity", "Theorem 3.1 (margin)"]
+    assert [one.met for one in theorem.hypotheses if "C_1" in one.text] == [None]
+
+
+def test_kl_of_weights_beyond_the_range_of_quotients() -> None:
+    """KL(v, u) = sum v ln(v/u) + sum u - sum v, and v/u = 1e320 has a logarithm."""
+    v, u = np.array([0.25, 0.75]), np.array([1e-320, 1.0])
+    wanted = 0.25 * (math.log(0.25) - math.log(1e-320)) + 0.75 * math.log(0.75)
+    assert kl(v, u) == pytest.approx(wanted, rel=1e-12)
