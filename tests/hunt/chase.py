@@ -5,6 +5,7 @@ As a process of its own: `SEED FIRST LAST STEP FOLDER`, a line of JSON for each 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from core.cli.main import main as run_command
 from core.cli.reading import facts
 from core.control import Control
 from core.errors import InputError
@@ -49,6 +51,7 @@ VIOLATED, INFINITE, INTERNAL, REFUSED, STOPPED, SLOW = (
 )  # fmt: skip
 DEFECTS = (VIOLATED, INFINITE, INTERNAL, SLOW)
 ROUNDING = 1e-9
+COMMANDS_EVERY = 5  # studies: what they print was looked at already
 SIZES = (1e-300, 1e-150, 1e150)  # of made-up margins, whose powers leave float64
 
 
@@ -118,6 +121,21 @@ def _chase(seed: int, found: Found, folder: Path) -> None:
         return
     with found.watched("opening"), open_run(path) as run:
         _look_at(run, folder, found)
+    if found.number % COMMANDS_EVERY == 0:
+        with found.watched("commands"):
+            _check_commands(path)
+
+
+def _check_commands(path: Path) -> None:
+    """What is typed ends with 0, and prints JSON where it is asked for."""
+    limited = ["--json", "--limit", str(MARGIN_S)]
+    for command in (["info", "--json"], ["theorems", *limited], ["margins", *limited]):
+        told, said = io.StringIO(), io.StringIO()
+        with redirect_stdout(told), redirect_stderr(said):
+            status = run_command([command[0], str(path), *command[1:]])
+        if status != 0:
+            raise AssertionError(f"{command[0]} ended with {status}: {said.getvalue()[-300:]}")
+        json.loads(told.getvalue())
 
 
 def _check_text(study: Drawn) -> None:
