@@ -172,10 +172,15 @@ class ArrayEngine(BatchEngine):
         f = np.asarray(network.outputs(self.current, inputs))
         if not (np.isfinite(f).all() and float(np.abs(f).mean()) <= self._limit):
             return False
-        g = (loss.output_gradient(f, y) / y.size).astype(self._dtype)
-        gradient = np.asarray(network.gradient(self.current, inputs, g), dtype=self._dtype)
-        gradient += 2.0 * self._l2 * self.current
-        self.current -= self._adapted(gradient) if self._rule.adam else self._scaled(gradient)
+        with np.errstate(over="ignore", invalid="ignore"):  # a gradient beyond float32
+            g = (loss.output_gradient(f, y) / y.size).astype(self._dtype)
+            gradient = np.asarray(network.gradient(self.current, inputs, g), dtype=self._dtype)
+            gradient += 2.0 * self._l2 * self.current
+            step = self._adapted(gradient) if self._rule.adam else self._scaled(gradient)
+            moved = self.current - step
+        if not np.isfinite(moved).all():
+            return False
+        self.current = moved
         return True
 
     def _scaled(self, gradient: Array) -> Array:

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics import saved
+from core.errors import InputError
 from core.problem import Problem
 from core.schedule import descent_schedule
 
 Array = NDArray[np.float64]
 ROUNDING = 1e-9  # of t at the start
+MOST_STEPS = 2.0**53  # whole numbers that float64 tells apart
 
 
 @final
@@ -41,6 +43,13 @@ class Clock:
     def schedule(self, times: Array) -> NDArray[np.int64]:
         """The steps of the frames at some log10 t, after the start."""
         shifted = 10.0**times - self._offset
+        most = float(shifted.max(initial=0.0))
+        if most > MOST_STEPS * self._step_size:
+            raise InputError(
+                f"dynamics.step = {self._step_size:.3g} takes {most / self._step_size:.2g} steps "
+                f"to log10 t = {times.max():g}, more than are counted ({MOST_STEPS:.0e}); "
+                "choose a larger step, or an earlier dynamics.until_log10_time."
+            )
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = descent_schedule(np.log10(shifted[shifted > 0.0]), self._step_size)
         return np.asarray(steps[steps > self._start.step])

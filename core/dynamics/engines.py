@@ -7,6 +7,8 @@ more examples than coordinates the coefficients on the examples halve the work.
 
 from __future__ import annotations
 
+import numpy as np
+
 from core.dynamics.descent import Descent
 from core.dynamics.gram_descent import NETWORKS, GramDescent
 from core.dynamics.integrator import Integrator
@@ -33,6 +35,28 @@ def check_device(problem: Problem) -> None:
             'run.device = "cuda", and torch sees no CUDA device here; use run.device = "auto", or '
             "install a CUDA build of torch on a machine with an NVIDIA GPU."
         )
+
+
+def check_precision(problem: Problem) -> None:
+    """Raise InputError where run.precision = "float32" cannot hold what the run begins with."""
+    experiment = problem.experiment
+    if experiment.run.precision != "float32":
+        return
+    most = float(np.finfo(np.float32).max)
+    with np.errstate(over="ignore"):
+        squared = float((problem.inputs**2).sum(axis=1).max())
+    sizes = {
+        "the largest input": float(np.abs(problem.inputs).max()),
+        "the largest squared length of an input": squared,
+        "the largest initial parameter": float(np.abs(problem.physical_start()).max()),
+        "the step size": getattr(experiment.dynamics, "step", None) or 0.0,
+    }
+    for what, size in sizes.items():
+        if size > most:
+            raise InputError(
+                f'run.precision = "float32" holds numbers up to {most:.2g}, and {what} reaches '
+                f'{size:.2g}; use run.precision = "float64", or scale the data.'
+            )
 
 
 def descent(problem: Problem) -> Integrator:

@@ -99,7 +99,19 @@ class Replacements:
     def __next__(self) -> Replacement:
         if not self._probability > 0.0:
             raise StopIteration
+        found = None
+        while found is None:
+            found = self.upto(self._after + 1)
+        return found
+
+    def upto(self, last: int) -> Replacement | None:
+        """The next one; None where there is none up to the block of step `last`.
+
+        Where they are rare the next one may lie further ahead than any run goes.
+        """
         while not self._left:
+            if self._after >= last or not self._probability > 0.0:
+                return None
             self._mark_block()
             counts = self._generator.binomial(self._m, self._probability, BLOCK)
             found = np.flatnonzero(counts)
@@ -132,7 +144,6 @@ class Perturbed(Stepper):
         self._now = start.step
         self._next: Replacement | None = None
         self._resume()
-        self._find_next()
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
 
     def _parts(self) -> saved.Parts:
@@ -152,19 +163,22 @@ class Perturbed(Stepper):
         self._replacements.put_back(state["draws"][:-1])
         self._first = int(first)
 
-    def _find_next(self) -> None:
-        """The next replacement after the present step (a continued run has had the earlier)."""
-        self._next = self._replacement()
-        while self._next is not None and self._next[0] <= self._now:
-            self._next = self._replacement()
+    def _find_next(self, last: int) -> None:
+        """The next replacement after the present step, if there is one up to about `last`.
 
-    def _replacement(self) -> Replacement | None:
-        found = next(self._replacements, None)
-        return None if found is None else (found[0] + self._first, *found[1:])
+        A continued run has had the earlier ones.
+        """
+        while self._next is None or self._next[0] <= self._now:
+            found = self._replacements.upto(last - self._first)
+            if found is None:
+                self._next = None
+                return
+            self._next = (found[0] + self._first, *found[1:])
 
     def _take(self, count: int) -> int:
         end = self._now + count
         while self._now < end:
+            self._find_next(end)
             until = end if self._next is None else min(end, self._next[0])
             done = self._engine.steps(*self._nothing, until - self._now)
             self._now += done
@@ -172,7 +186,6 @@ class Perturbed(Stepper):
                 break
             if self._next is not None and self._now == self._next[0]:
                 self._put(self._next)
-                self._find_next()
         return count - (end - self._now)
 
     def _put(self, replacement: Replacement) -> None:

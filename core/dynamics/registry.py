@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.dynamics.engines import check_device, descent
+from core.dynamics.engines import check_device, check_precision, descent
 from core.dynamics.flow import Flow
 from core.dynamics.general_descent import GeneralDescent
 from core.dynamics.general_flow import GeneralFlow
@@ -71,6 +71,7 @@ def integrator(problem: Problem) -> Integrator:
     if problem.start.earlier is not None:
         return Replay(problem, integrator)
     check_device(problem)
+    check_precision(problem)
     kind = problem.experiment.dynamics.kind
     general = kind in GENERAL and not isinstance(problem.network, TwoLayer)
     made = (GENERAL if general else INTEGRATORS)[kind](problem)

@@ -65,6 +65,8 @@ def _by_lanczos(problem: Problem, at: Array, f: Array) -> float:
 
     operator = LinearOperator((at.size, at.size), matvec=product, dtype=np.float64)
     start = 1.0 + 0.3 * np.cos(1.0 + np.arange(at.size) ** 2)
+    if not product(start).any():  # dead nodes or zero weights: Lanczos has nothing to begin with
+        return 0.0
     return float(eigsh(operator, k=1, v0=start, tol=1e-8, return_eigenvectors=False)[0])
 
 

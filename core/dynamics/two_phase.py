@@ -5,10 +5,10 @@ Phase one is the first step: one gradient of a large batch in V, taken where the
 
     v_j <- g_j/|g_j|,    g_j = sgn(a_j) sum_i y_i 1[<v_j(0), x_i> > 0] x_i,
 
-the initial weights being dropped; a node whose g_j is zero keeps its direction. Phase two starts
-from a = 0 and is gradient descent on a, a convex problem, over the training examples. t = step *
-steps counts both. Fresh examples of phase one come from `default_rng([run.seed, 2])`. A run that
-goes on from another dynamics begins with phase one too, at the V that it finds.
+the initial weights being dropped; a node whose g_j is zero keeps its direction, or stays 0. Phase
+two starts from a = 0 and is gradient descent on a, a convex problem, over the training examples.
+t = step * steps counts both. Fresh examples of phase one come from `default_rng([run.seed, 2])`. A
+run that goes on from another dynamics begins with phase one too, at the V that it finds.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ def first_phase(problem: Problem) -> Array:
             count = min(BLOCK, dynamics.first_batch - begin)
             total += _correlations(V, *source.draw(generator, count))
     total *= np.sign(a)[:, None]
-    norms = np.linalg.norm(total, axis=1, keepdims=True)
-    total = np.where(norms > 0.0, total, V)
-    return np.asarray(total / np.linalg.norm(total, axis=1, keepdims=True))
+    total = np.where(total.any(axis=1)[:, None], total, V)
+    largest = np.abs(total).max(axis=1, keepdims=True)  # whose square may vanish, or overflow
+    total = total / np.where(largest > 0.0, largest, 1.0)
+    return np.asarray(total / np.where(largest > 0.0, np.linalg.norm(total, axis=1)[:, None], 1.0))
 
 
 def _correlations(V: Array, x: Array, y: Array) -> Array:

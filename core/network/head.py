@@ -74,6 +74,10 @@ class Head(Network):
             dz = dz - dz.mean(axis=1)[:, None]
         return (dz - F * (dz * F).mean(axis=1)[:, None]) / r
 
+    def features(self, flat: Any, inputs: Any) -> Any:
+        """F(x_i; V), (n, m)."""
+        return self._features(self._parts(flat)[2], inputs)[1]
+
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
         a, b, V = self._parts(flat)
         return self._features(V, inputs)[1] @ (a * b)

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from core.network.head import Head
 from core.network.normalised import Normalised
-from core.network.parametrisation import Network
+from core.network.parametrisation import Network, TwoLayer
+from core.observables.nodes import unit_rows
 from core.observables.observable import Observable, Shape, memoised
 from core.runs import Run
 
@@ -41,14 +43,15 @@ def signed_features(run: Run, index: int) -> Array:
 
 def features_at(run: Run, flat: Array) -> Array:
     """z_i of `signed_features` at any flat parameters, (n, m)."""
-    network = run.network
-    signs = np.sign(run.origin[: 2 * network.m])
-    rows = np.zeros((run.dataset.n, network.m))
-    for j in range(network.m):
-        single = _single(network, flat, j)
-        single[[j, network.m + j]] = signs[[j, network.m + j]]
-        rows[:, j] = network.outputs(single, run.inputs)
-    return np.asarray(run.dataset.y[:, None] * rows)
+    network, y = run.network, run.dataset.y[:, None]
+    signed = np.array(flat)
+    signed[: 2 * network.m] = np.sign(run.origin[: 2 * network.m])
+    if isinstance(network, Head):
+        F = network.features(signed, run.inputs)
+        return np.asarray(y * signed[: network.m] * signed[network.m : 2 * network.m] * F)
+    assert isinstance(network, TwoLayer)
+    beta, U = network.effective(signed)
+    return np.asarray(y * beta * network.activation(run.inputs @ U.T))
 
 
 def _single(network: Network, flat: Array, j: int) -> Array:
@@ -88,7 +91,8 @@ def kl(v: Array, u: Array) -> float:
     if (u[v > 0.0] == 0.0).any():
         return float("inf")
     inside = v[v > 0.0]
-    return float(inside @ np.log(inside / u[v > 0.0]) + u.sum() - v.sum())
+    logs = np.log(inside) - np.log(u[v > 0.0])  # v/u may be beyond float64
+    return float(inside @ logs + u.sum() - v.sum())
 
 
 def kl_from_reference(run: Run, index: int) -> float:
@@ -119,11 +123,13 @@ def _slopes(run: Run, index: int) -> tuple[float, float]:
     network = run.network
     if isinstance(network, Normalised):
         # grad_V F_j has only node j's block, (I - u u') x o/|v|: C_1 is at i = r, and C_2 = 0.
-        V = network.directions(run.parameters(index))
-        lengths = np.linalg.norm(V, axis=1)
-        Z = (V / lengths[:, None]) @ run.inputs.T
+        unit, lengths = unit_rows(network.directions(run.parameters(index)))
+        Z = unit @ run.inputs.T
         squared = np.einsum("ik,ik->i", run.inputs, run.inputs)
-        across = np.where(Z > 0.0, squared - Z**2, 0.0) / lengths[:, None] ** 2
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            # |v|^-2 is beyond float64 for |v| below 1e-154; what is not active is 0.
+            across = (squared - Z**2) / lengths[:, None] ** 2
+        across = np.where(Z > 0.0, across, 0.0)
         return float(across.max()), 0.0
     rows = _gradients(run, index)
     n, m, size = rows.shape

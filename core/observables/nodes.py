@@ -26,13 +26,17 @@ def distance(run: Run, index: int) -> float:
 
 
 def balance_drift(run: Run, index: int) -> float:
-    # At the flat scale, since at the physical one the difference of large numbers is lost.
-    flat = run.parameters(index)
+    # At the flat scale, since at the physical one the difference of large numbers is lost; W(0) is
+    # brought to size 1 first, as the squares of a tiny one vanish.
+    flat, rho = run.parameters(index), float(run.rho[index])
     squared = run.network.norm(flat) ** 2
-    now, then = run.network.imbalance(flat), run.network.imbalance(run.origin)
-    if squared == 0.0 or now.size == 0:
+    size = float(np.abs(run.origin[: run.network.scaled]).max())
+    now = run.network.imbalance(flat)
+    if squared == 0.0 or size == 0.0 or now.size == 0:
         return float("nan")
-    drift = now - np.exp(-2.0 * run.rho[index]) * then
+    then = run.network.imbalance(run.origin / size)
+    with np.errstate(over="ignore", invalid="ignore"):  # e^-rho: beyond float64 below rho = -354
+        drift = now - np.where(then == 0.0, 0.0, np.exp(2.0 * (np.log(size) - rho)) * then)
     return float(np.abs(drift).max()) / squared
 
 
@@ -50,6 +54,14 @@ def rotation(run: Run, index: int) -> Array:
     known = lengths > 0.0
     safe = np.where(known, lengths, 1.0)
     return np.where(known, np.clip(np.where(known, inner, 0.0) / safe, -1.0, 1.0), np.nan)
+
+
+def unit_rows(V: Array) -> tuple[Array, Array]:
+    """(v_j/|v_j| (m, d), |v_j| (m,)), of any size; the directions of zeros are NaN."""
+    largest = np.abs(V).max(axis=1)  # whose square may vanish, or overflow
+    scaled = V / np.where(largest > 0.0, largest, np.nan)[:, None]
+    lengths = np.linalg.norm(scaled, axis=1)
+    return scaled / lengths[:, None], np.where(largest > 0.0, lengths * largest, 0.0)
 
 
 def node_norms(run: Run, index: int) -> Array:

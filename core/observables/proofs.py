@@ -13,13 +13,13 @@ from core.data.parity import Parity
 from core.data.registry import distribution
 from core.losses import softplus
 from core.network.fixed_outer import FixedOuter
-from core.network.normalised import Normalised
 from core.observables.features import (
     has_reparametrisation,
     reference_distribution,
     signed_features,
 )
 from core.observables.margins import dual_margin, flat_scores, scale
+from core.observables.nodes import unit_rows
 from core.observables.observable import Observable, Shape, once
 from core.runs import Run
 from core.sections.dynamics import GradientDescent, GradientFlow, StochasticGradientDescent
@@ -199,16 +199,7 @@ def has_proxy_pl(run: Run) -> bool:
 
 def pbar_margin(run: Run, index: int) -> float:
     """min_i <pbar, z_i(s)>, z_i = y_i beta * F(x_i; V(s)), pbar that of the initial features."""
-    return float((_signed(run, index) @ reference_distribution(run)).min())
-
-
-def _signed(run: Run, index: int) -> Array:
-    if not isinstance(run.network, Normalised):
-        return signed_features(run, index)
-    parts = run.network.unpack(run.origin)
-    U = run.network.nodes(run.parameters(index))[1]
-    F = run.network.activation(run.inputs @ U.T)
-    return np.asarray(run.dataset.y[:, None] * np.sign(parts["a"] * parts["b"]) * F)
+    return float((signed_features(run, index) @ reference_distribution(run)).min())
 
 
 def known_features(run: Run) -> tuple[Array, Array] | None:
@@ -243,8 +234,7 @@ def unit_directions(run: Run, flat: Array) -> Array:
     V = run.network.directions(flat)
     if run.reduction is not None:
         V = run.reduction.full(V)
-    lengths = np.linalg.norm(V, axis=1, keepdims=True)
-    return np.asarray(V / np.where(lengths > 0.0, lengths, np.nan))
+    return unit_rows(V)[0]
 
 
 def covering_radius(run: Run, index: int) -> float:

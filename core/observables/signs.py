@@ -75,6 +75,15 @@ def weights_of(network: Network, flat: Array) -> Weights | None:
     return Weights(alpha / sizes[0], U / sizes[1])
 
 
+def of_size_one(inputs: Array) -> Array:
+    """Each row over the power of 2 above its largest entry: exact, and changes no sign of f.
+
+    float32 and squares then hold inputs of any size.
+    """
+    exponents = np.frexp(np.abs(inputs).max(axis=1))[1]
+    return np.asarray(np.ldexp(inputs, -exponents[:, None]))
+
+
 def right_on(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any | None:
     """y_i f(x_i) > 0 at test inputs (N, D), (N,); None where it has to be evaluated plainly.
 
@@ -91,13 +100,14 @@ def right_on(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any 
         least = known.least - known.weights.moved(weights)
         right = known.right.copy()
     open_ = np.flatnonzero(~(least > SURE))
-    lengths = np.linalg.norm(inputs[open_], axis=1)
     single = weights.single()
     for begin in range(0, open_.size, block):
-        part, length = open_[begin : begin + block], lengths[begin : begin + block]
-        f, room = single.outputs(phi, inputs[part].astype(np.float32)), single.error
+        part = open_[begin : begin + block]
+        scaled = of_size_one(inputs[part])
+        length = np.linalg.norm(scaled, axis=1)
+        f, room = single.outputs(phi, scaled.astype(np.float32)), single.error
         close = np.flatnonzero(~(np.abs(f) > room * length))
-        f[close] = weights.outputs(phi, inputs[part[close]])
+        f[close] = weights.outputs(phi, scaled[close])
         right[part] = y[part] * f > 0.0
         least[part] = np.maximum(np.abs(f) / np.maximum(length, 1e-300) - room, 0.0)
     run.memo[KEY] = Known(weights, right, least)

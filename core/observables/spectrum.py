@@ -17,12 +17,11 @@ MOMENTS = 64
 MOST_VALUES = 2_000_000  # of all moments of a trajectory together
 
 
-def inner_gram(run: Run, flat: Array) -> Array:
+def inner_gram(run: Run, V: Array) -> Array:
     """V V' (m, m) or V' V, whichever is smaller; V V' for runs in row-space form.
 
     There V V' = c c' + diag(z) E E' diag(z): the basis is orthogonal to every e_j.
     """
-    V = run.network.directions(flat)
     if run.reduction is not None:
         c, z = V[:, :-1], V[:, -1]
         outside = once(run, "_perpendicular_gram", _perpendicular_gram)
@@ -36,18 +35,20 @@ def _perpendicular_gram(run: Run) -> Array:
 
 
 def flat_spectrum(run: Run, index: int) -> Array:
-    """(|V|_F^2, sigma_1^2, sigma_2^2, ...) at the flat parameters: leading ones, decreasing."""
+    """(|V|_F, sigma_1, sigma_2, ...) at the flat parameters: leading ones, decreasing."""
     return np.asarray(memoised(run, "_spectrum", index, _flat_spectrum))
 
 
 def _flat_spectrum(run: Run, index: int) -> Array:
-    gram = inner_gram(run, run.parameters(index))
+    V = run.network.directions(run.parameters(index))
+    largest = float(np.abs(V).max()) or 1.0  # whose square may vanish, or overflow
+    gram = inner_gram(run, V / largest)
     if not np.isfinite(gram).all():
         return np.full(LEADING + 1, np.nan)
     values = np.linalg.eigvalsh(gram)[::-1][:LEADING]
     leading = np.zeros(LEADING)
     leading[: values.size] = np.maximum(values, 0.0)
-    return np.concatenate([[np.trace(gram)], leading])
+    return np.asarray(largest * np.sqrt(np.concatenate([[np.trace(gram)], leading])))
 
 
 def inner_scale(run: Run, index: int) -> float:
@@ -69,7 +70,7 @@ def singular_values(run: Run, index: int) -> Array:
     V holds the inner weight vectors v_j as they are trained, at the physical scale.
     """
     count = min(LEADING, run.network.m, run.dataset.d)
-    return inner_scale(run, index) * np.sqrt(flat_spectrum(run, index)[1 : count + 1])
+    return inner_scale(run, index) * flat_spectrum(run, index)[1 : count + 1]
 
 
 def log10_singular_values(run: Run, index: int) -> Array:
@@ -78,12 +79,12 @@ def log10_singular_values(run: Run, index: int) -> Array:
     scaled = once(run, "_inner_scaled", _inner_scaled)
     factor = float(run.rho[index]) / float(np.log(10.0)) if scaled else 0.0
     with np.errstate(divide="ignore"):
-        return np.asarray(factor + 0.5 * np.log10(flat_spectrum(run, index)[1 : count + 1]))
+        return np.asarray(factor + np.log10(flat_spectrum(run, index)[1 : count + 1]))
 
 
 def stable_rank(run: Run, index: int) -> float:
     total, largest = flat_spectrum(run, index)[:2]
-    return float(total / largest) if largest > 0.0 else float("nan")
+    return float(total / largest) ** 2 if largest > 0.0 else float("nan")
 
 
 def _singular_value(run: Run, index: int, place: int) -> float:

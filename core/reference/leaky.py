@@ -95,7 +95,9 @@ def _ends(M: Array, multipliers: Array) -> tuple[float, float, Array] | None:
         return None
     upper = float(np.sqrt(square + error * total))
     lower = (float(tight.min()) - error) / upper
-    return lower, upper / total, multipliers / tight.min()
+    with np.errstate(over="ignore"):  # an outer layer of 1e-150
+        found = upper / total, multipliers / tight.min()
+    return (lower, *found) if all(np.isfinite(end).all() for end in found) else None
 
 
 def _by_active_set(M: Array) -> tuple[float, float, Array] | None:

@@ -90,15 +90,23 @@ def sampled(x: Array, y: Array, count: int = NODES, seed: int = SEED) -> Nodes:
     return drawn(x, y, count, np.random.default_rng(seed))
 
 
-def drawn(x: Array, y: Array, count: int, generator: np.random.Generator) -> Nodes:
-    """The same from a generator."""
-    n, d = x.shape
+def drawn(
+    x: Array, y: Array, count: int, generator: np.random.Generator, outside: int = 0
+) -> Nodes:
+    """The same from a generator; x (n, r) may be the examples in a space of r = d - `outside`.
+
+    What v has outside of it meets no example: only its length counts, of chi-squared law.
+    """
+    n, r = x.shape
+    d = r + outside
     a = generator.standard_normal(count)
     z, squares = np.empty((count, n)), a * a
-    step = max(1, CHUNK // d)
+    if outside > 0:
+        squares += generator.chisquare(outside, count) / d
+    step = max(1, CHUNK // r)
     for begin in range(0, count, step):
         part = slice(begin, min(begin + step, count))
-        v = generator.standard_normal((part.stop - begin, d)) / np.sqrt(d)
+        v = generator.standard_normal((part.stop - begin, r)) / np.sqrt(d)
         z[part] = v @ x.T
         squares[part] += (v * v).sum(axis=1)
     kept = (squares < CUTOFF**2)[:, None]
@@ -150,17 +158,21 @@ def of_law(x: Array, y: Array, q: Array, watch: Watch, seed: int = SEED + 1) -> 
     """The bracket of the law's margin that weights q (n,) give, by nodes that q knows nothing of.
 
     |g_i| <= 2 |x_i|, so that |sum_i q_i g_i| is in [0, 2 X] and <theta, g_i> in [-2 X, 2 X],
-    X = max |x_i|.
+    X = max |x_i|. A watch that is late ends it with fewer nodes.
     """
     n, d = x.shape
     count = int(np.clip(WORK / (n * (min(n, d) + OVERHEAD)), FEWEST, MOST))
-    rows = x if d < n else coordinates(x @ x.T)  # only their products matter
+    rows = x if d <= n else coordinates(x @ x.T)  # only their products matter
     generator = np.random.default_rng(seed)
     sums, squares = np.zeros(n + 1), np.zeros(n + 1)
     step = max(1, CHUNK // n)
     for begin in range(0, count, step):
         watch.look()
-        lengths, aligned = drawn(x, y, min(step, count - begin), generator).along(q, rows)
+        if watch.late and begin >= FEWEST:
+            count = begin
+            break
+        some = drawn(rows, y, min(step, count - begin), generator, max(d - n, 0))
+        lengths, aligned = some.along(q, rows)
         sums += np.r_[lengths.sum(), aligned.sum(axis=0)]
         squares += np.r_[lengths @ lengths, np.einsum("ji,ji->i", aligned, aligned)]
     means = sums / count
@@ -196,7 +208,7 @@ class TangentMargin(Reference):
     source = "telgarsky22, Assumption 1.3 and Appendix A"
     label = "gamma_ntk"
     by_chance = True
-    version = 2
+    version = 3
     where = (
         "networks without biases that have both layers (standard, scalar, normalised), two classes"
     )

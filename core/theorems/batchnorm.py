@@ -100,7 +100,7 @@ def interval(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypoth
     run, margin = context.run, gamma(context)
     steps = max(float(run.steps[run.frames - 1]), 1.0) if trained else 1.0
     logarithm = math.log(5.0 * run.dataset.n * steps / context.delta)
-    lower = common.over(2.0**29 * eps_n(run) ** 3 * logarithm**1.5, margin**2)
+    lower = common.over(2.0**29 * eps_n(run) ** 3 * logarithm**1.5, common.power(margin, 2))
     count = "5nt" if trained else "5n"
     formula = f"2^29 eps_N^3 ln^1.5({count}/delta)/gamma^2"
     return common.width(run, lower, formula), most_width(context)
@@ -161,7 +161,7 @@ def counted(run: Run) -> common.Array:
 def sgd_error(context: Context) -> Comparison:
     run = context.run
     t = counted(run)
-    first = common.over(2.0**23 * eps_n(run) ** 4, gamma(context) ** 2) / t
+    first = common.over(2.0**23 * eps_n(run) ** 4, common.power(gamma(context), 2)) / t
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
     error = common.least_before(context.trace("test_error"))
     return common.throughout("<=", bound, error, "test_error")

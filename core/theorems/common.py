@@ -226,6 +226,16 @@ def throughout(
     )
 
 
+def largest(values: Array) -> float:
+    """The largest value of a trace, of the frames that have one; NaN where none has.
+
+    >>> largest(np.array([1.0, np.nan])), largest(np.array([np.nan]))
+    (1.0, nan)
+    """
+    known = values[~np.isnan(values)]
+    return float(known.max()) if known.size else NAN
+
+
 def last(values: Sequence[float] | Array) -> float:
     """The value at the last frame; NaN where there is none."""
     return float(values[-1]) if len(values) else NAN
@@ -271,6 +281,16 @@ def over(numerator: float, denominator: float) -> float:
     (0.25, nan)
     """
     return numerator / denominator if denominator > 0.0 else NAN
+
+
+def power(value: float, exponent: float) -> float:
+    """value^exponent, infinite where that is beyond float64.
+
+    >>> power(3.0, 2), power(1e-200, -2)
+    (9.0, inf)
+    """
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        return float(np.float64(value) ** exponent)
 
 
 def fitted(context: Context) -> Array:

@@ -40,15 +40,15 @@ def allowed(context: Context) -> float:
 
 def spread_allowed(gamma: float, c_1: float, limit: float) -> float:
     """gamma^3/(4 C_1 limit^2), infinite where the features do not move (C_1 = 0)."""
-    return math.inf if c_1 == 0.0 else gamma**3 / (4.0 * c_1 * limit**2)
+    return math.inf if c_1 == 0.0 else common.power(gamma, 3) / (4.0 * c_1 * limit**2)
 
 
 def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     gamma, run = initial_gamma(context), context.run
     c_1 = c_2 = common.NAN
     if OBSERVABLES["c_1"].applies(run):
-        c_1 = float(np.nanmax(context.trace("c_1")))
-        c_2 = float(np.nanmax(context.trace("c_2")))
+        c_1 = common.largest(context.trace("c_1"))
+        c_2 = common.largest(context.trace("c_2"))
     spread = float(reference_distribution(run).max())
     limit = allowed(context)
     return (
@@ -134,7 +134,7 @@ def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     n, d, needed = run.dataset.n, run.dataset.d, common.NAN
     if gamma > 0.0:
         last = float(run.log10_time[run.frames - 1]) * math.log(10.0)
-        first = 2.0**10 * (last + math.log(n)) ** 2 * d**2 / gamma**8
+        first = 2.0**10 * (last + math.log(n)) ** 2 * d**2 * common.power(gamma, -8)
         exponent = (2 * d - 2) * math.log(8.0 / gamma)
         logarithm = math.log(2.0 * n / (context.delta * gamma)) ** 2
         needed = max(first, 2.0**10 * logarithm * math.exp(min(exponent, 600.0)))

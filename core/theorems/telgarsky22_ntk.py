@@ -55,7 +55,7 @@ def needed_width(factor: float, count: float, context: Context, gamma: float) ->
     """(factor ln(count/delta)/gamma)^2."""
     if not gamma > 0.0:
         return common.NAN
-    return float((factor * common.log_term(context.run, count, context.delta) / gamma) ** 2)
+    return common.power(factor * common.log_term(context.run, count, context.delta) / gamma, 2)
 
 
 # --------------------------------------------------------------------------- Theorem 2.1: SGD
@@ -73,7 +73,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     m, eta = run.network.m, common.step_size(run)
     fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
     found = "fresh examples, one a step" if fresh else "the training examples, or batches"
-    low, high = gamma / (10.0 * math.sqrt(m)), gamma**2 / 6400.0
+    low, high = gamma / (10.0 * math.sqrt(m)), common.power(gamma, 2) / 6400.0
     known = gamma > 0.0
     return (
         common.unit_ball(run),
@@ -97,7 +97,9 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def sgd_error(context: Context) -> Comparison:
     gamma, _ = almost_surely(context)
     steps = np.maximum(context.run.steps[: context.run.frames].astype(np.float64), 1.0)
-    bound = (8.0 * math.log(1.0 / context.delta) + common.over(2560.0, gamma**2)) / steps
+    bound = (
+        8.0 * math.log(1.0 / context.delta) + common.over(2560.0, common.power(gamma, 2))
+    ) / steps
     error = common.least_before(context.trace("test_error"))
     return common.throughout("<=", bound, error, "test_error")
 
@@ -117,7 +119,7 @@ def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     gamma, assumption = almost_surely(context)
     end = float(run.log10_time[run.frames - 1]) * math.log(10.0)
     logarithm = max(end, math.log(run.dataset.n)) - math.log(context.delta)
-    needed = (640.0 * logarithm / gamma) ** 2 if gamma > 0.0 else common.NAN
+    needed = common.power(640.0 * logarithm / gamma, 2) if gamma > 0.0 else common.NAN
     return (
         *general(context),
         assumption,
@@ -155,7 +157,7 @@ def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run, gamma = context.run, context.lower("gamma_ntk")
     n = run.dataset.n
     logarithm = common.log_term(run, n, context.delta)
-    needed = 256.0 * logarithm / gamma**2 if gamma > 0.0 else common.NAN
+    needed = 256.0 * logarithm * common.power(gamma, -2) if gamma > 0.0 else common.NAN
     fits = common.fitted(context)
     distance = context.trace("distance")
     nearest = float(distance[fits].min()) if fits.any() else math.inf
@@ -181,7 +183,7 @@ def distance_stays(context: Context) -> Comparison:
 
 
 def smoothed_after(context: Context) -> Comparison:
-    bound = context.lower("gamma_ntk") ** 2 / 4096.0
+    bound = common.power(context.lower("gamma_ntk"), 2) / 4096.0
     why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     trace = context.trace("smoothed_margin")
     return common.throughout(">=", bound, trace, "margins", crossed(context), why)
@@ -223,7 +225,7 @@ def error_shape(gamma_power: int) -> Callable[[Context], Comparison]:
 
     def compare(context: Context) -> Comparison:
         gamma, n = context.lower("gamma_ntk"), context.run.dataset.n
-        first = common.over(math.log(n) ** 3, n * gamma**gamma_power)
+        first = common.over(math.log(n) ** 3, n * common.power(gamma, gamma_power))
         bound = first + math.log(1.0 / context.delta) / n
         error = context.trace("test_error")
         return common.throughout("<=", bound, error, "test_error", crossed(context))

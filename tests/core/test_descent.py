@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from core.dynamics.step_size import (
 from core.network.tangent import gram
 from core.problem import Problem, Start
 from core.trajectory import chunks, trajectory
+from tests.networks import Case, small_problem
 from tests.problems import margin_of, problem
 
 GD = "dynamics.kind=gd"
@@ -147,6 +150,25 @@ def test_dead_units_stay_where_they_are() -> None:
     frames = [frame for chunk in found for frame in chunk.frames]
     assert len(frames) == Descent(still).planned
     assert all(np.array_equal(frame.parameters, dead) for frame in frames)
+
+
+def test_dead_nodes_of_several_classes_have_no_curvature() -> None:
+    """Lanczos on the zero matrix ended in ARPACK's error: no start of such a network could run."""
+    at = small_problem(Case("multiclass", "cross_entropy", 3))
+    shapes = {block.name: block.shape for block in at.network.layout}
+    dead = at.network.pack({name: np.zeros(shape) for name, shape in shapes.items()})
+    assert lambda_0(replace(at, start=Start(dead, dead))) == 0.0
+    alive = at.start.parameters
+    J = jacobian(at.network, alive, at.inputs)
+    f = at.outputs(alive)
+    units = [np.tile(row, (at.dataset.n, 1)) for row in np.eye(3)]
+    H = np.zeros((at.dataset.n * 3, at.dataset.n * 3))
+    for c, unit in enumerate(units):
+        column = at.loss.output_curvature(f, at.dataset.y, unit)
+        for i in range(at.dataset.n):
+            H[3 * i : 3 * i + 3, 3 * i + c] = column[i]
+    wanted = np.linalg.eigvalsh(J.T @ H @ J)[-1] / at.dataset.n
+    assert lambda_0(at) == pytest.approx(wanted, rel=1e-7)
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])

@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 
 from core.dynamics.step_size import jacobian
 from core.observables.certificates import certificate
+from core.observables.proofs import unit_directions
 from core.observables.registry import OBSERVABLES, last_values, scalars_of
 from core.observables.table import parameter_columns, scalar_columns
 from core.problem import points_for_test
@@ -93,6 +94,57 @@ def test_balance_drift_is_that_of_the_definition(run: Run) -> None:
     wanted = np.abs(imbalance(W) - imbalance(W0)).max() / (W @ W)
     assert value(run, "balance_drift", 5) == pytest.approx(wanted, abs=1e-14)
     assert value(run, "balance_drift", 0) < 1e-15
+
+
+@pytest.mark.parametrize("log10_size", [-150.0, 0.0, 100.0])
+def test_balance_drift_of_any_size(log10_size: float, tmp_path: Path) -> None:
+    """Over |W(t)|^2, whose squares are 1e-300 to 1e200."""
+    d, m = 3, 4
+    generator = np.random.default_rng(0)
+    start = {"a": generator.standard_normal(m), "V": generator.standard_normal((m, d))}
+    start = {name: 10.0**log10_size * array for name, array in start.items()}
+    np.savez(tmp_path / "start.npz", a=start["a"], V=start["V"])
+    inputs = 10.0 ** min(-2.0 * log10_size, 100.0) * generator.standard_normal((6, d))
+    np.savez(tmp_path / "data.npz", x=inputs, y=[1, -1, 1, -1, 1, -1])
+    network = [f"network.init_path='{tmp_path / 'start.npz'}'", "network.init=file"]
+    data = ["data.kind=file", "data.d=3", "data.n=6", f"data.path='{tmp_path / 'data.npz'}'"]
+    recorded(tmp_path / "run.msrun", "dynamics.until_log10_time=-8", "recording.frames=3",
+             "recording.log10_times=[]", "network.m=4", *data, *network)  # fmt: skip
+    with open_run(tmp_path / "run.msrun") as begun:
+        a, V = start["a"] / 10.0**log10_size, start["V"] / 10.0**log10_size
+        assert begun.rho[0] == pytest.approx(np.log(10.0) * log10_size, abs=3.0)
+        room = 4.0 * abs(begun.rho[0]) * np.finfo(float).eps + 1e-15  # of e^(-2 rho)
+        assert value(begun, "balance_drift", 0) < room
+        assert np.linalg.norm(np.r_[a, V.ravel()]) == pytest.approx(
+            np.exp(begun.rho[0] - np.log(10.0) * log10_size)
+        )
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e100])
+def test_singular_values_of_weights_of_any_size(size: float, tmp_path: Path) -> None:
+    """The Gram matrix of the fixed V has squares, which were 0 at 1e-200."""
+    V = np.random.default_rng(0).standard_normal((4, 3))
+    np.savez(tmp_path / "start.npz", a=np.ones(4), b=np.ones(4), V=size * V)
+    recorded(tmp_path / "run.msrun", "data.d=3", "network.kind=scalar", "network.init=file",
+             f"network.init_path='{tmp_path / 'start.npz'}'", "network.m=4", "dynamics.kind=gd",
+             "dynamics.until_log10_time=-8", "dynamics.step=1e-8", "recording.frames=3",
+             "recording.log10_times=[]", "loss.kind=logistic")  # fmt: skip
+    sigma = np.linalg.svd(V, compute_uv=False)
+    with open_run(tmp_path / "run.msrun") as begun:
+        for name, wanted in zip(("sigma_1", "sigma_2", "sigma_3"), sigma, strict=True):
+            assert value(begun, name, 0) == pytest.approx(size * wanted, rel=1e-9)
+        assert value(begun, "stable_rank", 0) == pytest.approx((V**2).sum() / sigma[0] ** 2)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_directions_of_weights_of_any_size(run: Run, size: float) -> None:
+    """|v_j|^2 leaves float64 there, and every node was without a direction."""
+    flat = run.parameters(3).copy()
+    flat[7:13] = 0.0  # v_1
+    wanted = unit_directions(run, flat)
+    assert np.isnan(wanted[0]).all()
+    assert np.linalg.norm(wanted[1:], axis=1) == pytest.approx(np.ones(6))
+    assert np.allclose(unit_directions(run, size * flat), wanted, rtol=1e-14, equal_nan=True)
 
 
 def test_patterns_changed(run: Run) -> None:

@@ -101,6 +101,30 @@ def test_replacements_are_uniform_and_as_many_as_sigma_says() -> None:
     assert list(islice(Replacements(np.random.default_rng(0), 50, 4, 0.0), 1)) == []
 
 
+def test_replacements_are_drawn_no_further_than_the_run_goes() -> None:
+    """At eta sigma = 1e-90 the search for the next one never ended, before the first step."""
+    rare = Replacements(np.random.default_rng(0), 50, 4, 1e-90)
+    assert rare.upto(10**6) is None
+    at = perturbed("dynamics.step=0.01", "dynamics.sigma=1e-90", "dynamics.until_log10_time=1")
+    still = perturbed("dynamics.step=0.01", "dynamics.sigma=0", "dynamics.until_log10_time=1")
+    frames, wanted = list(trajectory(at)), list(trajectory(still))
+    assert len(frames) == len(wanted) == 4
+    assert np.array_equal(frames[-1].parameters, wanted[-1].parameters)
+
+
+def test_looking_ahead_in_pieces_changes_nothing() -> None:
+    whole = list(islice(Replacements(np.random.default_rng(0), 50, 4, 1e-4), 30))
+    pieces, made, last = Replacements(np.random.default_rng(0), 50, 4, 1e-4), [], 0
+    while len(made) < 30:
+        last += 7
+        while (found := pieces.upto(last)) is not None:
+            made.append(found)
+    for one, other in zip(whole, made, strict=False):
+        assert one[0] == other[0]
+        assert np.array_equal(one[1], other[1])
+        assert np.array_equal(one[2], other[2])
+
+
 def test_noise_finds_the_global_optimum_from_one_atom() -> None:
     """wei19, Theorem 3.3: min L -> L*; without noise one atom stays one neuron."""
     settings = ("dynamics.step=0.25", "dynamics.until_log10_time=3.3", "dynamics.particles=atom")

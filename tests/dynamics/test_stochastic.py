@@ -20,7 +20,7 @@ from core.problem import Problem, points_for_test, resolve
 from core.runs import open_run
 from core.trajectory import chunks, trajectory
 from core.validation import build_experiment
-from tests.networks import TWO_LAYER, Case, small_problem
+from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 from tests.problems import problem
 from tests.recording import recorded
 
@@ -182,6 +182,20 @@ def test_adam_in_float32_follows_float64() -> None:
     assert np.allclose(single.parameters, double.parameters, atol=1e-4)
     assert single.dual is not None
     assert single.dual.shape == (64,)
+
+
+@pytest.mark.parametrize("adam", [True, False])
+def test_a_gradient_beyond_float32_ends_the_run(adam: bool) -> None:
+    """exp(1000) in the loss: Adam divided infinity by infinity, with a warning."""
+    at = small_problem(HEADS[0], {"kind": "adam", "step": 0.1, "until_log10_time": 0.0})
+    engine = ArrayEngine(at, Rule(0.1, adam=adam), np.float32, 1e30, at.dataset.n, full=True)
+    nothing = np.zeros((0, 1), np.float32), np.zeros(0, np.float32)
+    assert engine.steps(*nothing, 2) == 2
+    engine.current[: at.network.m] *= 1e5
+    before = engine.flat()
+    assert np.abs(at.network.outputs(before, at.inputs)).max() > 1e3
+    assert engine.steps(*nothing, 2) == 0
+    assert np.array_equal(engine.flat(), before)
 
 
 def test_the_default_step_of_sgd() -> None:

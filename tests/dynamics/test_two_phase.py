@@ -48,6 +48,24 @@ def test_the_first_phase_by_its_definition(fresh: int) -> None:
     assert np.allclose(np.linalg.norm(found, axis=1), 1.0)
 
 
+def test_nodes_without_a_direction_and_tiny_ones() -> None:
+    """0/0 for v = 0, of which no example is active; (1e-200)^2 = 0 for one that keeps its own."""
+    at = two_phase(m=3)
+    parts = at.network.unpack(at.start.parameters)
+    x = np.abs(at.dataset.x)
+    still = replace(at, dataset=replace(at.dataset, x=x))
+    V = np.stack([np.zeros(20), np.full(20, -1e-200), np.ones(20)])
+    flat = at.network.pack({"a": np.ones_like(parts["a"]), "V": V})
+    found = first_phase(replace(still, start=Start(flat, flat)))
+    assert np.array_equal(found[0], np.zeros(20))
+    assert np.allclose(found[1], np.full(20, -1.0 / np.sqrt(20.0)))
+    g = at.dataset.y @ x
+    assert np.allclose(found[2], g / np.linalg.norm(g))
+    tiny = replace(still.dataset, x=1e-200 * x)
+    again = first_phase(replace(still, dataset=tiny, start=Start(flat, flat)))
+    assert np.allclose(again, found)
+
+
 def test_the_second_phase_equals_a_plain_loop() -> None:
     at = two_phase("dynamics.step=0.7", "dynamics.until_log10_time=1.5", "loss.l2=0.01")
     frames = list(trajectory(at))

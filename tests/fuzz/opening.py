@@ -62,15 +62,15 @@ class Watch:
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def limited(cpu_s: float | None = None, wall_s: int | None = None) -> Iterator[None]:
     """Raise TooLongError after so many seconds of the processor, or of the clock."""
 
     def stop(*_: object) -> None:
         raise TooLongError
 
     before = [(number, signal.signal(number, stop)) for number in (signal.SIGPROF, signal.SIGALRM)]
-    signal.setitimer(signal.ITIMER_PROF, MOST_CPU_S)
-    signal.alarm(MOST_WALL_S)
+    signal.setitimer(signal.ITIMER_PROF, MOST_CPU_S if cpu_s is None else cpu_s)
+    signal.alarm(MOST_WALL_S if wall_s is None else wall_s)
     try:
         yield
     finally:

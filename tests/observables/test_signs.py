@@ -9,7 +9,7 @@ import pytest
 
 from core.network.parametrisation import margins_of
 from core.observables.registry import OBSERVABLES
-from core.observables.signs import KEY, Weights, right_on, weights_of
+from core.observables.signs import KEY, Weights, of_size_one, right_on, weights_of
 from core.observables.testing import points_of
 from core.runs import Recorder, Run, open_run
 from core.trajectory import run as train
@@ -98,3 +98,19 @@ def test_few_points_are_evaluated_where_little_moves(
             assert np.array_equal(right, run.network.outputs(at, inputs) * points.y > 0.0)
     assert counts[0] >= points.y.size
     assert counts[1] < 0.1 * counts[0]
+
+
+def test_inputs_of_any_size() -> None:
+    """Test points of 2e94 were infinite in float32; scaling a row changes no sign of f."""
+    rng = np.random.default_rng(3)
+    inputs = rng.standard_normal((40, 3)) * 10.0 ** rng.uniform(-150.0, 150.0, (40, 1))
+    inputs[5] = 0.0
+    scaled = of_size_one(inputs)
+    largest = np.abs(scaled).max(axis=1)
+    assert largest[5] == 0.0
+    assert ((largest >= 0.5) & (largest < 1.0))[np.arange(40) != 5].all()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors = inputs / scaled
+    kept = np.arange(40) != 5
+    assert np.array_equal(factors[kept, 0], factors[kept, 2])  # exactly: powers of 2
+    assert np.array_equal(np.frexp(factors[kept, 0])[0], np.full(39, 0.5))

@@ -217,3 +217,14 @@ def test_dyadic_outer_margin_beats_the_linear_one() -> None:
     of = problem("data.kind=dyadic", "data.d=4", "network.kind=batch_norm", m=1000)
     ratio = value(OuterMargin(), of).value / value(LinearMargin(), of).value
     assert 2.3 < ratio < 3.1  # 2.7 in the sheet
+
+
+def test_the_leaky_optimum_of_an_outer_layer_that_vanishes() -> None:
+    """At a_j near 1e-155 the multipliers are beyond float64: none is found, without a warning."""
+    x, y = np.array([[1.0], [2.0], [-0.5]]), np.array([1.0, 1.0, -1.0])
+    usual = optimum(x, y, 0.5, 0.5, 0.8)
+    tiny = optimum(x, y, 0.5e-200, 0.5e-200, 0.8)
+    assert usual is not None
+    assert tiny is not None
+    assert tiny.lower == pytest.approx(1e-100 * usual.lower, rel=1e-6)
+    assert optimum(x, y, 0.5e-309, 0.5e-309, 0.8) is None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from core.data.parity import all_corners
+from core.reference import tangent
 from core.reference.collapse import CollapseMargin, unmet
 from core.reference.intervals import BiasMargin, breakpoints, candidates, l1_margin, lifted
 from core.reference.kernel_space import KernelMargin
@@ -17,7 +21,7 @@ from core.reference.population import (
     dyadic,
     even_parity,
 )
-from core.reference.tangent import TangentMargin, bracket, of_law, sampled
+from core.reference.tangent import TangentMargin, bracket, drawn, of_law, sampled
 from core.reference.watch import CancelledError, Watch
 from tests.problems import problem
 
@@ -91,6 +95,49 @@ def test_gamma_ntk_bracket_holds_for_explicit_features() -> None:
     assert lower <= upper <= best
     assert best < 1.1 * upper
     assert upper - lower <= 1e-6 * upper
+
+
+def test_gamma_ntk_of_many_coordinates_draws_only_what_examples_see(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """d = 40 and n = 3: the mean of |sum_i q_i g_i| is that of nodes drawn in R^40 themselves.
+
+    Each of both means is within 5 of its standard errors. Six images of 3,072 pixels took more
+    than 30 s before, of which the examples see six coordinates.
+    """
+    generator = np.random.default_rng(4)
+    x, y, q = (
+        generator.standard_normal((3, 40)) / 4.0,
+        np.array([1.0, -1.0, 1.0]),
+        np.full(3, 1.0 / 3.0),
+    )
+    seen: list[int] = []
+
+    def noted(rows: np.ndarray, *rest: Any) -> Any:
+        seen.append(rows.shape[1])
+        return drawn(rows, *rest)
+
+    monkeypatch.setattr(tangent, "drawn", noted)
+    found = of_law(x, y, q, Watch())
+    assert set(seen) == {3}
+    count = 200_000
+    a, v = generator.standard_normal(count), generator.standard_normal((count, 40)) / np.sqrt(40)
+    z = v @ x.T
+    kept = (a**2 + (v**2).sum(axis=1) < 4.0)[:, None] & (z > 0.0)
+    outer, inner = (z * kept) @ (q * y), (a[:, None] * kept * (q * y)) @ x
+    lengths = np.sqrt(outer**2 + (inner**2).sum(axis=1))
+    room = 5.0 * 2.0 * lengths.std() / np.sqrt(count)  # the other mean is of more nodes
+    assert found.value == pytest.approx(lengths.mean(), abs=room)
+    assert room < 0.03 * lengths.mean()
+    assert 0.8 < kept.any(axis=1).mean() * 8.0 / 7.0 < 0.98  # the cut-off matters
+
+
+def test_gamma_ntk_that_is_late_has_fewer_nodes() -> None:
+    x, y, q = np.eye(16), np.where(np.arange(16) % 2 == 0, 1.0, -1.0), np.full(16, 1.0 / 16.0)
+    late, whole = of_law(x, y, q, Watch(0.0)), of_law(x, y, q, Watch())
+    counts = [int(re.search(r"(\d+) nodes", one.method)[1]) for one in (late, whole)]  # type: ignore[index]
+    assert tangent.FEWEST <= counts[0] < 0.3 * counts[1]
+    assert late.lower <= whole.lower <= whole.upper < late.upper
 
 
 def test_gamma_ntk_can_be_cancelled() -> None:

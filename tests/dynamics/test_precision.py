@@ -1,0 +1,56 @@
+"""What float32 cannot hold is refused before anything is cast."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.dynamics.registry import integrator, prepared
+from core.errors import InputError
+from core.problem import Problem, resolve
+from core.validation import build_experiment
+
+
+def made(folder: Path, size: float, precision: str, kind: str, **dynamics: float) -> Problem:
+    """Four points of a size."""
+    x = size * np.array([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0], [-1.0, 0.2]])
+    np.savez(folder / "data.npz", x=x, y=[1.0, -1.0, 1.0, -1.0])
+    tables = {
+        "data": {"kind": "file", "path": str(folder / "data.npz")},
+        "network": {"m": 3},
+        "loss": {"kind": "logistic"},
+        "dynamics": {"kind": kind, "until_log10_time": 0.0, **dynamics},
+        "run": {"precision": precision},
+    }
+    return prepared(resolve(build_experiment(tables, "test")))
+
+
+@pytest.mark.parametrize("kind", ["gd", "sgd", "adam"])
+def test_inputs_beyond_float32(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"float32.* the largest input reaches 1e\+60; use run.precision"
+    ):
+        integrator(made(tmp_path, 1e60, "float32", kind, step=0.1))
+    integrator(made(tmp_path, 1e60, "float64", kind, step=0.1))
+    integrator(made(tmp_path, 1e18, "float32", kind, step=0.1))
+
+
+def test_products_beyond_float32(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"squared length of an input reaches 1.3e\+60"):
+        integrator(made(tmp_path, 1e30, "float32", "gd", step=0.1))
+
+
+def test_more_steps_than_are_counted(tmp_path: Path) -> None:
+    """1e96 steps were cast to a negative whole number."""
+    words = r"dynamics.step = 1e-96 takes 1e\+96 steps to log10 t = 0, .* earlier"
+    with pytest.raises(InputError, match=words):
+        integrator(made(tmp_path, 1.0, "float64", "gd", step=1e-96))
+    integrator(made(tmp_path, 1.0, "float64", "gd", step=1e-15))
+
+
+def test_a_step_beyond_float32(tmp_path: Path) -> None:
+    """The default step of inputs near 1e-60 is about 1e120: a warning of NumPy's, and infinity."""
+    with pytest.raises(InputError, match="the step size reaches"):
+        integrator(made(tmp_path, 1e-60, "float32", "sgd"))

@@ -1,0 +1,203 @@
+"""Where an observable has no number, by its own definition; everywhere else it must be finite.
+
+Observables say it in words ("NaN unless min p > 0"); here it is a condition on the frame, which the
+definition gives and not the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.observables import margins, proofs
+from core.observables.integration import step_error
+from core.observables.mirror import MOST_STEPS, companion_of
+from core.observables.proof_potentials import batch_norm_reference, empty_cones
+from core.observables.registry import OBSERVABLES
+from core.observables.spectrum import displacement, singular_values
+from core.observables.testing import points_of
+from core.runs import Run
+from core.theorems.statement import Assessment
+
+Undefined = Callable[[Run, int], bool]
+Array = NDArray[np.float64]
+BEYOND = 308.25  # log10 of the largest float64
+
+
+def no_norm(run: Run, index: int) -> bool:
+    """|W|^L = 0: no margin is normalised by it."""
+    return margins.flat_norm_power(run, index) == 0.0
+
+
+def no_nodes(run: Run, index: int) -> bool:
+    """sum_j |a_j| |v_j| = 0, or no such weights are known (a network of the user's own)."""
+    s, U = run.network.nodes(run.parameters(index))
+    lengths = np.ones(s.shape) if run.network.kind == "head" else np.linalg.norm(U, axis=1)
+    total = np.abs(s) @ lengths
+    return not total > 0.0
+
+
+def no_smoothed(run: Run, index: int) -> bool:
+    return no_norm(run, index) or not run.loss.monotone
+
+
+def no_test(run: Run, index: int) -> bool:
+    return points_of(run) is None
+
+
+def fits_exactly(run: Run, index: int) -> bool:
+    """R = 0: the squared loss at p = 1."""
+    return run.loss.kind == "squared" and bool((run.loss.log_value(scores(run, index)) < -80).all())
+
+
+def scores(run: Run, index: int) -> Array:
+    return np.asarray(margins.scale(run, index) * margins.flat_scores(run, index))
+
+
+def risk_beyond(run: Run, index: int) -> bool:
+    return margins.log10_risk(run, index) > BEYOND
+
+
+def no_inner(run: Run, index: int) -> bool:
+    """No inner weights, or all of them 0."""
+    return not np.nan_to_num(run.network.directions(run.parameters(index))).any()
+
+
+def fewer_values(count: int) -> Undefined:
+    """Whether V has fewer singular values."""
+    return lambda run, index: singular_values(run, index).size < count
+
+
+def not_moved(run: Run, index: int) -> bool:
+    """No V(s) - V(0) up to the frame, which there must be to have a rank."""
+    return not any(displacement(run, frame).any() for frame in range(index + 1))
+
+
+def unfitted(run: Run, index: int) -> bool:
+    return not margins.flat_scores(run, index).min() > 0.0
+
+
+def no_balance(run: Run, index: int) -> bool:
+    flat = run.parameters(index)
+    return run.network.imbalance(flat).size == 0 or run.network.norm(flat) == 0.0
+
+
+def vanished(run: Run, index: int) -> bool:
+    """Some u_j = 0, of which KL(pbar, u) may be infinite."""
+    parts = run.network.unpack(run.parameters(index))
+    return bool((parts["a"] * parts["b"] == 0.0).any())
+
+
+def no_companion(run: Run, index: int) -> bool:
+    """The mirror flow beside the run ends or diverges before the frame, or u = 0."""
+    companion = companion_of(run)
+    assert companion is not None
+    found = companion.at(index)
+    parts = run.network.unpack(run.parameters(index))
+    nothing = not (parts["a"] * parts["b"]).any()
+    late = found is None and run.steps[index] > MOST_STEPS - run.frames
+    return nothing or late or (found is not None and not np.isfinite(found).all())
+
+
+def sum_beyond(run: Run, index: int) -> bool:
+    return proofs.log_perceptron_sum(run, index) / proofs.LN_10 > BEYOND
+
+
+def no_time(run: Run, index: int) -> bool:
+    return index == 0
+
+
+def ratio_beyond(run: Run, index: int) -> bool:
+    return proofs.log10_loss_ratio(run, index) > BEYOND
+
+
+def dead_cone(run: Run, index: int) -> bool:
+    return empty_cones(run, index) > 0.0
+
+
+def no_matched(run: Run, index: int) -> bool:
+    """ln(a_k^2 + b_k^2) of nodes that are 0."""
+    parts = run.network.unpack(run.parameters(index))
+    return bool((parts["a"] ** 2 + parts["b"] ** 2 == 0.0).any())
+
+
+def inseparable(run: Run, index: int) -> bool:
+    return batch_norm_reference(run) is None
+
+
+def unchecked(run: Run, index: int) -> bool:
+    """No step was checked within the decade that the estimate looks back on: young, or at rest."""
+    now = float(run.log10_time[index])
+    first = int(np.searchsorted(run.log10_time[: index + 1], now - max(1.0, 0.9 * now)))
+    return all(np.isnan(step_error(run, frame)) for frame in range(first, index + 1))
+
+
+def no_head(run: Run, index: int) -> bool:
+    """The head of a network has no inner weights, nor has one of the user's own that names none."""
+    return not np.isfinite(run.network.directions(run.origin)).all()
+
+
+def zero_node(run: Run, index: int) -> bool:
+    """Some v_j is 0 now, or was at the start: it has no direction."""
+    ends = (run.parameters(index), run.origin)
+    lengths = [np.linalg.norm(run.network.directions(flat), axis=1) for flat in ends]
+    return not all((length > 0.0).all() for length in lengths)
+
+
+UNDEFINED: dict[str, tuple[Undefined, ...]] = {
+    "risk": (risk_beyond,),
+    "log10_risk": (fits_exactly,),
+    "hard_margin": (no_norm,),
+    "smoothed_margin": (no_smoothed,),
+    "balanced_margin": (no_norm,),
+    "dual_margin": (no_norm,),
+    "l1_margin": (no_nodes,),
+    "test_error": (no_test,),
+    "test_error_se": (no_test,),
+    "test_loss": (no_test,),
+    "balance_drift": (no_balance,),
+    "balance": (no_balance,),
+    "rotation": (no_head, zero_node),
+    "relative_norm": (no_nodes,),
+    "stable_rank": (no_inner,),
+    "sigma_2": (fewer_values(2),),
+    "sigma_3": (fewer_values(3),),
+    "trajectory_rank": (not_moved,),
+    "kkt_residual": (unfitted,),
+    "complementarity": (unfitted,),
+    "kl_pbar": (vanished,),
+    "mirror_gap": (no_companion,),
+    "perceptron_sum": (sum_beyond,),
+    "log10_perceptron_sum": (no_time,),
+    "loss_ratio": (ratio_beyond,),
+    "cone_potential": (dead_cone,),
+    "scalar_potential": (no_matched,),
+    "batch_norm_potential": (inseparable,),
+    "integration_error": (unchecked,),
+}
+"""By an observable's name; one that is not here is finite at every frame of every run."""
+
+
+INFINITE = {
+    ("homogeneity", "Lemma B.1"),  # the least of a set, which may be empty
+    ("frei23", "Theorem 3.4 (time)"),  # log10 of a time, and t = 0
+    ("batchnorm", "Lemma C.2 (inner)"),  # 1/|v_j|, and v_j = 0
+}
+"""Statements whose measured number may be infinite by its definition."""
+
+
+def may_be_infinite(one: Assessment) -> bool:
+    return (one.statement.source, one.statement.name) in INFINITE
+
+
+def not_finite(run: Run, name: str) -> str:
+    """At which frame an observable should be a number and is none; empty where there is none."""
+    values = OBSERVABLES[name].trace(run)
+    for index in range(run.frames):
+        known = np.isfinite(values[index])
+        if known.all() or any(wrong(run, index) for wrong in UNDEFINED.get(name, ())):
+            continue
+        return f"{name} of frame {index} of {run.frames}: {np.asarray(values[index])[~known][:3]}"
+    return ""
