@@ -82,5 +82,9 @@ def judged_in(folder: Path, ledger: Ledger, size: str | None) -> list[Judged]:
 
 def _judged(study: Study, rows: Mapping[str, Row], folder: Path, size: str | None) -> list[Judged]:
     paths = {cell.name: run_file(study, cell, folder) for cell in study.cells()}
-    there = {name: row for name, row in rows.items() if name in paths and paths[name].is_file()}
+    there = {
+        name: row
+        for name, row in rows.items()
+        if name in paths and (row.state == "failed" or paths[name].is_file())
+    }
     return judge(study, trials_of(study, there, paths), size)

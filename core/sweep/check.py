@@ -89,16 +89,22 @@ def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
 
 
 def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
-    """A quantity on the runs that it is about; `asked` is 0 where there are none."""
+    """A quantity on the runs that it is about; `asked` is 0 where there are none.
+
+    Cells that failed were asked about, and have no number.
+    """
     every = kept(trials, replace(quantity, exclude_unfit=False))
-    if not every:
-        return Measured(math.nan, asked=0)
-    some = kept(every, quantity)
-    unfit = len(every) - len(some)
+    ended = [trial for trial in every if not trial.failed]
+    failed = len(every) - len(ended)
+    if not ended:
+        return Measured(math.nan, asked=failed)
+    some = kept(ended, quantity)
+    unfit = len(ended) - len(some)
     if not some:
         return Measured(math.nan, asked=len(every), note="no run fits")
     found = measured(some, quantity)
-    return replace(found, unfit=found.unfit + unfit) if unfit else found
+    asked = failed + (found.count if found.asked is None else found.asked)
+    return replace(found, unfit=found.unfit + unfit, asked=asked)
 
 
 def _confirmed(claim: Claim, found: Measured) -> bool:

@@ -32,7 +32,7 @@ def _nothing() -> Recorded:
 
 @final
 class Trial:
-    """A finished cell: its settings (axes, factors, variant), row and run file."""
+    """A cell that was run: its settings (axes, factors, variant), row and run file."""
 
     def __init__(self, study: Study, cell: Cell, row: Row, path: Path) -> None:
         self.row, self.path = row, path
@@ -45,6 +45,11 @@ class Trial:
     def seeds(self) -> tuple[Any, ...]:
         """What tells repetitions of a setting apart."""
         return self._cell.seeds
+
+    @property
+    def failed(self) -> bool:
+        """Whether the cell ended without a finished run, so that nothing can be measured on it."""
+        return self.row.state == "failed"
 
     @property
     def fit(self) -> bool:
@@ -158,11 +163,11 @@ def _margin(problem: Any, name: str) -> float:
 def trials_of(
     study: Study, rows: Mapping[str, Row], paths: Mapping[str, Path]
 ) -> tuple[Trial, ...]:
-    """The finished cells of a study, in the order of its grid."""
+    """The cells of a study that were run to their end or failed, in the order of its grid."""
     return tuple(
         Trial(study, cell, rows[cell.name], paths[cell.name])
         for cell in study.cells()
-        if cell.name in rows and rows[cell.name].state == "done"
+        if cell.name in rows and rows[cell.name].state in ("done", "failed")
     )
 
 

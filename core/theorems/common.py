@@ -186,8 +186,12 @@ def once(sense: str, bound: float, measured: float, view: str = "", why: str = "
 def margin_at_least(
     context: Context, name: str, bound: float, view: str = "margins", why: str = ""
 ) -> Comparison:
-    """A margin of the data beside a bound: its upper end, which violates it only where proved."""
-    found = once(">=", bound, context.upper(name), view, why)
+    """A margin of the data beside a bound: its upper end stands for it."""
+    return where_proved(context, name, once(">=", bound, context.upper(name), view, why))
+
+
+def where_proved(context: Context, name: str, found: Comparison) -> Comparison:
+    """A comparison with the upper end of a margin, which violates it only where that is proved."""
     if found.holds is False and not context.proved(name):
         return replace(found, holds=None, why=f"the upper end of {name} is not proved")
     return found

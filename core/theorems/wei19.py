@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -161,11 +160,9 @@ def unit_nodes(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def never_above(context: Context) -> Comparison:
-    trace, known = context.trace("hard_margin"), context.margins.get(best_name(context.run))
+    trace = context.trace("hard_margin")
     found = common.throughout("<=", best(context, True), trace, "margins", trace >= 0.0)
-    if found.holds is False and known is not None and not known.bracket.certified:
-        return replace(found, holds=None, why="the upper end of gamma* is not proved")
-    return found
+    return common.where_proved(context, best_name(context.run), found)
 
 
 def separating(context: Context) -> tuple[Hypothesis, ...]:

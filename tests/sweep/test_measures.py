@@ -71,6 +71,35 @@ def test_a_run_without_a_number_is_not_dropped_in_silence(lost: float) -> None:
     assert asked(study, trials, claim + "missing = 0.24\n").verdict == "refuted"
 
 
+def failed(trial: Trial, study: Study) -> Trial:
+    """The same cell, of which no run was finished."""
+    (cell,) = [cell for cell in study.cells() if cell.name == trial.row.name]
+    return Trial(study, cell, Row(cell.name, "failed", "failed"), Path("nowhere"))
+
+
+def test_a_cell_that_failed_is_not_dropped_in_silence() -> None:
+    """A cell without a finished run was asked about: it has no number, and its file is not read."""
+    study, trials = made_up(errors([1.0, 1.0], [2.0, 3.0]))
+    ill = (failed(trials[0], study), *trials[1:])
+    mean = 'measure = "risk"\ncompare = ">="\nvalue = 1.0\nwhere = { "network.m" = 4 }\n'
+    pairs = PAIRED + ' }\ncompare = ">="\nvalue = 1.0\n'
+    against = 'against = { where = { "network.m" = 8 } }\nrelation = "ratio"\n'
+    for claim, count in (
+        (mean, 1), (pairs, 1), (mean.replace(">=", "<=") + against, 3),
+        ('measure = "slope"\noptions = { y = "risk", x = "network.m" }\ncompare = ">="\n'
+         "value = 0.5\n", 3),
+    ):  # fmt: skip
+        assert asked(study, trials, claim).verdict == "confirmed", claim
+        found = asked(study, ill, claim)
+        assert (found.verdict, found.measured.count, found.measured.missing) == (
+            "refuted", count, 1,
+        ), found.line()  # fmt: skip
+        assert asked(study, ill, claim + "missing = 0.5\n").verdict == "confirmed"
+    every = tuple(failed(trial, study) for trial in trials)
+    assert asked(study, every, mean).verdict == "refuted"
+    assert asked(study, every, mean).measured.asked == 2
+
+
 def test_runs_that_are_not_there_refute_nothing() -> None:
     """A comparison with a width that was not run is not judged; one that no run fits is refuted."""
     study, trials = made_up(errors([1.0, 2.0], []))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.cli.checking import judged_in
 from core.cli.main import main
 from core.errors import InputError
 from core.runs import open_run
@@ -95,6 +96,7 @@ def test_a_failed_cell_is_recorded_and_stops_nothing(tmp_path: Path) -> None:
     np.savez(tmp_path / "good.npz", x=np.eye(4), y=[1, -1, 1, -1])
     text = '[data]\nkind = "file"\n[network]\nm = 4\n[dynamics]\nkind = "gd"\nstep = 0.1\n'
     text += 'until_log10_time = 0.0\n[axes]\n"data.path" = ["bad.npz", "good.npz"]\n'
+    text += '[[claims]]\ntext = "t"\nmeasure = "risk"\ncompare = ">="\nvalue = 0.0\n'
     study = parse_study(text, "files", tmp_path)
     made = plan(study, tmp_path / "out")
     last = swept(made)[-1]
@@ -102,10 +104,14 @@ def test_a_failed_cell_is_recorded_and_stops_nothing(tmp_path: Path) -> None:
     bad = read_ledger(made.ledger.path).entries["data.path=bad.npz"].row
     assert bad.state == "failed"
     assert "bad.npz" in bad.reason
+    (told,) = judged_in(tmp_path / "out", read_ledger(made.ledger.path), None)
+    assert (told.verdict, told.measured.count, told.measured.asked) == ("refuted", 1, 2)
     np.savez(tmp_path / "bad.npz", x=np.eye(4), y=[1, 1, -1, -1])  # only the failed one is redone
     again = plan(study, tmp_path / "out")
     assert [task.name for task in again.tasks] == ["data.path=bad.npz"]
     assert swept(again)[-1].done == 2
+    (told,) = judged_in(tmp_path / "out", read_ledger(made.ledger.path), None)
+    assert (told.verdict, told.measured.count, told.measured.asked) == ("confirmed", 2, 2)
 
 
 def test_a_stopped_sweep_goes_on_where_it_stopped(study: Study, tmp_path: Path) -> None:
