@@ -64,6 +64,7 @@ from core.compiled.log_time import (
 
 Array = NDArray[Any]
 
+LEAST_PART = 1e-9  # of a step: the least that one is cut down to
 NEARLY = 0.98  # of the way to a frame's time is gone in one step, the rest in a short one
 OVER = 1.0 + 1e-6  # so that rounding does not leave the frame's time ahead
 
@@ -122,7 +123,8 @@ def land(s: Array, c: Array, marks: Array) -> None:
     needed = length_until(s, marks[c[MARK]] * LN_10)
     s[WHOLE_H] = s[H]
     if needed < s[H]:
-        s[H] = needed * (OVER if c[LANDING] == 1 else NEARLY)
+        # A frame that is ahead by rounding alone is passed by a little.
+        s[H] = max(needed * (OVER if c[LANDING] == 1 else NEARLY), LEAST_PART * s[WHOLE_H])
         c[CUT] = REMAINDER if c[LANDING] == 1 else APPROACH
     elif needed < 1.6 * s[H]:
         s[H] = needed / 2.0

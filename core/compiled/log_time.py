@@ -47,6 +47,7 @@ LONG = 6.9  # ln t from which on a network that hardly moves is called stuck
 VANISHED = 15.0  # |W| below e^-15 of its largest: |W|^2 is what rounding left of it
 SMALLEST_STEP = 1e-16
 STRICT = 1e-11
+LATEST = 2.4e8  # ln t beyond which the margin gains less in a step than chatter takes from it
 MOST_REFUSALS = 3
 ATOM = 1e-3
 LN_10 = 2.302585092994046
@@ -154,7 +155,7 @@ def fit(s: Array, c: Array, settings: Array, p: Array, norm: float) -> bool:
     """Whether a step may be taken: the smoothed margin must not fall. If not, the next is finer.
 
     After some refusals in a row, or with the most stages that are tried for it, a small fall is let
-    through, rather than the run comes to a stop.
+    through, rather than the run comes to a stop; and any of 1e-8 beyond log10 t = 1e8.
 
     A finer step has half the length, or, where parts of degree 0 slide along kinks, more stages:
     both what is gained and what chatter across a kink loses are proportional to h there, while
@@ -165,6 +166,8 @@ def fit(s: Array, c: Array, settings: Array, p: Array, norm: float) -> bool:
     # Written so that a NaN is refused too.
     most = c[IN_A_ROW] >= MOST_REFUSALS or s[LEAST_STAGES] >= MOST_LEAST_STAGES
     room = 1e-9 + 0.01 / e if most else STRICT
+    if s[LN_T] > LATEST:
+        room = 1e-8
     fine = s[SMOOTHED] <= 0.0 or fall <= room
     if settings[EULER] == 0.0 and not (fine and norm > 0.0):
         c[REJECTED] += 1

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from core.compiled import log_time as kernel
+from core.compiled.chebyshev import plan
 from core.dynamics.flow import Flow
 from core.frame import Frame
 from core.problem import Problem
@@ -166,3 +167,22 @@ def test_what_is_within_the_integration_error_holds_and_says_so(tmp_path: Path) 
         assert "within the integration error" in within_error(found, own).why
         outside = within_error(found, made_up(found, measured + 0.01, measured))
         assert outside.holds is False
+
+
+def test_a_frame_that_is_ahead_by_rounding_alone_is_passed() -> None:
+    """No step becomes so small that the run would be said to have stalled."""
+    at = problem("dynamics.until_log10_time=2")
+    flow = Flow(at)
+    for _ in range(20):
+        flow.advance()
+    floats, counts = flow._floats.copy(), flow._counts.copy()
+    for ulps in (1, 2, 5, 100):
+        s, c = floats.copy(), counts.copy()
+        s[kernel.LN_T] = 1.7
+        mark = 1.7 / kernel.LN_10
+        for _ in range(ulps):
+            mark = np.nextafter(mark, np.inf)
+        s[kernel.LAMBDA], s[kernel.SAFETY], s[kernel.H] = 0.1, 2.0, 0.02
+        c[kernel.MARK] = c[kernel.LANDING] = c[kernel.STARTUP] = 0
+        plan(s, c, flow._settings, np.array([mark]))
+        assert 1e-12 < s[kernel.H] < 1e-9
