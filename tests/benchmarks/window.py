@@ -185,12 +185,15 @@ def gaps_while_training(application: QApplication) -> None:
 
 
 def idleness(application: QApplication, folder: Path, study: Path) -> None:
-    """The share of a core that the window takes when everything has been played."""
+    """The share of a core that the window takes when everything has been played and judged.
+
+    Margins and verdicts are computed for some seconds after a run's end; half a minute is for them.
+    """
     program = opened(folder / "idle", str(study))
     until(partial(ended, program), application)
     program.playback.to_end()
     program.display.ask(playing=False, follow=False)
-    event_loop(1.0)
+    event_loop(30.0)
     cpu, wall = time.process_time(), time.perf_counter()
     event_loop(5.0)
     busy = (time.process_time() - cpu) / (time.perf_counter() - wall)
