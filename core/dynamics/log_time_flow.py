@@ -249,9 +249,9 @@ class LogTimeFlow(Integrator):
         found = self._where(frames[-1].parameters, frames[-1].rho)
         found["note"] = (
             f"At log10 t = {found['log10_time']:.4g}, {_unfitted(found)}, and hardly anything "
-            f"moves any more: R = {found['risk']:.6g}, |grad R| = {found['gradient']:.1e}. While that is "
-            "so, the flow takes steps in proportion to t, so that each further decade takes ten "
-            "times as long. Choose more nodes (network.m), another seed, or an earlier end "
+            f"moves any more: R = {found['risk']:.6g}, |grad R| = {found['gradient']:.1e}. While "
+            "that is so, the flow takes steps in proportion to t, and each further decade takes "
+            "ten times as long. Choose more nodes (network.m), another seed, or an earlier end "
             "(dynamics.until_log10_time)."
         )
         return ("unfitted", found)
