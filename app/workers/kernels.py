@@ -182,6 +182,7 @@ class KernelCompiler(QObject):
         assert process is not None and process.stdout is not None
         for line in process.stdout:
             self._tell(line)
+        process.wait()  # first: to communicate closes its input, which would end it as failed
         _, words = process.communicate()
         with self._lock:
             self._process = None
