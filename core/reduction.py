@@ -7,7 +7,7 @@ orthonormal basis Q (r, d) of the span and e_j the direction of v_j(0) outside i
     v_j(t) = Q' c_j(t) + z_j(t) e_j,      x_i = Q' (Q x_i),
 
 so that (c_j, z_j) in R^(r+1), with data (Q x_i, 0), is the same system: all norms and inner
-products of one node are kept, and no engine has to know. THEORY's coefficients C on the data rows
+products of one node are kept, and no engine has to know. The coefficients C on the data rows
 are c = C X Q'; an orthonormal basis is used because X X' may be badly conditioned.
 """
 

@@ -11,7 +11,7 @@ w0 = 1 + 1/S^2) at a fixed temperature E = min(e^(L rho), cap); S = 1 is the Eul
 
 Parameters of degree 0 (V of the normalised and the batch-norm net) move e^(2 rho) times faster than
 theta. This speed kappa_j is capped, so that the speed |u_j| kappa_j of node j stays below
-`V_SPEED` (THEORY: 30): V is then slow early on, and follows its equilibrium later.
+`V_SPEED` (30): V is then slow early on, and follows its equilibrium later.
 
 `advance` does a bounded number of field evaluations and returns, also in the middle of a step, so
 that pause and cancel are honoured between the stages; results do not depend on where it returns.

@@ -44,7 +44,7 @@ def across(generator: np.random.Generator, axes: Array) -> Array:
 @final
 @dataclass(frozen=True, slots=True)
 class Cones(Law):
-    """Neural collapse (telgarsky22, Assumption 3.1 as THEORY.md, section 5, corrects it).
+    """Neural collapse (telgarsky22, Assumption 3.1, corrected as stated here).
 
     An example of cone k, k uniform on r: x = s beta_k + w with s uniform on [gamma_nc,
     sqrt(1 - o^2)] and w uniform across beta_k, |w| <= o = gamma_nc sqrt(eps/2). beta are the

@@ -1,4 +1,4 @@
-"""The hard-margin linear separator through the origin (THEORY.md, section 4: gamma_linear)."""
+"""The hard-margin linear separator through the origin (gamma_linear)."""
 
 from __future__ import annotations
 

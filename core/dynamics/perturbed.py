@@ -57,7 +57,7 @@ def perturbed_start(problem: Problem) -> Problem:
 def perturbed_step(problem: Problem) -> float:
     """The smaller of 1/max_i |x_i|^2 and 1/lambda_0 at the particles' start.
 
-    THEORY, section 8, has eta = 1/d and lambda = 2e-3 for inputs of entries +-1. For those of
+    With inputs of entries +-1, eta = 1/d and lambda = 2e-3 are known to do. For those of
     |x| = 1 the same run has eta = d^(-1/2) and lambda = 2e-3 d^(-1/2).
     """
     largest = float((problem.dataset.x**2).sum(axis=1).max())

@@ -117,7 +117,7 @@ def stochastic_step(problem: Problem) -> float:
     """1/(5 max_i l''(p_i) |grad f(x_i)|^2): a tenth of the edge of one example at the start.
 
     The edge falls as the network grows: for the standard network of telgarsky22 with the logistic
-    loss it is 16 d/(m + d) at the start, and below about .6 later (THEORY, section 8).
+    loss it is 16 d/(m + d) at the start, and below about .6 later.
     """
     value = largest_curvature(problem)
     step = 0.2 / value if np.isfinite(value) and value > 0.0 else 0.2

@@ -2,7 +2,7 @@
 
 With z = U x~', h = phi(z), o = phi'(z), the outer weights contribute h'h and the inner ones
 (x~_i . x~_r) sum_j w_ji w_jr, w = alpha o; a normalised v_j loses the part along
-its own direction (or Sigma v_j). Formulas as in THEORY's pullbacks.
+its own direction (or Sigma v_j). The formulas are those of its pullbacks.
 """
 
 from __future__ import annotations

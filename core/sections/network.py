@@ -1,4 +1,4 @@
-"""The networks: a section for each parametrisation of THEORY's one two-layer network."""
+"""The networks: a section for each parametrisation of the one two-layer network."""
 
 from __future__ import annotations
 

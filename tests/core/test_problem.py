@@ -1,4 +1,4 @@
-"""Problems: the sheet's draws, seeds of their own, and the user's files."""
+"""Problems: the reference draws, seeds of their own, and the user's files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.problems import problem
 
 
 def test_draws_are_those_of_the_sheet() -> None:
-    """THEORY.md, first page: parity, then a, then V, from one default_rng(seed)."""
+    """The order of draws: parity, then a, then V, from one default_rng(seed)."""
     rng = np.random.default_rng(3)
     x = rng.choice([-1, 1], (64, 20)) / np.sqrt(20)
     a = rng.standard_normal(16) / np.sqrt(16)

@@ -1,4 +1,4 @@
-"""Every distribution against its definition, closed forms, and the facts of THEORY.md."""
+"""Every distribution against its definition, closed forms, and known facts."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def best_margin(x: np.ndarray, y: np.ndarray) -> float:
     ("k", "freeze", "learnt"), [(2, False, True), (3, False, False), (3, True, True)]
 )
 def test_a_frozen_coordinate_repairs_odd_parity(k: int, freeze: bool, learnt: bool) -> None:
-    """THEORY.md, section 8: without biases odd k >= 3 has margin 0 on the full cube."""
+    """Known figures: without biases odd k >= 3 has margin 0 on the full cube."""
     parity = Parity(4, 10, k, freeze=freeze)
     generator = np.random.default_rng(0)
     points = parity.test_set(generator, parity.sample(generator))
@@ -167,7 +167,7 @@ def test_wei19_is_equation_2_1() -> None:
 
 
 def test_wei19_scaled_has_norm_1_and_the_four_neuron_margin() -> None:
-    """f = (|x_1| - |x_2|)/4 by four neurons: |Theta|^2 = 2, so y f/|Theta|^2 is 1/8 (THEORY.md)."""
+    """f = (|x_1| - |x_2|)/4 by four neurons: |Theta|^2 = 2, so y f/|Theta|^2 is 1/8."""
     data = data_of("wei19", d=9, n=50, scaled=True)
     assert np.allclose(np.linalg.norm(data.x, axis=1), 1)
     x, y = data.x * np.sqrt(8), data.y
@@ -271,7 +271,7 @@ def test_orthogonal_sets() -> None:
 @pytest.mark.parametrize("labels", ["single", "mixed"])
 @pytest.mark.parametrize(("r", "d", "eps"), [(2, 1, 0.1), (4, 3, 0.05), (4, 10, 0.05), (1, 3, 0.1)])
 def test_cones_satisfy_the_assumption(labels: str, r: int, d: int, eps: float) -> None:
-    """THEORY.md, section 5: the corrected Assumption 3.1 of telgarsky22, and |x| <= 1."""
+    """Known figures: the corrected Assumption 3.1 of telgarsky22, and |x| <= 1."""
     if r == 1 and labels == "mixed":
         with pytest.raises(InputError, match="needs two cones"):
             data_of("cones", r=r, d=d, eps=eps, labels=labels)
@@ -309,7 +309,7 @@ def test_the_condition_on_cones_is_sharp() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_two_cones_in_the_plane_have_the_sheets_linear_margin(seed: int) -> None:
-    """d = 2, alpha = .3: the linear predictor has margin .0759 for |W|^2 (THEORY.md)."""
+    """d = 2, alpha = .3: the linear predictor has margin .0759 for |W|^2."""
     data = data_of("two_cones", seed=seed)
     assert np.allclose(np.linalg.norm(data.x, axis=1), 1)
     assert np.all(data.y == 1)
@@ -322,7 +322,7 @@ def test_two_cones_in_the_plane_have_the_sheets_linear_margin(seed: int) -> None
 
 
 def test_two_cones_have_a_wide_margin_for_a_network() -> None:
-    """max over l1-bounded alpha on the circle, by linear programming: near .495 (THEORY.md)."""
+    """max over l1-bounded alpha on the circle, by linear programming: near .495."""
     x = data_of("two_cones", n=41, separation=140.4, spread=2.7).x
     angles = np.linspace(0, 2 * np.pi, 2001)
     features = np.maximum(x @ np.stack([np.cos(angles), np.sin(angles)]), 0)

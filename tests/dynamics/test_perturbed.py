@@ -139,7 +139,7 @@ def test_noise_finds_the_global_optimum_from_one_atom() -> None:
 
 
 def test_from_one_atom_in_the_plane() -> None:
-    """THEORY, section 6: sigma = 0 sticks at .50-.54, sigma = 1e-3 reaches .082."""
+    """Known figures: sigma = 0 sticks at .50-.54, sigma = 1e-3 reaches .082."""
     settings = ("data.d=2", "dynamics.particles=atom", "dynamics.step=0.5")
     until = f"dynamics.until_log10_time={np.log10(1500.0)}"
     stuck, reached = (
@@ -157,7 +157,7 @@ def test_from_one_atom_in_the_plane() -> None:
 
 
 def test_parity_is_learned_with_3_d_samples() -> None:
-    """THEORY, section 8: 300 particles, 3000 steps; n* = 3.2 d (entries +-1, see `perturbed`)."""
+    """Known figures: 300 particles, 3000 steps; n* = 3.2 d (entries +-1, see `perturbed`)."""
     errors: dict[int, list[float]] = {44: [], 90: []}
     step = 20**-0.5
     for n, found in errors.items():

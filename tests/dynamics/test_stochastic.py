@@ -199,7 +199,7 @@ def test_a_gradient_beyond_float32_ends_the_run(adam: bool) -> None:
 
 
 def test_the_default_step_of_sgd() -> None:
-    """THEORY, section 8: for logistic loss an example's edge at the start is 16 d/(m + d)."""
+    """Known figures: for logistic loss an example's edge at the start is 16 d/(m + d)."""
     at = prepared(problem(SGD, "loss.kind=logistic", m=1024))
     edge = 2.0 / largest_curvature(at)
     assert edge == pytest.approx(16 * 20 / (1024 + 20), rel=0.3)
@@ -272,7 +272,7 @@ def test_a_batch_larger_than_the_file_is_refused(tmp_path: Any) -> None:
 
 
 def test_one_pass_sgd_learns_parity_with_13_to_18_d_samples() -> None:
-    """THEORY, section 8, d = 20, m = 64, eta = .3: test error .1 is reached between these."""
+    """Known figures, d = 20, m = 64, eta = .3: test error .1 is reached between these."""
     before, after = [], []
     for seed in range(7):
         settings = ("dynamics.fresh=true", "dynamics.step=0.3", "loss.kind=logistic")

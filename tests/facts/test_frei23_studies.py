@@ -1,4 +1,4 @@
-"""The facts of frei23 and batchnorm (THEORY.md, section 6), by the shipped studies' settings."""
+"""The facts of frei23 and batchnorm (known figures), by the shipped studies' settings."""
 
 from __future__ import annotations
 

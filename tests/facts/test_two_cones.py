@@ -33,7 +33,7 @@ def final_margin(m: int, noise: float, seed: int) -> float:
 
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_a_little_noise_stays_at_the_linear_solution(noise: float) -> None:
-    """THEORY.md, section 6: .0759, half of the linear margin. Few nodes: with m >= 16 it leaves."""
+    """Known figures: .0759, half of the linear margin. Few nodes: with m >= 16 it leaves."""
     for seed in range(3):
         assert final_margin(4, noise, seed) == pytest.approx(0.0759, abs=1e-4)
 

@@ -98,7 +98,7 @@ def test_mnist_takes_the_place_of_the_digits(tmp_path: Path) -> None:
 
 
 def test_the_kernel_has_constant_error_at_a_quarter_of_d_squared(tmp_path: Path) -> None:
-    """THEORY.md, section 6: .40-.44 at n = d^2/4, .10 at n = d^2."""
+    """Known figures: .40-.44 at n = d^2/4, .10 at n = d^2."""
     for d, c, low, high in ((20, 1.0, 0.40, 0.45), (30, 1.0, 0.40, 0.45), (20, 4.0, 0.07, 0.13)):
         settings = (f"data.d={d}", f"factor.c={c}", "run.seed=0", "variant=NTK kernel")
         at = cell("wei19-theorem-2-1", *settings)

@@ -1,4 +1,4 @@
-"""batchnorm: bounds, needed widths and steps, recomputed from THEOREMS.md."""
+"""batchnorm: bounds, needed widths and steps, recomputed from the papers."""
 
 from __future__ import annotations
 

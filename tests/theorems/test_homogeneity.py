@@ -1,4 +1,4 @@
-"""homogeneity: bounds and hypotheses on small runs, recomputed from THEOREMS.md."""
+"""homogeneity: bounds and hypotheses on small runs, recomputed from the papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""telgarsky22: bounds, measured quantities and needed widths, recomputed from THEOREMS.md."""
+"""telgarsky22: bounds, measured quantities and needed widths, recomputed from the papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""wei19: bounds, hypotheses and verdicts recomputed from THEOREMS.md."""
+"""wei19: bounds, hypotheses and verdicts recomputed from the papers."""
 
 from __future__ import annotations
 
