@@ -36,9 +36,6 @@ from core.compiled.dual import dual_weights, smallest
 from core.compiled.jit import compiled
 from core.compiled.log_time import (
     BEGIN,
-    BUFFER_FULL,
-    BUFFERED,
-    DONE,
     EMIT,
     EVALUATIONS,
     FINISH,
@@ -46,7 +43,6 @@ from core.compiled.log_time import (
     HALF,
     HALVE,
     LAMBDA,
-    MARK,
     MOST_STAGES,
     OTHERS,
     PHASE,
@@ -65,6 +61,7 @@ from core.compiled.log_time import (
     V_SPEED,
     H,
     accept,
+    after_frames,
     begin,
     emit,
     fit,
@@ -310,12 +307,8 @@ def emitted(
 ) -> int:  # fmt: skip
     """Write the frames that the last step passed; GOING where the next step may begin."""
     emit(net[0][SCALED], s, c, theta, previous, marks, buffer, rows)
-    if c[MARK] == marks.size:
-        return DONE
-    if c[BUFFERED] == buffer.shape[0]:
-        return BUFFER_FULL
-    c[PHASE] = BEGIN
-    return GOING
+    code: int = after_frames(c, marks, buffer)
+    return code
 
 
 @compiled

@@ -239,6 +239,17 @@ def emit(
 
 
 @compiled
+def after_frames(c: Array, marks: Array, buffer: Array) -> int:
+    """What comes after `emit`: DONE, BUFFER_FULL, or GOING and the next step."""
+    if c[MARK] == marks.size:
+        return DONE
+    if c[BUFFERED] == buffer.shape[0]:
+        return BUFFER_FULL
+    c[PHASE] = BEGIN
+    return GOING
+
+
+@compiled
 def moves(s: Array, G: Array) -> bool:
     """Whether theta moves at all: |G| against what rounding leaves of a sum that is zero.
 

@@ -22,9 +22,7 @@ from core.compiled.dual import dual_weights, smallest
 from core.compiled.jit import compiled
 from core.compiled.log_time import (
     BEGIN,
-    BUFFER_FULL,
     BUFFERED,
-    DONE,
     EMIT,
     ERROR,
     FEWEST_ATOMS,
@@ -60,6 +58,7 @@ from core.compiled.log_time import (
     TURN_ERROR,
     H,
     accept,
+    after_frames,
     begin,
     fit,
     heat,
@@ -284,12 +283,8 @@ def emitted(
 ) -> int:  # fmt: skip
     """Write the frames that the last step passed; GOING where the next step may begin."""
     emit(net, s, c, at, previous, marks, buffer, rows, u, between)
-    if c[MARK] == marks.size:
-        return DONE
-    if c[BUFFERED] == buffer.shape[0]:
-        return BUFFER_FULL
-    c[PHASE] = BEGIN
-    return GOING
+    code: int = after_frames(c, marks, buffer)
+    return code
 
 
 @compiled

@@ -114,12 +114,8 @@ class GeneralFlow(LogTimeFlow):
             scaled, self._floats, c, self._theta, self._previous, self._marks, self._buffer,
             self._rows,
         )  # fmt: skip
-        if c[scheme.MARK] == self._marks.size:
-            return scheme.DONE
-        if c[scheme.BUFFERED] == self._buffer.shape[0]:
-            return scheme.BUFFER_FULL
-        c[scheme.PHASE] = scheme.BEGIN
-        return scheme.GOING
+        code: int = scheme.after_frames(c, self._marks, self._buffer)
+        return code
 
     def _start_of_step(self) -> bool:
         """Evaluate the field at theta; False where it is zero."""
