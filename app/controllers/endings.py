@@ -47,7 +47,7 @@ def sentence_about(run: OpenRun) -> str:
         if "suggested_step" in details:
             words += f"; try dynamics.step = {number_text(float(details['suggested_step']))}"
         return f"{words}. Everything up to there is recorded."
-    if status.reason is FinishReason.FAILED and not run.failure:
+    if status.reason is FinishReason.FAILED and not run.failure and "note" not in details:
         return f"{run.heading} ended early: the flow's steps became too small to go on."
     return ""
 

@@ -164,7 +164,7 @@ def report(status: Status, path: Path) -> None:
         )
     elif status.reason is FinishReason.CANCELLED:
         say(f"{path.name} was interrupted; {status.committed + 1} frames are recorded.")
-    elif status.reason is FinishReason.FAILED:
+    elif status.reason is FinishReason.FAILED and "note" not in details:
         say(f"{path.name} stopped: the flow's step became too small to go on; it is recorded.")
 
 

@@ -51,12 +51,16 @@ from core.compiled.log_time import (
     POWER_ITERATION,
     RHO,
     RUN_STAGE,
+    SLIDES_FROM,
     SMALLEST_STEP,
     STAGE,
     STAGES,
     STALLED,
     STARTUP,
     STATIONARY,
+    STEP,
+    STICKS,
+    STUCK,
     TEMPERATURE,
     V_SPEED,
     H,
@@ -315,13 +319,15 @@ def emitted(
 def begun(
     net: Net, loss: int, theta: Array, data: Data, settings: Array, s: Array, c: Array, G: Array,
     Z: Array, C: Array, p: Array, q: Array,
-) -> bool:  # fmt: skip
-    """Evaluate the field at theta; False where it is zero."""
+) -> int:  # fmt: skip
+    """Evaluate the field at theta; GOING, or why no step of this kind begins here."""
+    if c[STUCK] == 1 and c[STEP] >= c[SLIDES_FROM]:
+        return STICKS
     margins(net, theta, data, Z, p)
     begin(loss, net[0][DEGREE], max(data[3].shape[0] - 1, 1), s, c, settings, p, q)
     field(net, s, settings, theta, data, q, Z, C, G)
     c[PHASE] = POWER_ITERATION if c[POWER] > 0 else PLAN
-    return moves(s, G)
+    return GOING if moves(s, G) else STATIONARY
 
 
 @compiled
@@ -361,8 +367,9 @@ def advance(
             if code != GOING:
                 return code
         if c[PHASE] == BEGIN:
-            if not begun(net, loss, theta, data, settings, s, c, G0, Z0, C, p0, q0):
-                return STATIONARY
+            code = begun(net, loss, theta, data, settings, s, c, G0, Z0, C, p0, q0)
+            if code != GOING:
+                return code
         elif c[PHASE] == POWER_ITERATION:
             s[LAMBDA] = power_iteration(net, s, settings, theta, data, q0, Z0, C, G, w)
             c[POWER] -= 1

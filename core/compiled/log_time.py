@@ -16,18 +16,18 @@ from core.compiled.jit import compiled
 
 Array = NDArray[Any]
 
-GOING, BUFFER_FULL, DONE, STATIONARY, STALLED = 0, 1, 2, 3, 4
+GOING, BUFFER_FULL, DONE, STATIONARY, STALLED, STICKS, ENDED = 0, 1, 2, 3, 4, 5, 6
 
 # Places in the float state.
 RHO, LN_T, H, SAFETY, LAMBDA, TEMPERATURE, LOG_N_Q, SMOOTHED = 0, 1, 2, 3, 4, 5, 6, 7
 PREVIOUS_RHO, PREVIOUS_LN_T, T_1, T_2, W_0, W_1 = 8, 9, 10, 11, 12, 13
 FEWEST_ATOMS, LARGEST_FALL, LEAST_STAGES, WHOLE_H, LAST_H, SLOPE = 14, 15, 16, 17, 18, 19
 HARD, ERROR, TURN_ERROR, KEPT_RHO, KEPT_H, PEAK_RHO = 20, 21, 22, 23, 24, 25
-SPEED, FLOATS = 26, 27
+SPEED, PART, QUIET, FLOATS = 26, 27, 28, 29
 # Places in the integer state.
 PHASE, STAGE, STAGES, POWER, STEP, MARK, BUFFERED, STARTUP, REJECTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 MOST_STAGES, OTHERS, IN_A_ROW, CUT, LANDING, HALF, EVALUATIONS = 9, 10, 11, 12, 13, 14, 15
-CHECKED, STUCK, COUNTS = 16, 17, 18
+CHECKED, STUCK, SLIDES_FROM, COUNTS = 16, 17, 18, 19
 # Places in the settings.
 TAU_EARLY, H_EARLY, TAU_LATE, H_LATE, LATE_LN_T, CAP, EULER, EULER_C, EULER_H, V_SPEED = range(10)
 BASE_STAGES, SETTINGS = 10, 11
@@ -87,7 +87,7 @@ def begin(
     for i in range(q.size):
         atoms += q[i] > ATOM
     s[FEWEST_ATOMS] = min(s[FEWEST_ATOMS], atoms)
-    if c[STEP] == 0:
+    if c[STEP] == 0 or c[POWER] < 0:
         c[POWER] = 50
     elif c[STEP] % (16 if c[STUCK] == 1 else 2) == 0:
         c[POWER] = 8

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import flow as kernel
+from core.compiled import log_time as state
 from core.dynamics.log_time_flow import LogTimeFlow
+from core.dynamics.sliding import Sliding
 from core.dynamics.twin import twin
 from core.network.parametrisation import TwoLayer
 
+NEVER = 2**52
 PREVIOUS = 4  # which of the kernel's vectors is theta before the last step
 
 
@@ -33,6 +36,11 @@ class Flow(LogTimeFlow):
         self._work = tuple(np.zeros(self._theta.size) for _ in range(6))
         self._matrices = tuple(np.zeros((network.m, n)) for _ in range(3))
         self._points = (*(np.zeros(self._wave.size) for _ in range(4)), self._wave)
+        euler = self._settings[state.EULER] == 1.0
+        self.slides = not euler and Sliding.follows(problem)
+        if not self.slides:
+            self._counts[state.SLIDES_FROM] = NEVER
+        self._sliding: Sliding | None = None
 
     def _vectors(self) -> dict[str, NDArray[np.float64]]:
         return {"theta": self._theta, "previous": self._work[PREVIOUS]}
@@ -43,4 +51,13 @@ class Flow(LogTimeFlow):
             self._floats, self._counts, self._marks, self._buffer, self._rows, budget,
             self._work, self._matrices, self._points,
         )  # fmt: skip
-        return code
+        return self._slide() if code == state.STICKS else code
+
+    def _slide(self) -> int:
+        """One implicit step; what it takes is made when it is needed first."""
+        if self._sliding is None:
+            self._sliding = Sliding(self.problem)
+        longest = float(self._settings[state.H_EARLY])
+        return self._sliding.advance(
+            self._theta, self._work[PREVIOUS], self._floats, self._counts, self._marks, longest
+        )

@@ -36,6 +36,10 @@ UNIT = 1e-12  # a norm this near 1 is 1 but for rounding
 NEAR = 1e-9  # a frame made again from its state: another processor may round otherwise
 FIRST_STEP = 0.02  # of t, where a state is not known
 BEGUN, RESTING = 0, 1
+STEPS_THEN = {  # by whether the dynamics has implicit steps for it
+    True: "implicit steps along the kinks, each checked by halves",
+    False: "steps in proportion to t, and each further decade takes ten times as long",
+}
 DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall", "margin_error", "turn_error")
 
 
@@ -71,6 +75,8 @@ class LogTimeFlow(Integrator):
 
     The state of the scheme is in `_floats` and `_counts`, at the places of core.compiled.log_time.
     """
+
+    slides = False  # whether there are implicit steps for data that cannot be fitted
 
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
@@ -157,6 +163,8 @@ class LogTimeFlow(Integrator):
             self._pace.stop()
         if code == state.STATIONARY:
             return self._stationary(frames)
+        if code == state.ENDED:
+            return self._chunk(frames, Outcome.STALLED, self._end_of_digits())
         if code == state.STALLED:
             payload = {"step": self._step(), "log10_time": self._log10_time()}
             return self._chunk(frames, Outcome.STALLED, ("stalled", payload))
@@ -235,9 +243,9 @@ class LogTimeFlow(Integrator):
         self._kept = saved.taken(self._parts())
         found = self._where(theta, rho)
         found["note"] = (
-            f"At rest from log10 t = {found['log10_time']:.4g} on, at R = {found['risk']:.6g} with "
-            f"{_unfitted(found)}: |grad R| = {found['gradient']:.1e}, and all later frames repeat "
-            "this one. Another seed or start may lead elsewhere."
+            f"At rest from log10 t = {found['log10_time']:.4g} on, at R = {found['risk']:.6g}, "
+            f"|grad R| = {found['gradient']:.1e}, while {_unfitted(found)}; all later frames "
+            "repeat this one. Another seed or start may lead elsewhere."
         )
         return self._chunk(frames + still, Outcome.COMPLETED, ("stationary", found))
 
@@ -250,11 +258,21 @@ class LogTimeFlow(Integrator):
         found["note"] = (
             f"At log10 t = {found['log10_time']:.4g}, {_unfitted(found)}, and hardly anything "
             f"moves any more: R = {found['risk']:.6g}, |grad R| = {found['gradient']:.1e}. While "
-            "that is so, the flow takes steps in proportion to t, and each further decade takes "
-            "ten times as long. Choose more nodes (network.m), another seed, or an earlier end "
-            "(dynamics.until_log10_time)."
+            f"that is so, the flow takes {STEPS_THEN[self.slides]}. Choose more nodes (network.m), "
+            "another seed, or an earlier end (dynamics.until_log10_time)."
         )
         return ("unfitted", found)
+
+    def _end_of_digits(self) -> Event:
+        """Where R has come to rest, while the margins of what is fitted grow like ln t."""
+        found = self._where(self._theta, float(self._floats[state.RHO]))
+        found["note"] = (
+            f"From log10 t = {found['log10_time']:.4g} on, while {_unfitted(found)}, the risk "
+            f"stays at R = {found['risk']:.9g} to seven digits. What still moves, the margins of "
+            "the other examples like ln t, is less than float64 tells beside it, so that the run "
+            "ends here. Choose more nodes (network.m) or another seed."
+        )
+        return ("stalled", found)
 
     def _where(self, theta: NDArray[Any], rho: float) -> dict[str, Any]:
         """Step and time, the risk and its gradient there, and how many examples are wrong."""

@@ -17,7 +17,7 @@ from core.errors import InputError
 from core.start import State
 
 # Raised whenever a part is added, or what one of them holds changes its meaning.
-STATE_VERSION = 2
+STATE_VERSION = 3
 LARGEST_INTEGER = 2.0**53
 WORD = 1 << 32
 GENERATOR_WORDS = 10

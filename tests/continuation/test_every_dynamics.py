@@ -27,6 +27,7 @@ from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 
 STANDARD, SCALAR = Case("standard", "logistic"), Case("scalar", "exponential")
 EXPONENTIAL, FEW = Case("standard", "exponential"), {"n": 5, "m": 6, "seed": 3}  # easily fitted
+UNFITTED = {"n": 20, "d": 4, "m": 2}  # implicit steps from t = 1000 on
 NORMALISED, HEAD = Case("normalised", "logistic"), HEADS[1]
 
 
@@ -57,6 +58,7 @@ SINGLE = {"run": {"precision": "float32"}}
 KINDS = (
     Kind("flow", STANDARD, {"kind": "flow"}),
     Kind("flow, late", EXPONENTIAL, {"kind": "flow", "until_log10_time": 33.0}, sizes=FEW),
+    Kind("flow, unfitted", EXPONENTIAL, {"kind": "flow", "until_log10_time": 4.5}, sizes=UNFITTED),
     Kind("flow, euler", STANDARD, {"kind": "flow", "scheme": "euler"}),
     Kind("flow, head", HEAD, {"kind": "flow", "until_log10_time": 0.0}),
     Kind("gd", STANDARD, {"kind": "gd", "step": 0.03125}, exact=False),

@@ -1,0 +1,108 @@
+"""The kinks of a two-layer ReLU network's risk, and the convex program that slides along them.
+
+Node j has a kink wherever <u_j, x_i> = 0. At those whose slope to the right is the larger one the
+flow slides: Filippov's field takes the part sigma in [0, 1] of the jump that keeps it there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+PARALLEL = 12  # decimals to which two unit normals are one
+ROUNDS = 30
+NOISE = 1e-10  # of the terms of a slope: less than this is rounding
+NEGLIGIBLE = 1e-13  # of the largest eigenvalue of a Gram matrix
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Hyperplanes:
+    """The hyperplanes <u, x_i> = 0 that the examples make, parallel ones taken as one.
+
+    x_i = size_i * normals[of_i], with unit normals (h, D); x_i = 0 has size 0.
+    """
+
+    normals: Array
+    of: NDArray[np.int64]
+    size: Array
+
+    @staticmethod
+    def through(x: Array) -> Hyperplanes:
+        """Of inputs x (n, D).
+
+        >>> planes = Hyperplanes.through(np.array([[2.0, 0.0], [-1.0, 0.0], [0.0, 3.0]]))
+        >>> planes.normals[planes.of].tolist(), planes.size.tolist()
+        ([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [2.0, -1.0, 3.0])
+        """
+        length = np.linalg.norm(x, axis=1)
+        unit = x / np.where(length > 0.0, length, 1.0)[:, None]
+        first = np.argmax(np.abs(unit) > 1e-9, axis=1)
+        turned = np.where(unit[np.arange(x.shape[0]), first] < 0.0, -1.0, 1.0)
+        rounded = np.round(unit * turned[:, None], PARALLEL) + 0.0
+        _, shown, of = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
+        normals = unit[shown] * turned[shown][:, None]
+        return Hyperplanes(normals, of.reshape(-1), length * turned)
+
+    def summed(self, values: Array) -> Array:
+        """Sums over the examples of each hyperplane, (h,)."""
+        return np.asarray(
+            np.bincount(self.of, weights=values, minlength=self.normals.shape[0]), dtype=np.float64
+        )
+
+    def of_examples(self, sides: NDArray[np.int64]) -> Array:
+        """From the side of each node's hyperplanes (m, h) the sign of each <u_j, x_i>, (n, m)."""
+        return np.asarray((sides[:, self.of] * np.sign(self.size)).T, dtype=np.float64)
+
+
+def forces_at_kinks(Q: Array, b: Array, low: Array, high: Array) -> Array | None:
+    """argmin of mu Q mu / 2 - b mu over low <= mu <= high, Q (k, k) a Gram matrix.
+
+    An active-set Newton method from mu = 0; where it cycles, bounded least squares.
+    Returns None where both fail.
+
+    >>> forces_at_kinks(np.eye(2), np.array([3.0, 0.5]), np.zeros(2), np.ones(2)).tolist()
+    [1.0, 0.5]
+    """
+    mu = np.clip(np.zeros_like(b), low, high)
+    diagonal = np.maximum(np.diag(Q), np.finfo(float).tiny)
+    for _ in range(ROUNDS):
+        ahead = mu + (b - Q @ mu) / diagonal
+        now = (ahead > low) & (ahead < high)
+        mu = np.where(now, 0.0, np.where(ahead <= low, low, high))
+        if now.any():
+            block = Q[np.ix_(now, now)]
+            mu[now] = np.linalg.lstsq(block, (b - Q @ mu)[now], rcond=NEGLIGIBLE)[0]
+        if _is_solution(Q, b, low, high, mu):
+            return mu
+    return _bounded(Q, b, low, high)
+
+
+def _is_solution(Q: Array, b: Array, low: Array, high: Array, mu: Array) -> bool:
+    """Whether mu is allowed, and no change that is allowed gains more than rounding."""
+    if (mu < low).any() or (mu > high).any():
+        return False
+    product = Q @ mu
+    slope, noise = product - b, NOISE * max(np.abs(b).max(), np.abs(product).max())
+    grows, falls = slope < -noise, slope > noise
+    return not (grows & (mu < high)).any() and not (falls & (mu > low)).any()
+
+
+def _bounded(Q: Array, b: Array, low: Array, high: Array) -> Array | None:
+    """The same by bounded least squares on a root of Q."""
+    from scipy.optimize import lsq_linear  # slow to load, and needed where a run is stuck
+
+    values, vectors = np.linalg.eigh(Q)
+    kept = values > NEGLIGIBLE * values[-1]
+    if not kept.any():
+        return None
+    root = np.sqrt(values[kept])
+    factor, aim = root[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ b) / root
+    width = np.linalg.norm(factor, axis=0)
+    width = np.where(width > 0.0, width, 1.0)
+    found = lsq_linear(factor / width, aim, (low * width, high * width), method="bvls", tol=1e-14)
+    return np.clip(found.x / width, low, high) if found.success else None

@@ -1,0 +1,269 @@
+"""The proximal step of a two-layer network: W' = argmin R(W') + |W' - W|^2/(2 dt).
+
+It is the implicit Euler step of dW/dt = -grad R(W), and where R has kinks that of Filippov's field:
+dt may be as long as the motion is smooth, however fast the flow would chatter across them. Newton's
+method on the true risk: each round minimises the quadratic model plus the model's convex kinks
+exactly, through the dual, whose variables are the forces that hold the nodes on their kinks.
+
+For f(x) = sum_j a_j phi(<u_j, x>), a and U trained as they are (ReLU or leaky). The quadratic
+model's matrix is 1/dt + the coupling of a_j and u_j, a block per node with an inverse in closed
+form, + J^T diag(l''/n) J: everything is solved in the space of the n examples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.dynamics.kinks import Hyperplanes, forces_at_kinks
+from core.losses import MarginLoss
+from core.network.activation import Activation
+
+Array = NDArray[np.float64]
+Signs = NDArray[np.int64]
+ROUNDS = 60
+MOST_KINKS = 600
+ON_KINK = 1e-10  # of |u_j|: nearer than this a node lies on a kink
+SMALL = 1e-8  # of |W|: Newton's method is quadratic, so that less than its square is left
+ROUNDING = 1e-13
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """a (m,) and U (m, D)."""
+
+    a: Array
+    U: Array
+
+    def moved(self, by: Weights, part: float = 1.0) -> Weights:
+        return Weights(self.a + part * by.a, self.U + part * by.U)
+
+    def minus(self, other: Weights) -> Weights:
+        return Weights(self.a - other.a, self.U - other.U)
+
+    def squares(self) -> Array:
+        """a_j^2 + |u_j|^2, (m,)."""
+        return np.asarray(self.a**2 + np.einsum("jd,jd->j", self.U, self.U))
+
+    def norm(self) -> float:
+        return float(np.sqrt(self.squares().sum()))
+
+    def dot(self, other: Weights) -> float:
+        return float(self.a @ other.a + np.vdot(self.U, other.U))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """The risk at a point as the examples see it, with the slopes of one side of each kink.
+
+    gradient of R; J = (alpha, beta x): dp_i = sum_j alpha_ij da_j + beta_ij <x_i, du_j>; curvature
+    l''/n (n,); r (m, D): the coupling -d^2 R/da_j du_j; jump (m, h) of the slope at each kink.
+    """
+
+    gradient: Weights
+    alpha: Array
+    beta: Array
+    curvature: Array
+    r: Array
+    jump: Array
+
+
+@final
+class Blocks:
+    """The inverse of 1/dt + coupling: dt [[g, g rho^T], [g rho, 1 + g rho rho^T]] for each node.
+
+    rho_j = dt r_j and g = 1/(1 - |rho_j|^2). Far from the solution |rho_j| may be 1 or more, where
+    the model is not convex; it is cut to .9 then, which changes the way and not where it ends.
+    """
+
+    def __init__(self, dt: float, r: Array) -> None:
+        self.dt, self.rho = dt, dt * r
+        size = np.linalg.norm(self.rho, axis=1)
+        self.rho *= np.minimum(1.0, 0.9 / np.maximum(size, 0.9))[:, None]
+        self.g = 1.0 / (1.0 - np.minimum(size, 0.9) ** 2)
+
+    def solve(self, w: Weights) -> Weights:
+        along = self.g * (w.a + np.einsum("jd,jd->j", self.rho, w.U))
+        return Weights(self.dt * along, self.dt * (w.U + along[:, None] * self.rho))
+
+
+@final
+class Proximal:
+    """Proximal steps on one set of examples x (n, D), y = +-1."""
+
+    def __init__(self, x: Array, y: Array, loss: MarginLoss, activation: Activation) -> None:
+        self.x, self.y, self.loss = x, y, loss
+        self.planes = Hyperplanes.through(x)
+        self.left = activation.slope  # of phi on the left
+        self.gram = x @ x.T
+        self.onto = self.planes.normals @ x.T  # (h, n)
+        self.between = self.planes.normals @ self.planes.normals.T
+
+    # ------------------------------------------------------------------------------- the risk
+
+    def margins(self, w: Weights) -> Array:
+        z = self.x @ w.U.T
+        return np.asarray(self.y * (np.where(z > 0.0, z, self.left * z) @ w.a))
+
+    def _objective(self, w: Weights, start: Weights, dt: float) -> float:
+        risk = float(self.loss.value(self.margins(w)).mean())
+        return risk + float(w.minus(start).squares().sum()) / (2.0 * dt)
+
+    def sides(self, w: Weights) -> Signs:
+        """On which side of its hyperplanes each node lies: -1, 1, or 0 on a kink, (m, h)."""
+        z = w.U @ self.planes.normals.T
+        near = np.abs(z) < ON_KINK * np.linalg.norm(w.U, axis=1)[:, None]
+        return np.where(near, 0, np.where(z > 0.0, 1, -1))
+
+    def _model(self, w: Weights, sides: Signs) -> Model:
+        """At w, with the slope of the left at sides = 0."""
+        y, n = self.y, self.y.size
+        signs = self.planes.of_examples(np.where(sides == 0, -1, sides))
+        slopes = np.where(signs > 0.0, 1.0, self.left)
+        z = self.x @ w.U.T
+        p = y * ((slopes * z) @ w.a)
+        weight = -self.loss.slope(p) / n
+        r = (slopes * (weight * y)[:, None]).T @ self.x
+        gradient = Weights(-np.einsum("jd,jd->j", r, w.U), -w.a[:, None] * r)
+        at_plane = self.planes.summed((1.0 - self.left) * np.abs(self.planes.size) * weight * y)
+        jump = -w.a[:, None] * at_plane[None, :]
+        alpha, beta = y[:, None] * slopes * z, y[:, None] * slopes * w.a[None, :]
+        return Model(gradient, alpha, beta, self.loss.curvature(p) / n, r, jump)
+
+    def _landed(self, w: Weights, sides: Signs) -> Weights:
+        return Weights(w.a, self._along_kinks(w.U, sides))
+
+    def _along_kinks(self, r: Array, sides: Signs) -> Array:
+        """r_j less what lies in the span of node j's kinks, where it does not move."""
+        found = r.copy()
+        for j in np.flatnonzero((sides == 0).any(axis=1)):
+            basis, _ = np.linalg.qr(self.planes.normals[sides[j] == 0].T)
+            found[j] -= basis @ (basis.T @ found[j])
+        return found
+
+    # ------------------------------------------------------------------------------- the step
+
+    def step(self, start: Weights, dt: float) -> tuple[Weights, Signs] | None:
+        """The proximal point of `start` and its sides; None where it was not found.
+
+        dt is then too long: the objective is not convex along the motion, or the rounds cycle.
+        """
+        w, sides, scale = start, self.sides(start), start.norm()
+        forces = np.zeros(sides.shape)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            most = self._objective(w, start, dt)
+            for _ in range(ROUNDS):
+                found = self._round(w, sides, forces, start, dt)
+                if found is None:
+                    return None
+                move, then, forces = found
+                w, size = self._landed(w.moved(move), then), move.norm()
+                there = size <= SMALL * scale and np.array_equal(then, sides)
+                if there and self._objective(w, start, dt) <= most * (1.0 + ROUNDING):
+                    return w, sides
+                sides = then
+        return None
+
+    def _round(
+        self, w: Weights, sides: Signs, forces: Array, start: Weights, dt: float
+    ) -> tuple[Weights, Signs, Array] | None:
+        """One round: the move, the sides after it, and the forces at the kinks."""
+        kinks, z = sides == 0, w.U @ self.planes.normals.T
+        while True:
+            model = self._model(w, np.where(kinks, 0, sides))
+            kinks = kinks & (model.jump > 0.0)
+            blocks = Blocks(dt, self._along_kinks(model.r, np.where(kinks, sides, 1)))
+            if kinks.sum() > MOST_KINKS or not np.isfinite(model.jump).all():
+                return None
+            back = w.minus(start)
+            pull = model.gradient.moved(back, 1.0 / dt)
+            solved = self._solve(Reduced(self, model, blocks), pull, kinks, forces, z)
+            if solved is None:
+                return None
+            move, forces = solved
+            ahead = z + move.U @ self.planes.normals.T
+            noise = ROUNDING * np.linalg.norm(w.U, axis=1)[:, None]
+            noise = noise + 1e-15 * dt * np.abs(model.jump).max()
+            crossed = ~kinks & (model.jump > 0.0) & (sides * ahead < -noise)
+            if not crossed.any():
+                break
+            kinks = kinks | crossed
+            forces = np.where(crossed & (sides > 0), model.jump, forces)
+        then = np.where(ahead > 0.0, 1, -1)
+        # What is solved to its bound is at its bound, but for the rounding of held + change.
+        edge = 1e-15 * model.jump[kinks]
+        held = forces[kinks]
+        then[kinks] = np.where(held <= edge, -1, np.where(held >= model.jump[kinks] - edge, 1, 0))
+        return move, then, forces
+
+    def _solve(
+        self, reduced: Reduced, pull: Weights, kinks: NDArray[np.bool_], forces: Array, z: Array
+    ) -> tuple[Weights, Array] | None:
+        """The minimiser of the model with its kinks, from the forces of the round before.
+
+        What is solved for is the change of the forces, so that nothing large cancels.
+        """
+        js, ks = np.nonzero(kinks)
+        jump = reduced.model.jump[js, ks]
+        held = np.clip(forces[js, ks], 0.0, jump)
+        lasting = np.zeros_like(forces)
+        lasting[js, ks] = held
+        pull = Weights(pull.a, pull.U + lasting @ self.planes.normals)
+        free = reduced.inverse(pull)
+        if js.size == 0:
+            return Weights(-free.a, -free.U), lasting
+        b = z[js, ks] - np.einsum("kd,kd->k", self.planes.normals[ks], free.U[js])
+        change = forces_at_kinks(reduced.between(js, ks), b, -held, jump - held)
+        if change is None:
+            return None
+        lasting[js, ks] = held + change
+        pull.U[:] += self._spread(js, ks, change, pull.U.shape[0])
+        back = reduced.inverse(pull)
+        return Weights(-back.a, -back.U), lasting
+
+    def _spread(self, js: Signs, ks: Signs, change: Array, m: int) -> Array:
+        """sum of change_k e_k over the kinks of each node, (m, D)."""
+        found = np.zeros((m, self.x.shape[1]))
+        np.add.at(found, js, change[:, None] * self.planes.normals[ks])
+        return found
+
+
+@final
+class Reduced:
+    """The inverse of the model's matrix, B^-1 - B^-1 J^T c (1 + c J B^-1 J^T c)^-1 c J B^-1."""
+
+    def __init__(self, of: Proximal, model: Model, blocks: Blocks) -> None:
+        self._of, self.model, self.blocks = of, model, blocks
+        self._root = np.sqrt(model.curvature)
+        dt, g = blocks.dt, blocks.g
+        self._turned = model.alpha + model.beta * (of.x @ blocks.rho.T)  # (n, m)
+        gram = (model.beta @ model.beta.T) * of.gram + (self._turned * g) @ self._turned.T
+        self._matrix = np.eye(of.y.size) + dt * self._root[:, None] * gram * self._root[None, :]
+
+    def _seen(self, w: Weights) -> Array:
+        """J w, (n,)."""
+        model = self.model
+        return np.asarray(model.alpha @ w.a + (model.beta * (self._of.x @ w.U.T)).sum(axis=1))
+
+    def inverse(self, w: Weights) -> Weights:
+        model, root = self.model, self._root
+        first = self.blocks.solve(w)
+        u = root * np.linalg.solve(self._matrix, root * self._seen(first))
+        back = Weights(model.alpha.T @ u, (model.beta * u[:, None]).T @ self._of.x)
+        return first.moved(self.blocks.solve(back), -1.0)
+
+    def between(self, js: Signs, ks: Signs) -> Array:
+        """C H^-1 C^T for the kinks (js, ks): how far each force moves each kink, (k, k)."""
+        of, model, blocks = self._of, self.model, self.blocks
+        along = np.einsum("kd,kd->k", of.planes.normals[ks], blocks.rho[js])
+        same = js[:, None] == js[None, :]
+        own = of.between[np.ix_(ks, ks)] + (blocks.g[js] * along)[:, None] * along[None, :]
+        seen = model.beta.T[js] * of.onto[ks] + (blocks.g[js] * along)[:, None] * self._turned.T[js]
+        seen = blocks.dt * seen * self._root[None, :]
+        through = seen @ np.linalg.solve(self._matrix, seen.T)
+        return np.asarray(np.where(same, blocks.dt * own, 0.0) - through)

@@ -1,0 +1,212 @@
+"""Gradient flow where the data are not fitted: implicit steps in t, checked by halves.
+
+Some example stays wrong there, the risk does not vanish, and nodes slide along the kinks of these
+examples while the margins of the others grow like ln t. Proximal steps (core.dynamics.proximal)
+follow that at a step in proportion to t. Each is taken as a whole, W', and as two halves, W'';
+where both hold the same kinks 2 W'' - W', of second order, is the point taken, else W''.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.compiled import log_time as state
+from core.dynamics.proximal import Proximal, Weights
+from core.losses import MarginLoss
+from core.network.activation import SMOOTH
+from core.network.parametrisation import Network, TwoLayer
+from core.problem import Problem
+
+Array = NDArray[np.float64]
+LONGEST = 0.05  # of t
+FIRST = 0.01
+TOLERANCE = 2e-4  # |W' - W''|/|W| of one step; what is taken is far nearer
+OF_A_NODE = 5e-3  # the same for each node that grows: a small one must leave its saddle in time
+GROWTH = 1.5  # of the step, at most, from one to the next
+LARGEST_NORM = 1e6
+LATEST = 1e14
+ROUNDING = 1e-12
+PAUSE = 1000  # explicit steps, where implicit ones are not found, until they are tried again
+LEFT = 3e-8  # of R: where it falls by less in ln t, float64 does not tell what moves
+QUIET_FOR = 1.2  # ln t that it must be so, since a saddle looks like this for a while
+MOST_EXAMPLES = 1500
+MOST_ENTRIES = 4_000_000  # of the matrix of nodes and examples
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A step that was taken: W flat, how long it was and how long the next may be, parts of t."""
+
+    flat: Array
+    part: float
+    next_part: float
+    moved: float  # |W(t + dt) - W(t)|
+    margin_error: float  # of min p, as the halves tell it
+    error: float  # |W' - W''|
+
+
+@final
+class Sliding:
+    """Implicit steps for one problem that `follows` takes."""
+
+    def __init__(self, problem: Problem) -> None:
+        network, loss = problem.network, problem.loss
+        assert isinstance(network, TwoLayer) and isinstance(loss, MarginLoss)
+        self._network, self._loss = network, loss
+        y = np.asarray(problem.dataset.y, dtype=np.float64)
+        self._proximal = Proximal(problem.inputs, y, loss, network.activation)
+
+    @staticmethod
+    def follows(problem: Problem) -> bool:
+        """Whether a and U are trained as they are, with kinks, for two classes of few points."""
+        network, n = problem.network, problem.dataset.n
+        if not isinstance(network, TwoLayer) or not isinstance(problem.loss, MarginLoss):
+            return False
+        small = n <= MOST_EXAMPLES and network.m * n <= MOST_ENTRIES
+        plain = network.k == 1 and network.activation.code != SMOOTH
+        return small and plain and is_direct(network, problem.inputs.shape[1])
+
+    def advance(
+        self, theta: Array, previous: Array, s: Array, c: NDArray[np.int64], marks: Array,
+        longest: float,
+    ) -> int:  # fmt: skip
+        """One step of the flow whose state (core.compiled.log_time) this is; GOING, or why not.
+
+        `longest` is how long an explicit step may be: where no implicit one above four times that
+        is found, the explicit ones go on for a while.
+        """
+        t = math.exp(s[state.LN_T])
+        gap = math.expm1(marks[c[state.MARK]] * state.LN_10 - s[state.LN_T])
+        wanted = s[state.PART] if s[state.PART] > 0.0 else FIRST
+        count = max(1, math.ceil(gap / wanted))
+        part = max(gap / count, ROUNDING)
+        unit = math.exp(s[state.LOG_N_Q])  # dt/ds
+        flat = math.exp(s[state.RHO]) * theta
+        step = self.step(flat, t, part, min(part, 4.0 * longest * unit / t))
+        if step is None:
+            return self._give_up(s, c)
+        size = float(np.linalg.norm(step.flat))
+        previous[:], theta[:] = theta, step.flat / size
+        s[state.PREVIOUS_RHO], s[state.PREVIOUS_LN_T] = s[state.RHO], s[state.LN_T]
+        s[state.RHO] = math.log(size)
+        s[state.PEAK_RHO] = max(s[state.PEAK_RHO], s[state.RHO])
+        s[state.LN_T] += math.log1p(step.part)
+        if step.part == part:
+            s[state.PART] = max(s[state.PART], step.next_part)
+            if count == 1:
+                s[state.LN_T] = marks[c[state.MARK]] * state.LN_10
+        else:
+            s[state.PART] = step.next_part
+        s[state.H] = t * step.part / unit
+        s[state.ERROR], s[state.TURN_ERROR] = step.margin_error / size**2, step.error / size
+        c[state.STEP] += 1
+        c[state.PHASE] = state.EMIT
+        return self._stands(step, t, s, c)
+
+    def _stands(self, step: Step, t: float, s: Array, c: NDArray[np.int64]) -> int:
+        """What the point just taken means for the run."""
+        p = self._proximal.margins(self._weights(step.flat))
+        atoms = int((self._loss.dual(p) > state.ATOM).sum())
+        s[state.FEWEST_ATOMS] = min(s[state.FEWEST_ATOMS], atoms)
+        speed, unit = step.moved / (t * step.part), math.exp(s[state.LOG_N_Q])
+        s[state.SPEED] = speed * unit * math.exp(-s[state.RHO])
+        at_rest = state.STATIONARY_SPEED * min(1.0, math.sqrt(s[state.LAMBDA]))
+        vanished = s[state.RHO] < s[state.PEAK_RHO] - state.VANISHED
+        if s[state.SPEED] < at_rest or vanished:
+            return state.STATIONARY
+        s[state.SMOOTHED] = self._loss.smoothed(p)
+        if s[state.SMOOTHED] > 0.0:
+            explicit(s, c)
+            return state.GOING
+        # dR/dln t = -t |dW/dt|^2
+        if t * speed**2 > LEFT * math.exp(self._loss.log_risk(p)):
+            s[state.QUIET] = 0.0
+        elif s[state.QUIET] == 0.0:
+            s[state.QUIET] = s[state.LN_T]
+        elif s[state.LN_T] - s[state.QUIET] > QUIET_FOR:
+            return state.ENDED
+        return state.GOING
+
+    def _give_up(self, s: Array, c: NDArray[np.int64]) -> int:
+        if s[state.QUIET] > 0.0:
+            return state.ENDED
+        explicit(s, c)
+        c[state.SLIDES_FROM] = c[state.STEP] + PAUSE
+        return state.GOING
+
+    def _weights(self, flat: Array) -> Weights:
+        return Weights(*self._network.effective(flat))
+
+    def step(self, flat: Array, t: float, part: float, least: float) -> Step | None:
+        """From W = `flat` at t a step of `part` of t, or of less; None where none above `least`."""
+        start = self._weights(flat)
+        if not (start.norm() < LARGEST_NORM and t < LATEST):
+            return None
+        while part >= least:
+            found = self._tried(start, t * part)
+            if found is not None:
+                w, moved, margin_error, error, measure = found
+                grown = min(GROWTH, 0.9 / np.sqrt(max(measure, 1e-6)))
+                after = float(np.clip(part * grown, least, LONGEST))
+                flat = np.asarray(self._network.pull(flat, w.a, w.U), dtype=np.float64)
+                return Step(flat, part, after, moved, margin_error, error)
+            part /= 2.0
+        return None
+
+    def _tried(
+        self, start: Weights, dt: float
+    ) -> tuple[Weights, float, float, float, float] | None:
+        """The point after dt, |W| moved, the two errors, and the error by its tolerance, <= 1."""
+        whole = self._proximal.step(start, dt)
+        half = None if whole is None else self._proximal.step(start, 0.5 * dt)
+        second = None if half is None else self._proximal.step(half[0], 0.5 * dt)
+        if whole is None or second is None:
+            return None
+        (w, sides), (rough, rough_sides) = second, whole
+        difference = w.minus(rough)
+        measure = _measure(start, w, difference)
+        if not measure <= 1.0:
+            return None
+        p, q = self._proximal.margins(w).min(), self._proximal.margins(rough).min()
+        if np.array_equal(sides, rough_sides):
+            w = w.moved(difference)
+        return w, w.minus(start).norm(), abs(float(p - q)), difference.norm(), measure
+
+
+def explicit(s: Array, c: NDArray[np.int64]) -> None:
+    """Go on with explicit steps, whose length and stiffness are not known any more."""
+    c[state.STUCK], c[state.POWER] = 0, -1
+    s[state.H], s[state.PART] = 1e-3, 0.0
+
+
+def _measure(start: Weights, end: Weights, difference: Weights) -> float:
+    """The error by its tolerance: of all, and of each node that has grown."""
+    of_all = difference.norm() / (TOLERANCE * start.norm())
+    size = end.squares()
+    grows = size > start.squares()
+    if not grows.any():
+        return of_all
+    of_nodes = np.sqrt(difference.squares()[grows] / size[grows]).max() / OF_A_NODE
+    return max(of_all, float(of_nodes))
+
+
+def is_direct(network: Network, D: int) -> bool:
+    """Whether the parameters are (a, U) in some order: `effective` is linear and keeps lengths."""
+    if not isinstance(network, TwoLayer) or network.size != network.m * (1 + D):
+        return False
+    flat = np.sin(1.0 + np.arange(network.size))
+    weights = network.effective(flat)
+    shapes = [np.shape(part) for part in weights]
+    if shapes != [(network.m,), (network.m, D)]:
+        return False
+    same = all(
+        np.array_equal(left, right)
+        for left, right in zip(weights, network.push(flat, flat), strict=True)
+    )
+    return same and np.array_equal(network.pull(flat, *weights), flat)
