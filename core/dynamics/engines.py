@@ -14,6 +14,7 @@ from core.dynamics.gram_descent import NETWORKS, GramDescent
 from core.dynamics.integrator import Integrator
 from core.dynamics.tensor_descent import TensorDescent
 from core.errors import InputError
+from core.network.parametrisation import TwoLayer
 from core.problem import Problem
 
 TENSOR_ACTIVATIONS = 4_000_000  # m n
@@ -57,6 +58,23 @@ def check_precision(problem: Problem) -> None:
                 f'run.precision = "float32" holds numbers up to {most:.2g}, and {what} reaches '
                 f'{size:.2g}; use run.precision = "float64", or scale the data.'
             )
+    _check_lengths(problem)
+
+
+def _check_lengths(problem: Problem) -> None:
+    """Networks that divide by the length of v_j need one whose square float32 tells from zero."""
+    network = problem.network
+    if not isinstance(network, TwoLayer):
+        return
+    with np.errstate(all="ignore"):
+        weights = network.effective(problem.physical_start().astype(np.float32))
+        finite = all(np.isfinite(part).all() for part in weights)
+    if not finite:
+        raise InputError(
+            'run.precision = "float32" holds numbers from '
+            f"{float(np.finfo(np.float32).tiny):.2g} on, and the squared length of some initial "
+            'v_j is less; use run.precision = "float64", or a larger start.'
+        )
 
 
 def descent(problem: Problem) -> Integrator:

@@ -105,8 +105,9 @@ class LogTimeFlow(Integrator):
 
     @abstractmethod
     def _work_for(self, budget: int) -> int:
-        """About `budget` field evaluations, or up to the next frame; returns a code of
-        core.compiled.log_time.
+        """About `budget` field evaluations, or up to the next frame, or an implicit step (STICKS).
+
+        Returns a code of core.compiled.log_time.
         """
 
     def _begin(self) -> None:
@@ -157,7 +158,8 @@ class LogTimeFlow(Integrator):
             frames += self._frames(before)
             if code in (state.BUFFER_FULL, state.DONE):
                 self._kept = saved.taken(self._parts())
-            if code != state.BUFFER_FULL or time.perf_counter() >= deadline:
+            more = code in (state.BUFFER_FULL, state.STICKS)
+            if not more or time.perf_counter() >= deadline:
                 break
         if code == state.GOING:
             self._pace.stop()

@@ -30,6 +30,7 @@ OF_A_NODE = 5e-3  # the same for each node that grows: a small one must leave it
 GROWTH = 1.5  # of the step, at most, from one to the next
 LARGEST_NORM = 1e6
 LATEST = 1e14
+FAR = 2.0  # ln t: steps are fitted to a frame's time that is nearer
 ROUNDING = 1e-12
 PAUSE = 1000  # explicit steps, where implicit ones are not found, until they are tried again
 LEFT = 3e-8  # of R: where it falls by less in ln t, float64 does not tell what moves
@@ -76,13 +77,14 @@ class Sliding:
         self, theta: Array, previous: Array, s: Array, c: NDArray[np.int64], marks: Array,
         longest: float,
     ) -> int:  # fmt: skip
-        """One step of the flow whose state (core.compiled.log_time) this is; GOING, or why not.
+        """One step of the flow whose state (core.compiled.log_time) this is; STICKS, or why not.
 
         `longest` is how long an explicit step may be: where no implicit one above four times that
         is found, the explicit ones go on for a while.
         """
         t = math.exp(s[state.LN_T])
-        gap = math.expm1(marks[c[state.MARK]] * state.LN_10 - s[state.LN_T])
+        ahead = marks[c[state.MARK]] * state.LN_10 - s[state.LN_T]
+        gap = math.expm1(min(ahead, FAR))
         wanted = s[state.PART] if s[state.PART] > 0.0 else FIRST
         count = max(1, math.ceil(gap / wanted))
         part = max(gap / count, ROUNDING)
@@ -123,7 +125,7 @@ class Sliding:
         s[state.SMOOTHED] = self._loss.smoothed(p)
         if s[state.SMOOTHED] > 0.0:
             explicit(s, c)
-            return state.GOING
+            return state.STICKS
         # dR/dln t = -t |dW/dt|^2
         if t * speed**2 > LEFT * math.exp(self._loss.log_risk(p)):
             s[state.QUIET] = 0.0
@@ -131,14 +133,14 @@ class Sliding:
             s[state.QUIET] = s[state.LN_T]
         elif s[state.LN_T] - s[state.QUIET] > QUIET_FOR:
             return state.ENDED
-        return state.GOING
+        return state.STICKS
 
     def _give_up(self, s: Array, c: NDArray[np.int64]) -> int:
         if s[state.QUIET] > 0.0:
             return state.ENDED
         explicit(s, c)
         c[state.SLIDES_FROM] = c[state.STEP] + PAUSE
-        return state.GOING
+        return state.STICKS
 
     def _weights(self, flat: Array) -> Weights:
         return Weights(*self._network.effective(flat))

@@ -17,6 +17,7 @@ from core.experiment import Experiment
 from core.files import scratch
 from core.problem import Problem, resolve
 from core.runs import Recorder, RecorderAt, Run, open_run
+from core.runs.meta import printable
 from core.trajectory import run
 
 State = Literal["done", "failed", "cancelled"]
@@ -94,7 +95,15 @@ def row_of(run_: Run, name: str, columns: Sequence[str], seconds: float, worker:
     state: State = "done" if reason in ("completed", "diverged") else "failed"
     if reason == "cancelled":
         state = "cancelled"
-    return Row(name, state, reason, seconds, run_.engine, values, run_.bytes_on_disk, worker)
+    told = _why_it_ended(run_) if reason == "failed" else reason
+    return Row(name, state, told, seconds, run_.engine, values, run_.bytes_on_disk, worker)
+
+
+def _why_it_ended(run_: Run) -> str:
+    """What a run says that its dynamics could not bring to its end."""
+    notes = [payload.get("note", "") for _, kind, payload in run_.events() if kind == "stalled"]
+    told = printable(str(notes[-1])) if notes else ""
+    return told or "the flow's steps became too small to go on"
 
 
 def run_cell(task: Task, control: Control | None = None) -> Row:

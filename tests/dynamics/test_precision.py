@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,16 @@ from core.problem import Problem, resolve
 from core.validation import build_experiment
 
 
-def made(folder: Path, size: float, precision: str, kind: str, **dynamics: float) -> Problem:
+def made(
+    folder: Path, size: float, precision: str, kind: str, network: dict[str, Any] | None = None,
+    **dynamics: float,
+) -> Problem:  # fmt: skip
     """Four points of a size."""
     x = size * np.array([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0], [-1.0, 0.2]])
     np.savez(folder / "data.npz", x=x, y=[1.0, -1.0, 1.0, -1.0])
     tables = {
         "data": {"kind": "file", "path": str(folder / "data.npz")},
-        "network": {"m": 3},
+        "network": network or {"m": 3},
         "loss": {"kind": "logistic"},
         "dynamics": {"kind": kind, "until_log10_time": 0.0, **dynamics},
         "run": {"precision": precision},
@@ -54,3 +58,13 @@ def test_a_step_beyond_float32(tmp_path: Path) -> None:
     """The default step of inputs near 1e-60 is about 1e120: a warning of NumPy's, and infinity."""
     with pytest.raises(InputError, match="the step size reaches"):
         integrator(made(tmp_path, 1e-60, "float32", "sgd"))
+
+
+def test_directions_whose_squares_float32_does_not_hold(tmp_path: Path) -> None:
+    """v/|v| was not a number: a warning of NumPy's, and a run of nothing."""
+    start = {"a": np.ones(2), "b": np.ones(2), "V": 1e-30 * np.eye(2)}
+    np.savez(tmp_path / "start.npz", **start)
+    init = {"kind": "normalised", "m": 2, "init": "file", "init_path": str(tmp_path / "start.npz")}
+    with pytest.raises(InputError, match="squared length of some initial v_j is less"):
+        integrator(made(tmp_path, 1.0, "float32", "gd", init, step=0.1))
+    integrator(made(tmp_path, 1.0, "float64", "gd", init, step=0.1))

@@ -114,6 +114,19 @@ def test_a_failed_cell_is_recorded_and_stops_nothing(tmp_path: Path) -> None:
     assert (told.verdict, told.measured.count, told.measured.asked) == ("confirmed", 2, 2)
 
 
+def test_a_run_that_ends_early_says_why(tmp_path: Path) -> None:
+    """Two points with both labels and one that is fitted: digits end before the horizon."""
+    x = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    np.savez(tmp_path / "both.npz", x=x, y=[1, -1, 1])
+    text = '[data]\nkind = "file"\npath = "both.npz"\n[network]\nm = 4\n[dynamics]\nkind = "flow"\n'
+    text += 'until_log10_time = 100.0\n[axes]\n"run.seed" = [0, 1]\n'
+    made = plan(parse_study(text, "both", tmp_path), tmp_path / "out")
+    assert swept(made)[-1].failed == 2
+    for entry in read_ledger(made.ledger.path).entries.values():
+        assert entry.row.state == "failed"
+        assert "the risk stays at R = 0.6666666" in entry.row.reason
+
+
 def test_a_stopped_sweep_goes_on_where_it_stopped(study: Study, tmp_path: Path) -> None:
     control = SweepControl()
     for status in sweep(plan(study, tmp_path), HerePool(control.cell), control):
