@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 PARALLEL = 12  # decimals to which two unit normals are one
 ROUNDS = 30
 NOISE = 1e-10  # of the terms of a slope: less than this is rounding
+LARGE = 1e9  # times its right side: a system this near to singular is solved with care
 NEGLIGIBLE = 1e-13  # of the largest eigenvalue of a Gram matrix
 
 
@@ -68,6 +69,8 @@ def forces_at_kinks(Q: Array, b: Array, low: Array, high: Array) -> Array | None
     >>> forces_at_kinks(np.eye(2), np.array([3.0, 0.5]), np.zeros(2), np.ones(2)).tolist()
     [1.0, 0.5]
     """
+    if not (np.isfinite(Q).all() and np.isfinite(b).all()):
+        return None
     mu = np.clip(np.zeros_like(b), low, high)
     diagonal = np.maximum(np.diag(Q), np.finfo(float).tiny)
     for _ in range(ROUNDS):
@@ -75,11 +78,21 @@ def forces_at_kinks(Q: Array, b: Array, low: Array, high: Array) -> Array | None
         now = (ahead > low) & (ahead < high)
         mu = np.where(now, 0.0, np.where(ahead <= low, low, high))
         if now.any():
-            block = Q[np.ix_(now, now)]
-            mu[now] = np.linalg.lstsq(block, (b - Q @ mu)[now], rcond=NEGLIGIBLE)[0]
+            mu[now] = _solved(Q[np.ix_(now, now)], (b - Q @ mu)[now])
         if _is_solution(Q, b, low, high, mu):
             return mu
     return _bounded(Q, b, low, high)
+
+
+def _solved(block: Array, aim: Array) -> Array:
+    """The solution of least norm of block mu = aim, for a Gram matrix that may be singular."""
+    try:
+        mu = np.linalg.solve(block, aim)
+    except np.linalg.LinAlgError:
+        mu = np.full_like(aim, np.inf)
+    if np.abs(mu).max() * np.abs(block).max() < LARGE * np.abs(aim).max():
+        return np.asarray(mu, dtype=np.float64)
+    return np.asarray(np.linalg.lstsq(block, aim, rcond=NEGLIGIBLE)[0])
 
 
 def _is_solution(Q: Array, b: Array, low: Array, high: Array, mu: Array) -> bool:

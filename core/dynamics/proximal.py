@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 Signs = NDArray[np.int64]
 ROUNDS = 60
 MOST_KINKS = 600
+MOST_BASES = 2000
 ON_KINK = 1e-10  # of |u_j|: nearer than this a node lies on a kink
 SMALL = 1e-8  # of |W|: Newton's method is quadratic, so that less than its square is left
 ROUNDING = 1e-13
@@ -100,6 +101,7 @@ class Proximal:
         self.x, self.y, self.loss = x, y, loss
         self.planes = Hyperplanes.through(x)
         self.left = activation.slope  # of phi on the left
+        self._bases: dict[bytes, Array] = {}
         self.gram = x @ x.T
         self.onto = self.planes.normals @ x.T  # (h, n)
         self.between = self.planes.normals @ self.planes.normals.T
@@ -140,11 +142,20 @@ class Proximal:
 
     def _along_kinks(self, r: Array, sides: Signs) -> Array:
         """r_j less what lies in the span of node j's kinks, where it does not move."""
-        found = r.copy()
-        for j in np.flatnonzero((sides == 0).any(axis=1)):
-            basis, _ = np.linalg.qr(self.planes.normals[sides[j] == 0].T)
+        found, kinks = r.copy(), sides == 0
+        for j in np.flatnonzero(kinks.any(axis=1)):
+            basis = self._basis(kinks[j])
             found[j] -= basis @ (basis.T @ found[j])
         return found
+
+    def _basis(self, kinks: NDArray[np.bool_]) -> Array:
+        """An orthonormal basis of the span of some normals (D, k), kept for the next round."""
+        key = kinks.tobytes()
+        if key not in self._bases:
+            if len(self._bases) >= MOST_BASES:
+                self._bases.clear()
+            self._bases[key] = np.linalg.qr(self.planes.normals[kinks].T)[0]
+        return self._bases[key]
 
     # ------------------------------------------------------------------------------- the step
 
