@@ -57,7 +57,7 @@ class DisplayController(QObject):
         self._shown: ResolvedView | None = None
         self.calculator = Calculator(self)
         self.calculator.computed.connect(self._computed)
-        self._noted: set[int] = set()
+        self._noted: dict[int, str] = {}
         self._last, self._ended = time.monotonic(), False
         self._timer = QTimer(self)
         self._timer.setObjectName("display")
@@ -220,9 +220,10 @@ class DisplayController(QObject):
             self.refresh()
 
     def _note(self, run: OpenRun) -> None:
-        """Tell once what a dynamics says of itself."""
-        if run.key not in self._noted and (words := note_about(run)):
-            self._noted.add(run.key)
+        """Tell once each thing that a dynamics says of itself."""
+        words = note_about(run)
+        if words and self._noted.get(run.key) != words:
+            self._noted[run.key] = words
             self.troubled.emit(words)
 
     def failed(self, key: int, sentence: str) -> None:

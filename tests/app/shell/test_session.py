@@ -235,6 +235,23 @@ def test_a_run_that_diverges_says_what_to_do(
     assert "try dynamics.step = " in program.window.bar.text
 
 
+def test_a_run_that_fits_nothing_says_so_and_how_it_ends(
+    open_program: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    """Both sentences of the dynamics come to the bar, one after the other."""
+    np.savez(tmp_path / "both.npz", x=[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], y=[1, -1, 1])
+    path = tmp_path / "both.toml"
+    path.write_text(
+        '[data]\nkind = "file"\npath = "both.npz"\n[network]\nm = 4\n'
+        '[dynamics]\nkind = "flow"\nuntil_log10_time = 30.0\n'
+    )
+    program, said = open_program(path), []
+    program.display.troubled.connect(said.append)
+    qtbot.waitUntil(lambda: "the run ends here" in program.window.bar.text, timeout=60000)
+    assert any("1 of 3 examples is not classified, and hardly anything moves" in w for w in said)
+    assert not any("steps became too small" in words for words in said)
+
+
 def drop(window: QWidget, paths: list[Path], keys: Qt.KeyboardModifier) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
