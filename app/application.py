@@ -7,6 +7,7 @@ the numerical libraries and the views are made.
 from __future__ import annotations
 
 import base64
+import gc
 import signal
 import sys
 from collections.abc import Sequence
@@ -100,7 +101,7 @@ class Marginscope(QObject):
         self._unpainted.setSingleShot(True)
         self._make_actions()
         self._connect()
-        self._begun = self._ended = False
+        self._begun = self._ended = self._settled = False
 
     # -------------------------------------------------------------------------------- making
 
@@ -207,6 +208,15 @@ class Marginscope(QObject):
         if self._warning:
             self.window.bar.say(self._warning)
 
+    def settle(self) -> None:
+        """Everything is loaded: the collector of cyclic garbage need not look through it again.
+
+        All threads wait while it does, and for a tenth of a second where there is so much.
+        """
+        if not self._settled:
+            self._settled = True
+            gc.freeze()
+
     def _ready(self) -> None:
         """Run files can be read; told by the training thread, and so perhaps after the end."""
         if not self._ended:
@@ -307,6 +317,7 @@ def main(arguments: Sequence[str]) -> int:
     reporter.install()
     termination = Termination(program.closing.at_once, program)
     termination.install()
+    program.worker.begun.connect(program.settle)
     program.start()
     code = application.exec()
     termination.uninstall()

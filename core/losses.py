@@ -22,6 +22,22 @@ Array = NDArray[np.float64]
 LARGE_MARGIN = 30.0  # ln(1 + e^-p) = e^-p to one part in 1e13 beyond this
 
 
+def log_sum_exp(values: Array) -> float:
+    """ln sum_i e^v_i, the largest apart: what SciPy's gives, at a tenth of its cost for few values.
+
+    >>> round(log_sum_exp(np.array([1000.0, 1000.0])) - 1000.0, 12)
+    0.69314718056
+    """
+    largest = float(values.max(initial=-np.inf))
+    if not np.isfinite(largest):
+        return float(logsumexp(values))
+    powers = np.exp(values - largest)
+    top = values == largest
+    powers[top] = 0.0
+    count = float(np.count_nonzero(top))
+    return float(np.log1p(powers.sum() / count) + np.log(count) + largest)
+
+
 class LossFunction(ABC):
     """A convex loss l of an example's scores; l(z) -> 0 as z -> infinity where it is `monotone`."""
 
@@ -60,7 +76,7 @@ class LossFunction(ABC):
 
     def log_sum(self, p: Array) -> float:
         """ln sum_i l(p_i)."""
-        return float(logsumexp(self.log_value(p)))
+        return log_sum_exp(self.log_value(p))
 
     def log_risk(self, p: Array) -> float:
         """ln R, R = (1/n) sum_i l(p_i)."""

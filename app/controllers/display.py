@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.controllers.endings import note_about, sentence_about
+from app.controllers.pace import TICK_MS, Pace
 from app.controllers.slot import PanelSlot
 from app.errors import LOG
 from app.state.intent import START, Intent
@@ -27,11 +28,11 @@ from core.figures.palette import PALETTES
 if TYPE_CHECKING:
     from app.state.display import DisplayData
 
-TICK_MS = 33
 # After a stall the cursor goes on from where it was instead of leaping.
 LONGEST_TICK_S = 0.1
 READ_SECONDS = 0.008
-DRAW_SECONDS = 0.006  # for each panel: painting what is drawn takes as long again
+# For each panel, with the painting of what is drawn; for all of them while something is trained.
+DRAW_SECONDS = 0.012
 NOT_BEGUN = "Stopped before it began; press Run to train it."
 READING_FAILED = "could not be read any further; the log has the details."
 
@@ -59,6 +60,7 @@ class DisplayController(QObject):
         self.calculator.computed.connect(self._computed)
         self._noted: dict[int, str] = {}
         self._last, self._ended = time.monotonic(), False
+        self._pace = Pace()
         self._timer = QTimer(self)
         self._timer.setObjectName("display")
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -244,11 +246,14 @@ class DisplayController(QObject):
 
     # ------------------------------------------------------------------------------- ticks
 
-    def refresh(self) -> None:
-        """Resolve and show, and keep ticking if there is more to come."""
+    def refresh(self, at_once: bool = True) -> None:
+        """Resolve and show, and keep ticking if there is more to come.
+
+        Where it need not be at once, views follow in turn, as there is time.
+        """
         self.view = resolve(self.intent, self.session.snapshot())
         if self.view != self._shown:
-            self._apply(self.view, self._shown)
+            self._apply(self.view, self._shown, at_once)
             self._shown = self.view
             self.changed.emit()
         self._wake()
@@ -257,14 +262,19 @@ class DisplayController(QObject):
         """Read, play, resolve, show."""
         now = time.monotonic()
         elapsed, self._last = min(now - self._last, LONGEST_TICK_S), now
+        training = self.session.training
+        interval = self._pace.next(training)
+        if interval != self._timer.interval():
+            self._timer.setInterval(interval)
         for run in self.session:
             self._catch_up(run)
             if run.data is not None and (run.live or run.behind):
                 self._read(run)
         self.intent = advanced(self.intent, self.session.snapshot(), elapsed)
-        self.refresh()
-        for slot in self.slots:
-            slot.panel.catch_up(DRAW_SECONDS)
+        self.refresh(at_once=not training)
+        behind = [slot.panel for slot in self.slots if slot.panel.owes]
+        for panel in behind:
+            panel.catch_up(DRAW_SECONDS / (len(behind) if training else 1))
         if not self._busy():
             self._timer.stop()
 
@@ -313,7 +323,7 @@ class DisplayController(QObject):
 
     # ------------------------------------------------------------------------------- showing
 
-    def _apply(self, view: ResolvedView, before: ResolvedView | None) -> None:
+    def _apply(self, view: ResolvedView, before: ResolvedView | None, at_once: bool) -> None:
         """Tell each panel what differs from the view before; all of it where there was none."""
         for place, slot in enumerate(self.slots):
             if before is None or before.palette != view.palette:
@@ -329,11 +339,11 @@ class DisplayController(QObject):
             run = view.runs[place] if place < len(view.runs) else None
             old = before.runs[place] if before and place < len(before.runs) else None
             if run is not None and run.frame >= 0 and run != old:
-                _show(slot, run, old)
+                _show(slot, run, old, at_once)
 
 
-def _show(slot: PanelSlot, run: ResolvedRun, old: ResolvedRun | None) -> None:
+def _show(slot: PanelSlot, run: ResolvedRun, old: ResolvedRun | None, at_once: bool) -> None:
     if old is None or old.frame != run.frame:
-        slot.panel.show_frame(run.frame)
+        slot.panel.show_frame(run.frame, at_once or old is None)
     if old is None or (old.hovered, old.pinned) != (run.hovered, run.pinned):
         slot.panel.set_marked(run.hovered, run.pinned)

@@ -16,7 +16,6 @@ from app.panels.theory import key_of
 from app.state.session import OpenRun
 from app.workers.judge import Case, Judge, Judgement
 from app.workers.margin_worker import MarginWorker
-from core.control import RunState
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:
@@ -99,11 +98,7 @@ class TheoryController(QObject):
 
     def share(self) -> float:
         """How much of a core theory may take: little while something is trained. For any thread."""
-        running = any(
-            run.control is not None and run.control.status.state is RunState.RUNNING
-            for run in self._display.session
-        )
-        return WHILE_TRAINING if running else 1.0
+        return WHILE_TRAINING if self._display.session.training else 1.0
 
     def known(self, key: int) -> Knowledge:
         """What is known of a run."""

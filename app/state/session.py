@@ -78,6 +78,11 @@ class OpenRun:
         return self.control.status.state is not RunState.FINISHED
 
     @property
+    def training(self) -> bool:
+        """Whether it is being computed now, and not paused. For any thread."""
+        return self.control is not None and self.control.status.state is RunState.RUNNING
+
+    @property
     def behind(self) -> bool:
         """Whether frames are committed that have not been read yet."""
         if self.data is None:
@@ -139,6 +144,11 @@ class Session:
     def live(self) -> tuple[OpenRun, ...]:
         """The runs that are being recorded."""
         return tuple(run for run in self._runs if run.live)
+
+    @property
+    def training(self) -> bool:
+        """Whether any of them is being computed now. For any thread."""
+        return any(run.training for run in self)
 
     def snapshot(self) -> Snapshot:
         """What `resolve` needs to know."""

@@ -71,10 +71,12 @@ class CurvesView(TraceView):
     def _give_up(self, data: DisplayData) -> None:
         data.later.ask_traces("curves", (), 0)
 
-    def computed(self) -> None:
-        """More values are there."""
-        if self._data is not None and self._data.later.traced != self._traced:
-            self.redraw()
+    def computed(self) -> bool:
+        """Draw the values that have come since."""
+        if self._data is None or self._data.later.traced == self._traced:
+            return False
+        self.redraw()
+        return True
 
     def lines(self, data: DisplayData) -> tuple[Line, ...]:
         """The curves, scaled as the axis wants them."""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -28,7 +29,16 @@ def colour_of(colour: Any) -> QColor:
 
 
 def pen_of(colour: Any, width: float = 1.0, dashes: Sequence[float] = ()) -> QPen:
-    """A pen whose width is in pixels; `colour` is "#rrggbb" or an RGBA row of 0 to 255."""
+    """A pen whose width is in pixels; `colour` is "#rrggbb" or an RGBA row of 0 to 255.
+
+    It is shared by all who ask for the same one, and not to be changed.
+    """
+    named = colour if isinstance(colour, str) else tuple(int(part) for part in colour)
+    return _pen(named, width, tuple(dashes))
+
+
+@lru_cache(maxsize=2048)
+def _pen(colour: Any, width: float, dashes: tuple[float, ...]) -> QPen:
     pen: QPen = pg.mkPen(colour_of(colour), width=width)
     if dashes:
         pen.setDashPattern(list(dashes))

@@ -6,7 +6,7 @@ click, a box or a pull, wheel to zoom, double click to reset. Pixels are those o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar, final
@@ -16,18 +16,19 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
-    QColor,
     QContextMenuEvent,
     QFont,
     QFontMetricsF,
     QKeyEvent,
     QMouseEvent,
     QPainter,
+    QPaintEvent,
     QResizeEvent,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
 
+from app.views.axis import Axis
 from app.views.items import pen_of
 from app.views.levels import Drawn, Level, level_at
 from app.views.overlay import Overlay, paint_overlay
@@ -39,7 +40,6 @@ pg.setConfigOptions(antialias=False, useOpenGL=False, useNumba=False, enableExpe
 
 CLICK_PIXELS = 4
 ZOOM_STEP = 1.0015  # a notch of the wheel is 120 of these
-TICK_PIXELS = 4
 
 Floats = NDArray[np.float64]
 T = TypeVar("T", bound=QGraphicsItem)
@@ -52,59 +52,6 @@ class Drag(Enum):
     PAN = "move the range"
     BOX = "draw a box"
     SCRUB = "ask for every point on the way"
-
-
-@final
-class Axis(pg.AxisItem):
-    """An axis at the left or the bottom, of a width that does not depend on its ticks."""
-
-    def __init__(self, orientation: str, ticks: TickMaker, label: str, widest: str = "") -> None:
-        super().__init__(orientation, maxTickLength=TICK_PIXELS)
-        self._widest = widest  # the longest text of a tick that there is to be room for
-        self.enableAutoSIPrefix(False)
-        self.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, tickTextOffset=3)
-        self.setStyle(textFillLimits=[(0, 1.0)], hideOverlappingLabels=False)
-        self._maker = ticks
-        self._texts: dict[float, str] = {}
-        self.set_label(label)
-
-    def set_ticks(self, ticks: TickMaker) -> None:
-        """Another kind of ticks."""
-        self._maker = ticks
-        self.picture = None
-        self.update()
-
-    def set_label(self, label: str) -> None:
-        """The name of what the axis shows; "" for none."""
-        self.setLabel(label)
-        self.showLabel(bool(label))
-
-    def set_look(self, palette: Palette, metrics: QFontMetricsF, font: Any) -> None:
-        """Colours and size."""
-        self.setPen(pg.mkPen(palette.muted, width=1))
-        self.setTextPen(pg.mkPen(palette.muted))
-        self.setStyle(tickFont=font)
-        self.label.setFont(font)
-        self.label.setDefaultTextColor(QColor(palette.muted))
-        label = metrics.height() + 2.0 if self.labelText else 0.0
-        if self.orientation == "left":
-            self.setWidth(metrics.horizontalAdvance(self._widest) + TICK_PIXELS + 4.0 + label)
-        else:
-            self.setHeight(metrics.height() + TICK_PIXELS + 4.0 + label)
-
-    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
-        """pyqtgraph's question for the places of ticks."""
-        metrics = QFontMetricsF(self.style["tickFont"] or self.label.font())
-        room = metrics.horizontalAdvance("0") * 7 if self.orientation == "bottom" else (
-            metrics.height() * 2.2
-        )  # fmt: skip
-        most = int(np.clip(size // room, 3, 8))
-        self._texts = dict(self._maker(low, high, most)) if high > low else {}
-        return [(high - low, [place for place in self._texts if low <= place <= high])]
-
-    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """pyqtgraph's question for the texts of ticks."""
-        return [self._texts.get(value, "") for value in values]
 
 
 @final
@@ -144,6 +91,7 @@ class Plot(pg.GraphicsView):
         self._moved = False
         self._grip = QRectF()
         self._zero_lines: list[pg.InfiniteLine] = []
+        self.paint_seconds = 0.0  # of this thread, for the latest painting
         self.overlay = Overlay()
         self.drawn_levels: tuple[Drawn, ...] = ()
         self.palette_of_plot = palette
@@ -281,6 +229,12 @@ class Plot(pg.GraphicsView):
         """The space between the axes, in pixels."""
         return QRectF(self.view.mapRectToScene(self.view.rect()))
 
+    def pixel_height(self) -> float:
+        """The height of a pixel of the screen, in the units of the vertical axis; 0 while there is
+        no room for one."""
+        pixels = self.view.rect().height() * self.devicePixelRatioF()
+        return abs(self.shown().height()) / pixels if pixels >= 1.0 else 0.0
+
     def pixels(self, points: NDArray[Any]) -> Floats:
         """Where points (k, 2) of the axes' units lie, in pixels, (k, 2)."""
         shown, box = self.shown(), self.inside()
@@ -387,6 +341,12 @@ class Plot(pg.GraphicsView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Keys belong to the window."""
         event.ignore()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Qt's request; what it takes is noted, for those who share out the time."""
+        begun = time.thread_time()
+        super().paintEvent(event)
+        self.paint_seconds = time.thread_time() - begun
 
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
         """Marks, lines and the box, in pixels."""

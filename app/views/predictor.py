@@ -136,14 +136,14 @@ class PredictorView(View):
         if data.later.pending:
             self.asked.emit()
 
-    def computed(self) -> None:
+    def computed(self) -> bool:
         """Draw the latest answer, perhaps of a frame before: the next one is on its way."""
         data = self._data
         answer = data.later.answer if data is not None else None
         if data is None or answer is None or answer is self._drawn or self._absent:
-            return
+            return False
         if data.run.dataset.d > 1 and answer.question.axes != data.coordinates:
-            return
+            return False
         self._drawn = answer
         if data.run.dataset.d == 1:
             self._draw_line(data, answer)
@@ -152,6 +152,7 @@ class PredictorView(View):
         else:
             self._draw_levels(answer)
         self._show_key(data)
+        return True
 
     def _draw_line(self, data: DisplayData, answer: Answer) -> None:
         home = _around(data.run.dataset.x[:, 0])

@@ -71,6 +71,7 @@ class RunPanel(QWidget):
         self._bounds: tuple[Bound, ...] = ()
         self._made: dict[str, View] = {}
         self._owed: dict[View, bool] = {}  # views to be drawn anew: whether frames came
+        self._costs: dict[View, float] = {}  # seconds that each took the last time
         self._names: tuple[str, ...] = ()
         self._columns = 0
         self.heading = QLabel(self)
@@ -227,26 +228,30 @@ class RunPanel(QWidget):
         return bool(self._owed)
 
     def catch_up(self, seconds: float = math.inf) -> None:
-        """Draw views anew that are behind, one at least, in turn and for about so long: many views
-        at once would keep the window from the mouse."""
-        deadline = time.perf_counter() + seconds
-        while self._owed:
+        """Draw views anew that are behind, one at least, in turn and for about so long, with the
+        painting that follows: many views at once would keep the window from the mouse."""
+        spent = -math.inf  # of this thread
+        while self._owed and spent + self._costs.get(next(iter(self._owed)), 0.0) < seconds:
             view = next(iter(self._owed))
             grown = self._owed.pop(view)
-            if view in self._views:
-                if grown:
-                    view.bring_to(self._frame)
-                view.computed()
-            if time.perf_counter() >= deadline:
-                return
+            begun = time.thread_time()
+            if view in self._views and view.catch_up(self._frame, grown):
+                cost = time.thread_time() - begun + view.plot.paint_seconds
+                self._costs[view] = cost
+                spent = max(spent, 0.0) + cost
 
-    def show_frame(self, index: int) -> None:
-        """Show the moment of a frame in all views; the last known one for those beyond."""
+    def show_frame(self, index: int, at_once: bool = True) -> None:
+        """Show the moment of a frame in all views; the last known one for those beyond.
+
+        `catch_up` shows it where it need not be at once.
+        """
         if self._data is None or self._data.frames == 0:
             return
         self._frame = max(0, min(index, self._data.frames - 1))
         for view in self._views:
-            if not self._owed.get(view):  # else it is drawn anew before long, at this frame
+            if not at_once:
+                self._owed.setdefault(view, False)
+            elif not self._owed.get(view):  # else it is drawn anew before long, at this frame
                 view.show_frame(self._frame)
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> None:

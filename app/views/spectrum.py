@@ -46,10 +46,12 @@ class SpectrumView(TraceView):
     def _give_up(self, data: DisplayData) -> None:
         data.later.ask_traces("spectrum", (), 0)
 
-    def computed(self) -> None:
-        """More values are there."""
-        if self._data is not None and self._data.later.traced != self._traced:
-            self.redraw()
+    def computed(self) -> bool:
+        """Draw the values that have come since."""
+        if self._data is None or self._data.later.traced == self._traced:
+            return False
+        self.redraw()
+        return True
 
     def lines(self, data: DisplayData) -> tuple[Line, ...]:
         """log10 of each singular value."""

@@ -19,6 +19,7 @@ from app.views.items import CurveStack, path_of, pen_of
 from app.views.levels import Level
 from app.views.overlay import Overlay
 from app.views.plot_item import Drag, Home
+from app.views.thinning import TOLERANCE, thinned
 from app.views.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
 from app.views.view import View
 from core.figures.palette import Palette, rgba
@@ -72,6 +73,9 @@ class TraceView(View):
         self._bounds: tuple[Bound, ...] = ()
         self.plot.pulled.connect(self._ask)
         self.plot.hovered.connect(self._explain)
+        self._thinned_for = 0.0
+        self.plot.view.sigRangeChanged.connect(self._scale_changed)
+        self.plot.view.sigResized.connect(self._scale_changed)
 
     @abstractmethod
     def lines(self, data: DisplayData) -> tuple[Line, ...]:
@@ -120,20 +124,44 @@ class TraceView(View):
         self._lines = self.lines(data)
         bottom, top = self.limits(data, self._lines)
         self.plot.set_home(Home(left, right, bottom, top))
+        self._draw_faint(data)
+
+    def _draw_faint(self, data: DisplayData) -> None:
+        self._thinned_for = self.plot.pixel_height()
         pens = [pen_of(rgba(line.colour, FAINT)) for line in self._lines]
         self._faint.set_curves(self._curves(data, data.frames, pens))
+
+    def _draw_strong(self, data: DisplayData, frame: int) -> None:
+        width = STRONG * self.plot.devicePixelRatioF()
+        pens = [pen_of(line.colour, width, line.dashes) for line in self._lines]
+        self._strong.set_curves(self._curves(data, frame + 1, pens))
 
     def _curves(
         self, data: DisplayData, until: int, pens: list[QPen]
     ) -> list[tuple[QPainterPath, QPen]]:
         """The curves over the frames before `until`."""
+        if not self._lines:
+            return []
         part = slice(self.first(data), until)
-        drawn = []
-        for line, pen in zip(self._lines, pens, strict=True):
-            values = line.values[part]
-            known = np.isfinite(values)
-            drawn.append((path_of(self._places[part][known], values[known]), pen))
-        return drawn
+        places = self._places[part]
+        values = np.array([line.values[part] for line in self._lines])
+        kept = thinned(places, values, TOLERANCE * self.plot.pixel_height())
+        # Dashes follow from the length of the whole line, and would be at other places.
+        kept[[bool(pen.dashPattern()) for pen in pens]] = True
+        kept &= np.isfinite(values)
+        return [
+            (path_of(places[known], row[known]), pen)
+            for row, known, pen in zip(values, kept, pens, strict=True)
+        ]
+
+    def _scale_changed(self) -> None:
+        """The curves for another zoom or size, in which other points can be told apart."""
+        data, drawn = self._data, self._thinned_for
+        height = self.plot.pixel_height()
+        if data is None or self._frame < 0 or not self._lines or math.isclose(drawn, height):
+            return
+        self._draw_faint(data)
+        self._draw_strong(data, self._frame)
 
     def first(self, data: DisplayData) -> int:
         """The first frame with a place of its own: t = 0 is not on a logarithmic axis."""
@@ -171,9 +199,7 @@ class TraceView(View):
 
     def _show(self, data: DisplayData, frame: int) -> None:
         """The curves strong up to a frame, and the cursor there."""
-        width = STRONG * self.plot.devicePixelRatioF()
-        pens = [pen_of(line.colour, width, line.dashes) for line in self._lines]
-        self._strong.set_curves(self._curves(data, frame + 1, pens))
+        self._draw_strong(data, frame)
         self._mark_nodes(data)
 
     def _mark_nodes(self, data: DisplayData) -> None:

@@ -106,8 +106,19 @@ class View(QWidget):
     def _ask_help(self) -> None:
         self.help_asked.emit(self.explained())
 
-    def computed(self) -> None:
-        """Some of the numbers that were asked for are there."""
+    def catch_up(self, frame: int, grown: bool) -> bool:
+        """Show a frame, with the ranges anew where frames came, and what was computed meanwhile;
+        whether anything had to be drawn."""
+        stale = grown or frame != self._frame
+        if grown:
+            self.bring_to(frame)
+        elif stale:
+            self.show_frame(frame)
+        return self.computed() or stale
+
+    def computed(self) -> bool:
+        """Draw those of the numbers asked for that have come; whether there were any."""
+        return False
 
     def _fit(self) -> None:
         data = self._data

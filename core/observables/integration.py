@@ -33,7 +33,8 @@ def integration_error(run: Run, index: int) -> float:
     if not np.isfinite(now):
         return float("nan")
     first = int(np.searchsorted(times, now - max(1.0, 0.9 * now)))
-    errors = np.array([step_error(run, frame) for frame in range(first, index + 1)])
+    known, keys = run.memo, [("_step_error", frame) for frame in range(first, index + 1)]
+    errors = np.array([known[key] if key in known else step_error(run, key[1]) for key in keys])
     if not np.isfinite(errors).any():
         return float("nan")
     return float(np.nanmax(errors)) + _bias(run, index)

@@ -16,6 +16,7 @@ from core.runs import Run
 
 Array = NDArray[np.float64]
 ATOM = 1e-3
+LARGEST_EXPONENT = 700.0  # e to more than this may overflow
 
 
 def flat_outputs(run: Run, index: int) -> Array:
@@ -39,8 +40,11 @@ def flat_scores(run: Run, index: int) -> Array:
 
 def scale(run: Run, index: int) -> float:
     """e^(L rho), what margins at the flat parameters are multiplied by to be those of W."""
+    exponent = run.network.degree * run.rho[index]
+    if exponent < LARGEST_EXPONENT:  # as always but late in a flow: errstate is dear
+        return float(np.exp(exponent))
     with np.errstate(over="ignore"):
-        return float(np.exp(run.network.degree * run.rho[index]))
+        return float(np.exp(exponent))
 
 
 def flat_norm_power(run: Run, index: int) -> float:

@@ -155,7 +155,11 @@ def created(
         connection.execute("PRAGMA journal_mode=WAL")
         # A checkpoint waits for the disk; this many pages (32 MiB) between two of them.
         connection.execute("PRAGMA wal_autocheckpoint=4096")
+        # A new `-wal` has no older content that its header must not be taken for: it waits for the
+        # disk, and so does its name in the folder, with the first checkpoint.
+        connection.execute("PRAGMA synchronous=OFF")
         _note_wal(connection, path)
+        connection.execute("PRAGMA synchronous=NORMAL")
     except BaseException:
         connection.close()
         raise

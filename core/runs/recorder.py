@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError, RunFileError
 from core.frame import Frame
@@ -36,28 +37,30 @@ from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, Keeping, range_of, sta
 from core.settings import MAX_FRAMES
 from core.start import State
 
-FRAMES_PER_COMMIT = 16
-FRAMES_PER_BATCH = 64  # frames that come at once are lost at once: more commits save none of them
+FRAMES_PER_COMMIT = 64
 SECONDS_PER_COMMIT = 0.05
 BYTES_PER_COMMIT = 16 << 20
 CLOSING_PATIENCE_S = 1.0
 WHOLE = ("completed", "diverged")  # reasons of a run that was not cut off
 
-INSERT_FRAME = "INSERT INTO frame VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-INSERT_METRIC = "INSERT INTO metric VALUES (?, ?, ?)"
+ROWS_PER_STATEMENT = 16
 INSERT_EVENT = "INSERT INTO event (frame, kind, payload) VALUES (?, ?, ?)"
 UPDATE_META = "UPDATE meta SET value = ? WHERE key = ?"
+Statement = tuple[str, Sequence[tuple[Any, ...]]]  # SQL, and the rows it is executed with
 
 
 @final
 class Recorder:
     """The file of one run. Made and used in one thread, the one that trains.
 
-    `append` commits whenever 16 frames or 16 MiB are pending or 50 ms have passed since the last
+    `append` commits whenever 64 frames or 16 MiB are pending or 50 ms have passed since the last
     commit, and returns the index of the last frame that is safe. Call `flush` before a pause:
-    nothing is committed in between calls. While it records, `-wal` and `-shm` lie beside the file;
-    `finish` leaves exactly one file. Once the disk has refused a write (DiskError) the recording is
-    closed with reason "disk_full" and every later write raises the same error.
+    nothing is committed in between calls. What is pending is kept in memory and written when it is
+    committed: an open transaction would save none of it, and each statement lets go of the GIL,
+    which a thread that paints beside this one is slow to give back. While it records, `-wal` and
+    `-shm` lie beside the file; `finish` leaves exactly one file. Once the disk has refused a write
+    (DiskError) the recording is closed with reason "disk_full" and every later write raises the
+    same error.
 
     With `force` an old file is replaced in the end, not before. Where it is a finished run and this
     one was cut off, both stay, and `path` is that of the new one beside it.
@@ -83,10 +86,14 @@ class Recorder:
         self._dtype = np.dtype(DTYPES[problem.experiment.run.precision])
         self._next = 0
         self._committed = -1
+        self._frames: list[tuple[Any, ...]] = []
+        self._metrics: list[tuple[Any, ...]] = []
+        self._others: list[Statement] = []
         self._pending_bytes = 0
         self._events = 0
         self._last_log10_time = -np.inf
         self._last_commit = time.monotonic()
+        self._thread = threading.get_ident()
         self._refusal: DiskError | None = None
         continued = problem.start.state is not None or problem.start.earlier is not None
         self._keeping = Keeping(from_state=continued)
@@ -114,24 +121,20 @@ class Recorder:
         Raises ValueError for a frame that is not finite, has another length or type than the run,
         or is not later than the one before it; DiskError when the disk refuses.
         """
-        if self._refusal is not None:
-            raise self._refusal
-        for start in range(0, len(frames), FRAMES_PER_BATCH):
-            batch = frames[start : start + FRAMES_PER_BATCH]
+        self._look_open()
+        frame_bytes = self._network_size * self._dtype.itemsize
+        most = max(1, min(FRAMES_PER_COMMIT, BYTES_PER_COMMIT // frame_bytes))
+        for start in range(0, len(frames), most):
+            batch = frames[start : start + most]
             rows, metrics = [], []
             for index, frame in enumerate(batch, self._next):
                 rows.append(self._row(index, frame))
                 for name, value in frame.diagnostics.items():
                     metrics.append((index, name, float(value)))
-            try:
-                connection = self._begun()
-                connection.executemany(INSERT_FRAME, rows)
-                if metrics:
-                    connection.executemany(INSERT_METRIC, metrics)
-            except sqlite3.OperationalError as error:
-                raise self._refused(error) from error
+            self._frames += rows
+            self._metrics += metrics
             self._next += len(batch)
-            self._pending_bytes += self._network_size * self._dtype.itemsize * len(batch)
+            self._pending_bytes += frame_bytes * len(batch)
             if self._due():
                 self.flush()
         return self._committed
@@ -144,12 +147,10 @@ class Recorder:
         text = dump_json(payload)
         if len(text) > MAX_TEXT_BYTES // MAX_NAME or len(kind) > MAX_NAME:
             raise ValueError(f"the event {kind[:MAX_NAME]!r} is too long to be recorded")
+        self._look_open()
         if self._events >= MAX_EVENTS:
             return
-        try:
-            self._begun().execute(INSERT_EVENT, (max(self._next - 1, 0), kind, text))
-        except sqlite3.OperationalError as error:
-            raise self._refused(error) from error
+        self._others.append((INSERT_EVENT, [(max(self._next - 1, 0), kind, text)]))
         self._events += 1
         if self._due():
             self.flush()
@@ -163,27 +164,29 @@ class Recorder:
         frame = self._next - 1
         if state is None or frame < 0 or self._sqlite is None:
             return
+        self._look_open()
         gone = self._keeping.keep(frame)
-        try:
-            connection = self._begun()
-            connection.executemany(INSERT_ARRAY, state_rows(frame, state))
-            if gone is not None:
-                connection.execute(DELETE_ARRAYS, range_of(gone))
-        except sqlite3.OperationalError as error:
-            raise self._refused(error) from error
+        rows = state_rows(frame, state)
+        self._others.append((INSERT_ARRAY, rows))
+        self._pending_bytes += sum(len(row[-1]) * row[-1].itemsize for row in rows)
+        if gone is not None:
+            self._others.append((DELETE_ARRAYS, [range_of(gone)]))
 
     def flush(self) -> int:
         """Commit what is pending; returns `committed`. Raises DiskError when the disk refuses."""
         if self._refusal is not None:
             raise self._refusal
         connection = self._sqlite
-        if connection is not None and connection.in_transaction:
+        if connection is not None and (self._frames or self._others):
             try:
+                connection.execute("BEGIN IMMEDIATE")
+                for sql, rows in self._pending():
+                    connection.executemany(sql, rows)
                 connection.execute("COMMIT")
             except sqlite3.OperationalError as error:
                 raise self._refused(error) from error
             self._committed = self._next - 1
-            self._pending_bytes = 0
+            self._forget()
         self._last_commit = time.monotonic()
         return self._committed
 
@@ -206,13 +209,24 @@ class Recorder:
 
     def abandon(self) -> None:
         """Close the connection as it is; what is committed stays, what is pending is lost."""
+        self._forget()
         connection, self._sqlite = self._sqlite, None
         if connection is not None:
             with suppress(sqlite3.OperationalError):
                 connection.close()
 
+    def _pending(self) -> Iterator[Statement]:
+        """What writes all that is not yet committed."""
+        yield from _inserts("frame", self._frames)
+        yield from _inserts("metric", self._metrics)
+        yield from self._others
+
+    def _forget(self) -> None:
+        self._frames, self._metrics, self._others = [], [], []
+        self._pending_bytes = 0
+
     def _row(self, index: int, frame: Frame) -> tuple[Any, ...]:
-        """The row of a frame; the blob is the frame's own memory."""
+        """The row of a frame; the blob is a copy, since it waits for others to be written with."""
         parameters, dual = frame.parameters, frame.dual
         if parameters.shape != (self._network_size,) or parameters.dtype != self._dtype:
             raise ValueError(
@@ -226,12 +240,12 @@ class Recorder:
         names = frame.diagnostics
         if len(names) > MAX_METRICS or (names and max(map(len, names)) > MAX_NAME):
             raise ValueError(f"frame {index} has more diagnostics than a run file holds")
-        blob, weights = _memory(parameters, self._dtype), None
+        blob, weights = parameters.tobytes(), None
         if dual is not None:
             fits = self._dtype.itemsize == 4 and dual.shape == (self._examples,)
             if not fits or not np.isfinite(dual).all():
                 raise ValueError(f"q of frame {index} is not finite, too long, or not needed")
-            weights = _memory(dual, np.dtype("<f8"))
+            weights = dual.astype("<f8").tobytes()
         step, plain_time = int(frame.step), time_of(time_)
         crc = frame_crc(index, step, plain_time, time_, rho, blob, weights)
         return index, step, plain_time, time_, rho, crc, weights, blob
@@ -250,15 +264,14 @@ class Recorder:
             or time.monotonic() - self._last_commit >= SECONDS_PER_COMMIT
         )
 
-    def _begun(self) -> sqlite3.Connection:
-        """The connection, in a transaction."""
+    def _look_open(self) -> None:
+        """Raise what ended the recording, where it has ended."""
         if self._refusal is not None:
             raise self._refusal
         if self._sqlite is None:
             raise ValueError(f"the recording of {self._shown} is closed")
-        if not self._sqlite.in_transaction:
-            self._sqlite.execute("BEGIN IMMEDIATE")
-        return self._sqlite
+        if threading.get_ident() != self._thread:
+            raise sqlite3.ProgrammingError(f"the recorder of {self._shown} is another thread's")
 
     def _close_as(self, connection: sqlite3.Connection, reason: str) -> None:
         """Write how the run ended and leave WAL mode, once no reader is in the middle of a row."""
@@ -348,19 +361,32 @@ def _is_whole(path: Path) -> bool:
     return status == "finished" and reason in WHOLE
 
 
-def _memory(values: NDArray[Any], dtype: np.dtype[Any]) -> memoryview:
-    """The values' own memory where they lie as stored, else a copy's."""
-    return np.ascontiguousarray(values, dtype=dtype).data
+def _inserts(table: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[Statement]:
+    """What writes rows into a table: many to a statement, and the rest one by one."""
+    if not rows:
+        return
+    row = f"({', '.join('?' * len(rows[0]))})"
+    whole = len(rows) - len(rows) % ROWS_PER_STATEMENT
+    many = [
+        tuple(chain.from_iterable(rows[first : first + ROWS_PER_STATEMENT]))
+        for first in range(0, whole, ROWS_PER_STATEMENT)
+    ]
+    yield f"INSERT INTO {table} VALUES {', '.join([row] * ROWS_PER_STATEMENT)}", many
+    yield f"INSERT INTO {table} VALUES {row}", rows[whole:]
 
 
 def _left_wal_mode(connection: sqlite3.Connection) -> bool:
     """Move everything into the main file and drop the `-wal`; False while a reader is in the way.
 
     The mode MEMORY leaves the same file as DELETE does, without a journal that a crash could leave.
+    Only the checkpoint waits for the disk: the change of mode writes two bytes of the header, and a
+    file that has lost those is read all the same.
     """
     try:
+        connection.execute("PRAGMA synchronous=NORMAL")
         if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             return False
+        connection.execute("PRAGMA synchronous=OFF")
         return bool(connection.execute("PRAGMA journal_mode=MEMORY").fetchone()[0] == "memory")
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 import torch
 from threadpoolctl import threadpool_limits
 
-from tests.benchmarks import engines, flows, margins, sweeps, views, window
+from tests.benchmarks import engines, flows, margins, sweeps, tables, views, window
 from tests.benchmarks.measure import row
 
-PARTS = ("engines", "networks", "seeds", "flow", "far", "margins", "views", "window", "sweep")
+PARTS = (
+    "engines", "networks", "seeds", "flow", "far", "table", "margins", "views", "window", "sweep",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -52,6 +54,9 @@ def _measure(parts: Sequence[str], rounds: int) -> None:
             flows.flow_speed(rounds)
         if "far" in parts:
             flows.far_flow()
+        if "table" in parts:
+            tables.tables(rounds)
+            tables.recordings(rounds)
         if "margins" in parts:
             margins.global_margins()
     if "views" in parts:

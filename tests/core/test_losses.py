@@ -9,8 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.special import logsumexp
 
-from core.losses import LOSSES, LossFunction
+from core.losses import LOSSES, LossFunction, log_sum_exp
 
 margins = arrays(np.float64, st.integers(1, 8), elements=st.floats(-900, 1e6))
 TWO = ("exponential", "logistic")
@@ -149,3 +150,18 @@ def test_squared_loss_is_that_of_the_output(f: float, y: float) -> None:
     assert loss.output_gradient(np.array([f]), np.array([y]))[0] == pytest.approx(2 * (f - y))
     assert np.isnan(loss.smoothed(p))
     assert np.isnan(loss.dual(p)).all()
+
+
+def test_the_log_of_a_sum_is_scipys() -> None:
+    """To the bit, for any sizes, ties and values that are not finite."""
+    rng = np.random.default_rng(0)
+    for turn in range(400):
+        values = rng.standard_normal(int(rng.integers(1, 150))) * 10.0 ** rng.uniform(-3, 3)
+        if turn % 3 == 0:
+            values = np.round(values)
+        if turn % 5 == 0:
+            values = np.tile(values, (3, 1)).T
+        if turn % 17 == 0:
+            values.flat[0] = (np.inf, -np.inf, np.nan)[turn % 3]
+        np.testing.assert_array_equal(log_sum_exp(values), logsumexp(values))
+    assert log_sum_exp(np.full(3, -np.inf)) == -np.inf

@@ -9,7 +9,7 @@ import pytest
 
 from core.network.parametrisation import margins_of
 from core.observables.registry import OBSERVABLES
-from core.observables.signs import KEY, Weights, of_size_one, right_on, weights_of
+from core.observables.signs import KEY, Weights, bound_of_sum, of_size_one, right_on, weights_of
 from core.observables.testing import points_of
 from core.runs import Recorder, Run, open_run
 from core.trajectory import run as train
@@ -69,6 +69,26 @@ def test_no_output_moves_further_than_is_said() -> None:
         single = first.single().outputs(relu, x.astype(np.float32))
         off = np.abs(single - first.outputs(relu, x)) / np.linalg.norm(x, axis=1)
         assert off.max() <= first.error * size
+
+
+def test_many_nodes_that_turn_at_random_hardly_move_the_output() -> None:
+    """|a| ||U|| against sum_j |a_j| |u_j|: smaller by about the root of D, and never too small."""
+    rng = np.random.default_rng(4)
+    for m, d in ((256, 20), (5, 3), (3, 5), (20, 256), (300, 100)):
+        a, U = rng.standard_normal(m), rng.standard_normal((m, d))
+        x = rng.standard_normal((200, d))
+        x[0] = np.linalg.svd(U)[2][0]
+        z = np.abs(x @ U.T) * np.where(a > 0.0, 1.0, -1.0)
+        reached = np.abs(z @ a) / np.linalg.norm(x, axis=1)
+        by_rows = float(np.abs(a) @ np.linalg.norm(U, axis=1))
+        bound = bound_of_sum(a, U)
+        assert reached.max() <= bound * (1.0 + 1e-12)
+        assert bound <= by_rows
+        if (m, d) == (256, 20):
+            assert bound < 0.5 * by_rows
+        if min(m, d) <= 64:
+            exact = np.linalg.norm(a) * np.linalg.svd(U, compute_uv=False)[0]
+            assert bound == pytest.approx(min(exact, by_rows), rel=1e-8)
 
 
 def test_few_points_are_evaluated_where_little_moves(

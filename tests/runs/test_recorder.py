@@ -16,6 +16,7 @@ from core.runs import open_run
 from core.runs import recorder as recorder_module
 from tests.runs.helpers import (
     FLOAT32,
+    assert_frames,
     content,
     crash,
     frame_of,
@@ -67,22 +68,76 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
         assert run.frames == 6
 
 
-def test_the_first_frame_is_one_commit_and_then_each_sixteen(
+def test_the_first_frame_is_one_commit_and_then_each_sixty_four(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder_module, "SECONDS_PER_COMMIT", 1e9)
     problem = small_problem()
     recorder = recorder_at(tmp_path / "a.msrun", problem)
-    frames = frames_of(problem, 45)
+    frames = frames_of(problem, 205)
     assert recorder.committed == -1
     assert recorder.append(frames[:1]) == 0
-    assert recorder.append(frames[1:16]) == 0
-    assert recorder.append(frames[16:17]) == 16
-    assert recorder.append(frames[17:41]) == 40  # what comes at once is committed at once
-    assert recorder.append(frames[41:45]) == 40
-    assert recorder.flush() == 44
-    assert recorder.flush() == recorder.committed == 44
+    assert recorder.append(frames[1:64]) == 0
+    assert recorder.append(frames[64:65]) == 64
+    assert recorder.append(frames[65:201]) == 192  # what comes at once goes by 64 frames
+    assert recorder.append(frames[201:205]) == 192
+    assert recorder.flush() == 204
+    assert recorder.flush() == recorder.committed == 204
     recorder.abandon()
+
+
+def test_sixteen_mebibytes_are_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "SECONDS_PER_COMMIT", 1e9)
+    problem = small_problem()
+    monkeypatch.setattr(recorder_module, "BYTES_PER_COMMIT", 3 * 8 * problem.network.size)
+    recorder = recorder_at(tmp_path / "a.msrun", problem)
+    frames = frames_of(problem, 8)
+    assert recorder.append(frames[:1]) == 0
+    assert recorder.append(frames[1:3]) == 0
+    assert recorder.append(frames[3:8]) == 5
+    recorder.abandon()
+
+
+def test_what_is_pending_is_written_in_few_statements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each statement lets go of the GIL, which a thread that paints is slow to give back; and each
+    # wait for the disk delays the run. One of these at the start, three at the end.
+    monkeypatch.setattr(recorder_module, "SECONDS_PER_COMMIT", 1e9)
+    problem, said = small_problem(), list[str]()
+    recorder = recorder_at(tmp_path / "a.msrun", problem)
+    connection = recorder._sqlite
+    assert connection is not None
+    connection.set_trace_callback(said.append)
+    frames = frames_of(problem, 401)
+    recorder.append(frames[:1])
+    for index in range(1, 401):
+        recorder.append(frames[index : index + 1])
+    written = [sql for sql in said if sql.startswith("INSERT")]
+    assert sum(sql == "COMMIT" for sql in said) == 7
+    assert len(written) < 401 / 4  # one to sixteen frames, and one to sixteen of two metrics each
+    del said[:]
+    recorder.finish("completed")
+    waits, waiting = [], True
+    for sql in said:
+        waiting = waiting if not sql.startswith("PRAGMA sync") else sql.endswith("NORMAL")
+        waits += [sql] if waiting and sql.startswith("PRAGMA") and "sync" not in sql else []
+    assert [sql for sql in waits if "timeout" not in sql] == ["PRAGMA wal_checkpoint(TRUNCATE)"]
+    with open_run(tmp_path / "a.msrun") as run:
+        assert_frames(run, frames)
+
+
+def test_pending_frames_are_those_that_were_given(tmp_path: Path) -> None:
+    problem = small_problem()
+    recorder = recorder_at(tmp_path / "a.msrun", problem)
+    frames = frames_of(problem, 2)
+    recorder.append(frames[:1])
+    mine = replace(frames[1], parameters=frames[1].parameters.copy())
+    recorder.append([mine])
+    mine.parameters[:] = 0.0  # an array that its owner goes on to use
+    recorder.finish("completed")
+    with open_run(tmp_path / "a.msrun") as run:
+        assert_frames(run, frames)
 
 
 def test_fifty_milliseconds_are_a_commit(tmp_path: Path) -> None:

@@ -23,9 +23,11 @@ def entry(menu: QMenu, data: str) -> QAction:
 
 
 def computed(program: Marginscope, qtbot: QtBot) -> None:
-    """Wait until nothing is left to compute."""
+    """Wait until nothing is left to compute, and all of it is drawn."""
     qtbot.waitUntil(lambda: not program.display.calculator.busy, timeout=10000)
     qtbot.wait(50)
+    panels = [slot.panel for slot in program.display.slots]
+    qtbot.waitUntil(lambda: not any(panel.owes for panel in panels), timeout=10000)
 
 
 def test_the_papers_figure_comes_first(program: Marginscope) -> None:

@@ -1,0 +1,133 @@
+"""The window leaves what is trained its core: it looks less often, and draws in turn."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.controllers.pace import LONGEST_MS, SHARE, TICK_MS, Pace
+from app.state.intent import VIEWS, Intent
+from app.views.run_panel import RunPanel
+from core.control import RunState
+from tests.app.shell.conftest import Opener
+
+
+class Clock:
+    """Seconds that a thread has worked, as told."""
+
+    def __init__(self) -> None:
+        self.now = 5.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("work", [0.001, 0.015, 0.02, 0.2])
+def test_the_window_takes_its_share_while_something_is_trained(work: float) -> None:
+    clock = Clock()
+    pace = Pace(clock)
+    intervals = []
+    for _ in range(40):
+        clock.now += work
+        intervals.append(pace.next(yielding=True))
+    assert all(TICK_MS <= interval <= LONGEST_MS for interval in intervals)
+    if TICK_MS < 1000.0 * work / SHARE < LONGEST_MS:
+        assert 1000.0 * work / intervals[-1] == pytest.approx(SHARE, rel=0.02)
+    clock.now += work
+    assert pace.next(yielding=False) == TICK_MS
+
+
+def test_the_timer_follows_the_pace(
+    open_program: Opener, slow_study: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: program.session.training, timeout=20000)
+    asked: list[bool] = []
+
+    def following(pace: Pace, yielding: bool) -> int:
+        asked.append(yielding)
+        return 71 if yielding else TICK_MS
+
+    monkeypatch.setattr(Pace, "next", following)
+    timer = program.display._timer
+    qtbot.waitUntil(lambda: timer.interval() == 71, timeout=10000)
+    program.experiment.stop()
+    qtbot.waitUntil(lambda: not program.session.training, timeout=10000)
+    program.display.tick()
+    assert timer.interval() == TICK_MS
+    assert asked[-1] is False
+
+
+def test_a_session_knows_whether_something_is_computed_now(
+    open_program: Opener, slow_study: Path, qtbot: QtBot
+) -> None:
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: program.session.training, timeout=20000)
+    program.experiment.pause(True)
+    qtbot.waitUntil(lambda: not program.session.training, timeout=10000)
+    assert program.session.live
+    control = program.session.live[0].control
+    assert control is not None
+    assert control.status.state is RunState.PAUSED
+
+
+def test_frames_that_come_while_training_are_drawn_in_turn(
+    program: Marginscope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tick while something is trained tells the panels only to catch up."""
+    at_once: list[bool] = []
+    plainly = RunPanel.show_frame
+
+    def noted(panel: RunPanel, index: int, now: bool = True) -> None:
+        at_once.append(now)
+        plainly(panel, index, now)
+
+    monkeypatch.setattr(RunPanel, "show_frame", noted)
+    program.playback.to_moment(0.5)
+    program.display.ask(playing=False, follow=False)
+    assert at_once
+    assert all(at_once)
+    del at_once[:]
+    program.display.intent = Intent(cursor=1.0)
+    program.display.refresh(at_once=False)
+    assert at_once
+    assert not any(at_once)
+    panels = [slot.panel for slot in program.display.slots]
+    assert all(panel.owes for panel in panels)
+    for panel in panels:
+        panel.catch_up()
+        assert {view._frame for view in panel._views} == {panel._frame}
+
+
+def test_a_panel_draws_as_many_views_as_there_is_time_for(program: Marginscope) -> None:
+    program.display.ask(views=tuple(VIEWS))
+    panel = program.display.slots[0].panel
+    panel.catch_up()
+    for view in panel._views:
+        panel._costs[view] = 0.004
+        view.plot.paint_seconds = 0.004
+    panel.data_grew()
+    waiting = len(panel._owed)
+    panel.catch_up(0.003)  # no time at all: one of them
+    assert len(panel._owed) == waiting - 1
+    panel.catch_up(0.003)
+    assert len(panel._owed) == waiting - 2
+    while panel.owes:
+        panel.catch_up(0.003)
+
+
+def test_the_collector_leaves_what_is_loaded_alone(program: Marginscope) -> None:
+    """All threads wait while it looks through everything, a tenth of a second."""
+    before = gc.get_freeze_count()
+    try:
+        program.settle()
+        kept = gc.get_freeze_count()
+        assert kept > before + 50_000
+        program.settle()
+        assert gc.get_freeze_count() == kept
+    finally:
+        gc.unfreeze()
