@@ -89,9 +89,7 @@ class Marginscope(QObject):
             window, self.display, margins or MarginWorker(), judge or Judge(), self
         )
         self.outputs.follow(self.theory.lines_of)
-        self.first = FirstStart(
-            self.worker.compiler, self.display, self.theory.margins, window.bar, self
-        )
+        self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)
         self.whole = WholeStudyController(
             window, places, self.settings.cluster, self.settings.jobs, window.form.study

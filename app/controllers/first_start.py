@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject
 
 from app.controllers.display import DisplayController
 from app.errors import MessageBar
-from app.workers.kernels import KernelCompiler
 from app.workers.margin_worker import MarginWorker
+from app.workers.run_worker import RunWorker
 from core.compiled import warming
 
 RECORDING = (
@@ -17,19 +17,26 @@ RECORDING = (
     "for this computer, once; as soon as those it needs are there, it is trained here and takes "
     "the recording's place."
 )
+UNAIDED = (
+    "The kernels are being compiled for this computer, once; until those it needs are there, it is "
+    "trained without them, by slower code with the same numbers."
+)
 
 
 @final
 class FirstStart(QObject):
-    """Says that recordings are shown, and lets reference margins wait for their kernels."""
+    """Says what happens without kernels, and lets reference margins wait for theirs."""
 
     def __init__(
-        self, compiler: KernelCompiler, display: DisplayController, margins: MarginWorker,
+        self, worker: RunWorker, display: DisplayController, margins: MarginWorker,
         bar: MessageBar, parent: QObject,
     ) -> None:  # fmt: skip
         super().__init__(parent)
+        compiler = worker.compiler
         self._compiler, self._display = compiler, display
         self._margins, self._bar = margins, bar
+        self._unaided: set[int] = set()
+        worker.unaided.connect(self._note)
         margins.held_by(self._lacks_margins)
         compiler.moved.connect(self._moved)
         display.runs_changed.connect(self._look)
@@ -40,9 +47,17 @@ class FirstStart(QObject):
     def _moved(self, _stage: object) -> None:
         self._margins.wake()
 
+    def _note(self, key: int, so: bool) -> None:
+        """A run is trained without its kernels, or no more."""
+        (self._unaided.add if so else self._unaided.discard)(key)
+        self._look()
+
     def _look(self) -> None:
-        """Recordings are shown, or no more."""
-        if any(run.stands_in for run in self._display.session):
+        """Recordings are shown, or runs trained without kernels, or no more."""
+        session = self._display.session
+        if any(run.stands_in for run in session):
             self._bar.say(RECORDING)
-        elif self._bar.text == RECORDING:
+        elif any(run.key in self._unaided for run in session):
+            self._bar.say(UNAIDED)
+        elif self._bar.text in (RECORDING, UNAIDED):
             self._bar.clear()

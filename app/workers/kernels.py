@@ -8,55 +8,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QObject, Signal
 
 from app.errors import LOG
-from core.compiled import warming
-from core.experiment import Experiment
-
-WARM_OPTION = "--warm-kernels"
-ROOT = Path(__file__).resolve().parents[2]
-# What the engines of each kind of dynamics are made of.
-GROUPS: dict[str, tuple[str, ...]] = {
-    "flow": (warming.FLOW,),
-    "gd": (warming.DESCENT, warming.GRAM),
-    "sgd": (warming.STOCHASTIC,),
-    "adam": (warming.STOCHASTIC,),
-    "perturbed": (warming.STOCHASTIC,),
-    "two_phase": (warming.TWO_PHASE,),
-    "mirror": (warming.MIRROR,),
-    "kernel": (),
-}
-SINGLE = {
-    warming.DESCENT: warming.DESCENT_32,
-    warming.GRAM: warming.GRAM_32,
-    warming.STOCHASTIC: warming.STOCHASTIC_32,
-}
-WITHOUT_TWIN = ("head", "custom")  # networks whose flow goes step by step
-
-
-def groups_of(experiment: Experiment) -> tuple[str, ...]:
-    """The groups of kernels that training an experiment may need, in the order of need."""
-    groups = GROUPS[experiment.dynamics.kind]
-    if groups == (warming.FLOW,) and experiment.network.kind in WITHOUT_TWIN:
-        groups = (warming.HEADS,)
-    if experiment.run.precision == "float32":
-        groups = tuple(SINGLE.get(group, group) for group in groups)
-    return groups
-
-
-def warm_command() -> list[str]:
-    """The command that compiles kernels; a bundled program starts itself."""
-    if getattr(sys, "frozen", False):
-        return [sys.executable, WARM_OPTION]
-    return [sys.executable, "-m", "core", "warm"]
+from core.compiled import beside, warming
 
 
 @final
@@ -72,7 +32,7 @@ class Stage:
     def words(self) -> str:
         """As the status line says it."""
         now = self.group.replace("_", " ").replace("-", ", ")
-        return f"Compiling kernels, {self.done} of {self.of} ready: {now} ..."
+        return f"Compiling {now} ({self.done} of {self.of} ready)"
 
 
 @final
@@ -124,8 +84,8 @@ class KernelCompiler(QObject):
             wanted = tuple(group for group in groups if group in self._missing)
             if self._closed or self._failed or not self._missing:
                 return
-            self._again = bool(wanted) and self._thread is not None
-            self._again = self._again and self._order()[0] not in wanted
+            urgent = bool(wanted) and self._thread is not None and self._order()[0] not in wanted
+            self._again = self._again or urgent  # a process may be ending for an earlier wish
             self._first = (*wanted, *(one for one in self._first if one not in wanted))
             if self._again and self._process is not None:
                 self._process.kill()
@@ -164,12 +124,8 @@ class KernelCompiler(QObject):
             order = self._order()
             if self._closed or not order:
                 return False
-            command = [*warm_command(), "--progress", "--only", *order]
             try:
-                self._process = subprocess.Popen(
-                    command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                )  # fmt: skip
+                self._process = beside.begin(order)
             except OSError:
                 LOG.exception("The kernels could not be compiled in a process of their own.")
                 return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from app.workers.kernels import groups_of
+from core.dynamics.needs import groups_of
 from core.experiment import Experiment
 
 if TYPE_CHECKING:  # loads scipy

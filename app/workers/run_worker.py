@@ -1,8 +1,9 @@
 """The one training thread. All runs of a study are interleaved in it, a chunk each in turn.
 
     submit --> waiting for the libraries and kernels --> recorded chunk by chunk --> ended
-                          |                                        |
-                          +--> stood_in (a shipped recording)      +--> failed (a sentence)
+                          |                                  |     |
+                          +--> stood_in (a shipped recording)|     +--> failed (a sentence)
+                          +--> unaided (by NumPy) -----------+
 
 Pause, resume and stop are asked of each run's Control; `wake` makes a sleeping thread look. A
 signal carries the key of a run and an index, and frames are in the file before their index is told.
@@ -16,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, Signal
 
@@ -26,6 +27,9 @@ from app.workers.recipes import FromExperiment, Recipe
 from core.control import Control, FinishReason, RunState, Status
 from core.errors import MarginscopeError
 from core.files import scratch
+
+if TYPE_CHECKING:  # loads numba
+    from core.dynamics.meanwhile import Meanwhile
 
 PATIENCE_S = 15.0
 IN_THE_PROGRAM = "stopped because of an error in the program; the log has the details."
@@ -50,6 +54,7 @@ class Recording:
         self.job = job
         self.chunks = chunks
         self.told = -1
+        self.unaided: Meanwhile | None = None  # what trains it until its kernels are compiled
 
 
 def _sleeps(one: Recording) -> bool:
@@ -66,6 +71,7 @@ class RunWorker(QObject):
     grew(key, index): so many frames are safe. ended(key): nothing more will come.
     failed(key, sentence): it ended because of that. said(sentence): what it is busy with, or "".
     stood_in(key, path): while its kernels are compiled, this recording may be shown in its place.
+    unaided(key, so): it is trained without its kernels, which are being compiled; or no more.
     """
 
     ready = Signal()
@@ -75,6 +81,7 @@ class RunWorker(QObject):
     failed = Signal(int, str)
     said = Signal(str)
     stood_in = Signal(int, object)
+    unaided = Signal(int, bool)
 
     def __init__(
         self, parent: QObject | None = None, compiler: KernelCompiler | None = None
@@ -86,6 +93,7 @@ class RunWorker(QObject):
         self._folder: Path | None = None  # of recordings that stand in for runs
         self._after = ExitStack()
         self._held: list[tuple[Job, tuple[str, ...]]] = []
+        self._early: list[Recording] = []  # of jobs that need not wait for their kernels
         self._changed = threading.Condition()
         self._new: list[Job] = []
         self._woken = False
@@ -170,7 +178,8 @@ class RunWorker(QObject):
             return []
         able = [job for job, groups in self._held if self._is_able(job, groups)]
         self._held = [one for one in self._held if one[0] not in able]
-        return [one for job in able if (one := self._opened(job)) is not None]
+        early, self._early = self._early, []
+        return early + [one for job in able if (one := self._opened(job)) is not None]
 
     def _submitted(self) -> list[Job]:
         with self._changed:
@@ -181,32 +190,61 @@ class RunWorker(QObject):
         return job.control.stop_requested or not self.compiler.lacks(groups)
 
     def _hold(self, jobs: list[Job]) -> None:
-        """Keep jobs until their kernels are there, and have these compiled first."""
+        """Keep jobs until their kernels are there, and have these compiled first.
+
+        A job that no recording stands in for begins without them, where it can.
+        """
         for job in jobs:
             try:
                 groups = job.recipe.groups()
             except Exception:  # its file cannot be read: that will be told when it is opened
                 groups = ()
-            self._held.append((job, groups))
             if not self._is_able(job, groups):
-                self._stand_in(job)
                 self.compiler.want(groups)
+                if not self._stand_in(job) and self._begun_without(job, groups):
+                    continue
+            self._held.append((job, groups))
 
-    def _stand_in(self, job: Job) -> None:
-        """Show the shipped recording of a run that must wait, if there is one."""
+    def _begun_without(self, job: Job, groups: tuple[str, ...]) -> bool:
+        """Begin a run whose kernels are not compiled, where its dynamics can do without."""
+        from core.dynamics.meanwhile import meanwhile
+        from core.dynamics.registry import prepared
+        from core.runs import Recorder
+        from core.trajectory import record
+
+        try:
+            problem = prepared(job.recipe.problem())
+            made = meanwhile(problem, partial(self._has, groups))
+        except Exception:  # it will be told when its kernels are there and it is opened
+            return False
+        if made is None:
+            return False
+        begun = Recording(job, record(problem, partial(Recorder, job.path), job.control, made))
+        begun.unaided = made
+        self._early.append(begun)
+        self.unaided.emit(job.key, True)
+        return True
+
+    def _has(self, groups: tuple[str, ...]) -> bool:
+        return not self.compiler.lacks(groups)
+
+    def _stand_in(self, job: Job) -> bool:
+        """Show the shipped recording of a run that must wait; False where there is none."""
         from core.recorded import file_of, unpack
 
         recipe = job.recipe
         if not isinstance(recipe, FromExperiment) or file_of(recipe.experiment) is None:
-            return
+            return False
         try:
             if self._folder is None:
                 self._folder = self._after.enter_context(scratch("recording"))
             path = self._folder / f"{job.key}.msrun"
             if unpack(recipe.problem(), path):
                 self.stood_in.emit(job.key, path)
+                return True
         except (MarginscopeError, OSError):
             LOG.exception("A recording could not be unpacked.")
+        return False
 
     def _opened(self, job: Job) -> Recording | None:
         from core.runs import Recorder
@@ -231,6 +269,9 @@ class RunWorker(QObject):
         except Exception as error:  # a run that fails must not end the others
             self._lost(job, error)
             return False
+        if one.unaided is not None and (status is None or not one.unaided.waits):
+            one.unaided = None
+            self.unaided.emit(job.key, False)
         if status is None:
             self.ended.emit(job.key)
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.cli.output import progress, say
-from core.cli.training import stopped_by_signals
+from core.cli.training import compiling_words, stopped_by_signals
 from core.study import Study
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.loop import sweep
@@ -39,7 +39,11 @@ def run_sweep(
         stopped_by_signals(control.cell),
         progress(study.id, len(made.paths), quiet) as bar,
     ):
+        told = False
         for status in sweep(made, pool, control):
+            if status.compiling and not told:
+                say(f"{compiling_words(status.compiling)} The cells begin after that.")
+                told = True
             bar.to(status.done + status.failed, _words(status))
     rows = {name: entry.row for name, entry in made.ledger.entries.items()}
     if table is not None:
@@ -49,6 +53,8 @@ def run_sweep(
 
 
 def _words(status: SweepStatus) -> str:
+    if status.compiling:
+        return "compiling kernels"
     left = "" if status.eta != status.eta else f", {status.eta:.0f} s left"
     failed = f", {status.failed} failed" if status.failed else ""
     return f"{status.running} running{failed}{left}"

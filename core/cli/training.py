@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.cli.output import Bar, progress, say
+from core.compiled import warming
+from core.compiled.beside import compiling
 from core.continuation import continued, said
 from core.control import Control, FinishReason, Status
+from core.dynamics.needs import groups_of
 from core.errors import InputError
 from core.problem import Problem, resolve
 from core.runs import RecorderAt, estimated_bytes, open_run
@@ -20,6 +24,9 @@ from core.stopping import answered_elsewhere
 from core.study import Study, load_study, shipped_ids
 from core.study_code import check_code
 from core.sweep.plan import run_file
+
+if TYPE_CHECKING:  # loads numba
+    from core.dynamics.integrator import Integrator
 
 FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
 EXIT = {
@@ -74,11 +81,41 @@ def train(
 
     sink = RecorderAt(path, force)
     status = control.status
-    with stopped_by_signals(control):
-        for status in record(problem, sink, control):
+    with stopped_by_signals(control), _kernels_for(problem, control) as (at, dynamics):
+        for status in record(at, sink, control, dynamics):
             bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
     made = sink.path
     return status, path if made is None or made.name == path.name else made
+
+
+@contextmanager
+def _kernels_for(problem: Problem, control: Control) -> Iterator[tuple[Problem, Integrator | None]]:
+    """The problem, and what trains it where its kernels are not compiled yet.
+
+    They are compiled beside. Where the dynamics has no engine but the compiled one, that is waited
+    for first, or until the run is stopped.
+    """
+    lacking = warming.missing(groups_of(problem.experiment))
+    if not lacking:
+        yield problem, None
+        return
+    from core.dynamics.meanwhile import meanwhile
+    from core.dynamics.registry import prepared
+
+    with compiling(lacking) as beside:
+        problem = prepared(problem)
+        dynamics = meanwhile(problem, beside.ended)
+        if dynamics is None:
+            say(f"{compiling_words(lacking)} The run begins after that.")
+            beside.wait(partial(getattr, control, "stop_requested"))
+        else:
+            say(f"{compiling_words(lacking)} Until then the run goes on without, in {dynamics.by}.")
+        yield problem, dynamics
+
+
+def compiling_words(groups: Sequence[str]) -> str:
+    """What is said before kernels are compiled."""
+    return f"Compiling kernels ({', '.join(groups)}), once for this machine."
 
 
 def run_study(arguments: argparse.Namespace) -> int:
@@ -143,7 +180,8 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
         say(f"{path.name} will take about {size / 1e6:.0f} MB.")
     with progress(label, frames, quiet) as bar:
         status, made = train(problem, path, force, bar, Control())
-    print(made, flush=True)
+    if status.committed >= 0:
+        print(made, flush=True)
     report(status, made)
     if made != path:
         say(f"The finished run that was there before, {path}, was not replaced.")

@@ -19,7 +19,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from core.compiled import store, warming
-from core.compiled.parts import KernelCompiler, PartCompiler, connect
+from core.compiled.parts import KernelCompiler, Part, PartCompiler, connect
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -34,6 +34,21 @@ OPTIONS: dict[str, Any] = {
 
 _traced: set[str] | None = None
 _lock = threading.Lock()
+_python = threading.local()  # .only: whether kernels are run by Python in this thread
+
+
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Run kernels meanwhile as what they are written in, in this thread: nothing is compiled.
+
+    A hundred times slower, and Python raises where a compiled kernel goes on with an infinity.
+    Not for kernels that take views by `inlined` functions.
+    """
+    before, _python.only = getattr(_python, "only", False), True
+    try:
+        yield
+    finally:
+        _python.only = before
 
 
 @contextmanager
@@ -96,8 +111,9 @@ class Kernel:
         self.py_func = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
-        part = numba.njit(no_cpython_wrapper=True, pipeline_class=PartCompiler, **OPTIONS)
-        self._part = part(function)
+        options = {"nopython": True, "no_cpython_wrapper": True, **OPTIONS}
+        self._part = Part(function, targetoptions=options, pipeline_class=PartCompiler)
+        KernelCompiler.parts[function] = self._part
         self._entry: Any = None
 
     @property
@@ -105,6 +121,8 @@ class Kernel:
         return self._part._numba_type_
 
     def __call__(self, *arguments: Any) -> Any:
+        if getattr(_python, "only", False):
+            return self.py_func(*arguments)
         if self._entry is None:
             with _lock:
                 if self._entry is None:

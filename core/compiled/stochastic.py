@@ -115,7 +115,7 @@ def batch_steps(
                 for i in range(D):
                     XT[i, b] = x[i]
         forward(net, flat, XT, Z, F)
-        total = slopes(loss, F, y, 1 / flat.dtype.type(batch), G)
+        total = slopes(loss, F, y, 1 / batch, G)
         if not total <= limit * batch:
             return s
         adjoint(net, flat, XT, xs[s * batch : (s + 1) * batch], G, Z, C, gradient)

@@ -30,7 +30,7 @@ from core import __version__
 from core.files import beside
 
 PACKAGE = "core.compiled"
-WITHOUT_CODE = {"store", "warming"}  # modules that change nothing of what is compiled
+WITHOUT_CODE = {"beside", "store", "warming"}  # modules that change nothing of what is compiled
 # Settings of numba that change what is compiled.
 SETTINGS = ("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "BOUNDSCHECK", "LOOP_VECTORIZE",
             "SLP_VECTORIZE", "DISABLE_INTEL_SVML", "DEBUGINFO")  # fmt: skip

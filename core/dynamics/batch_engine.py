@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import stochastic as kernel
+from core.compiled.steps import network_steps
 from core.dynamics.twin import twin
 from core.network.parametrisation import TwoLayer
 from core.problem import Problem
@@ -51,9 +52,19 @@ class BatchEngine(ABC):
     def flat(self) -> Array:
         """The parameters, a copy."""
 
+    @abstractmethod
+    def _move_to(self, flat: Array) -> None:
+        """Have these parameters."""
+
     def parts(self) -> dict[str, Array]:
         """What a rule keeps from one step to the next: nothing, or Adam's moments and powers."""
         return {}
+
+    def put(self, flat: Array, parts: dict[str, Array]) -> None:
+        """Stand where another engine of the same rule stands."""
+        self._move_to(flat)
+        for name, part in self.parts().items():
+            part[:] = parts[name]
 
 
 @final
@@ -86,6 +97,10 @@ class RowEngine(BatchEngine):
     def flat(self) -> Array:
         return np.concatenate([self._a, self._V[:, : self._D].reshape(-1)])
 
+    def _move_to(self, flat: Array) -> None:
+        self._a[:] = flat[: self._a.size]
+        self._V[:, : self._D] = flat[self._a.size :].reshape(-1, self._D)
+
 
 def padded(d: int, itemsize: int) -> int:
     """The length of rows that the compiled loop likes: whole runs of 128 bytes, or few beyond.
@@ -117,7 +132,11 @@ class CompiledEngine(BatchEngine):
         self._moments = (np.zeros(moments, dtype), np.zeros(moments, dtype))
         shapes = ((D, batch), (network.m, batch), (network.m, batch), (network.k, batch))
         work = [np.zeros(shape, dtype) for shape in (*shapes, (network.k, batch))]
-        self._work = (*work, np.zeros_like(self.current))
+        # After the work: floats, counts, marks and frames of a schedule, which is elsewhere here.
+        whole = np.zeros(0, np.int64)
+        unused = (np.zeros(0), whole, whole, np.zeros((0, 0), dtype))
+        self._work: tuple[Array, ...] = (*work, np.zeros_like(self.current), *unused)
+        self._shrink = np.dtype(dtype).type(1.0)
         self._xs, self._ys = np.zeros((0, D), dtype), np.zeros(0, dtype)
         if full:
             self._work[0][:] = problem.inputs.T
@@ -126,14 +145,17 @@ class CompiledEngine(BatchEngine):
     def steps(self, xs: Array, ys: Array, count: int) -> int:
         if self._full:
             xs, ys = self._xs, self._ys
-        done: int = kernel.batch_steps(
-            self._net, self.current, xs, ys, count, self._loss, self._limit, self._rule,
-            self._numbers, *self._moments, *self._work,
+        done: int = network_steps(
+            self._rule, self._net, self.current, xs, ys, count, self._loss, self._limit, 0.0,
+            self._shrink, self._numbers, *self._moments, *self._work,
         )  # fmt: skip
         return done
 
     def flat(self) -> Array:
         return self.current.copy()
+
+    def _move_to(self, flat: Array) -> None:
+        self.current[:] = flat
 
     def parts(self) -> dict[str, Array]:
         if self._rule != kernel.ADAM:
@@ -198,6 +220,9 @@ class ArrayEngine(BatchEngine):
 
     def flat(self) -> Array:
         return self.current.copy()
+
+    def _move_to(self, flat: Array) -> None:
+        self.current[:] = flat
 
     def parts(self) -> dict[str, Array]:
         if not self._rule.adam:

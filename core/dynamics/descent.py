@@ -6,7 +6,8 @@ from typing import final
 
 import numpy as np
 
-from core.compiled import descent as kernel
+from core.compiled import steps as kernel
+from core.compiled.stochastic import NUMBERS
 from core.dynamics.full_batch import FullBatch
 from core.dynamics.twin import twin
 from core.network.parametrisation import TwoLayer
@@ -24,17 +25,19 @@ class Descent(FullBatch):
         assert isinstance(network, TwoLayer)
         n, D = problem.inputs.shape
         self._net = twin(network, n, D, dtype)
-        self._XT = np.array(problem.inputs.T, dtype=dtype, order="C")  # never read-only
-        self._X = np.array(problem.inputs, dtype=dtype, order="C")
-        self._y = problem.dataset.y.astype(dtype)
-        self._matrices = (np.zeros((network.m, n), dtype), np.zeros((network.m, n), dtype))
-        self._points = (np.zeros((network.k, n), dtype), np.zeros((network.k, n), dtype))
-        self._gradient = np.zeros_like(self._flat)
+        # Copies, since a run file's arrays are read-only: another type to numba, compiled anew.
+        inputs = problem.inputs
+        columns, rows = np.array(inputs.T, dtype, order="C"), np.array(inputs, dtype, order="C")
+        self._rows = (rows, problem.dataset.y.astype(dtype))
+        self._unused = (np.zeros(NUMBERS, dtype), np.zeros(0, dtype), np.zeros(0, dtype))
+        matrices = (np.zeros((network.m, n), dtype), np.zeros((network.m, n), dtype))
+        points = (np.zeros((network.k, n), dtype), np.zeros((network.k, n), dtype))
+        self._work = (columns, *matrices, *points, np.zeros_like(self._flat))
 
     def _take_steps(self, budget: int) -> int:
-        code: int = kernel.descend(
-            self._net, self._flat, self._XT, self._X, self._y, self.problem.loss.code,
-            self.step_size, self._shrink, self._limit, *self._matrices, *self._points,
-            self._gradient, self._floats, self._counts, self._schedule, self._buffer, budget,
+        code: int = kernel.network_steps(
+            kernel.SCHEDULED, self._net, self._flat, *self._rows, budget, self.problem.loss.code,
+            self._limit, self.step_size, self._shrink, *self._unused, *self._work, self._floats,
+            self._counts, self._schedule, self._buffer,
         )  # fmt: skip
         return code

@@ -142,6 +142,11 @@ class FullBatch(Integrator):
             return self._ended_early(frames, dead=code == kernel.DEAD)
         return self._chunk(frames, Outcome.COMPLETED if code == kernel.DONE else Outcome.GOING)
 
+    def take_over(self, other: FullBatch) -> None:
+        """Go on from where another engine with the same schedule stands, between two chunks."""
+        self._started = True
+        self._flat[:], self._counts[:], self._floats[:] = other._flat, other._counts, other._floats
+
     @staticmethod
     def _finite(frames: tuple[Frame, ...]) -> bool:
         return all(np.isfinite(frame.parameters).all() for frame in frames)

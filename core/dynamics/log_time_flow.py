@@ -204,6 +204,13 @@ class LogTimeFlow(Integrator):
         self._marks = marks
         self._take_up(kept)
 
+    def take_over(self, other: LogTimeFlow) -> None:
+        """Go on from the last frame of another engine that follows the same marks."""
+        self._started, self._told, self._kept = True, other._told, other.state()
+        if self._kept is not None:
+            self._take_up(self._kept)
+            self._counts[state.MARK] = other._counts[state.MARK]
+
     def _take_up(self, kept: State) -> None:
         saved.put_back(self._parts(), kept)
         self._counts[state.MARK] = self._counts[state.BUFFERED] = 0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics import saved
-from core.dynamics.batch_engine import Rule, batch_engine
+from core.dynamics.batch_engine import ArrayEngine, Rule, batch_engine
 from core.dynamics.step_size import rounded_down, stochastic_step
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import Fresh, Reshuffled, Stream
@@ -26,7 +26,8 @@ from core.sections.dynamics import Adam, StochasticGradientDescent
 class Stochastic(Stepper):
     """SGD and Adam; `batch` = 0 means the whole training set in every step."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, compiled: bool = True) -> None:
+        """By compiled kernels, where the network has a twin, or by arrays in any case."""
         dynamics = problem.experiment.dynamics
         assert isinstance(dynamics, StochasticGradientDescent | Adam)
         self._dynamics = dynamics
@@ -39,7 +40,8 @@ class Stochastic(Stepper):
         rule = Rule(self.step_size)
         if isinstance(dynamics, Adam):
             rule = Rule(self.step_size, True, dynamics.beta1, dynamics.beta2, dynamics.eps)
-        self._engine = batch_engine(problem, rule, self.dtype, self._limit(), batch, full)
+        made = batch_engine if compiled else ArrayEngine
+        self._engine = made(problem, rule, self.dtype, self._limit(), batch, full)
         self.engine = self._engine.name
         self._stream: Stream | None = None
         if not full:
@@ -47,6 +49,12 @@ class Stochastic(Stepper):
             self._stream = source(problem, batch, self.dtype)
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
         self._resume()
+
+    def take_over(self, other: Stochastic) -> None:
+        """Go on from where another one of the same problem stands, between two chunks."""
+        self._started, self._step, self._mark = True, other._step, other._mark
+        self._stream, self._kept = other._stream, other._kept
+        self._engine.put(other._engine.flat(), other._engine.parts())
 
     def _parts(self) -> saved.Parts:
         order = {} if self._stream is None else {"order": self._stream.part()}

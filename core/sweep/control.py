@@ -15,7 +15,8 @@ from core.sweep.cell import Row
 class SweepStatus:
     """One consistent view: of `total` cells so many are done (of which `kept` were there before),
     failed, running; `seconds` since the start, `eta` those left, NaN while nothing is known.
-    `ended` says that no worker has anything left to do.
+    `compiling` are the groups of kernels that are waited for before any cell is begun. `ended`
+    says that no worker has anything left to do.
     """
 
     total: int = 0
@@ -25,6 +26,7 @@ class SweepStatus:
     running: int = 0
     seconds: float = 0.0
     eta: float = float("nan")
+    compiling: tuple[str, ...] = ()
     paused: bool = False
     stopped: bool = False
     ended: bool = False

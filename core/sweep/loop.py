@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import final
 
+from core.compiled import warming
+from core.compiled.beside import compiling
+from core.dynamics.needs import groups_of
 from core.errors import DiskError
 from core.sweep.cell import Row, Task
 from core.sweep.control import SweepControl, SweepStatus
@@ -132,6 +135,23 @@ class _Work:
             self.saved = time.perf_counter()
 
 
+def lacking(tasks: Iterable[Task]) -> tuple[str, ...]:
+    """The groups of kernels that cells need and that are not compiled, in the order of all."""
+    wanted = {group for task in tasks for group in groups_of(task.experiment)}
+    return warming.missing(group for group in warming.GROUPS if group in wanted)
+
+
+def _compiled(work: _Work) -> Iterator[SweepStatus]:
+    """Statuses while kernels are compiled, once for all workers, each of which would do it."""
+    wanted = lacking(work.queue)
+    with compiling(wanted) as beside:
+        while not (beside.ended() or work.control.stop_requested):
+            yield work.control.publish(compiling=wanted)
+            time.sleep(LOOK_SECONDS)
+    work.control.publish(compiling=())
+    work.begin = time.perf_counter()
+
+
 def sweep(plan: Plan, pool: Pool, control: SweepControl) -> Iterator[SweepStatus]:
     """Run what a plan has left, one status after every look; the last one has `ended`.
 
@@ -143,6 +163,8 @@ def sweep(plan: Plan, pool: Pool, control: SweepControl) -> Iterator[SweepStatus
     try:
         work.save(now=True)
         yield work.status([])
+        if not (pool.shared or pool.together):
+            yield from _compiled(work)
         while (work.queue or work.running) and not control.stop_requested:
             work.hand_out()
             if not work.running:  # paused

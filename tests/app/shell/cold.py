@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import final
 
 import pytest
 
-from app.workers import kernels
-from core.compiled import warming
+from core.compiled import beside, warming
 
 # Prints the line of each group it was asked for once there is a file of that name.
 COMPILER = """
@@ -32,11 +32,11 @@ class Cold:
         self.folder = folder
         folder.mkdir()
         command = [sys.executable, "-S", "-c", COMPILER, str(folder)]
-        monkeypatch.setattr(kernels, "warm_command", lambda: command)
-        monkeypatch.setattr(kernels.warming, "missing", self._missing)
+        monkeypatch.setattr(beside, "warm_command", lambda: command)
+        monkeypatch.setattr(warming, "missing", self._missing)
 
-    def _missing(self) -> tuple[str, ...]:
-        return tuple(g for g in warming.GROUPS if not (self.folder / g).exists())
+    def _missing(self, wanted: Iterable[str] = warming.GROUPS) -> tuple[str, ...]:
+        return tuple(g for g in wanted if not (self.folder / g).exists())
 
     def release(self, *groups: str) -> None:
         """Let some groups be ready."""

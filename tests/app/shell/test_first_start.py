@@ -9,19 +9,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
 from app.controllers.first_start import RECORDING
-from app.workers import kernels
-from app.workers.kernels import KernelCompiler, Stage, groups_of
+from app.workers.kernels import KernelCompiler, Stage
 from app.workers.recipes import FromExperiment
 from app.workers.run_worker import Job, RunWorker
-from core.compiled import warming
+from core.compiled import beside, warming
 from core.control import Control, RunState
+from core.dynamics.needs import groups_of
+from core.runs import open_run
 from core.study import load_study
+from core.trajectory import trajectory
 from tests.app.shell.cold import Cold, cold
 from tests.app.shell.conftest import Opener
 
@@ -80,7 +84,7 @@ def test_where_compiling_fails_the_runs_compile_for_themselves(
     cold: Cold, compiler: KernelCompiler, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = [sys.executable, "-S", "-c", "raise SystemExit(3)"]
-    monkeypatch.setattr(kernels, "warm_command", lambda: broken)
+    monkeypatch.setattr(beside, "warm_command", lambda: broken)
     compiler.look()
     with qtbot.waitSignal(compiler.moved, check_params_cb=lambda stage: stage is None):
         compiler.want(())
@@ -97,16 +101,32 @@ def test_closing_ends_the_process(cold: Cold, compiler: KernelCompiler, qtbot: Q
     assert process.returncode is not None
 
 
+def jobs_of(study: Path, folder: Path, *settings: tuple[str, ...]) -> list[Job]:
+    """A job for the study's first cell with each of the settings."""
+    return [
+        Job(
+            key, folder / f"{key}.msrun", Control(),
+            FromExperiment(load_study(str(study)).with_settings(one).cells()[0].experiment),
+        )
+        for key, one in enumerate(settings)
+    ]  # fmt: skip
+
+
+def record_pair(told: list[tuple[int, bool]], key: int, so: bool) -> None:
+    told.append((key, so))
+
+
+def record_last(told: list[int], _key: int, index: int) -> None:
+    told.append(index)
+
+
 def test_a_run_waits_for_its_kernels_and_no_others(
     cold: Cold, study: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
-    flow = load_study(str(study)).cells()[0].experiment
-    descent = load_study(str(study)).with_settings(("dynamics.kind=gd",)).cells()[0].experiment
+    normalised = ("network.kind=normalised",)
+    mirror = ("network.kind=scalar", "dynamics.kind=mirror", "dynamics.until_log10_time=0.3")
     worker = RunWorker()
-    jobs = [
-        Job(key, tmp_path / f"{key}.msrun", Control(), FromExperiment(one))
-        for key, one in enumerate((descent, flow))
-    ]
+    jobs = jobs_of(study, tmp_path, mirror, normalised)
     ended: list[int] = []
     worker.ended.connect(ended.append)
     worker.submit(*jobs)
@@ -115,9 +135,39 @@ def test_a_run_waits_for_its_kernels_and_no_others(
     cold.release(FIRST)
     qtbot.waitUntil(lambda: ended == [1], timeout=10000)
     assert jobs[0].control.status.state is RunState.IDLE
-    cold.release(warming.DESCENT, warming.GRAM)
+    cold.release(warming.MIRROR)
     qtbot.waitUntil(lambda: ended == [1, 0], timeout=10000)
     assert worker.close()
+
+
+def test_a_run_begins_without_its_kernels_and_takes_them_up(
+    cold: Cold, study: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    worker = RunWorker()
+    (job,) = jobs_of(study, tmp_path, ("network.m=16", "dynamics.until_log10_time=30"))
+    told: list[tuple[int, bool]] = []
+    worker.unaided.connect(partial(record_pair, told))
+    grown: list[int] = []
+    worker.grew.connect(partial(record_last, grown))
+    ended: list[int] = []
+    worker.ended.connect(ended.append)
+    worker.submit(job)
+    worker.start()
+    qtbot.waitUntil(lambda: len(grown) > 2, timeout=20000)
+    assert told == [(0, True)]
+    assert not ended
+    cold.release(*warming.GROUPS)
+    qtbot.waitUntil(lambda: ended == [0], timeout=60000)
+    assert told == [(0, True), (0, False)]
+    assert worker.close()
+    with open_run(job.path) as made:
+        assert made.engine == "NumPy float64, then compiled float64"
+        alone = list(trajectory(job.recipe.problem()))
+        for index in range(0, made.frames, 7):
+            # The same steps, but for the order in which sums are rounded.
+            np.testing.assert_allclose(
+                made.parameters(index), alone[index].parameters, rtol=0, atol=1e-8
+            )
 
 
 @pytest.mark.slow
@@ -148,9 +198,9 @@ def test_figure_1_plays_from_a_recording_until_it_is_trained(
 
 
 def test_nothing_is_asked_on_closing_before_anything_is_trained(
-    cold: Cold, open_program: Opener, study: Path, qtbot: QtBot
+    cold: Cold, open_program: Opener, qtbot: QtBot
 ) -> None:
-    program = open_program(study)
+    program = open_program()
     qtbot.waitUntil(lambda: bool(cold.asked and program.session.live), timeout=20000)
     assert program.closing._going() == ""
 
@@ -163,7 +213,7 @@ from core.compiled import jit, store, warming
 from core.dynamics.registry import integrator, prepared
 from core.problem import resolve
 from core.validation import build_experiment
-from app.workers.kernels import groups_of
+from core.dynamics.needs import groups_of
 wrong = []
 content = {g: set(json.loads(store.load(g + warming.MARK))) for g in warming.ready()}
 kinds = ("standard", "scalar", "normalised", "fixed_outer", "batch_norm", "bias", "head")

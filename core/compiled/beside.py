@@ -1,0 +1,88 @@
+"""A process that compiles kernels beside this one, for whoever cannot wait within a compiler.
+
+It ends with this one, however this one ends: its standard input is closed then. What it prints is
+in core.compiled.warming. No module here imports numba.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import final
+
+from core.compiled import warming
+
+WARM_OPTION = "--warm-kernels"
+ROOT = Path(__file__).resolve().parents[2]
+LOOK_SECONDS = 0.05
+
+
+def warm_command() -> list[str]:
+    """The command that compiles kernels; a bundled program starts itself."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable, WARM_OPTION]
+    return [sys.executable, "-m", "core", "warm"]
+
+
+def begin(groups: Iterable[str]) -> subprocess.Popen[str]:
+    """Start compiling groups of kernels, in this order.
+
+    The process is in a group of its own: Ctrl-C is answered by this program, which ends it.
+    """
+    return subprocess.Popen(
+        [*warm_command(), "--progress", "--only", *groups], cwd=ROOT, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+@final
+class Compiling:
+    """Groups of kernels that are being compiled beside; see `compiling`."""
+
+    def __init__(self, process: subprocess.Popen[str] | None, groups: tuple[str, ...]) -> None:
+        self._process, self._groups = process, groups
+        self._next = 0.0
+
+    def ended(self) -> bool:
+        """Whether there is nothing to wait for any more: all is there, or it cannot be made.
+
+        Cheap: the cache is looked at a few times a second.
+        """
+        if self._process is None:
+            return True
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + LOOK_SECONDS
+        if self._process.poll() is not None or not warming.missing(self._groups):
+            self._process = None
+        return self._process is None
+
+    def wait(self, given_up: Callable[[], bool]) -> None:
+        """Return when it has ended, or when somebody gives up."""
+        while not (self.ended() or given_up()):
+            time.sleep(LOOK_SECONDS)
+
+
+@contextmanager
+def compiling(groups: Iterable[str]) -> Iterator[Compiling]:
+    """Compile groups of kernels beside the block; what is not done at its end is left undone.
+
+    Where no process can be started, or nothing be kept, this one compiles what it calls, as always.
+    """
+    wanted = tuple(groups)
+    try:
+        process = begin(wanted) if wanted else None
+    except OSError:
+        process = None
+    try:
+        yield Compiling(process, wanted)
+    finally:
+        if process is not None:
+            process.kill()
+            process.communicate()

@@ -1,0 +1,77 @@
+"""Commands where no kernel is compiled: they say so, and nothing outlives them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from core.compiled import warming
+
+ROOT = Path(__file__).resolve().parents[2]
+posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+ONE_RUN = ("run", "telgarsky22-figure-1", "--set", "network.m=16")
+# What has to wait for its kernels, what need not, and a sweep, which waits before its workers.
+COMMANDS = {
+    "waits": (*ONE_RUN, "--set", "network.kind=normalised"),
+    "goes on": (*ONE_RUN, "--set", "dynamics.until_log10_time=1e6"),
+    "sweep": (*ONE_RUN, "--set", "run.seed=[0, 1, 2, 3, 4, 5]", "--jobs", "2"),
+}
+
+
+def begun(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "core", *arguments, "--out", str(folder / "runs")], cwd=ROOT,
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@posix
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_ctrl_c_while_kernels_are_compiled_ends_all_at_once(tmp_path: Path, name: str) -> None:
+    process = begun(tmp_path, *COMMANDS[name])
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    assert first.startswith("Compiling kernels (flow), once for this machine.")
+    own = psutil.Process(process.pid)
+    while not (compilers := own.children(recursive=True)):
+        time.sleep(0.01)
+    time.sleep(1.0)  # in the middle of numba, or of its import
+    compilers = own.children(recursive=True) or compilers
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert len(err.splitlines()) <= 1, err
+    assert "nterrupted" in err
+    gone, alive = psutil.wait_procs(compilers, timeout=30)
+    assert not alive
+    assert gone
+
+
+@pytest.mark.slow
+def test_a_run_whose_kernels_are_not_there_begins_without_them(tmp_path: Path) -> None:
+    process = begun(tmp_path, *ONE_RUN, "--set", "dynamics.until_log10_time=0")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert err.splitlines()[0] == (
+        "Compiling kernels (flow), once for this machine. Until then the run goes on without, in "
+        "NumPy float64."
+    )
+    assert Path(out.strip()).is_file()
+
+
+def test_what_is_there_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    from core.compiled.beside import compiling
+
+    monkeypatch.setattr("core.compiled.beside.begin", lambda groups: pytest.fail("it was begun"))
+    with compiling(()) as work:
+        assert work.ended()
+    assert warming.missing(()) == ()
