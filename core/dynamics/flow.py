@@ -14,7 +14,6 @@ from core.dynamics.sliding import Sliding
 from core.dynamics.twin import twin
 from core.network.parametrisation import TwoLayer
 
-NEVER = 2**52
 PREVIOUS = 4  # which of the kernel's vectors is theta before the last step
 
 
@@ -38,8 +37,6 @@ class Flow(LogTimeFlow):
         self._points = (*(np.zeros(self._wave.size) for _ in range(4)), self._wave)
         euler = self._settings[state.EULER] == 1.0
         self.slides = not euler and Sliding.follows(problem)
-        if not self.slides:
-            self._counts[state.SLIDES_FROM] = NEVER
         self._sliding: Sliding | None = None
 
     def _vectors(self) -> dict[str, NDArray[np.float64]]:

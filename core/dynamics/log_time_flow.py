@@ -35,6 +35,7 @@ WIDE = 1024  # from this width on the early steps may be longer, and need not be
 UNIT = 1e-12  # a norm this near 1 is 1 but for rounding
 NEAR = 1e-9  # a frame made again from its state: another processor may round otherwise
 FIRST_STEP = 0.02  # of t, where a state is not known
+NEVER = 2**52
 BEGUN, RESTING = 0, 1
 STEPS_THEN = {  # by whether the dynamics has implicit steps for it
     True: "implicit steps along the kinks, each checked by halves",
@@ -91,6 +92,7 @@ class LogTimeFlow(Integrator):
         self.planned = 1 + self._marks.size
         self._begin()
         self._allocate()
+        self._set_slides()
         self._started = False
         if problem.start.state is not None:
             self._resume(problem.start.state)
@@ -214,6 +216,15 @@ class LogTimeFlow(Integrator):
     def _take_up(self, kept: State) -> None:
         saved.put_back(self._parts(), kept)
         self._counts[state.MARK] = self._counts[state.BUFFERED] = 0
+        self._set_slides()
+
+    def _set_slides(self) -> None:
+        """From which step on there are implicit ones, which another engine may not have had."""
+        counts = self._counts
+        if not self.slides:
+            counts[state.SLIDES_FROM] = NEVER
+        elif counts[state.SLIDES_FROM] == NEVER:
+            counts[state.SLIDES_FROM] = 0
 
     def _step(self) -> int:
         return int(self._clock[BEGUN]) + int(self._counts[state.STEP])

@@ -14,8 +14,10 @@ from scipy.optimize import lsq_linear
 
 from core.compiled import log_time as state
 from core.dynamics.flow import Flow
+from core.dynamics.general_flow import GeneralFlow
 from core.dynamics.integrator import Event, Outcome
 from core.dynamics.kinks import Hyperplanes, forces_at_kinks
+from core.dynamics.log_time_flow import NEVER
 from core.dynamics.proximal import Proximal, Weights
 from core.dynamics.sliding import Sliding, is_direct
 from core.frame import Frame
@@ -188,7 +190,7 @@ def test_the_flow_agrees_with_short_explicit_steps(m: int) -> None:
     for h in (0.01, 0.005):
         explicit = Flow(at)
         explicit._settings[state.H_EARLY] = h
-        explicit._counts[state.SLIDES_FROM] = 2**52
+        explicit._counts[state.SLIDES_FROM] = NEVER
         norms.append(np.linalg.norm(physical(frames_of(explicit)[0][-1])))
     limit = 2.0 * norms[1] - norms[0]
     found = float(np.linalg.norm(physical(last[-1])))
@@ -215,6 +217,23 @@ def test_a_million_takes_few_steps(m: int) -> None:
     assert at.network.imbalance(physical(late[-1])) == pytest.approx(
         at.network.imbalance(physical(late[0])), abs=2e-3 * np.exp(2.0 * late[-1].rho)
     )
+
+
+@pytest.mark.parametrize(("kind", "slides"), [("standard", True), ("fixed_outer", False)])
+def test_a_flow_that_was_begun_without_kernels_has_them_too(kind: str, slides: bool) -> None:
+    """Or not, as its network asks: the engine before has no implicit steps."""
+    at = unfitted(3.3 if slides else 1.0, f"network.kind={kind}")
+    general, flow = GeneralFlow(at), Flow(at)
+    for _ in range(3):
+        general.advance()
+    flow.take_over(general)
+    assert (flow._counts[state.SLIDES_FROM] == NEVER) == (not slides)
+    frames, events, outcome = frames_of(flow)
+    assert outcome is Outcome.COMPLETED
+    if slides:
+        assert [kind for kind, _ in events] == ["unfitted"]
+        whole, _, _ = frames_of(Flow(at))
+        assert frames[-1].step == pytest.approx(whole[-1].step, rel=0.02)
 
 
 def conflicting(folder: Path, until: float, *settings: str, m: int) -> Problem:
