@@ -11,10 +11,12 @@ from collections.abc import Sequence
 import torch
 from threadpoolctl import threadpool_limits
 
-from tests.benchmarks import engines, flows, margins, sweeps, views, window
+from tests.benchmarks import engines, first_start, flows, margins, sweeps, views, window
 from tests.benchmarks.measure import row
 
-PARTS = ("engines", "networks", "seeds", "flow", "far", "margins", "views", "window", "sweep")
+PARTS = (
+    "engines", "networks", "seeds", "flow", "far", "margins", "views", "window", "start", "sweep",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -31,6 +33,8 @@ def main() -> None:
             subprocess.run([*command, "--rounds", str(arguments.rounds)], check=True)
     elif "sweep" in parts:
         sweeps.main()
+    elif "start" in parts:
+        first_start.main(arguments.rounds)
     else:
         _measure(parts, arguments.rounds)
 
