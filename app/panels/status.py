@@ -23,6 +23,7 @@ WIDEST = {
     "rate": "000 k steps/s",
     "left": "00 min left",
 }
+MESSAGE = "Compiling kernels: 00 of 00"  # what the message has room for in any window
 MEANINGS = {
     "step": "Steps that the training has taken.",
     "time": "The time t that the training has reached; the slider has a moment of its own.",
@@ -54,6 +55,7 @@ class StatusLine(QWidget):
         muted = QPalette.ColorRole.PlaceholderText
         self.engine = ElidedLabel(self, Qt.TextElideMode.ElideRight, muted)
         self.message = ElidedLabel(self, Qt.TextElideMode.ElideRight)
+        self.message.setMinimumWidth(self.fontMetrics().horizontalAdvance(MESSAGE) + 4)
         self.saved = ElidedLabel(self, Qt.TextElideMode.ElideMiddle, muted)
         self.saved.set_alignment(Qt.AlignmentFlag.AlignRight)
         layout.addWidget(self.engine, 2)

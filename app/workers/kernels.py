@@ -31,8 +31,7 @@ class Stage:
     @property
     def words(self) -> str:
         """As the status line says it."""
-        now = self.group.replace("_", " ").replace("-", ", ")
-        return f"Compiling {now} ({self.done} of {self.of} ready)"
+        return f"Compiling kernels: {self.done} of {self.of}"
 
 
 @final

@@ -200,8 +200,9 @@ class RunWorker(QObject):
             except Exception:  # its file cannot be read: that will be told when it is opened
                 groups = ()
             if not self._is_able(job, groups):
+                stood_in = self._stand_in(job)  # first: it is to be seen at once
                 self.compiler.want(groups)
-                if not self._stand_in(job) and self._begun_without(job, groups):
+                if not stood_in and self._begun_without(job, groups):
                     continue
             self._held.append((job, groups))
 

@@ -16,12 +16,15 @@ from core.cli.output import say
 from core.compiled import store, warming
 
 ENDED = 143  # as by SIGTERM
+BEHIND = 5
 
 
 def warm(arguments: argparse.Namespace) -> int:
     """Compile the groups that are not in the cache."""
     if arguments.progress:
         threading.Thread(target=_end_with_the_input, daemon=True).start()
+        if hasattr(os, "nice"):  # the window, or the run, that it is for goes first
+            os.nice(BEHIND)
     wanted = tuple(arguments.only)
     absent = warming.missing(wanted)
     if absent and not arguments.progress:

@@ -44,6 +44,7 @@ from core.compiled.log_time import (
     HALVE,
     LAMBDA,
     MOST_STAGES,
+    MOVES,
     OTHERS,
     PHASE,
     PLAN,
@@ -321,7 +322,7 @@ def begun(
     Z: Array, C: Array, p: Array, q: Array,
 ) -> int:  # fmt: skip
     """Evaluate the field at theta; GOING, or why no step of this kind begins here."""
-    if c[STUCK] == 1 and c[STEP] >= c[SLIDES_FROM]:
+    if c[STUCK] != MOVES and c[STEP] >= c[SLIDES_FROM]:
         return STICKS
     margins(net, theta, data, Z, p)
     begin(loss, net[0][DEGREE], max(data[3].shape[0] - 1, 1), s, c, settings, p, q)

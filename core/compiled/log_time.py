@@ -36,6 +36,8 @@ BEGIN, POWER_ITERATION, PLAN, RUN_STAGE, FINISH, EMIT, HALVE = 0, 1, 2, 3, 4, 5,
 # Why a step is shorter than the scheme would have it: to end just before a frame's time, to go the
 # rest of the way to it, or to split what is left evenly.
 NOT_CUT, APPROACH, REMAINDER, SPLIT = 0, 1, 2, 3
+# Whether a network moves whose data are not fitted, as c[STUCK] says.
+MOVES, HARDLY, SLOWLY = 0, 1, 2
 CHECK_EVERY = 8  # steps, at least, from one step that is checked to the next
 ROW = 8  # numbers beside each frame: see emit
 
@@ -43,6 +45,7 @@ MAX_STAGES = 3000
 MOST_LEAST_STAGES = 400.0
 MAX_SAFETY = 16.0
 STATIONARY_SPEED = 1e-13
+SHORT = 6.9  # ln of t by dt
 LONG = 6.9  # ln t from which on a network that hardly moves is called stuck
 VANISHED = 15.0  # |W| below e^-15 of its largest: |W|^2 is what rounding left of it
 SMALLEST_STEP = 1e-16
@@ -89,7 +92,7 @@ def begin(
     s[FEWEST_ATOMS] = min(s[FEWEST_ATOMS], atoms)
     if c[STEP] == 0 or c[POWER] < 0:
         c[POWER] = 50
-    elif c[STEP] % (16 if c[STUCK] == 1 else 2) == 0:
+    elif c[STEP] % (16 if c[STUCK] == HARDLY else 2) == 0:
         c[POWER] = 8
     else:
         c[POWER] = 0
@@ -113,6 +116,15 @@ def is_stuck(s: Array, moved: float, tau: float, longest: float) -> bool:
     """
     slow: bool = moved * longest <= 0.25 * tau * s[H] and s[LN_T] > LONG
     return slow and bool(s[SMOOTHED] <= 0.0)
+
+
+@compiled
+def is_slow(s: Array, gained: float) -> bool:
+    """Whether some example is not classified, and a step is a thousandth of t at most: it may be
+    stuck all the same, and move by nothing but chatter.
+    """
+    late: bool = s[LN_T] > LONG and gained < s[LN_T] - SHORT
+    return late and bool(s[SMOOTHED] <= 0.0)
 
 
 @compiled
@@ -140,7 +152,11 @@ def accept(
     s[SAFETY] = max(2.0, 0.98 * s[SAFETY])
     s[LEAST_STAGES] = max(settings[BASE_STAGES], 0.97 * s[LEAST_STAGES])
     s[PEAK_RHO] = max(s[PEAK_RHO], s[RHO])
-    c[STUCK] = 1 if is_stuck(s, moved, tau, longest) else 0
+    c[STUCK] = MOVES
+    if is_stuck(s, moved, tau, longest):
+        c[STUCK] = HARDLY
+    elif is_slow(s, gained):
+        c[STUCK] = SLOWLY
     if c[CUT] == NOT_CUT:
         factor = 1.3 if moved * 1.3 <= tau else max(0.5, tau / moved)
         s[H] = min(longest, s[H] * factor)

@@ -271,7 +271,7 @@ class LogTimeFlow(Integrator):
 
     def _stuck(self, frames: tuple[Frame, ...]) -> Event | None:
         """What is told once, where the network hardly moves and does not fit the data."""
-        if not self._counts[state.STUCK] or self._told or not frames:
+        if self._counts[state.STUCK] != state.HARDLY or self._told or not frames:
             return None
         self._told = True
         found = self._where(frames[-1].parameters, frames[-1].rho)

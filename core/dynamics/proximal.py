@@ -169,7 +169,10 @@ class Proximal:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             most = self._objective(w, start, dt)
             for _ in range(ROUNDS):
-                found = self._round(w, sides, forces, start, dt)
+                try:
+                    found = self._round(w, sides, forces, start, dt)
+                except np.linalg.LinAlgError:  # far beyond where the model is one
+                    return None
                 if found is None:
                     return None
                 move, then, forces = found

@@ -126,6 +126,8 @@ class Sliding:
         if s[state.SMOOTHED] > 0.0:
             explicit(s, c)
             return state.STICKS
+        if step.moved < step.part * np.linalg.norm(step.flat):
+            c[state.STUCK] = state.HARDLY
         # dR/dln t = -t |dW/dt|^2
         if t * speed**2 > LEFT * math.exp(self._loss.log_risk(p)):
             s[state.QUIET] = 0.0
@@ -183,7 +185,7 @@ class Sliding:
 
 def explicit(s: Array, c: NDArray[np.int64]) -> None:
     """Go on with explicit steps, whose length and stiffness are not known any more."""
-    c[state.STUCK], c[state.POWER] = 0, -1
+    c[state.STUCK], c[state.POWER] = state.MOVES, -1
     s[state.H], s[state.PART] = 1e-3, 0.0
 
 

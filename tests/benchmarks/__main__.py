@@ -11,11 +11,21 @@ from collections.abc import Sequence
 import torch
 from threadpoolctl import threadpool_limits
 
-from tests.benchmarks import engines, flows, margins, sweeps, tables, views, window
+from tests.benchmarks import (
+    engines,
+    first_start,
+    flows,
+    margins,
+    sweeps,
+    tables,
+    views,
+    window,
+)
 from tests.benchmarks.measure import row
 
 PARTS = (
-    "engines", "networks", "seeds", "flow", "far", "table", "margins", "views", "window", "sweep",
+    "engines", "networks", "seeds", "flow", "far", "table", "margins", "views", "window", "start",
+    "sweep",
 )  # fmt: skip
 
 
@@ -33,6 +43,8 @@ def main() -> None:
             subprocess.run([*command, "--rounds", str(arguments.rounds)], check=True)
     elif "sweep" in parts:
         sweeps.main()
+    elif "start" in parts:
+        first_start.main(arguments.rounds)
     else:
         _measure(parts, arguments.rounds)
 

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.controllers.first_start import RECORDING
+from app.panels.status import StatusLine
 from app.workers.kernels import KernelCompiler, Stage
 from app.workers.recipes import FromExperiment
 from app.workers.run_worker import Job, RunWorker
@@ -203,6 +205,23 @@ def test_nothing_is_asked_on_closing_before_anything_is_trained(
     program = open_program()
     qtbot.waitUntil(lambda: bool(cold.asked and program.session.live), timeout=20000)
     assert program.closing._going() == ""
+
+
+def test_what_is_said_of_compiling_is_never_shortened(qtbot: QtBot) -> None:
+    line = StatusLine()
+    qtbot.addWidget(line)
+    line.resize(1024, line.height())
+    count = len(warming.GROUPS)
+    for done, group in enumerate(warming.GROUPS):
+        words = Stage(done, count, group).words
+        line.show(
+            step=999_999_999, log10_time=-1.23, rate=123e3, eta=3000.0, message=words,
+            engine="NumPy float64, then compiled float64", saved="runs/" + "x" * 100,
+        )  # fmt: skip
+        line.show_work("computing gamma_gl, gamma_ntk ...")
+        QApplication.processEvents()
+        assert line.message.text() == line.message.shown_text() == words
+        assert f"{done} of {count}" in words
 
 
 # -------------------------------------------------------------------------- what is needed for what
