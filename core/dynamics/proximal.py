@@ -188,7 +188,7 @@ class Proximal:
     ) -> tuple[Weights, Signs, Array] | None:
         """One round: the move, the sides after it, and the forces at the kinks."""
         kinks, z = sides == 0, w.U @ self.planes.normals.T
-        while True:
+        for _ in range(ROUNDS):
             model = self._model(w, np.where(kinks, 0, sides))
             kinks = kinks & (model.jump > 0.0)
             blocks = Blocks(dt, self._along_kinks(model.r, np.where(kinks, sides, 1)))
@@ -208,6 +208,8 @@ class Proximal:
                 break
             kinks = kinks | crossed
             forces = np.where(crossed & (sides > 0), model.jump, forces)
+        else:  # a kink of several points comes and goes with their weights
+            return None
         then = np.where(ahead > 0.0, 1, -1)
         # What is solved to its bound is at its bound, but for the rounding of held + change.
         edge = 1e-15 * model.jump[kinks]

@@ -257,6 +257,40 @@ def test_points_with_both_labels_have_the_risk_of_their_odds(tmp_path: Path) -> 
     assert min(risks) >= 12.0 / 30.0
 
 
+def random_labels(folder: Path, seed: int, *settings: str) -> Problem:
+    """Points of any kind with labels of no rule, some of them twice with either; few nodes."""
+    r = np.random.default_rng(seed)
+    n, d, m = int(r.integers(2, 31)), int(r.integers(1, 6)), int(r.integers(1, 9))
+    x = r.choice([-1.0, 1.0], size=(n, d)) if r.random() < 0.5 else r.standard_normal((n, d))
+    y = r.choice([-1.0, 1.0], n)
+    if r.random() < 0.5 and n > 3:
+        x[-2:], y[-2:] = x[:2], -y[:2]
+    y[0] = -y[0] if abs(y.sum()) == n else y[0]
+    np.savez(folder / "a.npz", x=x, y=y)
+    kind, loss = r.choice(["standard", "bias"]), r.choice(["exponential", "logistic"])
+    file = ("data.kind=file", f"data.path={folder / 'a.npz'}", f"data.d={d}", f"data.n={n}")
+    what = (f"network.kind={kind}", f"loss.kind={loss}", f"run.seed={seed}")
+    return unfitted(12.0, *file, *what, *settings, m=m, frames=80)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 5, 7, 12, 17, 29, 33])
+def test_flows_of_random_labels_end(seed: int, tmp_path: Path) -> None:
+    """To t = 10^12: at rest, or where digits end, or there, with a risk that does not rise.
+
+    Seeds 2, 5, 17 and 29 moved by chatter alone and were not seen to be stuck; 33 met a singular
+    system.
+    """
+    at = random_labels(tmp_path, seed)
+    frames, events, outcome = frames_of(Flow(at))
+    assert outcome in (Outcome.COMPLETED, Outcome.STALLED)
+    if outcome is Outcome.STALLED:
+        assert "ends here" in events[-1][1]["note"]
+    # Before t = 1000 the explicit steps chatter.
+    late = [frame for frame in frames if frame.log10_time > 3.1]
+    assert np.diff([at.loss.log_risk(at.margins(physical(f))) for f in late]).max() < 1e-9
+
+
 @pytest.mark.slow
 def test_it_ends_where_digits_do(tmp_path: Path) -> None:
     at = conflicting(tmp_path, 1000.0, m=4)
