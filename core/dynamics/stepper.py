@@ -21,6 +21,7 @@ from core.start import State
 
 FRAME_BYTES = 8_000_000  # at most about so many bytes of frames a chunk
 BLOW_UP = 1e6  # a loss this much above its start does not come back
+SOME = 8  # of the longest inputs, at which a frame is looked at
 
 
 class Stepper(Integrator):
@@ -37,6 +38,8 @@ class Stepper(Integrator):
         self.planned = 1 + self._schedule.size
         self._step, self._mark = problem.start.step, 0
         n, D = problem.inputs.shape
+        lengths = np.linalg.norm(problem.inputs, axis=1)
+        self._longest = problem.inputs[np.argsort(lengths)[-SOME:]]
         self._pace = Pace(first_units(problem.network.m, max(1, self._examples_a_step(n)), D))
         self._started = False
         self._kept = problem.start.state
@@ -103,7 +106,7 @@ class Stepper(Integrator):
                 return self._diverged(frames)
             if self._step == self._schedule[self._mark]:
                 frame = self._frame()
-                if not np.isfinite(frame.parameters).all():
+                if not self._is_finite(frame.parameters):
                     return self._diverged(frames)
                 frames.append(frame)
                 self._kept = saved.taken(self._parts())
@@ -112,6 +115,14 @@ class Stepper(Integrator):
             self._pace.stop()
         done_all = self._mark == self._schedule.size
         return self._chunk(frames, Outcome.COMPLETED if done_all else Outcome.GOING)
+
+    def _is_finite(self, parameters: NDArray[np.floating]) -> bool:
+        """Whether the parameters are numbers, and so are outputs: the last step may be too long."""
+        if not np.isfinite(parameters).all():
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            f = self.problem.network.outputs(parameters.astype(np.float64), self._longest)
+        return bool(np.isfinite(np.asarray(f)).all())
 
     def _diverged(self, frames: list[Frame]) -> Chunk:
         payload = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -290,3 +291,23 @@ def test_one_pass_sgd_learns_parity_with_13_to_18_d_samples() -> None:
         before.append(frames[160])
         after.append(frames[520])
     assert np.median(before) > 0.1 > np.median(after)
+
+
+def test_a_last_step_that_is_too_long_is_told(tmp_path: Path) -> None:
+    """The step of a start near 1e-68 is 1e267: its parameters are finite, and no output is."""
+    small = 1e-68 * np.array([1.0, -0.5])
+    V = 1e-68 * np.cos(np.arange(14.0)).reshape(2, 7)
+    np.savez(tmp_path / "start.npz", a=small, c=small, V=V)
+    tables = {
+        "data": {"kind": "xor", "d": 7, "n": 6},
+        "network": {
+            "kind": "batch_norm", "m": 2, "normalise": False, "init": "file",
+            "init_path": str(tmp_path / "start.npz"),
+        },
+        "loss": {"kind": "logistic"},
+        "dynamics": {"kind": "sgd", "batch": 6, "until_log10_time": 2.0},
+    }  # fmt: skip
+    found = list(chunks(integrator(prepared(resolve(build_experiment(tables, "test"))))))
+    assert found[-1].outcome is Outcome.DIVERGED
+    frames = [frame for chunk in found for frame in chunk.frames]
+    assert [frame.step for frame in frames] == [0]
