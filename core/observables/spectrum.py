@@ -47,7 +47,9 @@ def _flat_spectrum(run: Run, index: int) -> Array:
         return np.full(LEADING + 1, np.nan)
     values = np.linalg.eigvalsh(gram)[::-1][:LEADING]
     leading = np.zeros(LEADING)
-    leading[: values.size] = np.maximum(values, 0.0)
+    # What rounding leaves of a zero is less than this, and its square root would not be small.
+    noise = max(V.shape) * np.finfo(float).eps * max(values[0], 0.0)
+    leading[: values.size] = np.where(values > noise, values, 0.0)
     return np.asarray(largest * np.sqrt(np.concatenate([[np.trace(gram)], leading])))
 
 

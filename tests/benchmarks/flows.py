@@ -63,3 +63,7 @@ def far_flow() -> None:
         times = interleaved({"flow": lambda at=at: list(chunks(Flow(at)))}, 1 if m > 1000 else 3)
         median = f"{times['flow'].median:.2f} s"
         row(f"flow to log10 t = {until:g}, m = {m}", median, asked=asked and f"asked: {asked}")
+    for m in (2, 3, 4):
+        at = problem("dynamics.until_log10_time=6", "recording.frames=40", m=m)
+        times = interleaved({"flow": lambda at=at: list(chunks(Flow(at)))}, 3)
+        row(f"flow that fits too little, to log10 t = 6, m = {m}", f"{times['flow'].median:.2f} s")
