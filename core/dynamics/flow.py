@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from core.compiled import flow as kernel
 from core.compiled import log_time as state
-from core.dynamics.log_time_flow import LogTimeFlow
+from core.dynamics.log_time_flow import LogTimeFlow, apart
 from core.dynamics.sliding import Sliding
 from core.dynamics.twin import twin
 from core.network.parametrisation import TwoLayer
@@ -32,9 +32,9 @@ class Flow(LogTimeFlow):
         inputs, y = problem.inputs, np.array(problem.dataset.y)
         rows, columns = np.array(inputs, order="C"), np.array(inputs.T, order="C")
         self._data = (columns, rows, y, np.zeros((network.k, n)))
-        self._work = tuple(np.zeros(self._theta.size) for _ in range(6))
+        self._work = tuple(apart(self._theta.size) for _ in range(6))
         self._matrices = tuple(np.zeros((network.m, n)) for _ in range(3))
-        self._points = (*(np.zeros(self._wave.size) for _ in range(4)), self._wave)
+        self._points = (*(apart(self._wave.size) for _ in range(4)), self._wave)
         euler = self._settings[state.EULER] == 1.0
         self.slides = not euler and Sliding.follows(problem)
         self._sliding: Sliding | None = None

@@ -36,6 +36,7 @@ UNIT = 1e-12  # a norm this near 1 is 1 but for rounding
 NEAR = 1e-9  # a frame made again from its state: another processor may round otherwise
 FIRST_STEP = 0.02  # of t, where a state is not known
 NEVER = 2**52
+APART = 64  # numbers
 BEGUN, RESTING = 0, 1
 STEPS_THEN = {  # by whether the dynamics has implicit steps for it
     True: "implicit steps along the kinks, each checked by halves",
@@ -69,6 +70,15 @@ def settings_of(dynamics: GradientFlow, network: Network) -> np.ndarray:
     settings[state.EULER_C] = 1.0
     settings[state.EULER_H] = 0.01 if m < WIDE else 0.1
     return settings
+
+
+def apart(size: int) -> NDArray[np.float64]:
+    """Zeros that no other array follows closely.
+
+    Loops over arrays that begin within some 128 bytes of each other are not run as vectors, and
+    round otherwise: results would depend on where in memory short ones lie.
+    """
+    return np.zeros(size + APART)[:size]
 
 
 class LogTimeFlow(Integrator):
@@ -134,7 +144,8 @@ class LogTimeFlow(Integrator):
         # The power iteration starts with this: no symmetry of the data may hide from it.
         count = problem.dataset.n * max(network.k - 1, 1)
         wave = 1.0 + 0.3 * np.cos(1.0 + np.arange(count) ** 2)
-        self._wave = wave / np.linalg.norm(wave)
+        self._wave = apart(count)
+        self._wave[:] = wave / np.linalg.norm(wave)
         # One row: the engine stops at every frame, so that the state there can be kept.
         self._buffer, self._rows = np.zeros((1, self._theta.size)), np.zeros((1, state.ROW))
         # The steps before those that are counted, and whether nothing moves any more.
@@ -200,8 +211,8 @@ class LogTimeFlow(Integrator):
             raise saved.refused("its direction has not norm 1")
         marks, self._marks = self._marks, np.array([start.log10_time])
         code = self._work_for(1)
-        apart = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)
-        if code != state.DONE or not np.abs(apart).max() <= NEAR:
+        off = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)
+        if code != state.DONE or not np.abs(off).max() <= NEAR:
             raise saved.refused("it is not that of the frame that the run goes on from")
         self._marks = marks
         self._take_up(kept)

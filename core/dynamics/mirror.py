@@ -16,7 +16,7 @@ from core.compiled import log_time as state
 from core.compiled import mirror as kernel
 from core.dynamics import saved
 from core.dynamics.integrator import Integrator, Pace, first_units
-from core.dynamics.log_time_flow import LogTimeFlow
+from core.dynamics.log_time_flow import LogTimeFlow, apart
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
 from core.errors import InputError
@@ -77,9 +77,9 @@ class ScalarMirror(LogTimeFlow):
         with np.errstate(divide="ignore"):
             start = 2.0 * (np.log(np.abs(self._theta[:m])) + rho)
         self._net = (Z, start, signs)
-        self._lambda = np.zeros(n)
-        self._work = (np.zeros(m), np.zeros(m))
-        self._points = (*(np.zeros(n) for _ in range(8)), self._wave)
+        self._lambda = apart(n)
+        self._work = (apart(m), apart(m))
+        self._points = (*(apart(n) for _ in range(8)), self._wave)
         self._pace = Pace(first_units(m, n, 1))
 
     def _vectors(self) -> dict[str, Array]:
