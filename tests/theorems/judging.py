@@ -100,7 +100,7 @@ def violated(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
 
 
 def check_margins(run: Run, best: ReferenceMargin | None) -> None:
-    """hard <= l1/2 <= gamma_gl/2 where min p_i >= 0, on every frame (issue 5)."""
+    """hard <= l1/2 <= gamma_gl/2 where min p_i >= 0, on every frame."""
     if run.network.kind not in (*RELU, "bias") or run.dataset.classes != 2:
         return
     hard, l1 = OBSERVABLES["hard_margin"].trace(run), OBSERVABLES["l1_margin"].trace(run)

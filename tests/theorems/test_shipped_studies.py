@@ -1,6 +1,6 @@
 """No statement is violated with its hypotheses met on a small cell of any shipped study.
 
-And, as issue 5 asks, l1/2 <= gamma_gl/2 and hard <= l1/2 wherever min p_i >= 0, on every frame.
+And l1/2 <= gamma_gl/2 and hard <= l1/2 wherever min p_i >= 0, on every frame.
 """
 
 from __future__ import annotations

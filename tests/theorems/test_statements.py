@@ -29,7 +29,7 @@ from tests.theorems.judging import (
 
 PAPERS = ("telgarsky22", "homogeneity", "frei23", "wei19", "batchnorm")
 
-# What issue 5, item 2 asks for, as prefixes of names.
+# Groups of statements that must all be there, as prefixes of names.
 ASKED = {
     "telgarsky22": (
         "Theorem 2.1 (error)", "Theorem 2.1 (distance)", "Lemma 2.3", "Lemma 2.4 (distance)",
