@@ -13,33 +13,20 @@ import time
 from pathlib import Path
 
 from tests.benchmarks.measure import row
+from tests.watched import STARTED
 
 ROOT = Path(__file__).resolve().parents[2]
 # Prints the time of the first paint, of the first frame that moves (a recording's), and of the
 # moment when all shown is trained here, and ends.
 WATCH = """
-import json, sys, time
-from PySide6.QtCore import QTimer
-import app.application as application
-from app.main_window import MainWindow
+import json, time
 
 def tell(what):
     print(json.dumps({what: time.time()}), flush=True)
 
-paint = MainWindow.paintEvent
-def painted(self, event):
-    paint(self, event)
-    if not hasattr(self, "seen"):
-        self.seen = True
-        tell("painted")
-MainWindow.paintEvent = painted
+def painted(window):
+    tell("painted")
 
-begin = application.Marginscope.start
-def start(self):
-    begin(self)
-    self.watch = QTimer(self)
-    self.watch.timeout.connect(lambda: look(self))
-    self.watch.start(20)
 def look(self):
     runs = list(self.session)
     if not runs or any(run.data is None for run in runs):
@@ -54,8 +41,6 @@ def look(self):
         tell("trained")
         self.watch.stop()
         self.window.close()
-application.Marginscope.start = start
-sys.exit(application.main([]))
 """
 
 
@@ -80,7 +65,8 @@ def watched(folder: Path) -> dict[str, float]:
     places = {f"XDG_{name}_HOME": str(folder / name) for name in ("DATA", "CONFIG", "STATE")}
     environment = {**os.environ, **places, "NUMBA_CACHE_DIR": str(folder / "kernels")}
     done = subprocess.run(
-        [sys.executable, "-c", WATCH], cwd=ROOT, capture_output=True, text=True, timeout=600,
+        [sys.executable, "-c", WATCH + STARTED],
+        cwd=ROOT, capture_output=True, text=True, timeout=600,
         env={**environment, "QT_QPA_PLATFORM": "offscreen"}, check=True,
     )  # fmt: skip
     seen: dict[str, float] = {}

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from app.__main__ import load_torch_first
+from tests.watched import STARTED
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = ("torch", "scipy", "matplotlib", "numba", "sklearn", "pyqtgraph")
@@ -22,26 +23,11 @@ ALLOWED_S = 1.5
 
 WATCH = f"""
 import json, os, sys, time
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication
-import app.application as application
-from app.main_window import MainWindow
 
-paint = MainWindow.paintEvent
-def painted(self, event):
-    paint(self, event)
-    if not hasattr(self, "seen"):
-        self.seen = True
-        loaded = [name for name in {HEAVY!r} if name in sys.modules]
-        print(json.dumps(dict(time=time.time(), loaded=loaded)), flush=True)
-MainWindow.paintEvent = painted
+def painted(window):
+    loaded = [name for name in {HEAVY!r} if name in sys.modules]
+    print(json.dumps(dict(time=time.time(), loaded=loaded)), flush=True)
 
-begin = application.Marginscope.start
-def start(self):
-    begin(self)
-    self.watch = QTimer(self)
-    self.watch.timeout.connect(lambda: look(self))
-    self.watch.start(50)
 def look(self):
     runs = list(self.session)
     if not runs or any(run.data is None or run.live for run in runs):
@@ -53,8 +39,6 @@ def look(self):
     shown = [[run.heading, run.data.m] for run in runs]
     print(json.dumps(dict(runs=shown, playing=self.display.intent.playing)), flush=True)
     self.window.close()
-application.Marginscope.start = start
-sys.exit(application.main([]))
 """
 
 
@@ -65,7 +49,7 @@ def started(tmp_path: Path, **environment: str) -> tuple[float, list[dict[str, A
     shot = str(tmp_path / "shot.png")
     before = time.time()
     done = subprocess.run(
-        [sys.executable, "-c", WATCH],
+        [sys.executable, "-c", WATCH + STARTED],
         cwd=ROOT, capture_output=True, text=True, timeout=60,
         env={**os.environ, **home, "SHOT": shot, **environment},
     )  # fmt: skip
