@@ -17,7 +17,7 @@ from app.controllers.export import ExportController
 from app.panels.study_window import StudyWindow
 from app.state.sweep_lines import SweepLines, lines_of
 from app.workers.export_jobs import StudyFigureJob, TableJob
-from app.workers.study_readers import ClaimJudge, FigurePainter, Picture, Shelf, ends_of
+from app.workers.study_readers import ClaimJudge, FigurePainter, Picture, Shelf
 from core.derived import VARIANT
 from core.figures.palette import Palette
 
@@ -235,8 +235,9 @@ class StudyDisplay(QObject):
         path, _ = self._ask_path("Save the figure", ".pdf", FIGURES)
         if path is not None and self._shelf is not None:
             lines = tuple(one.line() for one in self._judged)
-            study, done, ends = self._shelf.study, self._shelf.done, ends_of(self._shelf.rows)
-            self.export.start(StudyFigureJob(study, done, path, verdicts=lines, ends=ends))
+            shelf = self._shelf
+            job = StudyFigureJob(shelf.study, shelf.done, path, verdicts=lines, told=shelf.told)
+            self.export.start(job)
 
     def _save_table(self) -> None:
         path, form = self._ask_path("Save the table", ".csv", TABLES)

@@ -244,7 +244,7 @@ class StudyFigureJob:
     dpi: float = 300.0
     palette: str = LIGHT.name
     verdicts: tuple[str, ...] = ()
-    ends: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    told: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -258,7 +258,7 @@ class StudyFigureJob:
         with ExitStack() as stack:
             scene = figure_of_runs(
                 self.study, self.runs, stack.enter_context, PALETTES[self.palette],
-                self.verdicts, self.ends,
+                self.verdicts, self.told,
             )  # fmt: skip
             if cancelled():
                 return ""

@@ -47,6 +47,13 @@ class Shelf:
             path for name, path in self.paths.items() if name in rows and rows[name].state == "done"
         )
 
+    @property
+    def told(self) -> Mapping[str, Mapping[str, float]]:
+        """What the rows tell of the runs, by the names of cells."""
+        from core.sweep.cell import told_of
+
+        return told_of(self.rows, self.paths)
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,11 +62,6 @@ class Picture:
 
     png: bytes
     runs: int
-
-
-def ends_of(rows: Mapping[str, Row]) -> dict[str, Mapping[str, float]]:
-    """The values at the last frame of the cells that are done, by their names."""
-    return {name: row.values for name, row in rows.items() if row.state == "done"}
 
 
 @contextmanager
@@ -134,8 +136,8 @@ class FigurePainter(LatestWorker):
                     raise InputError("Nobody waits for this figure any more.")
                 return run
 
-            done, ends = shelf.done, ends_of(shelf.rows)
-            scene = figure_of_runs(shelf.study, done, keep, PALETTES[palette], ends=ends)
+            done, told = shelf.done, shelf.told
+            scene = figure_of_runs(shelf.study, done, keep, PALETTES[palette], told=told)
             dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
             return Picture(figure_bytes(scene, ".png", dpi), len(done))
 

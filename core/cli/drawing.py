@@ -21,7 +21,7 @@ from core.study import load_study, shipped_ids
 if TYPE_CHECKING:
     from core.figures.palette import Palette
     from core.figures.primitives import FigureScene
-    from core.figures.study_figure import Ends
+    from core.figures.study_figure import Told
     from core.sweep.ledger import Ledger
 
 
@@ -99,20 +99,23 @@ def study_figure(
     if study is None:
         return None
     own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
-    verdicts, ends = _results(folder, own)
-    return figure_of_folder(study, folder, stack.enter_context, palette, verdicts, ends)
+    verdicts, told = _results(folder, own)
+    return figure_of_folder(study, folder, stack.enter_context, palette, verdicts, told)
 
 
-def _results(folder: Path, ledger: Ledger | None) -> tuple[list[str], Ends | None]:
+def _results(folder: Path, ledger: Ledger | None) -> tuple[list[str], Told | None]:
     """A line for each claim of a swept study, and what its table has; nothing without a sweep."""
     from core.cli.checking import judged_in
+    from core.sweep.cell import told_of
+    from core.sweep.plan import run_file
 
     if ledger is None:
         return [], None
     claims = ledger.study.claims
     verdicts = [one.line() for one in judged_in(folder, ledger, None)] if claims else []
     rows = {name: entry.row for name, entry in ledger.entries.items()}
-    return verdicts, {name: row.values for name, row in rows.items() if row.state == "done"}
+    paths = {cell.name: run_file(ledger.study, cell, folder) for cell in ledger.study.cells()}
+    return verdicts, told_of(rows, paths)
 
 
 def movie(arguments: argparse.Namespace) -> int:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from core.derived import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
 from core.errors import InputError, did_you_mean
 from core.experiment import Experiment
+from core.figures.study_moments import START, Asked, Moment, names_of, observables_of, split
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES
 from core.reference.registry import REFERENCES, compute
@@ -26,9 +26,6 @@ from core.study_tables import value_text
 
 Array = NDArray[np.float64]
 NAN = float("nan")
-NAMES = re.compile(r"[A-Za-z_]\w*")
-AT_START = "_0"
-LAST = -1  # in memos: the last frame, whichever it is
 MARGIN_SECONDS = 20.0
 
 
@@ -51,15 +48,15 @@ class Recorded:
 class StudyCell:
     """One run of a study: its settings by dotted key, its factors and its variant.
 
-    `recorded` reads its file, when first something is asked that `ends`, the values of observables
-    at the last frame that a table has, do not tell.
+    `recorded` reads its file, when first something is asked that `told` does not answer: values of
+    observables by the names of core.figures.study_moments, as a sweep's table has them.
     """
 
     settings: Mapping[str, Any]
     recorded: Callable[[], Recorded]
     name: str = ""
-    ends: Mapping[str, float] = field(default_factory=dict)
-    memo: dict[tuple[str, int], float] = field(default_factory=dict)
+    told: Mapping[str, float] = field(default_factory=dict)
+    memo: dict[tuple[str, int | Moment], float] = field(default_factory=dict)
 
     @cached_property
     def record(self) -> Recorded:
@@ -76,18 +73,29 @@ class StudyCell:
         """The step of each frame, (T,)."""
         return self.record.steps
 
-    def last(self, formula: str) -> float:
-        """A formula at the last frame, as `value`."""
-        key = (formula, LAST)
+    def at(self, formula: str, moment: Moment) -> float:
+        """A formula at a moment, as `value`; NaN where the run has no such frame."""
+        key = (formula, moment)
         if key not in self.memo:
-            names = observables_of(formula)
-            known = self.symbols() | {name: self.ends.get(name, NAN) for name in names}
-            told = all(name in self.ends for name in names)
-            self.memo[key] = (
-                _evaluated(formula, known) if told
-                else self.value(formula, self.log10_times.size - 1)
-            )  # fmt: skip
+            answer = self.answered(formula, moment)
+            if answer is None:
+                frame = moment.frame(self.log10_times, self.steps)
+                answer = NAN if frame is None else self.value(formula, frame)
+            self.memo[key] = answer
         return self.memo[key]
+
+    def answered(self, formula: str, moment: Moment) -> float | None:
+        """A formula at a moment as `told` answers it; None where only the run file can."""
+        known = self.symbols()
+        for name in observables_of(formula):
+            observable, at_start = split(name)
+            answer = self.told.get(Asked(observable, START if at_start else moment).key)
+            if answer is None:
+                return None
+            known[name] = answer
+        if names_of(formula) - known.keys() - set(FUNCTIONS):
+            return None
+        return _evaluated(formula, known)
 
     @property
     def seeds(self) -> tuple[Any, ...]:
@@ -131,17 +139,9 @@ class StudyCell:
     def _value(self, formula: str, frame: int) -> float:
         known = self.symbols()
         for name in observables_of(formula):
-            observable, at_start = _split(name)
+            observable, at_start = split(name)
             known[name] = self.record.at(observable, 0 if at_start else frame)
         return _evaluated(formula, known)
-
-    def frame_at_step(self, step: float) -> int:
-        """The frame nearest to a number of steps."""
-        return int(np.argmin(np.abs(self.steps - step)))
-
-    def frame_at(self, log10_time: float) -> int:
-        """The frame nearest to a moment."""
-        return int(np.argmin(np.abs(np.maximum(self.log10_times, -1e9) - log10_time)))
 
 
 def _evaluated(formula: str, known: Mapping[str, float]) -> float:
@@ -151,41 +151,15 @@ def _evaluated(formula: str, known: Mapping[str, float]) -> float:
     try:
         return evaluate(formula, known)
     except InputError:
-        if _names(formula) - known.keys():
+        if names_of(formula) - known.keys():
             raise
         return NAN
 
 
-@cache
-def _names(formula: str) -> frozenset[str]:
-    return frozenset(NAMES.findall(formula))
-
-
-def _split(name: str) -> tuple[str, bool]:
-    """The observable of a name, and whether its value at t = 0 is meant."""
-    known = name in OBSERVABLES or name in REFERENCES
-    if not known and name.endswith(AT_START):
-        return name.removesuffix(AT_START), True
-    return name, False
-
-
-def observables_of(formula: str) -> tuple[str, ...]:
-    """The names in a formula that stand for observables, with their _0, and reference margins.
-
-    >>> observables_of("stable_rank / stable_rank_0 + n")
-    ('stable_rank', 'stable_rank_0')
-    """
-    return tuple(
-        sorted(
-            name for name in _names(formula) if _split(name)[0] in OBSERVABLES or name in REFERENCES
-        )
-    )
-
-
 def check_formula(formula: str, symbols: Iterable[str] = tuple(SYMBOLS)) -> None:
     """InputError for a formula of y that names neither a scalar observable nor a symbol."""
-    for name in sorted(_names(formula)):
-        observable, _ = _split(name)
+    for name in sorted(names_of(formula)):
+        observable, _ = split(name)
         if observable in OBSERVABLES:
             if OBSERVABLES[observable].shape is not Shape.SCALAR:
                 raise InputError(f"{formula}: {name} has more than one number a frame.")
@@ -241,16 +215,12 @@ def cell_of(run: Run, study: Study) -> StudyCell:
 
 
 def cell_by_row(
-    cell: Cell, path: Path, ends: Mapping[str, float], study: Study, keep: Callable[[Any], Any]
+    cell: Cell, path: Path, told: Mapping[str, float], study: Study, keep: Callable[[Any], Any]
 ) -> StudyCell:
     """A cell of a study's grid as its table knows it; its file is opened only when it is needed.
 
-    Settings are those of the study: what a run took by default is not among them.
+    Settings are those of the study: what a run took by default is not among them, or None.
     """
-    tables: dict[str, dict[str, Any]] = cell.experiment.model_dump(mode="json")
-    settings = {
-        f"{s}.{name}": value for s, table in tables.items() for name, value in table.items()
-    }
 
     def recorded() -> Recorded:
         run = open_run(path)
@@ -258,7 +228,7 @@ def cell_by_row(
         return cell_of(run, study).record
 
     settings = settings_of(cell.experiment) | dict(cell.values)
-    return StudyCell(settings, recorded, path.stem, ends)
+    return StudyCell(settings, recorded, path.stem, told)
 
 
 def _reference(run: Run, name: str) -> float:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from core.derived import FUNCTIONS
+from core.errors import InputError
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import FigureScene
 from core.figures.scene import MOST_ROWS, build_scene
@@ -16,12 +18,13 @@ from core.figures.study_cells import (
     runs_of,
     studies_in,
 )  # fmt: skip
+from core.figures.study_moments import names_of, observables_of
 from core.figures.study_scene import Said, study_scene
 from core.runs import open_run
 from core.study import Study, load_study, shipped_ids
+from core.study_layout import FigureLayout, PanelLayout
 
-Ends = Mapping[str, Mapping[str, float]]
-MOST_OPEN = 500  # run files; many systems let a process have 1,024 files
+Told = Mapping[str, Mapping[str, float]]
 
 
 def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
@@ -47,13 +50,13 @@ def figure_of_folder(
     keep: Callable[[Any], Any],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
-    ends: Ends | None = None,
+    told: Told | None = None,
 ) -> FigureScene:
     """The figure of a study's runs in a folder; `keep` gets each run, to close it afterwards.
 
     Raises InputError when none of them has a frame.
     """
-    return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts, ends)
+    return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts, told)
 
 
 def figure_of_runs(
@@ -62,22 +65,19 @@ def figure_of_runs(
     keep: Callable[[Any], Any],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
-    ends: Ends | None = None,
+    told: Told | None = None,
 ) -> FigureScene:
     """The figure of some run files of a study, as `figure_of_folder`.
 
     Of a study without a layout it is that of its runs, one a row, as long as they are few (see
-    `has_figure`). `ends` are the values at the last frame by the names of cells: of very many
-    cells, whose files could not all be open at once, those say what they can.
+    `has_figure`). `told` are the values that a sweep's table has, by the names of cells: files of
+    which it says all that is asked are not opened.
     """
     layout = study.layout()
     if layout is None:
         return build_scene([keep(open_run(path)) for path in paths], palette=palette)
-    if ends and len(paths) > MOST_OPEN:
-        return study_scene(
-            layout, _by_rows(study, paths, ends, keep), _said(study, verdicts), palette
-        )
-    found = [open_cell(path, study, keep) for path in sorted(paths)]
+    rows = _by_rows(study, layout, paths, told or {}, keep)
+    found = [rows.get(path) or open_cell(path, study, keep) for path in sorted(paths)]
     cells: list[StudyCell] = [cell for cell in found if cell is not None]
     return study_scene(layout, cells, _said(study, verdicts), palette)
 
@@ -87,13 +87,36 @@ def _said(study: Study, verdicts: Sequence[str]) -> Said:
 
 
 def _by_rows(
-    study: Study, paths: Sequence[Path], ends: Ends, keep: Callable[[Any], Any]
-) -> list[StudyCell]:
-    """The cells of the grid whose files and rows are there, none of them opened yet."""
+    study: Study, layout: FigureLayout, paths: Sequence[Path], told: Told,
+    keep: Callable[[Any], Any],
+) -> dict[Path, StudyCell]:  # fmt: skip
+    """The cells of the grid whose files and rows are there, none of them opened yet.
+
+    Those are left out of which a setting that the layout asks for is known to their files alone.
+    """
+    if not told:
+        return {}
     files = {path.stem: path for path in paths}
-    found = []
+    found = {}
     for cell in study.cells():
         path = files.get(f"{study.id}__{cell.name}")
-        if path is not None and cell.name in ends:
-            found.append(cell_by_row(cell, path, ends[cell.name], study, keep))
+        if path is not None and cell.name in told:
+            by_row = cell_by_row(cell, path, told[cell.name], study, keep)
+            if all(_settled(by_row, panel) for panel in layout.panels):
+                found[path] = by_row
     return found
+
+
+def _settled(cell: StudyCell, panel: PanelLayout) -> bool:
+    """Whether a cell has every setting and symbol of a panel."""
+    symbols = cell.symbols().keys() | set(FUNCTIONS)
+    for formula in panel.y:
+        if names_of(formula) - set(observables_of(formula)) - symbols:
+            return False
+    asked = {panel.lines, panel.along, *(key for key, _ in panel.where)}
+    if panel.kind in ("sweep", "crossing"):
+        asked.add(panel.x)
+    try:
+        return all(cell.setting(formula) is not None for formula in asked if formula)
+    except InputError:
+        return False

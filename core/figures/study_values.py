@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.study_cells import StudyCell, check_formula
+from core.figures.study_moments import END, moments_of
 from core.figures.study_slopes import first_below, slope_of
 from core.study_layout import PanelLayout
 from core.study_tables import value_text
@@ -89,7 +90,7 @@ def _chosen(cell: StudyCell, panel: PanelLayout) -> bool:
         if not any(same(cell.setting(key), value) for value in allowed):
             return False
     if panel.exclude_unfit:
-        return not cell.last("train_error") > 0.0
+        return not cell.at("train_error", END) > 0.0
     return True
 
 
@@ -167,29 +168,15 @@ def _at(grid: Array, x: Array, y: Array, log: bool) -> Array:
 # ---------------------------------------------------------------------------------------- sweep
 
 
-def _moments(panel: PanelLayout) -> list[tuple[str, float]]:
-    """("step", s) and ("time", log10 t) of each line, or the end of the runs."""
-    told = [("step", step) for step in panel.steps]
-    told += [("time", time) for time in panel.log10_times]
-    return told or [("end", math.nan)]
-
-
-def _value(cell: StudyCell, formula: str, kind: str, moment: float) -> float:
-    if kind == "end":
-        return cell.last(formula)
-    frame = cell.frame_at_step(moment) if kind == "step" else cell.frame_at(moment)
-    return cell.value(formula, frame)
-
-
 def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     lines = []
-    moments = _moments(panel)
-    for kind, moment in moments:
+    moments = moments_of(panel)
+    for moment in moments:
         for formula in panel.y:
             for value, group in _grouped(cells, panel.lines):
-                at = [(x, [_value(c, formula, kind, moment) for c in some])
+                at = [(x, [c.at(formula, moment) for c in some])
                       for x, some in _grouped(group, panel.x)]  # fmt: skip
-                told = formula if len(panel.y) > 1 else moment if len(moments) > 1 else value
+                told = formula if len(panel.y) > 1 else moment.place if len(moments) > 1 else value
                 lines.append(_line(told, at, panel))
     return lines
 
@@ -224,7 +211,7 @@ def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
 
 
 def _crossing(panel: PanelLayout, cells: Sequence[StudyCell]) -> float:
-    pairs = sorted((float(cell.setting(panel.along)), cell.last(panel.y[0])) for cell in cells)
+    pairs = sorted((float(cell.setting(panel.along)), cell.at(panel.y[0], END)) for cell in cells)
     along, y = np.array(pairs).T
     return first_below(along, y, panel.level)
 

@@ -6,10 +6,11 @@ import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 from core.control import Control
 from core.errors import DiskError, MarginscopeError, RunFileError
@@ -20,6 +21,9 @@ from core.runs import Recorder, RecorderAt, Run, open_run
 from core.runs.meta import printable
 from core.trajectory import run
 
+if TYPE_CHECKING:
+    from core.figures.study_moments import Asked
+
 State = Literal["done", "failed", "cancelled"]
 
 
@@ -28,6 +32,7 @@ State = Literal["done", "failed", "cancelled"]
 class Task:
     """What a worker needs to record a cell; small, and readable on any machine.
 
+    `asked` is what the study's figure and claims need of the row (core.figures.study_moments).
     `stage` records in a folder of the worker's own and moves the finished file to `path`, for
     folders that several machines share, on which run files cannot grow (SQLite's WAL needs one
     machine's memory).
@@ -41,6 +46,7 @@ class Task:
     source: str
     columns: tuple[str, ...]
     stage: bool = False
+    asked: tuple[Asked, ...] = ()
 
     def problem(self) -> Problem:
         """The cell's data and parameters; InputError where they cannot be had."""
@@ -52,7 +58,8 @@ class Task:
 class Row:
     """What a cell came to. "done" is a finished run file, diverged ones included; `reason` is that
     of the run, or the sentence that says why there is no file. `values` are the columns at the last
-    frame, NaN where undefined. `worker` is the process that recorded it.
+    frame, NaN where undefined, and `moments` what the study's figure and claims ask for besides, by
+    the names of core.figures.study_moments. `worker` is the process that recorded it.
     """
 
     name: str
@@ -63,6 +70,25 @@ class Row:
     values: Mapping[str, float] = field(default_factory=dict)
     bytes: int = 0
     worker: str = ""
+    moments: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def told(self) -> dict[str, float]:
+        """All values that are known of its run, by name."""
+        return {**self.values, **self.moments}
+
+
+def told_of(rows: Mapping[str, Row], paths: Mapping[str, Path]) -> dict[str, Mapping[str, float]]:
+    """What the rows of cells that are done tell of their run files, by the names of the cells.
+
+    A file that has another length than when its row was written is not spoken for.
+    """
+    found: dict[str, Mapping[str, float]] = {}
+    for name, row in rows.items():
+        with suppress(OSError):
+            if row.state == "done" and paths[name].stat().st_size == row.bytes:
+                found[name] = row.told
+    return found
 
 
 def expected(problem: Problem) -> Experiment:
@@ -137,6 +163,10 @@ def ended_row(task: Task, path: Path, worker: str = "") -> Row:
     """
     with open_run(path) as found:
         row = row_of(found, task.name, task.columns, 0.0, worker)
+        if row.state == "done" and task.asked:
+            from core.figures.study_moments import values_of
+
+            row = replace(row, moments=values_of(found, task.asked))
     if path.name != Path(task.path).name and row.state == "cancelled":
         path.unlink(missing_ok=True)
     return row

@@ -24,7 +24,8 @@ from core.sweep.cell import Row, State
 FORMAT = 1
 SUFFIX = ".sweep.json"
 MOST_BYTES = 100_000_000  # a cell takes half a kilobyte
-MOST_COMMAS = 40 * MAX_CELLS
+MOST_COMMAS = 60 * MAX_CELLS
+MOST_BRACES = 3 * MAX_CELLS + 3  # of cells, their values and moments; of the study's own tables
 UNREADABLE = (
     OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
     MemoryError,
@@ -99,7 +100,7 @@ def read_ledger(path: Path) -> Ledger:
 def _document(path: Path) -> Any:
     """The JSON value of a ledger, of no more parts than one has. Raises InputError, ValueError."""
     content = read_whole(path, MOST_BYTES, "ledger")
-    if content.count(b"{") > 3 * MAX_CELLS or content.count(b",") > MOST_COMMAS:
+    if content.count(b"{") > MOST_BRACES or content.count(b",") > MOST_COMMAS:
         raise ValueError("it has more entries than a sweep has cells")
     if content.count(b"[") > MAX_CELLS:
         raise ValueError("it has lists, which a ledger has none of")
@@ -109,19 +110,23 @@ def _document(path: Path) -> Any:
 def _plain(entry: Entry) -> dict[str, Any]:
     told = asdict(entry.row)
     del told["name"]
-    told["values"] = {k: v if math.isfinite(v) else str(v) for k, v in told["values"].items()}
+    for table in ("values", "moments"):
+        told[table] = {k: v if math.isfinite(v) else str(v) for k, v in told[table].items()}
     told["seconds"] = entry.row.seconds if math.isfinite(entry.row.seconds) else "nan"
     return told | {"digest": entry.digest}
 
 
 def _entry(name: str, told: Mapping[str, Any]) -> Entry:
-    values = {str(key): float(value) for key, value in told["values"].items()}
+    values, moments = (
+        {str(key): float(value) for key, value in table.items()}
+        for table in (told["values"], told.get("moments", {}))
+    )
     if told["state"] not in get_args(State):
         raise ValueError(f"the state {str(told['state'])[:40]!r} of the cell {name[:60]}")
     if float(told["seconds"]) < 0.0 or not 0 <= int(told["bytes"]) < 2**63:
         raise ValueError(f"a number of the cell {name[:60]}")
     row = Row(
         name, told["state"], str(told["reason"]), float(told["seconds"]), str(told["engine"]),
-        values, int(told["bytes"]), str(told["worker"]),
+        values, int(told["bytes"]), str(told["worker"]), moments,
     )  # fmt: skip
     return Entry(row, str(told["digest"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
@@ -55,7 +55,9 @@ def plan(
     A finished file of the same experiment is kept; one that was cut off is recorded again; with
     `force` all are. Raises InputError for a file that holds another experiment.
     """
-    columns = study.sweep.columns
+    from core.figures.study_moments import asked_of  # loads the observables
+
+    columns, asked = study.sweep.columns, asked_of(study)
     path = place(study.id, folder)
     known = {} if force or not path.is_file() else read_ledger(path).entries
     ledger = Ledger(path, study, size)
@@ -64,7 +66,7 @@ def plan(
         file = run_file(study, cell, folder)
         digest = digest_of(cell.experiment)
         paths[cell.name], digests[cell.name] = file, digest
-        task = task_of(study, cell, folder, shared)
+        task = replace(task_of(study, cell, folder, shared), asked=asked)
         row = None
         if not force and file.exists():
             entry = known.get(cell.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.study_cells import Recorded, StudyCell, cell_of, check_formula, settings_of
+from core.figures.study_moments import asked_of, moment_of, observables_of, values_of
 from core.figures.study_values import same
 from core.observables.observable import Observable
 from core.runs import Run, open_run
@@ -21,9 +23,6 @@ from core.sweep.cell import Row
 
 Array = NDArray[np.float64]
 MARGIN = "margin:"
-# How far from a claim's moment its frame may be in log10 t: 12 % of t, and 2 % of log10 t far out,
-# where frames stand geometrically in log10 t.
-NEAR, NEAR_LATE = 0.05, 0.02
 
 
 def _nothing() -> Recorded:
@@ -37,7 +36,9 @@ class Trial:
     def __init__(self, study: Study, cell: Cell, row: Row, path: Path) -> None:
         self.row, self.path = row, path
         self._study = study
-        self._cell = StudyCell(settings_of(cell.experiment) | dict(cell.values), _nothing)
+        self._cell = StudyCell(
+            settings_of(cell.experiment) | dict(cell.values), _nothing, told=row.told
+        )
         self._known: dict[tuple[str, float | None], float] = {}
         self._traces: dict[str, Array] = {}
 
@@ -106,8 +107,11 @@ class Trial:
             return _nodes(run, name, at)
 
     def _value(self, formula: str, at: float | None) -> float:
-        if at is None and formula in self.row.values:
-            return self.row.values[formula]
+        moment = moment_of(at)
+        if observables_of(formula):
+            answer = self._cell.answered(formula, moment)
+            if answer is not None:
+                return answer
         with open_run(self.path) as run:
             if formula.startswith(MARGIN):
                 return _margin(run.problem, formula.removeprefix(MARGIN))
@@ -115,17 +119,14 @@ class Trial:
                 return math.nan
             cell = cell_of(run, self._study)
             check_formula(formula, cell.symbols())
-            frame = _frame(run, at)
-            return math.nan if frame is None else cell.value(formula, frame)
+            self._take(run)
+            return cell.at(formula, moment)
 
-
-def _frame(run: Run, at: float | None) -> int | None:
-    """The frame nearest to log10 t = `at`, or the last; None where none is near."""
-    if at is None:
-        return run.frames - 1
-    apart = np.abs(run.log10_time[: run.frames] - at)
-    nearest = int(np.argmin(apart))
-    return nearest if apart[nearest] <= max(NEAR, NEAR_LATE * abs(at)) else None
+    def _take(self, run: Run) -> None:
+        """Answer all that the study asks for while a file is open that its row does not tell of."""
+        asked = asked_of(self._study)
+        if not {one.key for one in asked} <= self._cell.told.keys():
+            self._cell = replace(self._cell, told={**self._cell.told, **values_of(run, asked)})
 
 
 def _of_nodes(name: str) -> Observable:
@@ -141,7 +142,8 @@ def _of_nodes(name: str) -> Observable:
 
 
 def _nodes(run: Run, name: str, at: float | None) -> Array:
-    observable, frame = _of_nodes(name), _frame(run, at)
+    observable = _of_nodes(name)
+    frame = moment_of(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
     if frame is None:
         return np.array([math.nan])
     return np.asarray(observable.at(run, frame), dtype=np.float64)

@@ -9,12 +9,9 @@ import pytest
 
 from core.cli.drawing import _results
 from core.cli.main import main
-from core.figures import study_figure
-from core.figures.export import figure_bytes
 from core.figures.study_cells import check_formula, studies_in
 from core.figures.study_figure import figure_of_folder, layout_of
-from core.runs import Run
-from core.study import Study, load_study, parse_study, shipped_ids
+from core.study import Study, load_study, shipped_ids
 from core.sweep.found import sweeps_in
 
 TEXT = """
@@ -93,33 +90,11 @@ def test_the_numbers_are_those_of_the_runs(swept: Path) -> None:
 
 def test_verdicts_stand_below(swept: Path, tmp_path: Path) -> None:
     (ledger,) = sweeps_in(swept / "runs")
-    (line,), ends = _results(swept / "runs", ledger)
+    (line,), told = _results(swept / "runs", ledger)
     assert line.startswith("confirmed: Errors are shares.")
-    assert ends is not None
-    assert len(ends) == 4
+    assert told is not None
+    assert len(told) == 4
     assert _results(tmp_path, None) == ([], None)
-
-
-@pytest.mark.parametrize("y", ["risk / risk_0", "risk", "2 * risk + train_error"])
-def test_very_many_cells_are_drawn_by_their_rows(
-    swept: Path, monkeypatch: pytest.MonkeyPatch, y: str
-) -> None:
-    """The same figure, and no file opened that the rows can do without."""
-    study = parse_study((swept / "small.toml").read_text().replace("risk / risk_0", y), "small")
-    (ledger,) = sweeps_in(swept / "runs")
-    _, ends = _results(swept / "runs", ledger)
-    opened: list[object] = []
-    with ExitStack() as stack:
-        wanted = figure_of_folder(study, swept / "runs", stack.enter_context)
-        monkeypatch.setattr(study_figure, "MOST_OPEN", 0)
-
-        def keep(run: Run) -> Run:
-            opened.append(run)
-            return stack.enter_context(run)
-
-        found = figure_of_folder(study, swept / "runs", keep, ends=ends)
-    assert len(opened) == (4 if "risk_0" in y else 0)
-    assert figure_bytes(found, ".svg") == figure_bytes(wanted, ".svg")
 
 
 def drawn() -> list[Study]:

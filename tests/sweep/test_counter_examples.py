@@ -90,8 +90,8 @@ def test_numbers_of_samples() -> None:
     assert verdict(study, ended(study, later), start) == "refuted"
 
 
-RANK = "stable_rank / stable_rank_0"
-GAMMA = "gamma_a + gamma_c"
+RANK = {"stable_rank_0": 1.0}  # of which the relative stable rank is a share
+GAMMA = {"gamma_a": 0.0}  # so that gamma_a + gamma_c is gamma_c
 
 
 def d_of(cell: Any) -> float:
@@ -118,13 +118,13 @@ ENDS: dict[str, tuple[str, str, Values, Values]] = {
     ),
     "rank correlation over widths": (
         "batchnorm-figure-1", "Larger widths tend to be better",
-        lambda cell: {GAMMA: m_of(cell) ** 0.1 * noise(cell)},
-        lambda cell: {GAMMA: noise(cell)},
+        lambda cell: GAMMA | {"gamma_c": m_of(cell) ** 0.1 * noise(cell)},
+        lambda cell: GAMMA | {"gamma_c": noise(cell)},
     ),
     "rank correlation over dimensions": (
         "frei23-figure-1", "So it does after 1000 steps, falling",
-        lambda cell: {RANK: d_of(cell) ** -0.3},
-        lambda cell: {RANK: noise(cell)},
+        lambda cell: RANK | {"stable_rank": d_of(cell) ** -0.3},
+        lambda cell: RANK | {"stable_rank": noise(cell)},
     ),
     "ratio of pairs by its interval": (
         "wei19-figure-3-right", "The margin is increasing in the hidden layer size, from",
@@ -138,8 +138,10 @@ ENDS: dict[str, tuple[str, str, Values, Values]] = {
     ),
     "share of runs": (
         "frei23-figure-4", "With smaller learning rates, training for longer",
-        lambda cell: {RANK: min(scale_of(cell), 1.0) ** 0.5 if scale_of(cell) < 1.0 else 0.98},
-        lambda cell: {RANK: 1.0},
+        lambda cell: RANK | {
+            "stable_rank": min(scale_of(cell), 1.0) ** 0.5 if scale_of(cell) < 1.0 else 0.98
+        },
+        lambda cell: RANK | {"stable_rank": 1.0},
     ),
     "difference of two means": (
         "homogeneity-example-4-1", "At n = 4 d the net errs less than the kernel",

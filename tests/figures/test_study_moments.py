@@ -1,0 +1,238 @@
+"""What a sweep's rows tell its figure and its verdicts, against the run files themselves."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.cli.drawing import _results
+from core.cli.main import main
+from core.errors import InputError
+from core.figures import study_cells
+from core.figures.export import figure_bytes
+from core.figures.study_cells import open_cell
+from core.figures.study_figure import figure_of_folder
+from core.figures.study_moments import MOST_ASKED, Asked, Moment, asked_of
+from core.runs import Run, open_run
+from core.study import Study, load_study, shipped_ids
+from core.sweep import trials
+from core.sweep.check import judge
+from core.sweep.ledger import read_ledger
+from core.sweep.plan import found_rows
+from core.sweep.trials import trials_of
+
+TEXT = """
+title = "A small study"
+source = "telgarsky22"
+[data]
+kind = "parity"
+d = 4
+n = 8
+[network]
+kind = "standard"
+m = 4
+[dynamics]
+kind = "gd"
+step = 0.5
+until_log10_time = 1.0
+[recording]
+frames = 9
+[axes]
+"network.m" = [4, 8]
+"run.seed" = [0, 1]
+[[claims]]
+text = "The risk falls."
+measure = "risk / risk_0"
+at = 0.5
+over = "max"
+compare = "<="
+value = 1.0
+[[claims]]
+text = "Nothing is known so late."
+measure = "risk"
+at = 7.0
+compare = "<="
+value = 1.0
+[[claims]]
+text = "The stable rank of wide networks is larger."
+measure = "spearman"
+options = { y = "sqrt(m) * stable_rank", x = "network.m" }
+compare = ">="
+value = -1.0
+[figure]
+columns = 1
+[[figure.panels]]
+kind = "sweep"
+x = "network.m"
+y = "Y"
+MOMENTS
+"""
+FORMULAS = ("risk / risk_0", "risk", "2 * risk + train_error / n", "smoothed_margin - m")
+MOMENTS = ("", "steps = [1, 5, 20]", "log10_times = [-0.3, 0.0, 0.9]")
+
+
+def text_of(y: str, moments: str) -> str:
+    return TEXT.replace('"Y"', f'"{y}"').replace("MOMENTS", moments)
+
+
+def asking(y: str, moments: str) -> str:
+    """A study whose figure shows that formula at those moments, as it is named in this file."""
+    return f"small{FORMULAS.index(y)}{MOMENTS.index(moments)}"
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("swept")
+    for y in FORMULAS:
+        for moments in MOMENTS:
+            file = folder / f"{asking(y, moments)}.toml"
+            file.write_text(text_of(y, moments))
+            out = str(folder / file.stem)
+            assert main(["run", str(file), "--out", out, "--quiet", "--jobs", "1"]) == 0
+    return folder
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
+    """The run files that figures and trials open meanwhile."""
+    opened: list[Path] = []
+
+    def opening(path: Path) -> Run:
+        opened.append(Path(path))
+        return open_run(path)
+
+    with monkeypatch.context() as patched:
+        for module in (study_cells, trials):
+            patched.setattr(module, "open_run", opening)
+        yield opened
+
+
+def drawn(study: Study, folder: Path, **told: Any) -> bytes:
+    with ExitStack() as stack:
+        return figure_bytes(figure_of_folder(study, folder, stack.enter_context, **told), ".svg")
+
+
+@pytest.mark.parametrize("y", FORMULAS)
+@pytest.mark.parametrize("moments", MOMENTS)
+def test_rows_draw_the_figure_that_files_draw(
+    swept: Path, monkeypatch: pytest.MonkeyPatch, y: str, moments: str
+) -> None:
+    """The same figure and the same verdicts, and no run file is opened."""
+    folder = swept / asking(y, moments)
+    study = read_ledger(folder / f"{folder.name}.sweep.json").study
+    paths, rows = found_rows(study, folder)
+    with counted(monkeypatch) as opened:
+        wanted = drawn(study, folder)
+        assert len(opened) == 4
+        opened.clear()
+        ledger = read_ledger(folder / f"{folder.name}.sweep.json")
+        lines, told = _results(folder, ledger)
+        assert drawn(study, folder, told=told) == wanted
+        assert opened == []
+    bare = {name: type(row)(row.name, row.state, row.reason) for name, row in rows.items()}
+    with counted(monkeypatch) as opened:
+        judged = judge(study, trials_of(study, bare, paths), None)
+    assert len(opened) == 4
+    assert [one.line() for one in judged] == lines
+    assert math.isnan(judged[1].measured.value)  # no frame is near that moment
+
+
+def test_rows_hold_what_is_asked(swept: Path) -> None:
+    """Every value that the study asks for is that of the run file, to the last bit."""
+    folder = swept / asking("risk / risk_0", "steps = [1, 5, 20]")
+    study = read_ledger(folder / f"{folder.name}.sweep.json").study
+    asked = asked_of(study)
+    assert {one.key for one in asked} == {
+        "risk@step=1", "risk@step=5", "risk@step=20", "risk_0", "risk@near=0.5", "risk@near=7",
+        "stable_rank",
+    }  # fmt: skip
+    paths, rows = found_rows(study, folder)
+    assert len(rows) == 4
+    for name, row in rows.items():
+        assert row.moments.keys() == {one.key for one in asked}
+        with open_run(paths[name]) as run:
+            cell = open_cell(paths[name], study, lambda kept: kept)
+            assert cell is not None
+            for one in asked:
+                there = cell.at(one.observable, one.moment)
+                assert row.told[one.key] == pytest.approx(there, abs=0.0, nan_ok=True)
+            cell.record.run.close()
+            steps = np.asarray(run.steps)
+            frame = Moment("step", 5.0).frame(np.asarray(run.log10_time), steps)
+            assert frame is not None
+            assert abs(steps[frame] - 5) == np.abs(steps - 5).min()
+
+
+def test_a_file_that_has_changed_speaks_for_itself(
+    swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of another length than its row says, and one that another row knows nothing of."""
+    name = asking("risk / risk_0", "")
+    shutil.copytree(swept / name, tmp_path / name)
+    folder = tmp_path / name
+    place = folder / f"{name}.sweep.json"
+    document = json.loads(place.read_text())
+    first, second = [*document["cells"]][:2]
+    document["cells"][first]["moments"] = {}  # as older versions wrote it
+    document["cells"][second]["bytes"] += 1
+    place.write_text(json.dumps(document))
+    ledger = read_ledger(place)
+    with counted(monkeypatch) as opened:
+        _, told = _results(folder, ledger)
+        opened.clear()
+        assert drawn(ledger.study, folder, told=told) == drawn(ledger.study, folder)
+        assert len(opened) == 2 + 4
+    del document["cells"][first]["moments"]
+    place.write_text(json.dumps(document))
+    assert read_ledger(place).entries[first].row.moments == {}
+    document["cells"][first]["moments"] = {"risk_0": "many"}
+    place.write_text(json.dumps(document))
+    with pytest.raises(InputError, match="cannot be read as the ledger"):
+        read_ledger(place)
+
+
+def test_what_only_files_know_is_read_from_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An axis that the study does not set, but each run took by default."""
+    text = text_of("risk", "").replace("step = 0.5\n", "").replace(
+        'x = "network.m"\ny', 'x = "dynamics.step"\ny'
+    )  # fmt: skip
+    file = tmp_path / "unset.toml"
+    file.write_text(text)
+    folder = tmp_path / "runs"
+    assert main(["run", str(file), "--out", str(folder), "--quiet", "--jobs", "1"]) == 0
+    ledger = read_ledger(folder / "unset.sweep.json")
+    _, told = _results(folder, ledger)
+    with counted(monkeypatch) as opened:
+        found = drawn(ledger.study, folder, told=told)
+        assert len(opened) == 4
+        assert found == drawn(ledger.study, folder)
+
+
+def test_moments_have_frames() -> None:
+    times, steps = np.array([-np.inf, -1.0, 0.0, 3.0]), np.array([0, 1, 10, 10_000])
+    found = {
+        Moment("start"): 0, Moment("end"): 3, Moment("step", 4.0): 1, Moment("step", 1e9): 3,
+        Moment("time", -0.6): 1, Moment("time", -1e3): 1, Moment("near", -0.96): 1,
+        Moment("near", -0.9): None, Moment("near", 3.055): 3, Moment("near", 3.07): None,
+    }  # fmt: skip
+    assert {moment: moment.frame(times, steps) for moment in found} == found
+    assert Moment("end").frame(times[:0], steps[:0]) is None
+
+
+@pytest.mark.parametrize("name", shipped_ids())
+def test_shipped_studies_ask_for_few_values(name: str) -> None:
+    """So few that all of them stand in the rows."""
+    asked = asked_of(load_study(name))
+    assert len(asked) < MOST_ASKED
+    assert len({one.key for one in asked}) == len(asked)
+    assert all(isinstance(one, Asked) for one in asked)
