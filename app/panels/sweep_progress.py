@@ -24,6 +24,8 @@ def words_of(status: SweepStatus, pausing: bool, stopping: bool) -> str:
     >>> from core.sweep.control import SweepStatus
     >>> words_of(SweepStatus(total=200, done=37, running=2, failed=1, eta=45.0), False, False)
     '37 of 200 cells, 1 failed, 2 running; about 45 s left'
+    >>> words_of(SweepStatus(total=200, compiling=("flow", "margins")), False, False)
+    '0 of 200 cells; compiling kernels first, once on this computer'
     """
     parts = [f"{whole_text(status.done)} of {whole_text(status.total)} cells"]
     if status.failed:
@@ -33,6 +35,8 @@ def words_of(status: SweepStatus, pausing: bool, stopping: bool) -> str:
     text = ", ".join(parts)
     if stopping:
         return f"{text}; stopping ..."
+    if status.compiling:
+        return f"{text}; compiling kernels first, once on this computer"
     if pausing:
         return f"{text}; paused" + ("" if not status.running else " once they are done")
     if math.isfinite(status.eta) and status.done + status.failed < status.total:
