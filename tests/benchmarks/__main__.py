@@ -43,6 +43,7 @@ def main() -> None:
             subprocess.run([*command, "--rounds", str(arguments.rounds)], check=True)
     elif "sweep" in parts:
         sweeps.main()
+        sweeps.picture()
     elif "start" in parts:
         first_start.main(arguments.rounds)
     else:

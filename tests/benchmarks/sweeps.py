@@ -8,8 +8,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from core.cli.main import main as program
 from core.study import parse_study
 from core.sweep.control import SweepControl
+from core.sweep.ledger import place
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
 from core.sweep.pools import ProcessPool, cores
@@ -54,6 +56,24 @@ def main(until: float = 3.4, cells: int = 200) -> None:
             f"sweep of {status.done} cells on {jobs} cores: {wall:.1f} s, cores {busy:.1%} busy, "
             f"overhead {1.0 - inside / (wall * jobs):.1%}, load {os.getloadavg()[0]:.1f}"
         )
+
+
+def picture(study: str = "frei23-figure-1", size: str = "quick") -> None:
+    """The figure and the verdicts of a study whose runs are large, from its ledger and without."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs, drawing = Path(folder) / "runs", Path(folder) / "f.pdf"
+        begin = time.perf_counter()
+        program(["run", study, f"--{size}", "--out", str(runs), "--quiet"])
+        swept = time.perf_counter() - begin
+        files = [path.stat().st_size for path in runs.glob("*.msrun")]
+        print(f"{study}, {size}: {len(files)} runs, {sum(files) / 1e6:.0f} MB, in {swept:.1f} s")
+        for way in ("ledger", "files"):
+            if way == "files":
+                place(study, runs).unlink()
+            begin, used = time.perf_counter(), _cpu()
+            program(["figure", str(runs), "--out", str(drawing), "--quiet"])
+            wall, cpu = time.perf_counter() - begin, _cpu() - used
+            print(f"  its figure and verdicts from the {way}: {cpu:.1f} s of CPU, {wall:.1f} s")
 
 
 def _cpu() -> float:
