@@ -94,7 +94,7 @@ def study_figure(
             return None
         folder = stack.enter_context(scratch("figure"))
         run_for_figure(target, folder, arguments.quiet)
-    ledgers = [] if given else sweeps_in(folder)
+    ledgers = [] if given else sweeps_in(folder, values=False)
     study = layout_of(folder, given or [ledger.study for ledger in ledgers])
     if study is None:
         return None

@@ -7,6 +7,7 @@ by the experiments in them: those of a shipped study, at one of its sizes.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 from core.errors import InputError
@@ -17,23 +18,26 @@ from core.sweep.ledger import SUFFIX, Ledger, digest_of, place, read_ledger
 from core.sweep.plan import found_row, run_file, task_of
 
 
-def sweeps_in(folder: Path) -> list[Ledger]:
+def sweeps_in(folder: Path, values: bool = True) -> list[Ledger]:
     """The ledgers of a folder, and one made for each shipped study whose runs lie there without.
+
+    Without `values` the rows of those that are made have none: to compute them takes a second a
+    run where test sets are large, and figures and claims read what they need from the runs.
 
     Raises InputError for a ledger that cannot be read.
     """
     ledgers = [read_ledger(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     known = {ledger.study.id for ledger in ledgers}
     for name in studies_in(folder, [name for name in shipped_ids() if name not in known]):
-        found = ledger_of_runs(load_study(name), folder)
+        found = ledger_of_runs(load_study(name), folder, values)
         if found is not None:
             ledgers.append(found)
     return ledgers
 
 
-def some_sweeps(folder: Path) -> list[Ledger]:
+def some_sweeps(folder: Path, values: bool = True) -> list[Ledger]:
     """`sweeps_in`; InputError where there is none."""
-    ledgers = sweeps_in(folder)
+    ledgers = sweeps_in(folder, values)
     if not ledgers:
         raise InputError(
             f"{folder} holds no sweep: neither a file *{SUFFIX} nor runs of a shipped study as it "
@@ -42,20 +46,20 @@ def some_sweeps(folder: Path) -> list[Ledger]:
     return ledgers
 
 
-def ledger_of_runs(study: Study, folder: Path) -> Ledger | None:
+def ledger_of_runs(study: Study, folder: Path, values: bool = True) -> Ledger | None:
     """What the run files of a study in a folder say, at the size of which most are there.
 
     None where no file holds an experiment of the study.
     """
     best: Ledger | None = None
     for size in (None, *(size for size in SIZES if size in study.sizes)):
-        found = ledger_at(study.at_size(size), folder, size)
+        found = ledger_at(study.at_size(size), folder, size, values)
         if len(found.entries) > (0 if best is None else len(best.entries)):
             best = found
     return best
 
 
-def ledger_at(study: Study, folder: Path, size: str | None) -> Ledger:
+def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True) -> Ledger:
     """A ledger of the run files that are there of a study, which `size` was applied to."""
     ledger = Ledger(place(study.id, folder), study, size)
     for cell in study.cells():
@@ -63,7 +67,8 @@ def ledger_at(study: Study, folder: Path, size: str | None) -> Ledger:
         if not file.is_file():
             continue
         try:
-            row = found_row(task_of(study, cell, folder), file, math.nan)
+            task = task_of(study, cell, folder)
+            row = found_row(task if values else replace(task, columns=()), file, math.nan)
         except InputError:  # a run of other settings
             continue
         if row is not None:

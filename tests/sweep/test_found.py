@@ -63,7 +63,7 @@ def test_an_own_study_of_few_cells_is_checked(
 
 
 def test_runs_of_a_shipped_study_without_a_ledger(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The size is that of which most runs are there; runs of other settings count for nothing."""
     study = parse_study(OWN, "shipped")
@@ -81,6 +81,9 @@ def test_runs_of_a_shipped_study_without_a_ledger(
     assert {name: entry.row.state for name, entry in found.entries.items()} == {
         "run.seed=0": "done", "run.seed=1": "done",
     }  # fmt: skip
+    (bare,) = some_sweeps(tmp_path, values=False)
+    assert all(entry.row.values == {} for entry in bare.entries.values())
+    assert judged(capsys, tmp_path) == ["confirmed"]
     other = parse_study(OWN.replace("step = 0.1", "step = 0.2"), "shipped")
     assert ledger_of_runs(other, tmp_path) is None
 
