@@ -124,8 +124,9 @@ class ProcessPool(Pool):
         from joblib.externals.loky import ProcessPoolExecutor
 
         return ProcessPoolExecutor(
-            max_workers=self.workers, timeout=20, initializer=_start_worker, env=environment()
-        )
+            max_workers=self.workers, timeout=20, initializer=_start_worker,
+            initargs=(os.getpid(),), env=environment(),
+        )  # fmt: skip
 
     def submit(self, tasks: Sequence[Task]) -> Rows:
         """Send the batch to the next free process."""
@@ -150,10 +151,13 @@ class ProcessPool(Pool):
         self._executor.shutdown(wait=True, kill_workers=True)
 
 
-def _start_worker() -> None:
-    """Ctrl-C reaches the whole process group; only the sweep itself answers it."""
+def _start_worker(parent: int) -> None:
+    """Ctrl-C reaches the whole process group; only the sweep itself answers it.
+
+    The parent says who it is: one that was killed while this process started is not seen here.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_the_sweep, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with_the_sweep, args=(parent,), daemon=True).start()
     one_thread()
 
 

@@ -101,9 +101,18 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
+def is_worker(pid: int) -> bool:
+    """Whether a process of a sweep is one that records, not one that watches over resources."""
+    try:
+        return b"LokyProcess" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are read from /proc")
-def test_a_killed_sweep_leaves_no_workers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("working", [True, False], ids=["at work", "starting"])
+def test_a_killed_sweep_leaves_no_workers(tmp_path: Path, working: bool) -> None:
     long = ("--set", "dynamics.kind=gd", "--set", "dynamics.until_log10_time=7")
     process = started(
         "run", "telgarsky22-figure-1", *long, "--set", "run.seed=[1,2,3,4]", "--jobs", "2",
@@ -111,14 +120,19 @@ def test_a_killed_sweep_leaves_no_workers(tmp_path: Path) -> None:
     )  # fmt: skip
     try:
         end = time.monotonic() + 100
-        while time.monotonic() < end and len(list(tmp_path.glob("*.msrun"))) < 2:
+        workers: list[int] = []
+        while time.monotonic() < end and len(workers) < 2:
             assert process.poll() is None, process.communicate()
-            time.sleep(0.1)
-        workers = children(process.pid)
-        assert len(workers) >= 2
+            time.sleep(0.01)
+            if not working or len(list(tmp_path.glob("*.msrun"))) == 2:
+                workers = [pid for pid in children(process.pid) if is_worker(pid)]
+        assert len(workers) == 2
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
+        for pipe in (process.stdout, process.stderr):  # which workers hold as well
+            if pipe is not None:
+                pipe.close()
     end = time.monotonic() + 30
     while time.monotonic() < end and any(map(is_running, workers)):
         time.sleep(0.1)
