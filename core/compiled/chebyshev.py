@@ -72,7 +72,7 @@ OVER = 1.0 + 1e-6  # so that rounding does not leave the frame's time ahead
 @compiled
 def reach(s: Array, stages: int) -> float:
     """beta(S) = (1 + w0)/w1, the largest stable h E lambda; sets w0 and w1."""
-    w0 = 1.0 + 1.0 / stages**2
+    w0 = 1.0 + 1.0 / (stages * stages)
     angle = acosh(w0)
     w1 = cosh(stages * angle) * sqrt(w0 * w0 - 1.0) / (stages * sinh(stages * angle))
     s[W_0], s[W_1] = w0, w1

@@ -173,13 +173,13 @@ def power_iteration(
     """One step w <- K w/|K w|, K = sqrt(q) <grad p_i, kappa grad p_j> sqrt(q); returns |K w|."""
     XT, _, y, F = data
     for i in range(w.size):
-        w[i] *= q[i] ** 0.5
+        w[i] *= sqrt(q[i])
     field(net, s, settings, theta, data, w, Z, C, u)
     tangent(net, theta, XT, u, Z, C, F)
     scores(F, y, w)
     norm = 0.0
     for i in range(w.size):
-        w[i] *= q[i] ** 0.5
+        w[i] *= sqrt(q[i])
         norm += w[i] * w[i]
     norm = sqrt(norm)
     if norm > 0.0:
@@ -187,7 +187,7 @@ def power_iteration(
             w[i] /= norm
     else:
         for i in range(w.size):
-            w[i] = w.size**-0.5
+            w[i] = 1.0 / sqrt(w.size)
     return norm
 
 
@@ -209,8 +209,8 @@ def renormalised(net: Net, theta: Array, newer: Array) -> float:
         for j in range(before.shape[0]):
             old = new = 0.0
             for i in range(before.shape[1]):
-                old += before[j, i] ** 2
-                new += after[j, i] ** 2
+                old += before[j, i] * before[j, i]
+                new += after[j, i] * after[j, i]
             factor = sqrt(old / new)
             for i in range(before.shape[1]):
                 after[j, i] *= factor
@@ -223,7 +223,8 @@ def distance_moved(net: Net, theta: Array, newer: Array) -> float:
     spec, scaled = net[0], net[0][SCALED]
     moved = 0.0
     for k in range(scaled):
-        moved += (newer[k] - theta[k]) ** 2
+        step = newer[k] - theta[k]
+        moved += step * step
     if scaled == theta.size:
         return sqrt(moved)
     a, b, before = node_rows(spec, theta)
@@ -232,8 +233,9 @@ def distance_moved(net: Net, theta: Array, newer: Array) -> float:
     for j in range(a.size):
         size, gap, length = abs(a[j] * b[j]), 0.0, 0.0
         for i in range(before.shape[1]):
-            gap += (after[j, i] - before[j, i]) ** 2
-            length += before[j, i] ** 2
+            turn = after[j, i] - before[j, i]
+            gap += turn * turn
+            length += before[j, i] * before[j, i]
         total += size
         if length > 0.0:
             turned += size * gap / length

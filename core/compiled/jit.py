@@ -42,7 +42,6 @@ def interpreted() -> Iterator[None]:
     """Run kernels meanwhile as what they are written in, in this thread: nothing is compiled.
 
     A hundred times slower, and Python raises where a compiled kernel goes on with an infinity.
-    Not for kernels that take views by `inlined` functions.
     """
     before, _python.only = getattr(_python, "only", False), True
     try:
@@ -138,10 +137,3 @@ class Kernel:
 def compiled(function: Function) -> Function:
     """Compile a kernel at its first call for the argument types; the result is kept on disk."""
     return cast(Function, function if numba.config.DISABLE_JIT else Kernel(function))
-
-
-def inlined(function: Function) -> Function:
-    """Write a kernel into those that call it, as it must be where it returns views of arrays."""
-    if numba.config.DISABLE_JIT:
-        return function
-    return cast(Function, numba.njit(inline="always", **OPTIONS)(function))

@@ -122,7 +122,7 @@ def power_iteration(net: Net, u: Array, q: Array, w: Array, work: Array) -> floa
         norm += w[i] * w[i]
     norm = sqrt(norm)
     for i in range(w.size):
-        w[i] = w[i] / norm if norm > 0.0 else w.size**-0.5
+        w[i] = w[i] / norm if norm > 0.0 else 1.0 / sqrt(w.size)
     return norm
 
 
@@ -172,7 +172,8 @@ def finish(
     moved = 0.0
     for j in range(u.size):
         u[j] /= norm * norm
-        moved += 2.0 * (sqrt(u[j]) - sqrt(u0[j])) ** 2
+        step = sqrt(u[j]) - sqrt(u0[j])
+        moved += 2.0 * step * step
     margins(net, u, p)
     if not fit(s, c, settings, p, norm):
         return PLAN
@@ -224,7 +225,8 @@ def finish_half(
     turned = 0.0
     for j in range(u.size):
         u[j] /= norm * norm
-        turned += 2.0 * (sqrt(u[j]) - sqrt(whole[j])) ** 2
+        turn = sqrt(u[j]) - sqrt(whole[j])
+        turned += 2.0 * turn * turn
     margins(net, u, p)
     compared(s, c, smallest(p), sqrt(turned))
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from core.compiled.jit import compiled, inlined
+from core.compiled.jit import compiled
 from core.compiled.kernel import (
     SLOPES,
     SMOOTH,
@@ -48,34 +48,27 @@ SLOPE, EPS, NUMBERS = 0, 1, 2
 PLAIN, SCALAR, NORMALISED, FIXED_OUTER, BATCH_NORM, WITH_BIAS = 0, 1, 2, 3, 4, 5
 
 
-@inlined
-def outer(spec: Array, flat: Array, alpha: Array) -> Array:
-    """alpha (m, k) as it lies in flat, or the work array that `weights` has filled."""
-    if spec[CODE] == PLAIN or spec[CODE] == WITH_BIAS:
-        m, k = spec[M], spec[K]
-        return flat[: m * k].reshape(m, k)
-    return alpha
+@compiled
+def effective(spec: Array, flat: Array, alpha: Array, U: Array) -> tuple[Array, Array]:
+    """alpha (m, k) and U (m, D) as they lie in flat, or the work arrays that `weights` fills."""
+    m, k, d, code = spec[M], spec[K], spec[D], spec[CODE]
+    if code == PLAIN:
+        return flat[: m * k].reshape(m, k), flat[m * k :].reshape(m, d)
+    if code == FIXED_OUTER:
+        return alpha, flat.reshape(m, d)
+    if code == WITH_BIAS:
+        return flat[: m * k].reshape(m, k), U
+    return alpha, U
 
 
-@inlined
-def inner(spec: Array, flat: Array, U: Array) -> Array:
-    """U (m, D) as it lies in flat, or the work array that `weights` has filled."""
-    m, d = spec[M], spec[D]
-    if spec[CODE] == PLAIN:
-        return flat[m * spec[K] :].reshape(m, d)
-    if spec[CODE] == FIXED_OUTER:
-        return flat.reshape(m, d)
-    return U
-
-
-@inlined
+@compiled
 def node_rows(spec: Array, flat: Array) -> tuple[Array, Array, Array]:
     """The two (m,) blocks and V (m, D) of the networks laid out as (a, b, V) and (a, c, V)."""
     m = spec[M]
     return flat[:m], flat[m : 2 * m], flat[2 * m :].reshape(m, spec[D])
 
 
-@inlined
+@compiled
 def bias_rows(spec: Array, flat: Array) -> tuple[Array, Array]:
     """V (m, D - 1) and b (m,) of the networks laid out as (a, V, b)."""
     m, d = spec[M], spec[D] - 1
@@ -154,11 +147,12 @@ def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
     """The outputs F (k, n), with the preactivations left in Z, or phi' of them: see `left`."""
     spec, numbers, _, alpha, U, _, _, _, rows = net
     weights(net, flat)
-    preactivations(inner(spec, flat, U), XT, Z)
+    a, V = effective(spec, flat, alpha, U)
+    preactivations(V, XT, Z)
     if left(spec) == SLOPES:
-        outputs_and_slopes(numbers[SLOPE], outer(spec, flat, alpha), Z, F, rows[0])
+        outputs_and_slopes(numbers[SLOPE], a, Z, F, rows[0])
     else:
-        outputs(spec[PHI], numbers[SLOPE], outer(spec, flat, alpha), Z, F, rows[0])
+        outputs(spec[PHI], numbers[SLOPE], a, Z, F, rows[0])
 
 
 @compiled
@@ -179,9 +173,10 @@ def adjoint(
 
     X (n, D), or no rows of it: the inputs also row by row, which makes small problems faster.
     """
-    spec, numbers, _, alpha, _, d_alpha, d_U, _, rows = net
-    to_outer, to_inner = outer(spec, result, d_alpha), inner(spec, result, d_U)
-    backward(left(spec), numbers[SLOPE], outer(spec, flat, alpha), Z, G, C, to_outer, rows[0])
+    spec, numbers, _, alpha, U, d_alpha, d_U, _, rows = net
+    a, _ = effective(spec, flat, alpha, U)
+    to_outer, to_inner = effective(spec, result, d_alpha, d_U)
+    backward(left(spec), numbers[SLOPE], a, Z, G, C, to_outer, rows[0])
     inner_gradient(C, XT, X, to_inner)
     pull(net, flat, result)
 
@@ -191,8 +186,9 @@ def tangent(
     net: Net, flat: Array, XT: Array, direction: Array, Z: Array, C: Array, F: Array
 ) -> None:
     """F = the derivative of the outputs along `direction`, after `forward` at flat; C is work."""
-    spec, numbers, _, alpha, _, d_alpha, d_U, _, rows = net
+    spec, numbers, _, alpha, U, d_alpha, d_U, _, rows = net
     push(net, flat, direction)
-    preactivations(inner(spec, direction, d_U), XT, C)
-    a, b = outer(spec, flat, alpha), outer(spec, direction, d_alpha)
+    a, _ = effective(spec, flat, alpha, U)
+    b, d_V = effective(spec, direction, d_alpha, d_U)
+    preactivations(d_V, XT, C)
     along(left(spec), numbers[SLOPE], a, Z, b, C, F, rows[0])

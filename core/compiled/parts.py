@@ -19,8 +19,6 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import (
-    IRLegalization,
-    NativeLowering,
     NoPythonBackend,
     NopythonTypeInference,
     PreLowerStripPhis,
@@ -29,21 +27,20 @@ from numba.core.types.misc import unliteral
 from numba.core.untyped_passes import (
     FixupArgs,
     GenericRewrites,
-    InlineInlinables,
     IRProcessing,
     ReconstructSSA,
     TranslateByteCode,
 )
 
 from core.compiled.hurry import hurried
+from core.compiled.lowering import LowerKernel
+from core.compiled.views import handed_on
 
-# Names of parts that LLVM must leave by themselves: within its caller this one is a fifth slower.
-APART = ("one_pass",)
 BEFORE_LOWERING = (
-    TranslateByteCode, FixupArgs, IRProcessing, GenericRewrites, InlineInlinables, ReconstructSSA,
+    TranslateByteCode, FixupArgs, IRProcessing, GenericRewrites, ReconstructSSA,
     NopythonTypeInference, PreLowerStripPhis,
 )  # fmt: skip
-LOWERING = (IRLegalization, NativeLowering, NoPythonBackend)
+LOWERING = (LowerKernel, NoPythonBackend)
 
 
 @final
@@ -56,10 +53,6 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        if self.name in APART:
-            for function in self._final_module.functions:
-                if not function.is_declaration and self.name in function.name:
-                    function.add_function_attribute("noinline")
         self._finalize_dynamic_globals()
         self._finalized = True
 
@@ -181,7 +174,8 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
     def compile_extra(self, func: Callable[..., Any]) -> Any:
         """See numba's compilers: the result for a function."""
         part, state = self.parts[func], self.state
-        with global_compiler_lock, hurried(*self._contexts):
+        targets = handed_on(self._contexts[1], state.targetctx)
+        with global_compiler_lock, hurried(*self._contexts), targets:
             part.compile(state.args)
             return _with_entry(part.overloads[state.args], state)
 
