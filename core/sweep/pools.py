@@ -16,7 +16,7 @@ from concurrent.futures import Future, wait
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from core.control import Control
 from core.errors import InputError
@@ -28,6 +28,7 @@ Rows = Future[list[Row]]
 LOOK_SECONDS = 0.1
 # What every NVIDIA driver leaves: on Linux, in Windows' subsystem for Linux, and on Windows.
 DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "C:/Windows/System32/nvcuda.dll")
+PROTOCOLS = ("tcp", "tls")  # of addresses of schedulers
 RETRIES = 3  # times that a cell is started again when its worker dies
 
 
@@ -172,7 +173,8 @@ def _end_with_the_sweep(parent: int) -> None:
 class ClusterPool(Pool):
     """The workers of a Dask scheduler at `address`; the folder of runs must be shared with them.
 
-    Raises InputError where Dask is not installed or nobody answers at the address.
+    Raises InputError where Dask is not installed, where its configuration does not allow the
+    address, or where nobody answers there.
     """
 
     shared = True
@@ -184,6 +186,7 @@ class ClusterPool(Pool):
             raise InputError(
                 "Clusters need Dask; install it with: pip install 'marginscope[cluster]'."
             ) from error
+        _check_protocol(distributed, address)
         try:
             _reach(address, patience)  # a client that reaches nobody leaves threads behind
             self._client = distributed.Client(address, timeout=patience, set_as_default=False)
@@ -213,9 +216,41 @@ class ClusterPool(Pool):
         self._client.close()
 
 
+def _check_protocol(distributed: Any, address: str) -> None:
+    """InputError for a protocol that Dask's configuration and certificates do not go with.
+
+    A client that is refused for one of these leaves threads behind, and a traceback at the end.
+    """
+    protocol = _place(address).scheme
+    if protocol not in PROTOCOLS:
+        raise InputError(f"--cluster {address}: write tcp://HOST:PORT, or tls://HOST:PORT.")
+    try:
+        told = distributed.Security().get_connection_args("client")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"--cluster {address}: the certificates that Dask's configuration names cannot be read "
+            f"({error}); docs/sweeps.md says how they are named."
+        ) from error
+    if protocol == "tls" and told.get("ssl_context") is None:
+        raise InputError(
+            f"--cluster {address}: Dask's configuration does not name the ca-file and the client's "
+            "cert that TLS needs; docs/sweeps.md says how."
+        )
+    if protocol == "tcp" and told.get("require_encryption"):
+        raise InputError(
+            f"--cluster {address}: Dask's configuration asks for encryption; start the scheduler "
+            "with --protocol tls, and give its address as tls://HOST:PORT."
+        )
+
+
+def _place(address: str) -> SplitResult:
+    """The parts of PROTOCOL://HOST:PORT, or of HOST:PORT, which is tcp."""
+    return urlsplit(address if "//" in address else f"tcp://{address}")
+
+
 def _reach(address: str, patience: float) -> None:
     """OSError or ValueError where nobody listens at PROTOCOL://HOST:PORT."""
-    place = urlsplit(address if "//" in address else f"tcp://{address}")
+    place = _place(address)
     if place.hostname is None or place.port is None:
         raise ValueError(address)
     socket.create_connection((place.hostname, place.port), timeout=patience).close()

@@ -6,8 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from core.errors import InputError
 from core.runs import open_run
 from core.study import parse_study
 from core.sweep.plan import plan, run_file
@@ -40,10 +45,36 @@ def test_a_sweep_survives_the_death_of_a_worker(tmp_path: Path) -> None:
     assert plan(study, tmp_path).tasks == ()
 
 
+@pytest.mark.parametrize(
+    ("address", "settings", "words"),
+    [
+        ("tls://127.0.0.1:9", {}, "does not name the ca-file"),
+        ("tls://127.0.0.1:9", {"tls.ca-file": "no.pem"}, "does not name the ca-file"),
+        (
+            "tls://127.0.0.1:9",
+            {f"tls.{name}": "no.pem" for name in ("ca-file", "client.cert", "client.key")},
+            "cannot be read",
+        ),
+        ("tcp://127.0.0.1:9", {"require-encryption": True}, "asks for encryption"),
+        ("127.0.0.1:9", {"require-encryption": True}, "asks for encryption"),
+        ("ftp://127.0.0.1:9", {}, "tcp://HOST:PORT"),
+        ("tcp://127.0.0.1:no", {}, "no Dask scheduler"),
+        ("127.0.0.1", {}, "no Dask scheduler"),
+    ],
+)
+def test_addresses_that_dask_would_not_use(
+    address: str, settings: dict[str, Any], words: str
+) -> None:
+    """A sentence, and no client that leaves threads behind."""
+    import dask
+
+    threads = threading.active_count()
+    named = {f"distributed.comm.{key}": value for key, value in settings.items()}
+    with dask.config.set(named), pytest.raises(InputError, match=words):
+        ClusterPool(address, patience=0.3)
+    assert threading.active_count() == threads
+
+
 def test_a_pool_names_the_address_at_which_nobody_answers() -> None:
-    import pytest
-
-    from core.errors import InputError
-
     with pytest.raises(InputError, match="no Dask scheduler"):
         ClusterPool("tcp://127.0.0.1:9", patience=0.3)
