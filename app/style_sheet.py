@@ -71,6 +71,7 @@ QToolButton:focus { border-color: @accent; }
 QToolButton:disabled { color: @disabled; }
 QToolButton[quiet="true"] { color: @muted; padding: 0px; }
 QToolButton[quiet="true"]:hover { color: @foreground; }
+QToolButton[inline="true"] { border-width: 1px; padding: 0px 4px; }
 QToolButton::menu-indicator { image: none; }
 
 QTabBar#side { background: transparent; }

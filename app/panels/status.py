@@ -63,6 +63,7 @@ class StatusLine(QWidget):
         layout.addWidget(self.saved, 3)
         self.work = QToolButton(self)
         self.work.setAutoRaise(True)
+        self.work.setProperty("inline", True)
         self.work.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.work.hide()
         layout.insertWidget(layout.indexOf(self.saved), self.work)

@@ -16,6 +16,8 @@ from app.panels.inspector import NODE_HINT, Inspector
 from app.panels.status import StatusLine
 from app.panels.study_chooser import OPEN_TEXT, StudyChooser
 from app.state.display import NodeFacts
+from app.style import style_sheet
+from core.figures.palette import LIGHT
 from core.observables.registry import OBSERVABLES
 from core.study import load_study, parse_study, shipped_ids
 from tests.problems import FIGURE_1
@@ -129,6 +131,15 @@ def status(qtbot) -> StatusLine:
     qtbot.addWidget(status)
     status.resize(1280, 24)
     return status
+
+
+def test_what_is_computed_has_room_for_its_letters(status: StatusLine, qtbot) -> None:
+    """gamma_ntk has an underscore below its line."""
+    status.setStyleSheet(style_sheet(LIGHT))
+    status.show_work("computing \u03b3_ntk ...")
+    status.show()
+    qtbot.waitExposed(status)
+    assert status.work.sizeHint().height() <= status.height()
 
 
 def test_the_status_line_tells_all_and_nothing_jumps(status: StatusLine, qtbot) -> None:
