@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.cli.output import progress, say
-from core.cli.training import compiling_words, stopped_by_signals
+from core.cli.waiting import compiling_words, stopped_by_signals
 from core.study import Study
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.loop import sweep

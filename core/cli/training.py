@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from core.cli.output import Bar, progress, say
+from core.cli.waiting import compiling_words, stopped_by_signals
 from core.compiled import warming
 from core.compiled.beside import compiling
 from core.continuation import continued, said
@@ -20,7 +19,6 @@ from core.dynamics.needs import groups_of
 from core.errors import InputError
 from core.problem import Problem, resolve
 from core.runs import RecorderAt, estimated_bytes, open_run
-from core.stopping import answered_elsewhere
 from core.study import Study, load_study, shipped_ids
 from core.study_code import check_code
 from core.sweep.plan import run_file
@@ -36,25 +34,6 @@ EXIT = {
     FinishReason.FAILED: 1,
     FinishReason.DISK_FULL: 1,
 }
-
-
-@contextmanager
-def stopped_by_signals(control: Control) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM ends the run cleanly; a second Ctrl-C interrupts at once."""
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if control.stop_requested:
-            raise KeyboardInterrupt
-        control.stop()
-
-    with answered_elsewhere():
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, handle) for number in numbers}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def targets(study: Study, folder: Path) -> list[Path]:
@@ -111,11 +90,6 @@ def _kernels_for(problem: Problem, control: Control) -> Iterator[tuple[Problem, 
         else:
             say(f"{compiling_words(lacking)} Until then the run goes on without, in {dynamics.by}.")
         yield problem, dynamics
-
-
-def compiling_words(groups: Sequence[str]) -> str:
-    """What is said before kernels are compiled."""
-    return f"Compiling kernels ({', '.join(groups)}), once for this machine."
 
 
 def run_study(arguments: argparse.Namespace) -> int:

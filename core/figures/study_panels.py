@@ -31,8 +31,8 @@ from core.figures.primitives import (
     Words,
     plain,
 )
+from core.figures.study_lines import Line
 from core.figures.study_pictures import coloured
-from core.figures.study_values import Line
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import OBSERVABLES
 from core.study_layout import PICTURES, PanelLayout

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.figures.palette import Palette
 from core.figures.study_cells import StudyCell
-from core.figures.study_values import Line
+from core.figures.study_lines import Line
 from core.observables.predictor import flat_values
 from core.reference.l1_path import circle, max_margin, plane
 from core.runs import Run

@@ -21,8 +21,9 @@ from core.figures.primitives import (
     plain,
 )
 from core.figures.study_cells import StudyCell
+from core.figures.study_lines import Line
 from core.figures.study_panels import study_panel
-from core.figures.study_values import Line, lines_of
+from core.figures.study_values import lines_of
 from core.study_layout import PICTURES, FigureLayout, PanelLayout
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, final
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures import study_pictures
 from core.figures.study_cells import StudyCell, check_formula
+from core.figures.study_lines import Line
 from core.figures.study_moments import END, moments_of
 from core.figures.study_slopes import first_below, slope_of
 from core.study_layout import PanelLayout
@@ -18,26 +20,6 @@ from core.study_tables import value_text
 
 Array = NDArray[np.float64]
 NONE = ""  # the value of the only line of a panel
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Line:
-    """A line of a panel: x (k,), mean, low and high (k,), and of how many runs each, (k,).
-
-    x is log10 t where the panel's x is "t".
-
-    `value` is what the line stands for: a value of the setting `lines`, a formula, or a moment.
-    """
-
-    value: Any
-    x: Array
-    mean: Array
-    low: Array
-    high: Array
-    count: NDArray[np.int64]
-    slope: tuple[float, float, float] | None = None  # of log y on log x, with its 0.95 interval
-    joined: bool = True  # false: points without a curve through them
 
 
 def spread_of(values: Array, spread: str, log: bool = False) -> tuple[float, float, float]:
@@ -77,8 +59,6 @@ def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]
     elif panel.kind == "activation":
         lines = _activations(panel, kept)
     else:
-        from core.figures import study_pictures  # it needs Line, which is here
-
         pictures = {"points": study_pictures.points, "function": study_pictures.functions}
         lines = pictures[panel.kind](kept)
     return tuple(line for line in lines if np.isfinite(line.mean).any())

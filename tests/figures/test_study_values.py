@@ -12,8 +12,9 @@ import pytest
 
 from core.errors import InputError
 from core.figures.study_cells import Recorded, StudyCell
+from core.figures.study_lines import Line
 from core.figures.study_slopes import first_below, fitted_slope
-from core.figures.study_values import Line, lines_of, spread_of
+from core.figures.study_values import lines_of, spread_of
 from core.study_layout import PanelLayout, parse_layout
 
 
