@@ -25,6 +25,7 @@ Vector = NDArray[Any]
 # As in core.network.activation; SLOPES means that Z holds phi'(z) in place of z.
 RELU, LEAKY, SMOOTH, SLOPES = 0, 1, 2, 3
 LN_2 = 0.6931471805599453
+ROWS, CACHED = 16, 1024  # of `outputs_and_slopes`: nodes, and numbers, at a time
 BLAS_NODES, BLAS_COORDINATES, BLAS_EXAMPLES = 64, 32, 32  # from where BLAS is the faster one
 
 
@@ -160,25 +161,40 @@ def outputs(phi: int, slope: float, alpha: Matrix, Z: Matrix, F: Matrix, h: Vect
 
 
 @compiled
-def outputs_and_slopes(slope: float, alpha: Matrix, Z: Matrix, F: Matrix, h: Vector) -> None:
-    """F of the smoothed leaky ReLU, one exponential for each value; Z is left with phi'(Z)."""
+def smoothed(slope: float, z: Vector, h: Vector) -> None:
+    """h = phi(z) and z <- phi'(z) of the smoothed leaky ReLU, one exponential for each value."""
+    zero = z.dtype.type(0)
+    for i in range(z.size):
+        e = exp_minus(abs(z[i]))
+        once = 1 / ((1 + e) * (2 + e))  # one division for 1/(1 + e) and e/(2 + e)
+        share = (2 + e) * once
+        right = share if z[i] > zero else e * share
+        softplus = max(z[i], zero) + twice_atanh(e * (1 + e) * once)
+        h[i] = slope * z[i] + (1 - slope) * (softplus - LN_2)
+        z[i] = slope + (1 - slope) * right
+
+
+@compiled
+def outputs_and_slopes(slope: float, alpha: Matrix, Z: Matrix, F: Matrix, H: Matrix) -> None:
+    """F of the smoothed leaky ReLU; Z is left with phi'(Z). H (ROWS, n) is work.
+
+    Some nodes at a time, so that vectors do not end with every row, within the first cache.
+    """
     m, n = Z.shape
-    zero = Z.dtype.type(0)
-    F[:] = zero
-    for j in range(m):
-        z = Z[j]
-        for i in range(n):
-            e = exp_minus(abs(z[i]))
-            once = 1 / ((1 + e) * (2 + e))  # one division for 1/(1 + e) and e/(2 + e)
-            share = (2 + e) * once
-            right = share if z[i] > zero else e * share
-            softplus = max(z[i], zero) + twice_atanh(e * (1 + e) * once)
-            h[i] = slope * z[i] + (1 - slope) * (softplus - LN_2)
-            z[i] = slope + (1 - slope) * right
-        for c in range(F.shape[0]):
-            f, a = F[c], alpha[j, c]
-            for i in range(n):
-                f[i] += a * h[i]
+    F[:] = Z.dtype.type(0)
+    count = max(1, min(ROWS, CACHED // n))
+    first = 0
+    while first < m:
+        last = min(first + count, m)
+        size = (last - first) * n
+        smoothed(slope, Z[first:last].reshape(size), H[: last - first].reshape(size))
+        for j in range(first, last):
+            h = H[j - first]
+            for c in range(F.shape[0]):
+                f, a = F[c], alpha[j, c]
+                for i in range(n):
+                    f[i] += a * h[i]
+        first = last
 
 
 @compiled

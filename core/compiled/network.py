@@ -5,7 +5,7 @@ A network is handed to kernels as one tuple
     net = (spec, numbers, constants, alpha, U, d_alpha, d_U, scratch, rows)
 
 of integers, two numbers (slope of phi, eps), the untrained array, and work: alpha and d_alpha
-(m, k), U and d_U (m, D), scratch (m, D + 1), rows (2, n); d_alpha is (m, 0) where alpha is not
+(m, k), U and d_U (m, D), scratch (m, D + 1), rows (ROWS, n); d_alpha is (m, 0) where alpha is not
 trained. `core.dynamics.twin` makes it. Where the effective weights are the trained ones as they
 are, no copies are made. Tested against core.network.
 """
@@ -150,7 +150,7 @@ def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
     a, V = effective(spec, flat, alpha, U)
     preactivations(V, XT, Z)
     if left(spec) == SLOPES:
-        outputs_and_slopes(numbers[SLOPE], a, Z, F, rows[0])
+        outputs_and_slopes(numbers[SLOPE], a, Z, F, rows)
     else:
         outputs(spec[PHI], numbers[SLOPE], a, Z, F, rows[0])
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import network as codes
+from core.compiled.kernel import ROWS
 from core.network.parametrisation import TwoLayer
 
 MULTICLASS = 6  # core.network.multiclass: plain, or with biases
@@ -30,5 +31,5 @@ def twin(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> tuple[ND
     numbers = np.array([network.activation.slope, eps], dtype=dtype)
     arrays: list[NDArray[Any]] = [spec, numbers, np.array(constants, dtype=dtype, order="C")]
     trained = 0 if code == codes.FIXED_OUTER else k
-    shapes = ((m, k), (m, D), (m, trained), (m, D), (m, D + 1), (2, n))
+    shapes = ((m, k), (m, D), (m, trained), (m, D), (m, D + 1), (ROWS, n))
     return (*arrays, *(np.zeros(shape, dtype=dtype) for shape in shapes))

@@ -9,7 +9,7 @@ import pytest
 from mpmath import mp, mpf
 
 from core.compiled.exponential import exp_minus, log_one_plus, twice_atanh
-from core.compiled.kernel import SMOOTH, activate, outputs_and_slopes, times_slopes
+from core.compiled.kernel import ROWS, SMOOTH, activate, outputs_and_slopes, times_slopes
 from core.network.activation import Activation
 
 Array = np.ndarray
@@ -49,20 +49,24 @@ def test_what_is_far_out_is_nearly_zero_and_what_is_no_number_stays_none() -> No
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_one_pass_is_the_activation_and_its_slopes(dtype: type) -> None:
-    """`outputs_and_slopes` against the plain formulas of core.network.activation."""
+@pytest.mark.parametrize(("m", "n"), [(7, 33), (37, 12), (37, 1500), (ROWS, 1)])
+def test_one_pass_is_the_activation_and_its_slopes(dtype: type, m: int, n: int) -> None:
+    """`outputs_and_slopes` against the plain formulas of core.network.activation.
+
+    Nodes are taken some at a time: more of them than that, a rest, and rows longer than all.
+    """
     rng = np.random.default_rng(1)
-    Z = (10.0 ** rng.uniform(-8, 3, (7, 33)) * rng.choice([-1, 1], (7, 33))).astype(dtype)
-    Z[0, :3] = 0.0, 1e5, -1e5
+    Z = (10.0 ** rng.uniform(-8, 3, (m, n)) * rng.choice([-1, 1], (m, n))).astype(dtype)
+    Z[:3, 0] = 0.0, 1e5, -1e5
     phi = Activation(SMOOTH, 0.1)
-    alpha, F = rng.standard_normal((7, 2)).astype(dtype), np.zeros((2, 33), dtype)
-    slope, kept, h = dtype(0.1), Z.astype(np.float64), np.zeros(33, dtype)
-    outputs_and_slopes(slope, alpha, Z, F, h)
+    alpha, F = rng.standard_normal((m, 2)).astype(dtype), np.zeros((2, n), dtype)
+    slope, kept, H = dtype(0.1), Z.astype(np.float64), np.zeros((ROWS, n), dtype)
+    outputs_and_slopes(slope, alpha, Z, F, H)
     near = 2e-15 if dtype is np.float64 else 1e-6
     assert np.allclose(Z, phi.slopes(kept), rtol=near, atol=0.0)
     size = np.abs(alpha.T.astype(np.float64)) @ np.abs(phi(kept))
     assert (np.abs(F - alpha.T @ phi(kept)) <= 4.0 * near * size).all()
-    one, ones = np.zeros(33, dtype), np.ones(33, dtype)
+    one, ones = np.zeros(n, dtype), np.ones(n, dtype)
     for row in kept.astype(dtype):
         activate(SMOOTH, slope, row, one)
         wide = row.astype(np.float64)

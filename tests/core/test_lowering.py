@@ -11,6 +11,7 @@ import pytest
 from numba import types
 from numpy.typing import NDArray
 
+from core.compiled import kernel
 from core.compiled.jit import Kernel, compiled
 
 Array = NDArray[Any]
@@ -22,12 +23,12 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def agree(kernel: Callable[..., Any], *arguments: Any) -> None:
+def agree(function: Callable[..., Any], *arguments: Any) -> None:
     """A kernel returns, and leaves in its arguments, what Python does, to the last digit."""
     mine = [np.copy(one) if isinstance(one, np.ndarray) else one for one in arguments]
     theirs = [np.copy(one) if isinstance(one, np.ndarray) else one for one in arguments]
-    assert isinstance(kernel, Kernel)
-    np.testing.assert_array_equal(kernel(*mine), kernel.py_func(*theirs))
+    assert isinstance(function, Kernel)
+    np.testing.assert_array_equal(function(*mine), function.py_func(*theirs))
     for ours, python in zip(mine, theirs, strict=True):
         np.testing.assert_array_equal(ours, python)
 
@@ -186,9 +187,18 @@ def test_kernels_are_lowered_to_few_instructions() -> None:
     assert instructions(outside) <= instructions(added) + 5
 
 
-def instructions(kernel: Kernel) -> int:
+def test_the_smoothed_activation_is_done_by_wide_vectors() -> None:
+    """Where the processor has them: a third less time, of which vectors half as wide take all."""
+    again = compiled(kernel.smoothed.py_func)
+    z = np.array([-1.0, 2.0])
+    again(0.1, z, np.zeros(2))
+    (result,) = again._part.overloads.values()
+    assert '"prefer-vector-width"="512"' in str(result.library._final_module)
+
+
+def instructions(function: Kernel) -> int:
     """How many LLVM is given for a kernel, with all that it calls."""
-    (result,) = kernel._part.overloads.values()
+    (result,) = function._part.overloads.values()
     assert result.signature.return_type == types.none
     functions = result.library._final_module.functions
     return sum(len(list(block.instructions)) for one in functions for block in one.blocks)
