@@ -81,7 +81,8 @@ def descend(
     limit: float, C: Array, W: Array, F: Array, G: Array, gained: Array, h: Array, floats: Array,
     counts: Array, schedule: Array, outer: Array, inner: Array, budget: int,
 ) -> int:  # fmt: skip
-    """As core.compiled.descent.descend; alpha and U are copied to `outer`, `inner` when scheduled.
+    """As core.compiled.descent.descend; alpha and U are copied to `outer`, `inner` when scheduled,
+    and U to the next of `inner` at DEAD.
 
     alpha (m, k), Z and D (m, n), C and W (BLOCK, n) work, F, G (k, n), gained (m, k), h (n,).
     """
@@ -98,6 +99,7 @@ def descend(
         if total > floats[WORST]:
             floats[WORST] = total
         if shrink == 1 and phi == RELU and not is_active(Z):
+            weights(s, U0, D, X, inner[counts[BUFFERED]])
             return DEAD
         update(phi, slope, trains_outer, alpha, Z, D, gram, shrink, G, C, W, gained, h)
         s[0] *= shrink

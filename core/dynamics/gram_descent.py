@@ -58,8 +58,7 @@ class GramDescent(FullBatch):
         for row in range(int(self._counts[descent.BUFFERED])):
             self._buffer[row] = self._packed(self._outer[row], self._inner[row])
         if code == descent.DEAD:
-            gram.weights(self._scale, self._U0, self._D, self._X, self._inner[0])
-            self._flat = self._packed(self._alpha, self._inner[0])
+            self._flat = self._packed(self._alpha, self._inner[self._counts[descent.BUFFERED]])
         return code
 
     def _packed(self, alpha: np.ndarray, U: np.ndarray) -> np.ndarray:

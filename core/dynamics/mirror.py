@@ -91,9 +91,11 @@ class ScalarMirror(LogTimeFlow):
             self._counts, self._marks, self._buffer, self._rows, budget, self._work, self._points,
         )  # fmt: skip
         if code == state.STATIONARY:
-            u, rho = self._work[0], float(self._floats[state.RHO])
-            norm = kernel.weights(self._net, rho, self._lambda, u)
-            self._theta = (self._net[2] * (np.sqrt(u) / norm)).reshape(-1)
+            Z, start, signs = (
+                self._net
+            )  # as the kernel's `weights`, which is compiled within others
+            u = np.exp(start + 2.0 * (self._lambda @ Z) - 2.0 * self._floats[state.RHO])
+            self._theta = (signs * np.sqrt(u / (2.0 * u.sum()))).reshape(-1)
         return code
 
 

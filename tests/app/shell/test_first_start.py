@@ -228,11 +228,21 @@ def test_what_is_said_of_compiling_is_never_shortened(qtbot: QtBot) -> None:
 
 NEEDS = """
 import json, sys
+from dataclasses import replace
+import numpy as np
+from core.start import Start
 from core.compiled import jit, store, warming
 from core.dynamics.registry import integrator, prepared
 from core.problem import resolve
 from core.validation import build_experiment
 from core.dynamics.needs import groups_of
+def still(problem):
+    \"\"\"It comes to rest at once: nothing is active on any example.\"\"\"
+    flat = np.array(problem.start.parameters)
+    flat[problem.network.m:] = 0.0
+    for array in problem.network.fixed.values():
+        array[:] = 0.0
+    return replace(problem, start=Start(flat, flat))
 wrong = []
 content = {g: set(json.loads(store.load(g + warming.MARK))) for g in warming.ready()}
 kinds = ("standard", "scalar", "normalised", "fixed_outer", "batch_norm", "bias", "head")
@@ -247,6 +257,9 @@ for dynamics in ("gd", "flow", "sgd", "adam", "mirror", "perturbed", "two_phase"
                     with jit.traced() as called:
                         one = integrator(prepared(resolve(experiment)))
                         one.advance(), one.advance()
+                        if dynamics in ("gd", "mirror") and network in ("standard", "scalar"):
+                            one = integrator(still(prepared(resolve(experiment))))
+                            one.advance(), one.advance()
                 except Exception as error:
                     if type(error).__name__ != "InputError":
                         raise
