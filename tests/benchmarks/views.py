@@ -16,9 +16,10 @@ from threadpoolctl import threadpool_limits
 
 from app.state.display import DisplayData
 from app.views.run_panel import RunPanel
+from core.figures.film import film_frames
 from core.figures.palette import LIGHT
 from core.observables.registry import OBSERVABLES
-from core.runs import open_run
+from core.runs import Run, open_run
 from tests.benchmarks.measure import row
 from tests.recording import recorded
 
@@ -85,6 +86,14 @@ class Paints(QObject):
         return False
 
 
+def _film(run: Run) -> None:
+    """What a frame of a film of one panel takes, drawn for paper."""
+    begun = time.perf_counter()
+    drawn = list(film_frames([run], "neurons", 24, (800, 600), LIGHT, (0, 1)))
+    seconds = (time.perf_counter() - begun) / len(drawn)
+    row("a frame of a film, neurons, 800 x 600", f"{seconds * 1e3:.0f} ms")
+
+
 def main() -> None:
     """Print the medians beside what is asked."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -104,6 +113,8 @@ def main() -> None:
                 name, f"{np.median(seconds):.1f} ms", f"{np.quantile(seconds, 0.9):.1f} ms",
                 f"{seconds.max():.1f} ms", f"asked: {asked} ms",
             )  # fmt: skip
+            if widths == (256,):
+                _film(panels[0][1].run)
             for panel, data in panels:
                 panel.close()
                 panel.deleteLater()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -73,12 +72,19 @@ def test_it_wakes_up_when_it_may_have_all(clock: Clock) -> None:
     assert clock.now < 0.05 + 3 * module.NAP_S
 
 
-def test_a_sleeper_is_cancelled() -> None:
+def test_a_sleeper_is_cancelled(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = Watch(share=lambda: 0.001)
-    time.sleep(2 * module.SHORTEST_S)
-    threading.Timer(0.05, watch.cancel).start()
-    before = time.perf_counter()
+    naps: list[float] = []
+
+    def slept(self: threading.Event, timeout: float) -> bool:
+        naps.append(timeout)
+        clock.now += timeout
+        if len(naps) == 2:
+            watch.cancel()
+        return self.is_set()
+
+    monkeypatch.setattr(threading.Event, "wait", slept)
     with pytest.raises(CancelledError):
-        for _ in range(100):
-            watch.look()
-    assert time.perf_counter() - before < module.LONGEST_S
+        _work(clock, watch, 1, 0.05)
+    assert len(naps) == 2
+    assert sum(naps) < module.LONGEST_S
