@@ -125,7 +125,7 @@ class ViewModel(ArrayModel):  # type: ignore[misc]
 
     def from_argument(self, builder: Any, value: Any) -> Any:
         """See numba's data models."""
-        raise NotImplementedError("core.compiled.lowering takes arguments apart")
+        raise AssertionError("core.compiled.lowering takes arguments apart")
 
 
 _manager = DataModelManager().chain(default_manager)

@@ -91,9 +91,7 @@ class ScalarMirror(LogTimeFlow):
             self._counts, self._marks, self._buffer, self._rows, budget, self._work, self._points,
         )  # fmt: skip
         if code == state.STATIONARY:
-            Z, start, signs = (
-                self._net
-            )  # as the kernel's `weights`, which is compiled within others
+            Z, start, signs = self._net  # as `weights` of the kernels
             u = np.exp(start + 2.0 * (self._lambda @ Z) - 2.0 * self._floats[state.RHO])
             self._theta = (signs * np.sqrt(u / (2.0 * u.sum()))).reshape(-1)
         return code

@@ -113,11 +113,8 @@ def observables_of(formula: str) -> tuple[str, ...]:
     >>> observables_of("stable_rank / stable_rank_0 + n")
     ('stable_rank', 'stable_rank_0')
     """
-    return tuple(
-        sorted(
-            name for name in names_of(formula) if split(name)[0] in {**OBSERVABLES, **REFERENCES}
-        )
-    )
+    known = OBSERVABLES.keys() | REFERENCES.keys()
+    return tuple(sorted(name for name in names_of(formula) if split(name)[0] in known))
 
 
 def asked_in(formula: str, moment: Moment) -> Iterator[Asked]:

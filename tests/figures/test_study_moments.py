@@ -28,26 +28,10 @@ from core.sweep.check import judge
 from core.sweep.ledger import read_ledger
 from core.sweep.plan import found_rows
 from core.sweep.trials import trials_of
+from tests.figures.test_study_figure import TEXT as SMALL_STUDY
 
-TEXT = """
-title = "A small study"
-source = "telgarsky22"
-[data]
-kind = "parity"
-d = 4
-n = 8
-[network]
-kind = "standard"
-m = 4
-[dynamics]
-kind = "gd"
-step = 0.5
-until_log10_time = 1.0
-[recording]
-frames = 9
-[axes]
-"network.m" = [4, 8]
-"run.seed" = [0, 1]
+SMALL = SMALL_STUDY.partition("[[claims]]")[0].replace("frames = 5", "frames = 9")
+TEXT = f"""{SMALL}
 [[claims]]
 text = "The risk falls."
 measure = "risk / risk_0"
@@ -64,7 +48,7 @@ value = 1.0
 [[claims]]
 text = "The stable rank of wide networks is larger."
 measure = "spearman"
-options = { y = "sqrt(m) * stable_rank", x = "network.m" }
+options = {{ y = "sqrt(m) * stable_rank", x = "network.m" }}
 compare = ">="
 value = -1.0
 [figure]
