@@ -32,9 +32,11 @@ def main() -> int:
         prog="python -m app", description="Watch shallow networks learn."
     )
     parser.add_argument(
-        "names", nargs="*", metavar="RUN.msrun | STUDY",
+        "names",
+        nargs="*",
+        metavar="RUN.msrun | STUDY",
         help="run files, or a study by its id or file; without any the first figure plays",
-    )  # fmt: skip
+    )
     names = parser.parse_args().names
     load_torch_first()
     from app.application import main as open_window

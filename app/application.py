@@ -72,9 +72,12 @@ class Marginscope(QObject):
         self.session = Session()
         self.worker = RunWorker(self)
         intent = Intent(
-            palette=self.settings.palette, pace=self.settings.pace, loop=self.settings.loop,
-            views=self.settings.views, curves=self.settings.curves,
-        )  # fmt: skip
+            palette=self.settings.palette,
+            pace=self.settings.pace,
+            loop=self.settings.loop,
+            views=self.settings.views,
+            curves=self.settings.curves,
+        )
         self.window = MainWindow(PALETTES[intent.palette])
         window = self.window
         self.display = DisplayController(self.session, intent, self)
@@ -105,11 +108,18 @@ class Marginscope(QObject):
 
     def _make_actions(self) -> None:
         handlers = {
-            "files": self.files, "outputs": self.outputs, "experiment": self.experiment,
-            "playback": self.playback, "display": self.display, "looks": self.looks,
-            "window": self.window, "preview": self.preview, "theory": self.theory,
-            "help": self.help, "whole": self.whole,
-        }  # fmt: skip
+            "files": self.files,
+            "outputs": self.outputs,
+            "experiment": self.experiment,
+            "playback": self.playback,
+            "display": self.display,
+            "looks": self.looks,
+            "window": self.window,
+            "preview": self.preview,
+            "theory": self.theory,
+            "help": self.help,
+            "whole": self.whole,
+        }
         self.actions = actions.make_actions(self.window, handlers)
         self.window.set_actions(self.actions)
         self.looks.set_actions(self.actions)
@@ -289,12 +299,17 @@ class Marginscope(QObject):
         geometry = base64.b64encode(self.window.saveGeometry().data()).decode()
         cluster, jobs = self.whole.remembered
         changes = {
-            "geometry": geometry, "palette": intent.palette, "pace": intent.pace,
-            "loop": intent.loop, "form_shown": self.actions["form"].isChecked(),
+            "geometry": geometry,
+            "palette": intent.palette,
+            "pace": intent.pace,
+            "loop": intent.loop,
+            "form_shown": self.actions["form"].isChecked(),
             "inspector_shown": self.actions["inspector"].isChecked(),
-            "views": self.display.view.views, "curves": intent.curves,
-            "cluster": cluster, "jobs": jobs,
-        }  # fmt: skip
+            "views": self.display.view.views,
+            "curves": intent.curves,
+            "cluster": cluster,
+            "jobs": jobs,
+        }
         self.settings = self.settings.model_copy(update=changes)
         save_settings(self.places.settings, self.settings)
 

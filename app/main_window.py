@@ -113,9 +113,7 @@ class MainWindow(QMainWindow):
         """Menus, tool bar and transport from the table's actions."""
         menus = fill_menus(self, actions)
         menus["&File"].insertMenu(actions["save_study"], self.recent)
-        for menu in (
-            self.view_choice, self.curve_choice, self.margin_choice, self.margin_axes
-        ):  # fmt: skip
+        for menu in (self.view_choice, self.curve_choice, self.margin_choice, self.margin_axes):
             menus["&View"].insertMenu(actions["coordinates"], menu)
         self._fill_choices()
         bar = QToolBar("Tools", self)

@@ -66,14 +66,28 @@ def qt_palette(palette: Palette) -> QPalette:
     shade = shades(palette)
     result = QPalette()
     roles = {
-        Role.Window: "background", Role.WindowText: "foreground", Role.Base: "background",
-        Role.AlternateBase: "field", Role.Text: "foreground", Role.Button: "field",
-        Role.ButtonText: "foreground", Role.BrightText: "foreground", Role.Highlight: "accent",
-        Role.HighlightedText: "on_accent", Role.ToolTipBase: "background",
-        Role.ToolTipText: "foreground", Role.PlaceholderText: "muted", Role.Link: "accent",
-        Role.LinkVisited: "accent", Role.Light: "hover", Role.Midlight: "field",
-        Role.Mid: "line", Role.Dark: "handle", Role.Shadow: "pressed", Role.Accent: "accent",
-    }  # fmt: skip
+        Role.Window: "background",
+        Role.WindowText: "foreground",
+        Role.Base: "background",
+        Role.AlternateBase: "field",
+        Role.Text: "foreground",
+        Role.Button: "field",
+        Role.ButtonText: "foreground",
+        Role.BrightText: "foreground",
+        Role.Highlight: "accent",
+        Role.HighlightedText: "on_accent",
+        Role.ToolTipBase: "background",
+        Role.ToolTipText: "foreground",
+        Role.PlaceholderText: "muted",
+        Role.Link: "accent",
+        Role.LinkVisited: "accent",
+        Role.Light: "hover",
+        Role.Midlight: "field",
+        Role.Mid: "line",
+        Role.Dark: "handle",
+        Role.Shadow: "pressed",
+        Role.Accent: "accent",
+    }
     for role, name in roles.items():
         result.setColor(role, QColor(shade[name]))
     for role in (Role.WindowText, Role.Text, Role.ButtonText, Role.PlaceholderText):

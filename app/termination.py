@@ -28,9 +28,7 @@ class Termination(QObject):
         self._read, self._write = socket.socketpair()
         for one in (self._read, self._write):
             one.setblocking(False)
-        self._notifier = QSocketNotifier(
-            self._read.fileno(), QSocketNotifier.Type.Read, self
-        )  # fmt: skip
+        self._notifier = QSocketNotifier(self._read.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._woken)
 
     def install(self) -> None:

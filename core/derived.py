@@ -21,9 +21,12 @@ FORMULA = "derived."  # before the key of a formula that only one variant has
 LONGEST = 200
 LARGEST_POWER = 64.0
 SYMBOLS = {
-    "d": ("data", "d"), "n": ("data", "n"), "k": ("data", "k"), "m": ("network", "m"),
+    "d": ("data", "d"),
+    "n": ("data", "n"),
+    "k": ("data", "k"),
+    "m": ("network", "m"),
     "b": ("dynamics", "first_batch"),
-}  # fmt: skip
+}
 ABSENT = {"b": 0.0}  # of settings that most experiments do not have
 BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -32,9 +35,14 @@ BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
 }
 FUNCTIONS: dict[str, Callable[..., float]] = {
-    "min": min, "max": max, "sqrt": math.sqrt, "ln": math.log, "log10": math.log10,
-    "round": round, "ceil": math.ceil,
-}  # fmt: skip
+    "min": min,
+    "max": max,
+    "sqrt": math.sqrt,
+    "ln": math.log,
+    "log10": math.log10,
+    "round": round,
+    "ceil": math.ceil,
+}
 
 
 def evaluate(formula: str, values: Mapping[str, float]) -> float:

@@ -88,9 +88,12 @@ def with_dynamics(problem: Problem, dynamics: Section) -> Problem:
 
 
 def resolve(
-    experiment: Experiment, folder: Path | None = None, title: str = "", source: str = "",
+    experiment: Experiment,
+    folder: Path | None = None,
+    title: str = "",
+    source: str = "",
     dataset: Dataset | None = None,
-) -> Problem:  # fmt: skip
+) -> Problem:
     """Draw or read data and parameters; d, n and m become explicit, paths become content hashes.
 
     A `dataset` that is given is the data of the experiment, as a run file holds them.

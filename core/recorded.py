@@ -58,9 +58,11 @@ class Recording:
         parameters = np.cumsum(np.cumsum(self.differences, axis=1), axis=1).T * STEP
         for index, theta in enumerate(parameters):
             yield Frame(
-                int(self.steps[index]), float(self.log10_time[index]), float(self.rho[index]),
+                int(self.steps[index]),
+                float(self.log10_time[index]),
+                float(self.rho[index]),
                 np.ascontiguousarray(theta),
-            )  # fmt: skip
+            )
 
 
 def _description(experiment: Experiment) -> dict[str, Any]:
@@ -106,9 +108,12 @@ def unpack(problem: Problem, path: Path) -> bool:
         return False
     recording = read(file)
     sink = Recorder(
-        path, problem, engine=recording.engine, planned=recording.log10_time.size,
+        path,
+        problem,
+        engine=recording.engine,
+        planned=recording.log10_time.size,
         temperature_cap=recording.temperature_cap,
-    )  # fmt: skip
+    )
     sink.append(tuple(recording.frames()))
     sink.finish(FinishReason.COMPLETED.value)
     return True

@@ -123,9 +123,19 @@ def parse_claims(entries: Any, where: str) -> tuple[Claim, ...]:
 
 _QUANTITY = ("measure", "where", "at", "over", "exclude_unfit", "options")
 _CLAIM = (
-    "text", *_QUANTITY, "compare", "value", "tolerance", "against", "relation", "sizes", "reason",
-    "missing", "interval", "basis",
-)  # fmt: skip
+    "text",
+    *_QUANTITY,
+    "compare",
+    "value",
+    "tolerance",
+    "against",
+    "relation",
+    "sizes",
+    "reason",
+    "missing",
+    "interval",
+    "basis",
+)
 
 
 def _claim(entry: Any, where: str) -> Claim:
@@ -153,14 +163,19 @@ def _claim(entry: Any, where: str) -> Claim:
     if not 0.0 <= missing < 1.0:
         raise InputError(f"{where}: missing is a share of the runs, at least 0 and below 1.")
     return Claim(
-        text=_text(entry["text"], f"{where}: text"), quantity=_quantity(entry, where),
+        text=_text(entry["text"], f"{where}: text"),
+        quantity=_quantity(entry, where),
         compare=_choice(entry["compare"], COMPARE, f"{where}: compare"),
-        value=_number(entry["value"], f"{where}: value"), tolerance=tolerance, against=second,
+        value=_number(entry["value"], f"{where}: value"),
+        tolerance=tolerance,
+        against=second,
         relation=None if relation is None else _choice(relation, RELATIONS, f"{where}: relation"),
-        sizes=tuple(sizes), reason=reason, missing=missing,
+        sizes=tuple(sizes),
+        reason=reason,
+        missing=missing,
         interval=_flag(entry.get("interval", False), f"{where}: interval"),
         basis=_text(entry.get("basis", ""), f"{where}: basis"),
-    )  # fmt: skip
+    )
 
 
 def _quantity(entry: Mapping[str, Any], where: str) -> Quantity:

@@ -123,8 +123,11 @@ def _panel(table: Any, where: str) -> PanelLayout:
     for key, value in table.items():
         values[key] = _VALUES.get(key, _text)(value, f"{where}: {key}")
     for key, choices in (
-        ("kind", KINDS), ("x_scale", SCALES), ("y_scale", SCALES), ("spread", SPREADS),
-    ):  # fmt: skip
+        ("kind", KINDS),
+        ("x_scale", SCALES),
+        ("y_scale", SCALES),
+        ("spread", SPREADS),
+    ):
         if key in values and values[key] not in choices:
             raise InputError(f"{where}: {key} = {values[key]!r}; allowed: {', '.join(choices)}.")
     if "kind" not in values:
@@ -137,8 +140,10 @@ def _panel(table: Any, where: str) -> PanelLayout:
 def _needs(panel: PanelLayout, where: str) -> None:
     """What a kind cannot do without."""
     needed = {
-        "traces": ("x", "y"), "sweep": ("x", "y"), "crossing": ("x", "y", "along"),
-    }.get(panel.kind, ())  # fmt: skip
+        "traces": ("x", "y"),
+        "sweep": ("x", "y"),
+        "crossing": ("x", "y", "along"),
+    }.get(panel.kind, ())
     for key in needed:
         if not getattr(panel, key):
             raise InputError(f"{where}: a panel of kind {panel.kind} needs {key}.")
@@ -213,7 +218,14 @@ def _marks(value: Any, where: str) -> tuple[Mark, ...]:
 
 
 _VALUES: dict[str, Any] = {
-    "y": _texts, "names": _texts, "where": _where, "steps": _numbers, "log10_times": _numbers,
-    "level": _number, "limits": _limits, "levels": _marks, "slopes": _marks,
+    "y": _texts,
+    "names": _texts,
+    "where": _where,
+    "steps": _numbers,
+    "log10_times": _numbers,
+    "level": _number,
+    "limits": _limits,
+    "levels": _marks,
+    "slopes": _marks,
     "exclude_unfit": _flag,
-}  # fmt: skip
+}

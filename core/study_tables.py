@@ -147,9 +147,11 @@ def variants(table: Any, where: str) -> dict[str, dict[str, Any]]:
 
 
 def set_in_variants(
-    tables: Mapping[str, Mapping[str, Any]], variants: Mapping[str, Mapping[str, Any]], key: str,
+    tables: Mapping[str, Mapping[str, Any]],
+    variants: Mapping[str, Mapping[str, Any]],
+    key: str,
     value: Any,
-) -> dict[str, Mapping[str, Any]]:  # fmt: skip
+) -> dict[str, Mapping[str, Any]]:
     """The variants with a key set in those whose own kind of its section has it; empty where the
     study itself has the key, or none of them does.
     """

@@ -48,9 +48,14 @@ HOMOGENEOUS = tuple(
 
 
 def small_problem(
-    case: Case, dynamics: dict[str, Any] | None = None, d: int = 7, n: int = 12, m: int = 9,
-    seed: int = 0, **tables: dict[str, Any],
-) -> Problem:  # fmt: skip
+    case: Case,
+    dynamics: dict[str, Any] | None = None,
+    d: int = 7,
+    n: int = 12,
+    m: int = 9,
+    seed: int = 0,
+    **tables: dict[str, Any],
+) -> Problem:
     """Gaussian-like data of the case's classes, and the paper's start."""
     network = {"kind": case.kind, "m": m, **case.settings}
     experiment = build_experiment(

@@ -28,9 +28,13 @@ class FirstStart(QObject):
     """Says what happens without kernels, and lets reference margins wait for theirs."""
 
     def __init__(
-        self, worker: RunWorker, display: DisplayController, margins: MarginWorker,
-        bar: MessageBar, parent: QObject,
-    ) -> None:  # fmt: skip
+        self,
+        worker: RunWorker,
+        display: DisplayController,
+        margins: MarginWorker,
+        bar: MessageBar,
+        parent: QObject,
+    ) -> None:
         super().__init__(parent)
         compiler = worker.compiler
         self._compiler, self._display = compiler, display

@@ -164,9 +164,13 @@ class StudyDisplay(QObject):
         if axis:
             table = rows_of(shelf.study, shelf.rows)
             found = lines_of(
-                table, shelf.paths, axis, column, window.axes.chosen,
+                table,
+                shelf.paths,
+                axis,
+                column,
+                window.axes.chosen,
                 shelf.study.sweep.exclude_unfit,
-            )  # fmt: skip
+            )
         window.plot.show_lines(found, axis, column)
         window.axes.show_scales(*window.plot.logarithmic)
         window.note.set_text(window.plot.note)

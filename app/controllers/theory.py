@@ -145,9 +145,9 @@ class TheoryController(QObject):
             self._stopped = False
         self._key = self._chosen if self._chosen in runs else next(reversed(runs), -1)
         self.judge.keep(frozenset(runs))
-        self.margins.ask({
-            key: run.data.run.problem for key, run in runs.items() if run.data is not None
-        })  # fmt: skip
+        self.margins.ask(
+            {key: run.data.run.problem for key, run in runs.items() if run.data is not None}
+        )
         self._look()
         self._show()
         self._tell_alarms()

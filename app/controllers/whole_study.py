@@ -45,9 +45,13 @@ class WholeStudyController(QObject):
     said = Signal(str)
 
     def __init__(
-        self, window: MainWindow, places: Places, cluster: str, jobs: int,
+        self,
+        window: MainWindow,
+        places: Places,
+        cluster: str,
+        jobs: int,
         study_now: Callable[[], Study | None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(window)
         self._main, self._places, self._study_now = window, places, study_now
         self._remembered = cluster, jobs

@@ -30,11 +30,17 @@ POWER = re.compile(r"(?<=[\w)])\^(\d+)(?![\d.])")
 CLAIM_LOOKS: dict[str, Look] = {
     "confirmed": Look("confirmed", "disc", "check", "positive", "These runs show it."),
     "refuted": Look("refuted", "square", "cross", "negative", "These runs do not show it."),
-    NOT_HERE: Look("not at this size", "dash", "none", "muted",
-        "Runs of this size cannot decide it."),
-    "waiting": Look("not judged yet", "dots", "none", "muted",
-        "It is judged when the study is done, or is cancelled."),
-}  # fmt: skip
+    NOT_HERE: Look(
+        "not at this size", "dash", "none", "muted", "Runs of this size cannot decide it."
+    ),
+    "waiting": Look(
+        "not judged yet",
+        "dots",
+        "none",
+        "muted",
+        "It is judged when the study is done, or is cancelled.",
+    ),
+}
 NO_CLAIMS = "This study makes no claims."
 
 

@@ -21,9 +21,13 @@ def explanation_of(name: str) -> Explanation | None:
     except InputError:
         return None
     return Explanation(
-        found.title, found.tex, raised(found.formula), found.source,
-        raised(found.normalisation), found.unit,
-    )  # fmt: skip
+        found.title,
+        found.tex,
+        raised(found.formula),
+        found.source,
+        raised(found.normalisation),
+        found.unit,
+    )
 
 
 def explanations_of(names: Sequence[str]) -> tuple[Explanation, ...]:

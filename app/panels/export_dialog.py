@@ -251,9 +251,12 @@ class ExportDialog(QDialog):
                 self._on_path_edited(path)
             return
         path, _ = QFileDialog.getSaveFileName(
-            self, self.windowTitle(), self.path.text(), f"*{self.suffix()}",
+            self,
+            self.windowTitle(),
+            self.path.text(),
+            f"*{self.suffix()}",
             options=QFileDialog.Option.DontConfirmOverwrite,
-        )  # fmt: skip
+        )
         if path:
             chosen = Path(path)
             named = chosen.suffix.lower() == self.suffix()

@@ -112,9 +112,14 @@ class FilmDialog(ExportDialog):
 
     def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> Job:
         return FilmJob(
-            runs, paths[0], self.panel.currentText(), self.seconds.value(), self.rate.value(),
-            list(PALETTES)[self.palette_choice.currentIndex()], self._coordinates,
-        )  # fmt: skip
+            runs,
+            paths[0],
+            self.panel.currentText(),
+            self.seconds.value(),
+            self.rate.value(),
+            list(PALETTES)[self.palette_choice.currentIndex()],
+            self._coordinates,
+        )
 
 
 @final

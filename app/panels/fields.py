@@ -16,9 +16,13 @@ from core.experiment import KINDS, PLAIN_SECTIONS
 from core.settings import Section
 
 HEADINGS = {
-    "data": "Data", "network": "Network", "loss": "Loss", "dynamics": "Dynamics",
-    "recording": "Recording", "run": "Run",
-}  # fmt: skip
+    "data": "Data",
+    "network": "Network",
+    "loss": "Loss",
+    "dynamics": "Dynamics",
+    "recording": "Recording",
+    "run": "Run",
+}
 # Where the key is too long for a narrow panel, or says too little.
 LABELS = {
     "until_log10_time": "until log10 t",
@@ -119,14 +123,19 @@ def fields_of(section: str, kind: str) -> tuple[Field, ...]:
         choices = [text for option in options for text in _choices(option)]
         found.append(
             Field(
-                section, name, info.get_default(), info.description or "",
-                extra.get("unit", ""), extra.get("source", "") or cls.source,
-                bool(extra.get("advanced", False)), tuple(choices),
+                section,
+                name,
+                info.get_default(),
+                info.description or "",
+                extra.get("unit", ""),
+                extra.get("source", "") or cls.source,
+                bool(extra.get("advanced", False)),
+                tuple(choices),
                 many=any(get_origin(option) is tuple for option in options),
                 words=str in options,
                 truth=bool in options,
             )
-        )  # fmt: skip
+        )
     return tuple(found)
 
 

@@ -77,8 +77,10 @@ class HelpCard(QFrame):
         if one.formula:
             column.addWidget(_wrapped(one.formula, self._content))
         for name, text in (
-            ("Normalisation", one.normalisation), ("Unit", one.unit), ("Source", one.source),
-        ):  # fmt: skip
+            ("Normalisation", one.normalisation),
+            ("Unit", one.unit),
+            ("Source", one.source),
+        ):
             if text:
                 column.addWidget(_wrapped(f"{name}: {text}", self._content, quiet=True))
 

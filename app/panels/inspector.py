@@ -28,9 +28,14 @@ RUN_HINT = "Run a study, or open a run file, to see its settings here."
 
 # Significant digits, where three are not the right number.
 DIGITS = {
-    "hard_margin": 4, "smoothed_margin": 4, "l1_margin": 4, "dual_margin": 4, "balance_drift": 2,
-    "log10_risk": 4, "norm_squared": 4,
-}  # fmt: skip
+    "hard_margin": 4,
+    "smoothed_margin": 4,
+    "l1_margin": 4,
+    "dual_margin": 4,
+    "balance_drift": 2,
+    "log10_risk": 4,
+    "norm_squared": 4,
+}
 NODE_MEANINGS = {
     "a": "a_j: the outer weight of the node.",
     "|v|": "|v_j|: the length of the node's inner weights.",

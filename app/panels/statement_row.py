@@ -125,8 +125,9 @@ class VerdictLine(QAbstractButton):
         painter.setPen(self.palette().windowText().color())
         painter.drawText(
             QRectF(24.0, 0.0, room, self.height()),
-            int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), name,
-        )  # fmt: skip
+            int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter),
+            name,
+        )
 
 
 def _text_label(parent: QWidget) -> QLabel:
@@ -200,9 +201,7 @@ class StatementRow(QWidget):
         self.bound = BoundBox(SHOW_BOUND, opened)
         self.bound.setChecked(self.shows_bound)
         self.bound.toggled.connect(self._bound_toggled)
-        parts = (
-            self.text, self.formula, self.hypotheses, self.comparison, self.slip, self.bound
-        )  # fmt: skip
+        parts = (self.text, self.formula, self.hypotheses, self.comparison, self.slip, self.bound)
         for part in parts:
             column.addWidget(part)
         self._opened = opened

@@ -111,8 +111,11 @@ class StudyOptions(QWidget):
         third.setSpacing(8)
         third.addWidget(self.count, 1)
         third.addWidget(self.estimate)
-        rows = (("Study", self.chooser.box, first), ("Runs in", self.folder, second),
-                ("", None, third))  # fmt: skip
+        rows = (
+            ("Study", self.chooser.box, first),
+            ("Runs in", self.folder, second),
+            ("", None, third),
+        )
         for row, (text, named, line) in enumerate(rows):
             if named is not None:
                 grid.addWidget(self._label(text, named), row, 0)
@@ -183,9 +186,15 @@ class StudyOptions(QWidget):
     def set_locked(self, locked: bool) -> None:
         """While a study is run its choices stay as they are."""
         parts = (
-            self.chooser.box, self.size_choice, self.place, self.jobs, self.cluster, self.folder,
-            self.browse, self.estimate,
-        )  # fmt: skip
+            self.chooser.box,
+            self.size_choice,
+            self.place,
+            self.jobs,
+            self.cluster,
+            self.folder,
+            self.browse,
+            self.estimate,
+        )
         for part in parts:
             part.setEnabled(not locked)
 

@@ -14,10 +14,20 @@ if TYPE_CHECKING:
     from core.reference.margin import Bracket
 
 GREEK = {
-    "alpha": "\u03b1", "beta": "\u03b2", "gamma": "\u03b3", "delta": "\u03b4", "epsilon": "\u03b5",
-    "eta": "\u03b7", "lambda": "\u03bb", "mu": "\u03bc", "rho": "\u03c1", "sigma": "\u03c3",
-    "tau": "\u03c4", "theta": "\u03b8", "phi": "\u03c6",
-}  # fmt: skip
+    "alpha": "\u03b1",
+    "beta": "\u03b2",
+    "gamma": "\u03b3",
+    "delta": "\u03b4",
+    "epsilon": "\u03b5",
+    "eta": "\u03b7",
+    "lambda": "\u03bb",
+    "mu": "\u03bc",
+    "rho": "\u03c1",
+    "sigma": "\u03c3",
+    "tau": "\u03c4",
+    "theta": "\u03b8",
+    "phi": "\u03c6",
+}
 LETTER = re.compile(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])")
 SYMBOL = re.compile(r"(?<![A-Za-z0-9])([^\W\d_]{1,3})_(\w+)")
 SHORT = (("Theorem", "Thm"), ("Proposition", "Prop"), ("Corollary", "Cor"), ("Assumption", "Ass"))

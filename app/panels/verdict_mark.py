@@ -29,23 +29,58 @@ class Look:
 
 # By the value of core.theorems.statement.Verdict, which loads the numerical libraries.
 LOOKS: dict[str, Look] = {
-    "holds": Look("holds", "disc", "check", "positive",
-        "Its hypotheses are met, and its conclusion holds on this run."),
-    "holds although the hypotheses are not met": Look("holds anyway", "ring", "check", "positive",
+    "holds": Look(
+        "holds",
+        "disc",
+        "check",
+        "positive",
+        "Its hypotheses are met, and its conclusion holds on this run.",
+    ),
+    "holds although the hypotheses are not met": Look(
+        "holds anyway",
+        "ring",
+        "check",
+        "positive",
         "Its conclusion holds on this run, although the statement does not promise it: some of "
-        "its hypotheses are not met."),
-    "violated with hypotheses not met": Look("fails, not met", "open triangle", "mark", "warning",
+        "its hypotheses are not met.",
+    ),
+    "violated with hypotheses not met": Look(
+        "fails, not met",
+        "open triangle",
+        "mark",
+        "warning",
         "Its conclusion does not hold on this run, which does not contradict it: some of its "
-        "hypotheses are not met."),
-    "violated": Look("violated", "square", "cross", "negative",
-        "Its hypotheses are met, and yet its conclusion does not hold on this run."),
-    "no constant stated": Look("no constant", "dash", "none", "muted",
-        "The statement has a constant that it does not name, so that no run can decide it."),
-    "the text's constant does not hold": Look("text's slip", "triangle", "mark", "warning",
-        "The constant as it is printed is known to be wrong, and does not hold on this run."),
-    "not decided": Look("not decided", "dots", "none", "muted",
-        "Something that is needed to decide it is not known (yet)."),
-}  # fmt: skip
+        "hypotheses are not met.",
+    ),
+    "violated": Look(
+        "violated",
+        "square",
+        "cross",
+        "negative",
+        "Its hypotheses are met, and yet its conclusion does not hold on this run.",
+    ),
+    "no constant stated": Look(
+        "no constant",
+        "dash",
+        "none",
+        "muted",
+        "The statement has a constant that it does not name, so that no run can decide it.",
+    ),
+    "the text's constant does not hold": Look(
+        "text's slip",
+        "triangle",
+        "mark",
+        "warning",
+        "The constant as it is printed is known to be wrong, and does not hold on this run.",
+    ),
+    "not decided": Look(
+        "not decided",
+        "dots",
+        "none",
+        "muted",
+        "Something that is needed to decide it is not known (yet).",
+    ),
+}
 MET: dict[bool | None, tuple[str, Hue, str]] = {
     True: ("\u2713", "positive", "met"),
     False: ("\u2717", "negative", "not met"),

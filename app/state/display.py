@@ -29,8 +29,14 @@ Indices = NDArray[np.int64]
 
 MARGINS = ("hard_margin", "smoothed_margin", "l1_margin")
 SCALARS = (
-    "risk", "log10_risk", *MARGINS, "norm_squared", "distance", "balance_drift", "train_error",
-)  # fmt: skip
+    "risk",
+    "log10_risk",
+    *MARGINS,
+    "norm_squared",
+    "distance",
+    "balance_drift",
+    "train_error",
+)
 SORTED_KINDS = ("rotation", "relative_norm")
 MOST_SORTED = 160  # sorted frames kept: the moments of both views, and the latest ones looked at
 

@@ -73,9 +73,13 @@ def is_number(value: Any) -> bool:
 
 
 def lines_of(
-    table: Sequence[TableRow], paths: Mapping[str, Path], axis: str, column: str,
-    chosen: Mapping[str, Any], exclude_unfit: bool,
-) -> SweepLines:  # fmt: skip
+    table: Sequence[TableRow],
+    paths: Mapping[str, Path],
+    axis: str,
+    column: str,
+    chosen: Mapping[str, Any],
+    exclude_unfit: bool,
+) -> SweepLines:
     """The lines of a column over an axis, of the cells that have the chosen values of some axes."""
     from core.sweep.points import points
 
@@ -109,9 +113,11 @@ def _line(group: Sequence[Point], words: Sequence[str]) -> SweepLine:
 
 def wide(values: Floats, ratio: float) -> bool:
     """Whether positive values are so far apart that their logarithms show more."""
-    return values.size > 1 and float(values.min()) > 0.0 and float(
-        values.max() / values.min()
-    ) >= ratio  # fmt: skip
+    return (
+        values.size > 1
+        and float(values.min()) > 0.0
+        and float(values.max() / values.min()) >= ratio
+    )
 
 
 def first_choice(axes: Mapping[str, Sequence[Any]], axis: str) -> dict[str, Any]:
@@ -137,9 +143,7 @@ def first_axis(axes: Mapping[str, Sequence[Any]]) -> str:
     """
 
     def rank(key: str) -> tuple[bool, bool, int]:
-        return (
-            not key.endswith(".seed"), all(is_number(v) for v in axes[key]), len(axes[key])
-        )  # fmt: skip
+        return (not key.endswith(".seed"), all(is_number(v) for v in axes[key]), len(axes[key]))
 
     return max(axes, key=rank) if axes else ""
 

@@ -60,9 +60,11 @@ class Axis(pg.AxisItem):
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         """pyqtgraph's question for the places of ticks."""
         metrics = QFontMetricsF(self.style["tickFont"] or self.label.font())
-        room = metrics.horizontalAdvance("0") * 7 if self.orientation == "bottom" else (
-            metrics.height() * 2.2
-        )  # fmt: skip
+        room = (
+            metrics.horizontalAdvance("0") * 7
+            if self.orientation == "bottom"
+            else (metrics.height() * 2.2)
+        )
         most = int(np.clip(size // room, 3, 8))
         self._texts = dict(self._maker(low, high, most)) if high > low else {}
         return [(high - low, [place for place in self._texts if low <= place <= high])]

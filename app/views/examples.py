@@ -32,9 +32,12 @@ def example_entries(classes: int, text: str, palette: Palette) -> tuple[Entry, .
 
 
 def show_examples(
-    markers: Markers, data: DisplayData, factor: float, coordinates: tuple[int, int],
+    markers: Markers,
+    data: DisplayData,
+    factor: float,
+    coordinates: tuple[int, int],
     palette: Palette,
-) -> None:  # fmt: skip
+) -> None:
     """Show the training data times a factor: a marker for each distinct place and label, larger
     where more examples lie; crosses for -1, pluses for +1 and for the classes of several."""
     from core.figures.neurons import projected

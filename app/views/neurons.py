@@ -40,9 +40,14 @@ class NeuronsView(View):
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(
-            palette, TITLE, parent, horizontal="coordinate 1", vertical="coordinate 2",
-            equal=True, drag=Drag.BOX,
-        )  # fmt: skip
+            palette,
+            TITLE,
+            parent,
+            horizontal="coordinate 1",
+            vertical="coordinate 2",
+            equal=True,
+            drag=Drag.BOX,
+        )
         self._power = 0
         self._shown_examples: tuple[float, tuple[int, int], Palette] | None = None
         self._points: Singles = np.empty((0, 2), np.float32)
@@ -117,11 +122,15 @@ class NeuronsView(View):
             for kind in range(self._kinds)
             for colour in shaded(kind, classes, levels, palette)
         ]
-        self._nodes.set_styles(*(
-            Style(colour, size, edge=palette.background)
-            for kind in range(self._kinds)
-            for colour, size in zip(shaded(kind, classes, shades**2, palette), sizes, strict=True)
-        ))  # fmt: skip
+        self._nodes.set_styles(
+            *(
+                Style(colour, size, edge=palette.background)
+                for kind in range(self._kinds)
+                for colour, size in zip(
+                    shaded(kind, classes, shades**2, palette), sizes, strict=True
+                )
+            )
+        )
         self._rings.set_styles(Style(palette.foreground, 10.0, Symbol.RING))
 
     # ----------------------------------------------------------------------------------- frame

@@ -148,9 +148,13 @@ def _heights(levels: tuple[Level, ...], plot: Mapped) -> list[tuple[Level, float
 
 
 def _paint_marks(
-    painter: QPainter, overlay: Overlay, inside: QRectF, palette: Palette, plot: Mapped,
+    painter: QPainter,
+    overlay: Overlay,
+    inside: QRectF,
+    palette: Palette,
+    plot: Mapped,
     labels: Labels,
-) -> None:  # fmt: skip
+) -> None:
     if not overlay.marks:
         return
     places = plot.pixels(np.array([[mark.x, mark.y] for mark in overlay.marks]))

@@ -76,11 +76,18 @@ class Plot(pg.GraphicsView):
     boxed = Signal(QRectF)  # in the axes' units, with Drag.BOX
 
     def __init__(
-        self, palette: Palette, *, horizontal: str = "", vertical: str = "",
-        horizontal_ticks: TickMaker = plain, vertical_ticks: TickMaker = plain,
-        equal: bool = False, drag: Drag = Drag.PAN, widest: str = "\u2212.0000",
+        self,
+        palette: Palette,
+        *,
+        horizontal: str = "",
+        vertical: str = "",
+        horizontal_ticks: TickMaker = plain,
+        vertical_ticks: TickMaker = plain,
+        equal: bool = False,
+        drag: Drag = Drag.PAN,
+        widest: str = "\u2212.0000",
         parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._ready = False
         super().__init__(parent, useOpenGL=False, background=palette.background)
         self._equal, self._drag = equal, drag
@@ -325,9 +332,11 @@ class Plot(pg.GraphicsView):
         factor = ZOOM_STEP ** -event.angleDelta().y()
         x, y = self.place(here.x(), here.y())
         self._zoomed = QRectF(
-            x - factor * (x - shown.left()), y - factor * (y - shown.top()),
-            factor * shown.width(), factor * shown.height(),
-        )  # fmt: skip
+            x - factor * (x - shown.left()),
+            y - factor * (y - shown.top()),
+            factor * shown.width(),
+            factor * shown.height(),
+        )
         self._apply()
 
     def leaveEvent(self, event: QEvent) -> None:

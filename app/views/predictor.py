@@ -129,9 +129,7 @@ class PredictorView(View):
             d = data.run.dataset.d
             cost = d + data.m + d * data.m / 64.0  # memory, and products, which are quicker
             count = int(np.clip(math.sqrt(WORK / cost), FEWEST, MOST))
-            question = Question(
-                self._frame, data.coordinates, (*first, count), (*second, count)
-            )  # fmt: skip
+            question = Question(self._frame, data.coordinates, (*first, count), (*second, count))
         data.later.ask_prediction(question)
         if data.later.pending:
             self.asked.emit()

@@ -53,9 +53,10 @@ class WordTicks:
     def __call__(self, low: float, high: float, most: int) -> Ticks:
         """pyqtgraph's question."""
         return tuple(
-            (float(k), word.replace("_", " ")) for k, word in enumerate(self._words)
+            (float(k), word.replace("_", " "))
+            for k, word in enumerate(self._words)
             if low <= k <= high
-        )  # fmt: skip
+        )
 
 
 @final
@@ -129,9 +130,7 @@ class SweepPlot(QWidget):
     def _draw(self) -> None:
         x, y = self._found.spans()
         words = self._found.words
-        self._log = [
-            not words and self._scale(0, x, WIDE_X), self._scale(1, y[y > 0.0], WIDE_Y, y)
-        ]  # fmt: skip
+        self._log = [not words and self._scale(0, x, WIDE_X), self._scale(1, y[y > 0.0], WIDE_Y, y)]
         self.plot.bottom.set_ticks(
             WordTicks(words) if words else logarithmic if self._log[0] else plain
         )
@@ -234,9 +233,11 @@ class SweepPlot(QWidget):
         most = self._found.most
         if most == 0:
             return ""
-        text = "One run a point." if most == 1 else (
-            f"Means over up to {most} runs; bars are one standard deviation each way."
-        )  # fmt: skip
+        text = (
+            "One run a point."
+            if most == 1
+            else (f"Means over up to {most} runs; bars are one standard deviation each way.")
+        )
         return text + (" Hollow: some runs did not fit." if self._found.any_hollow else "")
 
     # ----------------------------------------------------------------------------------- mouse

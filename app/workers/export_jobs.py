@@ -109,9 +109,12 @@ class FigureJob:
         check_figure_path(self.path)
         with opened(self.runs) as runs:
             scene = build_scene(
-                runs, self.panels, palette=PALETTES[self.palette], coordinates=self.coordinates,
+                runs,
+                self.panels,
+                palette=PALETTES[self.palette],
+                coordinates=self.coordinates,
                 references=self.references,
-            )  # fmt: skip
+            )
         if cancelled():
             return ""
         save_figure(scene, self.path, self.dpi)
@@ -140,9 +143,12 @@ class CopyJob:
 
         with opened(self.runs) as runs:
             scene = build_scene(
-                runs, self.panels, palette=PALETTES[self.palette], coordinates=self.coordinates,
+                runs,
+                self.panels,
+                palette=PALETTES[self.palette],
+                coordinates=self.coordinates,
                 references=self.references,
-            )  # fmt: skip
+            )
         for position, (suffix, media) in enumerate(COPY_FORMATS.items()):
             if cancelled():
                 return ""
@@ -173,10 +179,16 @@ class FilmJob:
 
         with opened(self.runs) as runs:
             finished = save_film(
-                runs, self.path, self.panel, self.seconds, self.frames_per_second,
-                palette=PALETTES[self.palette], progress=progress, cancelled=cancelled,
+                runs,
+                self.path,
+                self.panel,
+                self.seconds,
+                self.frames_per_second,
+                palette=PALETTES[self.palette],
+                progress=progress,
+                cancelled=cancelled,
                 coordinates=self.coordinates,
-            )  # fmt: skip
+            )
         return _done([self.path]) if finished else ""
 
 
@@ -257,9 +269,13 @@ class StudyFigureJob:
         check_figure_path(self.path)
         with ExitStack() as stack:
             scene = figure_of_runs(
-                self.study, self.runs, stack.enter_context, PALETTES[self.palette],
-                self.verdicts, self.told,
-            )  # fmt: skip
+                self.study,
+                self.runs,
+                stack.enter_context,
+                PALETTES[self.palette],
+                self.verdicts,
+                self.told,
+            )
             if cancelled():
                 return ""
             save_figure(scene, self.path, self.dpi)

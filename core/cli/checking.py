@@ -54,9 +54,16 @@ def _study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
     with ExitStack() as stack:
         folder = arguments.out or stack.enter_context(scratch("check"))
         status, plan = run_sweep(
-            study, Path(folder), size=size, force=arguments.force, quiet=arguments.quiet,
-            jobs=arguments.jobs, cluster=arguments.cluster, together=arguments.together, tell=False,
-        )  # fmt: skip
+            study,
+            Path(folder),
+            size=size,
+            force=arguments.force,
+            quiet=arguments.quiet,
+            jobs=arguments.jobs,
+            cluster=arguments.cluster,
+            together=arguments.together,
+            tell=False,
+        )
         if status == INTERRUPTED:
             return status, []
         rows = {name: entry.row for name, entry in plan.ledger.entries.items()}

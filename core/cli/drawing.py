@@ -132,9 +132,13 @@ def movie(arguments: argparse.Namespace) -> int:
         count = max(1, round(length)) if isfinite(length) else 1
         with progress("movie", count, arguments.quiet) as bar:
             save_film(
-                runs, out, panel=arguments.panel, seconds=arguments.seconds,
-                frames_per_second=arguments.fps, palette=DARK if arguments.dark else LIGHT,
+                runs,
+                out,
+                panel=arguments.panel,
+                seconds=arguments.seconds,
+                frames_per_second=arguments.fps,
+                palette=DARK if arguments.dark else LIGHT,
                 progress=bar.part,
-            )  # fmt: skip
+            )
     print(out)
     return 0

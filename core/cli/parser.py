@@ -72,13 +72,18 @@ def build_parser() -> Parser:
 def _warm(commands: Any) -> None:
     command = commands.add_parser("warm", help="compile the kernels into their per-user cache")
     command.add_argument(
-        "--progress", action="store_true",
+        "--progress",
+        action="store_true",
         help="a line of JSON for each group; ends with the standard input",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--only", nargs="+", choices=warming.GROUPS, default=warming.GROUPS, metavar="GROUP",
+        "--only",
+        nargs="+",
+        choices=warming.GROUPS,
+        default=warming.GROUPS,
+        metavar="GROUP",
         help=f"of {', '.join(warming.GROUPS)} (default: all, in this order)",
-    )  # fmt: skip
+    )
     command.set_defaults(handler=compiling.warm)
 
 
@@ -91,18 +96,23 @@ def _list(commands: Any) -> None:
 def _describe(commands: Any) -> None:
     command = commands.add_parser("describe", help="kinds and their keys, or one study")
     command.add_argument(
-        "what", metavar="WHAT",
+        "what",
+        metavar="WHAT",
         help="data, network, loss, dynamics, recording, run, observables, margins, theorems, or a "
         "study",
-    )  # fmt: skip
+    )
     command.set_defaults(handler=studies.describe)
 
 
 def _recording_options(command: Any) -> None:
     command.add_argument(
-        "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="KEY=VALUE",
         help="change a setting, such as network.m=64; a list makes an axis",
-    )  # fmt: skip
+    )
     command.add_argument("--force", action="store_true", help="replace existing run files")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -153,13 +163,16 @@ def _sweep_options(command: Any) -> None:
         "--jobs", type=whole, default=None, metavar="N", help="processes (default: one a core)"
     )
     where.add_argument(
-        "--cluster", default=None, metavar="ADDRESS",
+        "--cluster",
+        default=None,
+        metavar="ADDRESS",
         help="Dask scheduler, such as tcp://127.0.0.1:8786; its workers must see the folder",
-    )  # fmt: skip
+    )
     where.add_argument(
-        "--together", action="store_true",
+        "--together",
+        action="store_true",
         help="cells of one shape as one batch of tensors (default where there is a GPU for it)",
-    )  # fmt: skip
+    )
 
 
 def _continue(commands: Any) -> None:
@@ -194,9 +207,10 @@ def _table(commands: Any) -> None:
     command.add_argument("run", metavar="RUN|DIR")
     command.add_argument("--out", required=True, metavar="x.npz|csv", help="of a DIR also .parquet")
     command.add_argument(
-        "--means", action="store_true",
+        "--means",
+        action="store_true",
         help="of a DIR: a row a setting, with means, deviations and .95 bands over its seeds",
-    )  # fmt: skip
+    )
     command.add_argument("--parameters", action="store_true", help="with data and parameters")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.set_defaults(handler=reading.table)
@@ -207,9 +221,10 @@ def _figure(commands: Any) -> None:
     command.add_argument("targets", nargs="+", metavar="RUN|DIR|STUDY")
     command.add_argument("--out", required=True, metavar="f.pdf|svg|png")
     command.add_argument(
-        "--panels", default=None,
+        "--panels",
+        default=None,
         help=f"of {', '.join(PANELS)} (default: all, or the study's own layout)",
-    )  # fmt: skip
+    )
     command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -233,13 +248,20 @@ def _margins(commands: Any) -> None:
     command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
     command.add_argument("--json", action="store_true", help="as JSON")
     command.add_argument(
-        "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="KEY=VALUE",
         help="change a setting of a study",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--limit", type=number, default=margins.LIMIT, metavar="SECONDS",
+        "--limit",
+        type=number,
+        default=margins.LIMIT,
+        metavar="SECONDS",
         help=f"for each margin; then the bracket at hand (default: {margins.LIMIT:g})",
-    )  # fmt: skip
+    )
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.set_defaults(handler=margins.margins)
 
@@ -252,8 +274,11 @@ def _theorems(commands: Any) -> None:
         "--delta", type=number, default=0.05, help="failure probability (default: 0.05)"
     )
     command.add_argument(
-        "--limit", type=number, default=margins.LIMIT, metavar="SECONDS",
+        "--limit",
+        type=number,
+        default=margins.LIMIT,
+        metavar="SECONDS",
         help=f"for each reference margin (default: {margins.LIMIT:g})",
-    )  # fmt: skip
+    )
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.set_defaults(handler=theorems.theorems)

@@ -21,11 +21,16 @@ def list_studies(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(
             [
-                {"id": s.id, "title": s.title, "source": s.source, "cells": s.count,
-                 "axes": {key: list(values) for key, values in s.axes.items()}}
+                {
+                    "id": s.id,
+                    "title": s.title,
+                    "source": s.source,
+                    "cells": s.count,
+                    "axes": {key: list(values) for key, values in s.axes.items()},
+                }
                 for s in studies
             ]
-        )  # fmt: skip
+        )
         return 0
     for study in studies:
         axes = "; ".join(f"{k} = {', '.join(map(str, v))}" for k, v in study.axes.items())

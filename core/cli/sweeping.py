@@ -17,10 +17,18 @@ INTERRUPTED, FAILED, DIVERGED = 130, 1, 3
 
 
 def run_sweep(
-    study: Study, folder: Path, *, size: str | None, force: bool, quiet: bool,
-    jobs: int | None = None, cluster: str | None = None, together: bool = False,
-    table: Path | None = None, tell: bool = True,
-) -> tuple[int, Plan]:  # fmt: skip
+    study: Study,
+    folder: Path,
+    *,
+    size: str | None,
+    force: bool,
+    quiet: bool,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    together: bool = False,
+    table: Path | None = None,
+    tell: bool = True,
+) -> tuple[int, Plan]:
     """Run what is left of a study in a folder; the exit status, and the plan with its ledger.
 
     Prints the run files with `tell`. Raises InputError for what cannot be run at all.

@@ -109,9 +109,16 @@ def run_study(arguments: argparse.Namespace) -> int:
 
     place = None if table is None else Path(table)
     status, _ = run_sweep(
-        study, folder, size=arguments.size, force=arguments.force, quiet=arguments.quiet,
-        jobs=arguments.jobs, cluster=arguments.cluster, together=arguments.together, table=place,
-    )  # fmt: skip
+        study,
+        folder,
+        size=arguments.size,
+        force=arguments.force,
+        quiet=arguments.quiet,
+        jobs=arguments.jobs,
+        cluster=arguments.cluster,
+        together=arguments.together,
+        table=place,
+    )
     return status
 
 

@@ -34,10 +34,14 @@ def begin(groups: Iterable[str]) -> subprocess.Popen[str]:
     The process is in a group of its own: Ctrl-C is answered by this program, which ends it.
     """
     return subprocess.Popen(
-        [*warm_command(), "--progress", "--only", *groups], cwd=ROOT, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [*warm_command(), "--progress", "--only", *groups],
+        cwd=ROOT,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         start_new_session=True,
-    )  # fmt: skip
+    )
 
 
 @final

@@ -87,10 +87,26 @@ def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
 
 @compiled
 def descend(
-    net: tuple[Array, ...], flat: Array, XT: Array, X: Array, y: Array, loss: int, step_size: float,
-    shrink: float, limit: float, Z: Array, C: Array, F: Array, G: Array, gradient: Array,
-    floats: Array, counts: Array, schedule: Array, buffer: Array, budget: int,
-) -> int:  # fmt: skip
+    net: tuple[Array, ...],
+    flat: Array,
+    XT: Array,
+    X: Array,
+    y: Array,
+    loss: int,
+    step_size: float,
+    shrink: float,
+    limit: float,
+    Z: Array,
+    C: Array,
+    F: Array,
+    G: Array,
+    gradient: Array,
+    floats: Array,
+    counts: Array,
+    schedule: Array,
+    buffer: Array,
+    budget: int,
+) -> int:
     """At most `budget` steps W <- shrink W - eta grad R(W), copied to `buffer` when scheduled.
 
     shrink = 1 - 2 eta lambda is the gradient step of the penalty lambda |W|^2.

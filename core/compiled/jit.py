@@ -28,9 +28,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
 # Kernels make no arrays: without counts of references there is less to compile, and to run.
 OPTIONS: dict[str, Any] = {
-    "nogil": True, "fastmath": FAST_MATH, "error_model": "numpy", "no_cfunc_wrapper": True,
+    "nogil": True,
+    "fastmath": FAST_MATH,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
     "_nrt": False,
-}  # fmt: skip
+}
 
 _traced: set[str] | None = None
 _lock = threading.Lock()

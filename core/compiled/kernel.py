@@ -209,9 +209,15 @@ def spread(a: Vector, G: Matrix, c: Vector) -> None:
 
 @compiled
 def backward(
-    phi: int, slope: float, alpha: Matrix, Z: Matrix, G: Matrix, C: Matrix, d_alpha: Matrix,
+    phi: int,
+    slope: float,
+    alpha: Matrix,
+    Z: Matrix,
+    G: Matrix,
+    C: Matrix,
+    d_alpha: Matrix,
     h: Vector,
-) -> None:  # fmt: skip
+) -> None:
     """d_alpha_jc = sum_i G_ci phi(Z_ji) and C_ji = phi'(Z_ji) sum_c alpha_jc G_ci.
 
     Where d_alpha has no columns, since alpha is not trained, only C is made.
@@ -248,9 +254,15 @@ def backward(
 
 @compiled
 def along(
-    phi: int, slope: float, alpha: Matrix, Z: Matrix, d_alpha: Matrix, dZ: Matrix, F: Matrix,
+    phi: int,
+    slope: float,
+    alpha: Matrix,
+    Z: Matrix,
+    d_alpha: Matrix,
+    dZ: Matrix,
+    F: Matrix,
     h: Vector,
-) -> None:  # fmt: skip
+) -> None:
     """F_ci = sum_j (d_alpha_jc phi(Z_ji) + alpha_jc phi'(Z_ji) dZ_ji); dZ is used up.
 
     Without columns d_alpha counts as zero.

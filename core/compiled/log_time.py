@@ -224,9 +224,15 @@ def weight_of_mark(s: Array, mark: float) -> float:
 
 @compiled
 def emit(
-    scaled: int, s: Array, c: Array, theta: Array, previous: Array, marks: Array, buffer: Array,
+    scaled: int,
+    s: Array,
+    c: Array,
+    theta: Array,
+    previous: Array,
+    marks: Array,
+    buffer: Array,
     rows: Array,
-) -> None:  # fmt: skip
+) -> None:
     """Write the frames of all marks that the last step passed, as far as the buffer holds them.
 
     A row of `rows` holds step, rho, h, stages, fewest atoms of q, largest fall of the smoothed

@@ -14,9 +14,17 @@ Array = NDArray[Any]
 
 @compiled
 def outer_steps(
-    a: Array, H: Array, y: Array, count: int, loss: int, step_size: float, shrink: float,
-    limit: float, F: Array, G: Array,
-) -> int:  # fmt: skip
+    a: Array,
+    H: Array,
+    y: Array,
+    count: int,
+    loss: int,
+    step_size: float,
+    shrink: float,
+    limit: float,
+    F: Array,
+    G: Array,
+) -> int:
     """`count` steps a <- shrink a - eta grad (1/n) sum_i l(y_i <a, h_i>), h_i the rows of H (n, m).
 
     F and G (1, n) are work. Returns the number of steps done: fewer than `count` once the loss is

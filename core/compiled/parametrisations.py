@@ -97,9 +97,16 @@ def across(U: Array, D: Array, scratch: Array, result: Array) -> None:
 
 @compiled
 def batch_norm_weights(
-    a: Array, c: Array, V: Array, sigma: Array, normalises: int, eps: float,
-    alpha: Array, U: Array, scratch: Array,
-) -> None:  # fmt: skip
+    a: Array,
+    c: Array,
+    V: Array,
+    sigma: Array,
+    normalises: int,
+    eps: float,
+    alpha: Array,
+    U: Array,
+    scratch: Array,
+) -> None:
     """alpha = a, u_j = c_j v_j/N(v_j), N(v) = sqrt(v' Sigma v + eps); N = sqrt(eps) without."""
     m, d = V.shape
     for j in range(m):

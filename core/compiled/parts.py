@@ -37,9 +37,14 @@ from core.compiled.lowering import LowerKernel
 from core.compiled.views import handed_on
 
 BEFORE_LOWERING = (
-    TranslateByteCode, FixupArgs, IRProcessing, GenericRewrites, ReconstructSSA,
-    NopythonTypeInference, PreLowerStripPhis,
-)  # fmt: skip
+    TranslateByteCode,
+    FixupArgs,
+    IRProcessing,
+    GenericRewrites,
+    ReconstructSSA,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+)
 LOWERING = (LowerKernel, NoPythonBackend)
 
 
@@ -188,13 +193,25 @@ def _with_entry(part: Any, state: Any) -> Any:
     library.add_linking_library(part.library)
     with target.push_code_library(library):
         target.create_cpython_wrapper(
-            library, described, part.environment, part.call_helper,
+            library,
+            described,
+            part.environment,
+            part.call_helper,
             release_gil=state.flags.release_gil,
-        )  # fmt: skip
+        )
     return compile_result(
-        typing_context=state.typingctx, target_context=target, typing_error=None, objectmode=False,
+        typing_context=state.typingctx,
+        target_context=target,
+        typing_error=None,
+        objectmode=False,
         entry_point=target.get_executable(library, described, part.environment),
-        type_annotation=part.type_annotation, library=library, call_helper=part.call_helper,
-        signature=part.signature, lifted=(), fndesc=described, environment=part.environment,
-        metadata={}, reload_init=part.reload_init,
-    )  # fmt: skip
+        type_annotation=part.type_annotation,
+        library=library,
+        call_helper=part.call_helper,
+        signature=part.signature,
+        lifted=(),
+        fndesc=described,
+        environment=part.environment,
+        metadata={},
+        reload_init=part.reload_init,
+    )

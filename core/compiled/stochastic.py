@@ -49,9 +49,19 @@ def one_pass(
 
 @compiled
 def row_steps(
-    a: Array, V: Array, xs: Array, ys: Array, count: int, loss: int, step_size: float,
-    shrink: float, limit: float, z: Array, F: Array, G: Array,
-) -> int:  # fmt: skip
+    a: Array,
+    V: Array,
+    xs: Array,
+    ys: Array,
+    count: int,
+    loss: int,
+    step_size: float,
+    shrink: float,
+    limit: float,
+    z: Array,
+    F: Array,
+    G: Array,
+) -> int:
     """`count` steps (a, V) <- shrink (a, V) - eta grad l(p_s) on consecutive rows of xs, ys.
 
     xs (N, d), N >= count; z (m,), F and G (1, 1) are work. Returns the number of steps done: fewer
@@ -94,10 +104,24 @@ def adapt(flat: Array, gradient: Array, numbers: Array, first: Array, second: Ar
 
 @compiled
 def batch_steps(
-    net: Net, flat: Array, xs: Array, ys: Array, count: int, loss: int, limit: float, rule: int,
-    numbers: Array, first: Array, second: Array, XT: Array, Z: Array, C: Array, F: Array, G: Array,
+    net: Net,
+    flat: Array,
+    xs: Array,
+    ys: Array,
+    count: int,
+    loss: int,
+    limit: float,
+    rule: int,
+    numbers: Array,
+    first: Array,
+    second: Array,
+    XT: Array,
+    Z: Array,
+    C: Array,
+    F: Array,
+    G: Array,
     gradient: Array,
-) -> int:  # fmt: skip
+) -> int:
     """`count` steps on consecutive batches of rows of xs (N, D), or all on the same full batch.
 
     The batch has as many examples as XT (D, batch) has columns. Where xs has no rows XT itself is

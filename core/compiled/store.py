@@ -32,8 +32,17 @@ from core.files import beside
 PACKAGE = "core.compiled"
 WITHOUT_CODE = {"beside", "store", "warming"}  # modules that change nothing of what is compiled
 # Settings of numba that change what is compiled.
-SETTINGS = ("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "BOUNDSCHECK", "LOOP_VECTORIZE",
-            "SLP_VECTORIZE", "DISABLE_INTEL_SVML", "DEBUGINFO")  # fmt: skip
+SETTINGS = (
+    "OPT",
+    "CPU_NAME",
+    "CPU_FEATURES",
+    "ENABLE_AVX",
+    "BOUNDSCHECK",
+    "LOOP_VECTORIZE",
+    "SLP_VECTORIZE",
+    "DISABLE_INTEL_SVML",
+    "DEBUGINFO",
+)
 DIGEST = hashlib.sha256().digest_size
 SUFFIX = ".kernel"
 

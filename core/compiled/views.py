@@ -26,9 +26,12 @@ COUNT, BYTES, DATA, SHAPE, STRIDES = 2, 3, 4, 5, 6
 def is_plain(kind: Any) -> bool:
     """Whether an array can be a View: numbers one after another, rows whole."""
     return (
-        isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim > 0 and kind.aligned
+        isinstance(kind, types.Array)
+        and kind.layout == "C"
+        and kind.ndim > 0
+        and kind.aligned
         and isinstance(kind.dtype, types.Float | types.Integer)
-    )  # fmt: skip
+    )
 
 
 @final

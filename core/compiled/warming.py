@@ -35,9 +35,18 @@ TWO_PHASE, MIRROR, HEADS = "two_phase", "mirror", "heads"
 DESCENT_32, GRAM_32, STOCHASTIC_32 = "descent-float32", "gram-float32", "stochastic-float32"
 # In the order in which they are compiled.
 GROUPS = (
-    FLOW, MARGINS, DESCENT, GRAM, STOCHASTIC, TWO_PHASE, MIRROR, HEADS, DESCENT_32, GRAM_32,
+    FLOW,
+    MARGINS,
+    DESCENT,
+    GRAM,
+    STOCHASTIC,
+    TWO_PHASE,
+    MIRROR,
+    HEADS,
+    DESCENT_32,
+    GRAM_32,
     STOCHASTIC_32,
-)  # fmt: skip
+)
 MARK = ".group"
 
 _listeners: list[Callable[[str], None]] = []

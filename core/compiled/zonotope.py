@@ -156,9 +156,16 @@ def settle(
 
 @compiled
 def explore(
-    K: Array, split: int, spread: Array, u: Array, g: Array, place: Array, best: Array,
-    limit: Array, budget: int,
-) -> int:  # fmt: skip
+    K: Array,
+    split: int,
+    spread: Array,
+    u: Array,
+    g: Array,
+    place: Array,
+    best: Array,
+    limit: Array,
+    budget: int,
+) -> int:
     """Search the tree of u_1..u_split in {0, 1} for cells above limit[0]; returns nodes visited.
 
     K = BB' (n, n). At a node the first f = place[0] of them are free and stand at 1/2. With g = K u

@@ -25,9 +25,19 @@ RATIO = 1032  # deflate packs at most so many bytes into one (zlib's "Maximum Co
 CHUNK = 1 << 20
 END = struct.Struct("<4s4H2LH")  # a zip's last 22 bytes: signature, disks, counts, directory, note
 DAMAGED = (
-    OSError, ValueError, zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError,
-    RuntimeError, struct.error, SyntaxError, MemoryError, OverflowError,
-)  # fmt: skip
+    OSError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    struct.error,
+    SyntaxError,
+    MemoryError,
+    OverflowError,
+)
 
 
 @final

@@ -24,10 +24,24 @@ ARRAY = {
     ("_codecs", "encode"): "encode",
 }
 VALUES = {
-    "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "BINFLOAT", "FLOAT",
-    "UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8",
-    "SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8",
-}  # fmt: skip
+    "INT",
+    "BININT",
+    "BININT1",
+    "BININT2",
+    "LONG",
+    "LONG1",
+    "LONG4",
+    "BINFLOAT",
+    "FLOAT",
+    "UNICODE",
+    "SHORT_BINUNICODE",
+    "BINUNICODE",
+    "BINUNICODE8",
+    "SHORT_BINBYTES",
+    "BINBYTES",
+    "BINBYTES8",
+    "BYTEARRAY8",
+}
 STRINGS = {"STRING", "BINSTRING", "SHORT_BINSTRING"}  # of Python 2: bytes
 EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_TUPLE": tuple}
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}

@@ -69,14 +69,16 @@ def preview(section: Any, run_seed: int, folder: Path | None) -> Preview:
     norms = np.linalg.norm(dataset.x, axis=1)
     return Preview(
         dataset,
-        tuple((f"{label:+g}" if dataset.classes == 2 else f"{label:g}", int(count))
-              for label, count in zip(labels, counts, strict=True)),
+        tuple(
+            (f"{label:+g}" if dataset.classes == 2 else f"{label:g}", int(count))
+            for label, count in zip(labels, counts, strict=True)
+        ),
         float(norms.min()),
         float(norms.max()),
         places[:MOST_POINTS].astype(np.int64),
         tuple(_planes(dataset)),
         _pictures(section.kind, dataset, places),
-    )  # fmt: skip
+    )
 
 
 def _planes(dataset: Dataset) -> list[Plane]:

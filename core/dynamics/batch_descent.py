@@ -37,10 +37,14 @@ def batch_key(problem: Problem) -> Hashable | None:
     if problem.start.step:
         return None
     return (
-        problem.network.kind, repr(problem.network.layout), problem.inputs.shape,
-        problem.loss.kind, experiment.run.precision, experiment.run.device,
+        problem.network.kind,
+        repr(problem.network.layout),
+        problem.inputs.shape,
+        problem.loss.kind,
+        experiment.run.precision,
+        experiment.run.device,
         problem.reduction is None,
-    )  # fmt: skip
+    )
 
 
 @final
@@ -58,9 +62,12 @@ class Batch:
             BatchedDescent(problem, self, place, words) for place, problem in enumerate(problems)
         )
         self._stepper = BatchedStepper(
-            problems, np.stack([run.start_parameters for run in self.runs]),
-            [run.step_size for run in self.runs], device, graph=device == "cuda",
-        )  # fmt: skip
+            problems,
+            np.stack([run.start_parameters for run in self.runs]),
+            [run.step_size for run in self.runs],
+            device,
+            graph=device == "cuda",
+        )
         self._schedules = [frozenset(run.schedule.tolist()) for run in self.runs]
         self._marks = deque(sorted(frozenset[int]().union(*self._schedules)))
         self._waiting: list[deque[NDArray[np.floating]]] = [deque() for _ in self.runs]

@@ -89,9 +89,17 @@ class RowEngine(BatchEngine):
             wide[:, : self._D] = xs
             xs = wide
         done: int = kernel.row_steps(
-            self._a, self._V, xs, ys, count, self._loss, self._step_size, self._shrink,
-            self._limit, *self._work,
-        )  # fmt: skip
+            self._a,
+            self._V,
+            xs,
+            ys,
+            count,
+            self._loss,
+            self._step_size,
+            self._shrink,
+            self._limit,
+            *self._work,
+        )
         return done
 
     def flat(self) -> Array:
@@ -146,9 +154,20 @@ class CompiledEngine(BatchEngine):
         if self._full:
             xs, ys = self._xs, self._ys
         done: int = network_steps(
-            self._rule, self._net, self.current, xs, ys, count, self._loss, self._limit, 0.0,
-            self._shrink, self._numbers, *self._moments, *self._work,
-        )  # fmt: skip
+            self._rule,
+            self._net,
+            self.current,
+            xs,
+            ys,
+            count,
+            self._loss,
+            self._limit,
+            0.0,
+            self._shrink,
+            self._numbers,
+            *self._moments,
+            *self._work,
+        )
         return done
 
     def flat(self) -> Array:

@@ -36,8 +36,20 @@ class Descent(FullBatch):
 
     def _take_steps(self, budget: int) -> int:
         code: int = kernel.network_steps(
-            kernel.SCHEDULED, self._net, self._flat, *self._rows, budget, self.problem.loss.code,
-            self._limit, self.step_size, self._shrink, *self._unused, *self._work, self._floats,
-            self._counts, self._schedule, self._buffer,
-        )  # fmt: skip
+            kernel.SCHEDULED,
+            self._net,
+            self._flat,
+            *self._rows,
+            budget,
+            self.problem.loss.code,
+            self._limit,
+            self.step_size,
+            self._shrink,
+            *self._unused,
+            *self._work,
+            self._floats,
+            self._counts,
+            self._schedule,
+            self._buffer,
+        )
         return code

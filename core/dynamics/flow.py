@@ -44,10 +44,21 @@ class Flow(LogTimeFlow):
 
     def _work_for(self, budget: int) -> int:
         code: int = kernel.advance(
-            self._net, self.problem.loss.code, self._theta, self._data, self._settings,
-            self._floats, self._counts, self._marks, self._buffer, self._rows, budget,
-            self._work, self._matrices, self._points,
-        )  # fmt: skip
+            self._net,
+            self.problem.loss.code,
+            self._theta,
+            self._data,
+            self._settings,
+            self._floats,
+            self._counts,
+            self._marks,
+            self._buffer,
+            self._rows,
+            budget,
+            self._work,
+            self._matrices,
+            self._points,
+        )
         return self._slide() if code == state.STICKS else code
 
     def _slide(self) -> int:

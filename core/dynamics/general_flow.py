@@ -111,9 +111,15 @@ class GeneralFlow(LogTimeFlow):
     def _emit(self) -> int:
         c, scaled = self._counts, self.problem.network.scaled
         scheme.emit(
-            scaled, self._floats, c, self._theta, self._previous, self._marks, self._buffer,
+            scaled,
+            self._floats,
+            c,
+            self._theta,
+            self._previous,
+            self._marks,
+            self._buffer,
             self._rows,
-        )  # fmt: skip
+        )
         code: int = scheme.after_frames(c, self._marks, self._buffer)
         return code
 

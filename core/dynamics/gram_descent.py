@@ -50,11 +50,32 @@ class GramDescent(FullBatch):
         phi, kind = network.activation, network.kind
         slope: Any = self.dtype.type(phi.slope)
         code: int = gram.descend(
-            phi.code, slope, int(kind in TRAINS_OUTER), self._alpha, self._U0,
-            self._scale, self._Z, self._D, self._X, self._gram, self._y, self.problem.loss.code,
-            self.step_size, self._shrink, self._limit, *self._blocks, *self._points, self._nodes,
-            self._row, self._floats, self._counts, self._schedule, self._outer, self._inner, budget,
-        )  # fmt: skip
+            phi.code,
+            slope,
+            int(kind in TRAINS_OUTER),
+            self._alpha,
+            self._U0,
+            self._scale,
+            self._Z,
+            self._D,
+            self._X,
+            self._gram,
+            self._y,
+            self.problem.loss.code,
+            self.step_size,
+            self._shrink,
+            self._limit,
+            *self._blocks,
+            *self._points,
+            self._nodes,
+            self._row,
+            self._floats,
+            self._counts,
+            self._schedule,
+            self._outer,
+            self._inner,
+            budget,
+        )
         for row in range(int(self._counts[descent.BUFFERED])):
             self._buffer[row] = self._packed(self._outer[row], self._inner[row])
         if code == descent.DEAD:

@@ -255,10 +255,16 @@ class LogTimeFlow(Integrator):
         begun = int(self._clock[BEGUN])
         times = self._marks[before : before + count].tolist()
         return tuple(
-            Frame(begun + int(row[0]), times[i], row[1], theta[i], None,
-                  dict(zip(DIAGNOSTICS, row[2:], strict=True)))
+            Frame(
+                begun + int(row[0]),
+                times[i],
+                row[1],
+                theta[i],
+                None,
+                dict(zip(DIAGNOSTICS, row[2:], strict=True)),
+            )
             for i, row in enumerate(rows)
-        )  # fmt: skip
+        )
 
     def _stationary(self, frames: tuple[Frame, ...]) -> Chunk:
         """The field is zero: every later frame is this one."""
@@ -314,10 +320,13 @@ class LogTimeFlow(Integrator):
         risk = np.exp(problem.loss.log_risk(problem.scores(flat)))
         wrong = int((problem.margins(flat) <= 0.0).sum())
         return {
-            "step": self._step(), "log10_time": self._log10_time(),
-            "risk": float(risk), "gradient": float(np.linalg.norm(slope)),
-            "wrong": wrong, "of": problem.dataset.n,
-        }  # fmt: skip
+            "step": self._step(),
+            "log10_time": self._log10_time(),
+            "risk": float(risk),
+            "gradient": float(np.linalg.norm(slope)),
+            "wrong": wrong,
+            "of": problem.dataset.n,
+        }
 
 
 def _unfitted(found: dict[str, Any]) -> str:

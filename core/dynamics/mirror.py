@@ -87,9 +87,19 @@ class ScalarMirror(LogTimeFlow):
 
     def _work_for(self, budget: int) -> int:
         code: int = kernel.advance(
-            self._net, self.problem.loss.code, self._lambda, self._settings, self._floats,
-            self._counts, self._marks, self._buffer, self._rows, budget, self._work, self._points,
-        )  # fmt: skip
+            self._net,
+            self.problem.loss.code,
+            self._lambda,
+            self._settings,
+            self._floats,
+            self._counts,
+            self._marks,
+            self._buffer,
+            self._rows,
+            budget,
+            self._work,
+            self._points,
+        )
         if code == state.STATIONARY:
             Z, start, signs = self._net  # as `weights` of the kernels
             u = np.exp(start + 2.0 * (self._lambda @ Z) - 2.0 * self._floats[state.RHO])

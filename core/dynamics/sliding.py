@@ -74,9 +74,14 @@ class Sliding:
         return small and plain and is_direct(network, problem.inputs.shape[1])
 
     def advance(
-        self, theta: Array, previous: Array, s: Array, c: NDArray[np.int64], marks: Array,
+        self,
+        theta: Array,
+        previous: Array,
+        s: Array,
+        c: NDArray[np.int64],
+        marks: Array,
         longest: float,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """One step of the flow whose state (core.compiled.log_time) this is; STICKS, or why not.
 
         `longest` is how long an explicit step may be: where no implicit one above four times that

@@ -29,9 +29,13 @@ class TensorDescent(FullBatch):
         from core.tensors.stepper import Stepper
 
         self._stepper = Stepper(
-            self.problem, self._flat, self.step_size, float(self._shrink), self._device,
+            self.problem,
+            self._flat,
+            self.step_size,
+            float(self._shrink),
+            self._device,
             graph=self._device == "cuda",
-        )  # fmt: skip
+        )
 
     def _take_steps(self, budget: int) -> int:
         counts, schedule = self._counts, self._schedule

@@ -126,9 +126,16 @@ class TwoPhases(Stepper):
         if not self._begun:
             self._begun, left = True, count - 1
         done: int = kernel.outer_steps(
-            self._a, self._H, self._y, left, self.problem.loss.code, self.step_size, self._shrink,
-            self._most, *self._work,
-        )  # fmt: skip
+            self._a,
+            self._H,
+            self._y,
+            left,
+            self.problem.loss.code,
+            self.step_size,
+            self._shrink,
+            self._most,
+            *self._work,
+        )
         return count - left + done
 
     def _flat(self) -> NDArray[Any]:

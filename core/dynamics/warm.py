@@ -38,9 +38,10 @@ CASES: dict[str, tuple[dict[str, Any], ...]] = {
     warming.DESCENT_32: ({**_dynamics("gd"), **SINGLE},),
     warming.GRAM_32: ({**_dynamics("gd"), **WIDE, **SINGLE},),
     warming.STOCHASTIC_32: (
-        {**_dynamics("sgd"), **SINGLE}, {"dynamics": {"kind": "adam"}, **SINGLE},
+        {**_dynamics("sgd"), **SINGLE},
+        {"dynamics": {"kind": "adam"}, **SINGLE},
     ),
-}  # fmt: skip
+}
 
 
 @final

@@ -39,9 +39,11 @@ def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     with drawing():
         figure = draw_scene(scene, dpi if suffix == ".png" else 72.0)
         figure.savefig(
-            buffer, format=suffix.removeprefix("."), dpi=dpi if suffix == ".png" else 72.0,
+            buffer,
+            format=suffix.removeprefix("."),
+            dpi=dpi if suffix == ".png" else 72.0,
             metadata=metadata[suffix],
-        )  # fmt: skip
+        )
     return buffer.getvalue()
 
 

@@ -95,9 +95,11 @@ class Drawer:
                     axes.draw_artist(artist)
                     artist.remove()
             text = Text(
-                self._clock.left, self._clock.top, math_text(clock_text(log10_time)),
+                self._clock.left,
+                self._clock.top,
+                math_text(clock_text(log10_time)),
                 self._clock.points,
-            )  # fmt: skip
+            )
             clock = figure_text(self._figure, scene, text)
             self._figure.draw_artist(clock)
             clock.remove()

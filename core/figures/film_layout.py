@@ -60,15 +60,28 @@ def film_scene(
         row, kind = divmod(position, len(kinds))
         across, down = position % columns, position // columns
         box = Box(
-            across * cell[0] + LEFT_EM * em, top + down * cell[1] + HEAD_EM * em,
-            cell[0] - (LEFT_EM + RIGHT_EM) * em, cell[1] - (HEAD_EM + FOOT_EM) * em,
-        )  # fmt: skip
+            across * cell[0] + LEFT_EM * em,
+            top + down * cell[1] + HEAD_EM * em,
+            cell[0] - (LEFT_EM + RIGHT_EM) * em,
+            cell[1] - (HEAD_EM + FOOT_EM) * em,
+        )
         panel, dots = material.panel(row, kinds[kind], "", box)
         title = f"{names[row]}: {panel.title}" if rows > 1 else panel.title
-        panels.append(Panel(
-            panel.kind, panel.row, "", title, panel.box, panel.x, panel.y, panel.ink, panel.levels,
-            panel.centre_lines, panel.key,
-        ))  # fmt: skip
+        panels.append(
+            Panel(
+                panel.kind,
+                panel.row,
+                "",
+                title,
+                panel.box,
+                panel.x,
+                panel.y,
+                panel.ink,
+                panel.levels,
+                panel.centre_lines,
+                panel.key,
+            )
+        )
         data.append(dots)
     clock_points = 1.25 * points
     line = 2.0 * em

@@ -37,9 +37,19 @@ PHRASES: dict[str, str | dict[str, str]] = {
 }
 # In the order of the settings line; other fields are named only where they tell runs apart.
 SETTINGS = (
-    "data.kind", "data.d", "data.n", "data.k", "network.kind", "network.m", "loss.kind",
-    "dynamics.kind", "dynamics.step", "run.seed", "data.seed", "network.seed",
-)  # fmt: skip
+    "data.kind",
+    "data.d",
+    "data.n",
+    "data.k",
+    "network.kind",
+    "network.m",
+    "loss.kind",
+    "dynamics.kind",
+    "dynamics.step",
+    "run.seed",
+    "data.seed",
+    "network.seed",
+)
 NEVER_NAMED = ("recording.", "run.device", "network.init_path", "data.path")
 LONGEST = 60
 

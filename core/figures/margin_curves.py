@@ -114,10 +114,15 @@ def margin_ink(traces: MarginTraces, count: int, time: TimeAxis, y: Axis, palett
             below = np.array([y.low])
             dots.append(
                 Dots(
-                    f"{name} below", np.array([place]), below, colour, np.array([12.0]),
-                    Marker.DOWN, clipped=False,
+                    f"{name} below",
+                    np.array([place]),
+                    below,
+                    colour,
+                    np.array([12.0]),
+                    Marker.DOWN,
+                    clipped=False,
                 )
-            )  # fmt: skip
+            )
     if finite and not np.isfinite(x).any():
         return Ink(note="nothing but $t$ = 0,\nwhich a logarithmic\naxis cannot show")
     return Ink(tuple(curves), tuple(dots), "" if finite else "no margin:\nthe network is 0")
@@ -137,9 +142,16 @@ def _entry(x: Array, values: Array, low: float) -> float | None:
 
 
 def margin_panel(
-    row: int, letter: str, box: Box, traces: MarginTraces, time: TimeAxis, y: Axis,
-    palette: Palette, points: float = 7.0, references: Sequence[ReferenceMargin] = (),
-) -> Panel:  # fmt: skip
+    row: int,
+    letter: str,
+    box: Box,
+    traces: MarginTraces,
+    time: TimeAxis,
+    y: Axis,
+    palette: Palette,
+    points: float = 7.0,
+    references: Sequence[ReferenceMargin] = (),
+) -> Panel:
     """The panel of one run; `y` is shared by the runs of a figure.
 
     `references` with a factor and a value are dashed lines, labelled in letters of so many points.

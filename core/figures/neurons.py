@@ -101,9 +101,15 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
     power = power if power >= 4 or power <= -3 else 0
     scale = 10.0**-power
     return Track(
-        frames, everything * scale, np.array(kinds, dtype=np.int64), np.array(norms), power,
-        extent * scale, classes, inner,
-    )  # fmt: skip
+        frames,
+        everything * scale,
+        np.array(kinds, dtype=np.int64),
+        np.array(norms),
+        power,
+        extent * scale,
+        classes,
+        inner,
+    )
 
 
 def data_factor(run: Run, nodes: Track, coordinates: Coordinates) -> float:
@@ -145,9 +151,12 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     trails = nodes.points[kept][:, order]
     crowd = min(1.0, 4.0 / math.sqrt(m))
     curves = Curves(
-        "trails", trails[:, :, 0].T, trails[:, :, 1].T, colours,
+        "trails",
+        trails[:, :, 0].T,
+        trails[:, :, 1].T,
+        colours,
         (0.45 + 0.55 * crowd) * (0.8 + 0.6 * np.sqrt(strength[order])),
-    )  # fmt: skip
+    )
     areas = (3.5 + 9.0 * crowd) * (0.5 + 0.9 * np.sqrt(strength[order]))
     dots = Dots("nodes", last[order, 0], last[order, 1], colours, areas, edge=palette.background)
     empty = "all nodes are 0" if nodes.inner else "this network has no inner weights"
@@ -168,9 +177,15 @@ def _axes(nodes: Track, data: Sequence[Dots], box: Box, labels: Sequence[str]) -
 
 
 def neurons_panel(
-    run: Run, row: int, letter: str, box: Box, nodes: Track, until: int,
-    coordinates: Coordinates, palette: Palette,
-) -> tuple[Panel, tuple[Dots, ...]]:  # fmt: skip
+    run: Run,
+    row: int,
+    letter: str,
+    box: Box,
+    nodes: Track,
+    until: int,
+    coordinates: Coordinates,
+    palette: Palette,
+) -> tuple[Panel, tuple[Dots, ...]]:
     """The panel with the trails up to position `until` of the track, and the data's dots."""
     factor = data_factor(run, nodes, coordinates)
     data = tuple(data_dots(run, factor, coordinates, palette))
@@ -182,11 +197,20 @@ def neurons_panel(
     physical = number_text(factor * 10.0**nodes.power)
     times = physical.replace(" 10^", "$\\times10^{") + "}$" if "10^" in physical else physical
     key = KeyEntry(
-        f"data $\\times$ {times}", tuple(f"#{bytes(dots.colours[0, :3]).hex()}" for dots in data),
+        f"data $\\times$ {times}",
+        tuple(f"#{bytes(dots.colours[0, :3]).hex()}" for dots in data),
         markers=tuple(dots.marker for dots in data),
-    )  # fmt: skip
+    )
     panel = Panel(
-        "neurons", row, letter, "nodes $|a_j|\\,v_j$", box, x, y,
-        neurons_ink(nodes, until, data, palette), centre_lines=True, key=(key,),
-    )  # fmt: skip
+        "neurons",
+        row,
+        letter,
+        "nodes $|a_j|\\,v_j$",
+        box,
+        x,
+        y,
+        neurons_ink(nodes, until, data, palette),
+        centre_lines=True,
+        key=(key,),
+    )
     return panel, data

@@ -20,10 +20,24 @@ VERMILION = "#d55e00"
 BLUE = "#0072b2"
 # viridis at 0, 1/16, ..., 1; straight lines in between are within 2 of 255 of the full table.
 VIRIDIS = (
-    "#440154", "#48186a", "#472d7b", "#424086", "#3b528b", "#33638d", "#2c728e", "#26828e",
-    "#21918c", "#1fa088", "#28ae80", "#3fbc73", "#5ec962", "#84d44b", "#addc30", "#d8e219",
+    "#440154",
+    "#48186a",
+    "#472d7b",
+    "#424086",
+    "#3b528b",
+    "#33638d",
+    "#2c728e",
+    "#26828e",
+    "#21918c",
+    "#1fa088",
+    "#28ae80",
+    "#3fbc73",
+    "#5ec962",
+    "#84d44b",
+    "#addc30",
+    "#d8e219",
     "#fde725",
-)  # fmt: skip
+)
 
 
 @final
@@ -52,15 +66,29 @@ class Palette:
 
 
 LIGHT = Palette(
-    name="light", background="#ffffff", foreground="#1a1c1f", muted="#646a73", grid="#e4e6e9",
-    extreme="#000000", weak=0.55, strong=0.52, time=(0.68, 0.0),
+    name="light",
+    background="#ffffff",
+    foreground="#1a1c1f",
+    muted="#646a73",
+    grid="#e4e6e9",
+    extreme="#000000",
+    weak=0.55,
+    strong=0.52,
+    time=(0.68, 0.0),
     references=("#00805d", "#a3468a", "#9a6400", "#3a7ca5"),
-)  # fmt: skip
+)
 DARK = Palette(
-    name="dark", background="#15171a", foreground="#e8eaed", muted="#9aa1aa", grid="#2d3137",
-    extreme="#ffffff", weak=0.45, strong=0.65, time=(0.36, 1.0),
+    name="dark",
+    background="#15171a",
+    foreground="#e8eaed",
+    muted="#9aa1aa",
+    grid="#2d3137",
+    extreme="#ffffff",
+    weak=0.45,
+    strong=0.65,
+    time=(0.36, 1.0),
     references=("#3fc79a", "#dd92c4", "#e0a93b", "#7cb9dd"),
-)  # fmt: skip
+)
 PALETTES = {palette.name: palette for palette in (LIGHT, DARK)}
 
 

@@ -174,9 +174,18 @@ def gather(
         if kind in panels:
             axes[kind] = value_axis(runs, kind, frames)
     return Material(
-        tuple(runs), tuple(lasts), palette, pair, axis, chosen, frames, tuple(tracks),
-        tuple(traces), axes, tuple(tuple(margins) for margins in references),
-    )  # fmt: skip
+        tuple(runs),
+        tuple(lasts),
+        palette,
+        pair,
+        axis,
+        chosen,
+        frames,
+        tuple(tracks),
+        tuple(traces),
+        axes,
+        tuple(tuple(margins) for margins in references),
+    )
 
 
 def build_scene(

@@ -77,9 +77,16 @@ def time_key(run: Run, indices: Sequence[int], moments: Moments, palette: Palett
 
 
 def sorted_panel(
-    run: Run, row: int, kind: str, letter: str, box: Box, y: Axis, indices: Sequence[int],
-    moments: Moments, palette: Palette,
-) -> Panel:  # fmt: skip
+    run: Run,
+    row: int,
+    kind: str,
+    letter: str,
+    box: Box,
+    y: Axis,
+    indices: Sequence[int],
+    moments: Moments,
+    palette: Palette,
+) -> Panel:
     """The panel of one run; `y` is shared by the runs of a figure."""
     ink = sorted_ink(run, kind, indices, moments, palette)
     key = time_key(run, indices, moments, palette)

@@ -17,7 +17,7 @@ from core.figures.study_cells import (
     open_cell,
     runs_of,
     studies_in,
-)  # fmt: skip
+)
 from core.figures.study_moments import names_of, observables_of
 from core.figures.study_scene import Said, study_scene
 from core.runs import open_run
@@ -87,9 +87,12 @@ def _said(study: Study, verdicts: Sequence[str]) -> Said:
 
 
 def _by_rows(
-    study: Study, layout: FigureLayout, paths: Sequence[Path], told: Told,
+    study: Study,
+    layout: FigureLayout,
+    paths: Sequence[Path],
+    told: Told,
     keep: Callable[[Any], Any],
-) -> dict[Path, StudyCell]:  # fmt: skip
+) -> dict[Path, StudyCell]:
     """The cells of the grid whose files and rows are there, none of them opened yet.
 
     Those are left out of which a setting that the layout asks for is known to their files alone.

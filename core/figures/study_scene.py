@@ -35,8 +35,10 @@ POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
 ASPECT = 0.78  # height of a panel by its width
 HEAD, KEY_LINE, TITLE_GAP = 9.0, 3.5, 2.4
 BARS = {
-    "sd": "one standard deviation each way", "2se": "two standard errors each way", "none": "",
-}  # fmt: skip
+    "sd": "one standard deviation each way",
+    "2se": "two standard errors each way",
+    "none": "",
+}
 
 
 @final
@@ -81,9 +83,14 @@ def study_scene(
     texts += _footer(layout, cells, found, said, width, top + TITLE_GAP)
     bottom = max(text.top for text in texts) + MARGIN
     return FigureScene(
-        width, round(max(bottom, top + MARGIN), 2), POINTS, said.title, palette, tuple(panels),
+        width,
+        round(max(bottom, top + MARGIN), 2),
+        POINTS,
+        said.title,
+        palette,
+        tuple(panels),
         tuple(texts),
-    )  # fmt: skip
+    )
 
 
 def _check_formulas(layout: FigureLayout) -> None:
@@ -108,13 +115,18 @@ def _check_formulas(layout: FigureLayout) -> None:
 
 
 def _row(
-    some: Sequence[PanelLayout], lines: Sequence[Sequence[Line]], begin: int, side: float,
+    some: Sequence[PanelLayout],
+    lines: Sequence[Sequence[Line]],
+    begin: int,
+    side: float,
     palette: Palette,
-) -> list[Panel]:  # fmt: skip
+) -> list[Panel]:
     """The panels of a row before their height is known."""
     box = Box(0.0, 0.0, side, side)
-    return [study_panel(a, b, 0, LETTERS[begin + k], box, palette)
-            for k, (a, b) in enumerate(zip(some, lines, strict=True))]  # fmt: skip
+    return [
+        study_panel(a, b, 0, LETTERS[begin + k], box, palette)
+        for k, (a, b) in enumerate(zip(some, lines, strict=True))
+    ]
 
 
 def _key_lines(panel: Panel) -> int:
@@ -132,9 +144,13 @@ def _heading(said: Said, width: float) -> tuple[list[Text], float]:
 
 
 def _footer(
-    layout: FigureLayout, cells: Sequence[StudyCell], found: Sequence[Sequence[Line]], said: Said,
-    width: float, top: float,
-) -> list[Text]:  # fmt: skip
+    layout: FigureLayout,
+    cells: Sequence[StudyCell],
+    found: Sequence[Sequence[Line]],
+    said: Said,
+    width: float,
+    top: float,
+) -> list[Text]:
     source = f"Source: {plain(said.source)}. " if said.source else ""
     first = source + settings_text(cells) + _bars_text(layout, found)
     paragraphs = [first, _powers(layout.note or said.note)]

@@ -154,8 +154,10 @@ def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     for moment in moments:
         for formula in panel.y:
             for value, group in _grouped(cells, panel.lines):
-                at = [(x, [c.at(formula, moment) for c in some])
-                      for x, some in _grouped(group, panel.x)]  # fmt: skip
+                at = [
+                    (x, [c.at(formula, moment) for c in some])
+                    for x, some in _grouped(group, panel.x)
+                ]
                 told = formula if len(panel.y) > 1 else moment.place if len(moments) > 1 else value
                 lines.append(_line(told, at, panel))
     return lines

@@ -162,10 +162,16 @@ class Mp4Writer(FilmWriter):
     def __init__(self, path: Path, size: tuple[int, int], frames_per_second: float) -> None:
         module: Any = importlib.import_module("imageio_ffmpeg")
         self._sink = module.write_frames(
-            str(path), size, fps=frames_per_second, codec="libx264", quality=None,
-            macro_block_size=2, pix_fmt_in="rgb24", ffmpeg_log_level="error",
+            str(path),
+            size,
+            fps=frames_per_second,
+            codec="libx264",
+            quality=None,
+            macro_block_size=2,
+            pix_fmt_in="rgb24",
+            ffmpeg_log_level="error",
             output_params=["-crf", "18", "-preset", "fast", "-movflags", "+faststart"],
-        )  # fmt: skip
+        )
         self._sink.send(None)
 
     def add(self, frame: Pixels, milliseconds: int) -> None:

@@ -112,13 +112,23 @@ def has_certificate(run: Run) -> bool:
 WHERE = "homogeneous networks, at most 300 constraints p >= 1"
 OBSERVABLES = (
     Observable(
-        "kkt_residual", "KKT residual",
+        "kkt_residual",
+        "KKT residual",
         "min over lambda >= 0 of |theta^ - sum_i lambda_i grad p_i(theta^)| / |theta^|",
-        "frei23, Theorem 3.1", Shape.SCALAR, kkt_residual, applies=has_certificate, where=WHERE,
+        "frei23, Theorem 3.1",
+        Shape.SCALAR,
+        kkt_residual,
+        applies=has_certificate,
+        where=WHERE,
     ),
     Observable(
-        "complementarity", "complementarity",
+        "complementarity",
+        "complementarity",
         "sum_i lambda_i (p_i(theta^) - 1) / sum_i lambda_i",
-        "frei23, Theorem 3.1", Shape.SCALAR, complementarity, applies=has_certificate, where=WHERE,
+        "frei23, Theorem 3.1",
+        Shape.SCALAR,
+        complementarity,
+        applies=has_certificate,
+        where=WHERE,
     ),
-)  # fmt: skip
+)

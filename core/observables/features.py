@@ -75,9 +75,14 @@ def reference_distribution(run: Run) -> Array:
         above = np.concatenate([-Z, np.ones((n, 1))], axis=1)  # gamma - <pbar, z_i> <= 0
         total = np.append(np.ones(m), 0.0)[None]
         found = linprog(
-            cost, A_ub=above, b_ub=np.zeros(n), A_eq=total, b_eq=[1.0],
-            bounds=[(0.0, None)] * m + [(None, None)], method="highs",
-        )  # fmt: skip
+            cost,
+            A_ub=above,
+            b_ub=np.zeros(n),
+            A_eq=total,
+            b_eq=[1.0],
+            bounds=[(0.0, None)] * m + [(None, None)],
+            method="highs",
+        )
         run.memo[key] = np.asarray(found.x[:m]) if found.success else np.full(m, np.nan)
     return np.asarray(run.memo[key])
 
@@ -164,20 +169,40 @@ S, SOURCE = Shape.SCALAR, "homogeneity, Theorem 3.1"
 WITH_U = "networks whose outer weights are products a_j b_j"
 OBSERVABLES = (
     Observable(
-        "u", "reparametrised weights", "u_j = |a_j b_j|", "homogeneity, section 3.2", Shape.NODE,
-        reparametrised, applies=has_reparametrisation, where=WITH_U,
+        "u",
+        "reparametrised weights",
+        "u_j = |a_j b_j|",
+        "homogeneity, section 3.2",
+        Shape.NODE,
+        reparametrised,
+        applies=has_reparametrisation,
+        where=WITH_U,
     ),
     Observable(
-        "kl_pbar", "KL(pbar, u)",
+        "kl_pbar",
+        "KL(pbar, u)",
         "<pbar, ln(pbar/u)> + <1, u - pbar>, ln natural; pbar: largest margin of F(x; V(0))",
-        SOURCE, S, kl_from_reference, applies=has_reparametrisation,
+        SOURCE,
+        S,
+        kl_from_reference,
+        applies=has_reparametrisation,
     ),
     Observable(
-        "c_1", "C_1", "max over i, r, j of |<grad_V F_j(x_i; V), grad_V F_j(x_r; V)>|",
-        SOURCE, S, c_1, applies=has_slopes,
+        "c_1",
+        "C_1",
+        "max over i, r, j of |<grad_V F_j(x_i; V), grad_V F_j(x_r; V)>|",
+        SOURCE,
+        S,
+        c_1,
+        applies=has_slopes,
     ),
     Observable(
-        "c_2", "C_2", "max over i, r, j != k of |<grad_V F_j(x_i; V), grad_V F_k(x_r; V)>|",
-        SOURCE, S, c_2, applies=has_slopes,
+        "c_2",
+        "C_2",
+        "max over i, r, j != k of |<grad_V F_j(x_i; V), grad_V F_k(x_r; V)>|",
+        SOURCE,
+        S,
+        c_2,
+        applies=has_slopes,
     ),
-)  # fmt: skip
+)

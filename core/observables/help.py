@@ -69,34 +69,48 @@ NORMALISATIONS = {
 
 VIEWS = {
     "positions": Help(
-        "neuron positions", r"|a_j|\,v_j",
+        "neuron positions",
+        r"|a_j|\,v_j",
         "|alpha_j| u_j on two coordinates; the data are enlarged to the nodes' size",
-        "telgarsky22, Figure 1a and 1b", PLAIN,
+        "telgarsky22, Figure 1a and 1b",
+        PLAIN,
     ),
     "rotations": Help(
-        "sorted rotations", r"\frac{\langle v_j(0),v_j(t)\rangle}{|v_j(0)|\,|v_j(t)|}",
-        "<v_j(0)/|v_j(0)|, v_j(t)/|v_j(t)|>, ascending", "telgarsky22, Figure 1c", "a cosine",
+        "sorted rotations",
+        r"\frac{\langle v_j(0),v_j(t)\rangle}{|v_j(0)|\,|v_j(t)|}",
+        "<v_j(0)/|v_j(0)|, v_j(t)/|v_j(t)|>, ascending",
+        "telgarsky22, Figure 1c",
+        "a cosine",
     ),
     "norms": Help(
-        "sorted relative norms", r"\frac{|a_jv_j|}{\max_k|a_kv_k|}",
-        "|a_j v_j| / max_k |a_k v_k|, sorted", "telgarsky22, Figure 1d",
+        "sorted relative norms",
+        r"\frac{|a_jv_j|}{\max_k|a_kv_k|}",
+        "|a_j v_j| / max_k |a_k v_k|, sorted",
+        "telgarsky22, Figure 1d",
         "divided by the largest node",
     ),
     "singular_values": Help(
-        "singular values", r"\sigma_1(V)\geq\sigma_2(V)\geq\cdots",
-        "the leading singular values of V, at most 16", "frei23, Theorem 3.2", PLAIN,
+        "singular values",
+        r"\sigma_1(V)\geq\sigma_2(V)\geq\cdots",
+        "the leading singular values of V, at most 16",
+        "frei23, Theorem 3.2",
+        PLAIN,
     ),
     "predictor": Help(
-        "predictor", r"f(x)=\sum_ja_j\,\phi(\langle v_j,x\rangle)",
+        "predictor",
+        r"f(x)=\sum_ja_j\,\phi(\langle v_j,x\rangle)",
         "f(x) = sum_j alpha_j phi(<u_j, x~>); the largest logit's class for several classes",
-        "telgarsky22, section 1.2; wei19, section F.4", PLAIN,
+        "telgarsky22, section 1.2; wei19, section F.4",
+        PLAIN,
     ),
     "phase": Help(
-        "|a_j| against |v_j|", r"|a_j|\ \mathrm{and}\ |v_j|",
+        "|a_j| against |v_j|",
+        r"|a_j|\ \mathrm{and}\ |v_j|",
         "the sizes of a node's two layers; equal along balanced gradient flow",
-        "telgarsky22, section 3.1", PLAIN,
+        "telgarsky22, section 3.1",
+        PLAIN,
     ),
-}  # fmt: skip
+}
 
 
 def explain(name: str) -> Help:

@@ -61,10 +61,14 @@ def _bias(run: Run, index: int) -> float:
 
 OBSERVABLES = (
     Observable(
-        "integration_error", "integration error of the margin",
+        "integration_error",
+        "integration error of the margin",
         "largest |min p - min p'| / |W|^L over the last decade, p' after two half steps instead of "
         "one; above the temperature cap plus sum_i q_i p_i - min_i p_i",
-        "definition (step doubling)", Shape.SCALAR, integration_error,
-        applies=has_error, where="flows in log time",
+        "definition (step doubling)",
+        Shape.SCALAR,
+        integration_error,
+        applies=has_error,
+        where="flows in log time",
     ),
-)  # fmt: skip
+)

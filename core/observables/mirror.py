@@ -116,8 +116,12 @@ def mirror_gap(run: Run, index: int) -> float:
 
 OBSERVABLES = (
     Observable(
-        "mirror_gap", "distance from the mirror flow",
+        "mirror_gap",
+        "distance from the mirror flow",
         "max_j |u_j - u_j'| / max_j u_j, u = |a b|, u' the mirror flow from the same start: O(eta)",
-        "homogeneity, Lemma 3.2", Shape.SCALAR, mirror_gap, applies=has_companion,
+        "homogeneity, Lemma 3.2",
+        Shape.SCALAR,
+        mirror_gap,
+        applies=has_companion,
     ),
-)  # fmt: skip
+)

@@ -163,31 +163,47 @@ def has_batch_norm_potential(run: Run) -> bool:
 S = Shape.SCALAR
 OBSERVABLES = (
     Observable(
-        "cone_potential", "potential Phi of the cones",
+        "cone_potential",
+        "potential Phi of the cones",
         "(1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|, phi_kj = clip_[0,1](sgn(alpha_k) a_j "
         "relu(<v_j, beta_k>) - (1 - eps) |a_j v_j|), natural log; at most (1/2) ln |W|; NaN while "
         "some cone has no node (empty_cones)",
-        "telgarsky22, Theorem 3.2 (appendix)", S, cone_potential, applies=has_cone_potential,
+        "telgarsky22, Theorem 3.2 (appendix)",
+        S,
+        cone_potential,
+        applies=has_cone_potential,
         where="standard, exponential loss, cones",
     ),
     Observable(
-        "empty_cones", "cones without a node",
+        "empty_cones",
+        "cones without a node",
         "number of k with phi_kj = 0 for all j: until it is 0 the potential Phi is ln 0, and NaN",
-        "telgarsky22, Theorem 3.2 (appendix)", S, empty_cones, applies=has_cone_potential,
+        "telgarsky22, Theorem 3.2 (appendix)",
+        S,
+        empty_cones,
+        applies=has_cone_potential,
         where="standard, exponential loss, cones",
     ),
     Observable(
-        "scalar_potential", "potential Phi of the scalar network",
+        "scalar_potential",
+        "potential Phi of the scalar network",
         "(1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2), node k the nearest of the right sign to beta_k "
         "at the start, sum |alpha| = 1, natural log",
-        "telgarsky22, Theorem 3.3 (appendix)", S, scalar_potential, applies=has_scalar_potential,
+        "telgarsky22, Theorem 3.3 (appendix)",
+        S,
+        scalar_potential,
+        applies=has_scalar_potential,
         where="scalar, exponential loss, 2-parity or cones",
     ),
     Observable(
-        "batch_norm_potential", "potential Phi of batch norm",
+        "batch_norm_potential",
+        "potential Phi of batch norm",
         "|U_t - Ub|^2 - |U_0 - Ub|^2 + al |V_t - V_0|^2, U = (a, c), Ub = U_0 + (R/8) Ubar, "
         "al = (2 eps_N R)^2, R = gamma^(1/3) m^(1/6) / (27 eps_N)",
-        "batchnorm, Appendix D", S, batch_norm_potential, applies=has_batch_norm_potential,
+        "batchnorm, Appendix D",
+        S,
+        batch_norm_potential,
+        applies=has_batch_norm_potential,
         where="batch_norm, losses with duals, n <= 1000",
     ),
-)  # fmt: skip
+)

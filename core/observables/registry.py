@@ -19,9 +19,18 @@ from core.observables.observable import Observable, Shape
 from core.runs import Run
 
 MODULES = (
-    margins, nodes, testing, spectrum, certificates, features, displacements, mirror, proofs,
-    proof_potentials, integration,
-)  # fmt: skip
+    margins,
+    nodes,
+    testing,
+    spectrum,
+    certificates,
+    features,
+    displacements,
+    mirror,
+    proofs,
+    proof_potentials,
+    integration,
+)
 OBSERVABLES: dict[str, Observable] = {
     observable.name: observable for module in MODULES for observable in module.OBSERVABLES
 }

@@ -108,18 +108,30 @@ def standard_error(run: Run, index: int) -> float:
 S = Shape.SCALAR
 OBSERVABLES = (
     Observable(
-        "test_error", "test error",
+        "test_error",
+        "test error",
         "share of test points with not p > 0: the whole support where it is small (all 2^d corners "
         "for d <= 12), else 2^14 fixed points, fewer beyond d = 1024",
-        "telgarsky22, Theorem 2.1", S, error_on_test,
+        "telgarsky22, Theorem 2.1",
+        S,
+        error_on_test,
     ),
     Observable(
-        "test_error_se", "standard error of the test error",
+        "test_error_se",
+        "standard error of the test error",
         "sqrt(e (1 - e) / N) on N sampled points; 0 where the whole support is tested",
-        "definition (binomial standard error)", S, standard_error,
+        "definition (binomial standard error)",
+        S,
+        standard_error,
     ),
     Observable(
-        "test_loss", "test loss", "mean of min((y - f(x))^2, 1) over the test points",
-        "wei19, section F.3", S, loss_on_test, applies=is_squared, where="squared loss",
+        "test_loss",
+        "test loss",
+        "mean of min((y - f(x))^2, 1) over the test points",
+        "wei19, section F.3",
+        S,
+        loss_on_test,
+        applies=is_squared,
+        where="squared loss",
     ),
-)  # fmt: skip
+)

@@ -85,9 +85,13 @@ class Generation:
     """
 
     def __init__(
-        self, x: Array, y: Array, begin: tuple[Atoms, Array], generator: np.random.Generator,
+        self,
+        x: Array,
+        y: Array,
+        begin: tuple[Atoms, Array],
+        generator: np.random.Generator,
         unit: float = 1.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         atoms, q = begin
         self._x, self._y, self._generator, self._unit = x, y, generator, unit
         self._master = Master(len(x), unit=unit)

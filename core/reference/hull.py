@@ -165,8 +165,10 @@ def _exactly(rows: Array, q: Array) -> bool:
         pivots.append(place)
     free = [k for k in range(len(rows)) if k not in pivots]
     weights = [Fraction(float(q[k])) for k in free]
-    bound = [-sum((left[k][f] * u for f, u in zip(free, weights, strict=True)), Fraction(0))
-             for k in range(len(pivots))]  # fmt: skip
+    bound = [
+        -sum((left[k][f] * u for f, u in zip(free, weights, strict=True)), Fraction(0))
+        for k in range(len(pivots))
+    ]
     return bool(free) and min(bound, default=Fraction(0)) >= 0
 
 

@@ -89,9 +89,13 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
         start = np.concatenate([np.maximum(alpha[used], 0.0), np.maximum(-alpha[used], 0.0)])
         options = {"ftol": 1e-16, "gtol": 1e-13, "maxiter": 20_000, "maxfun": 40_000}
         found = minimize(
-            value, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * start.size,
+            value,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0.0, None)] * start.size,
             options=options,
-        )  # fmt: skip
+        )
         half = start.size // 2
         alpha = np.zeros_like(alpha)
         alpha[used] = found.x[:half] - found.x[half:]
@@ -125,9 +129,15 @@ def max_margin(points: Array, y: Array, directions: Array) -> PathPoint:
     mass = np.r_[np.ones(2 * count), 0.0][None]
     bounds = [(0.0, None)] * (2 * count) + [(None, None)]
     found = linprog(
-        cost, matrix, np.zeros(n), mass, [1.0], bounds=bounds, method="highs-ds",
+        cost,
+        matrix,
+        np.zeros(n),
+        mass,
+        [1.0],
+        bounds=bounds,
+        method="highs-ds",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )  # fmt: skip
+    )
     if found.status != 0:
         raise ArithmeticError(f"The linear program did not come to an end ({found.message}).")
     alpha = found.x[:count] - found.x[count:-1]

@@ -21,10 +21,20 @@ from core.reference.tangent import TangentMargin
 from core.reference.watch import Watch
 
 _IN_ORDER: tuple[Reference, ...] = (
-    ParityPopulation(), Wei19Population(), DyadicPopulation(), CollapseMargin(), LinearMargin(),
-    LeakyOptimum(), KernelMargin(), OuterMargin(), ScaleMargin(), TangentMargin(), BiasMargin(),
-    PathMargin(), GlobalMargin(),
-)  # fmt: skip
+    ParityPopulation(),
+    Wei19Population(),
+    DyadicPopulation(),
+    CollapseMargin(),
+    LinearMargin(),
+    LeakyOptimum(),
+    KernelMargin(),
+    OuterMargin(),
+    ScaleMargin(),
+    TangentMargin(),
+    BiasMargin(),
+    PathMargin(),
+    GlobalMargin(),
+)
 REFERENCES: MappingProxyType[str, Reference] = MappingProxyType({r.name: r for r in _IN_ORDER})
 """By name, the cheap ones first."""
 

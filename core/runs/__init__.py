@@ -7,5 +7,11 @@ from core.runs.recorder import Recorder, RecorderAt
 from core.runs.run import RecordedRun, open_run
 
 __all__ = [
-    "RecordedRun", "Recorder", "RecorderAt", "Run", "code_of", "estimated_bytes", "open_run",
-]  # fmt: skip
+    "RecordedRun",
+    "Recorder",
+    "RecorderAt",
+    "Run",
+    "code_of",
+    "estimated_bytes",
+    "open_run",
+]

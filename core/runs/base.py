@@ -170,13 +170,23 @@ class Run(ABC):
         """The problem that was run, rebuilt from the file alone."""
         anew = bool((self.continues or {}).get("anew", False))
         start = Start(
-            self.start_parameters, self.origin, self.start_rho, self.start_step,
-            self.start_log10_time, self.continues, goes_on=not anew,
-        )  # fmt: skip
+            self.start_parameters,
+            self.origin,
+            self.start_rho,
+            self.start_step,
+            self.start_log10_time,
+            self.continues,
+            goes_on=not anew,
+        )
         return Problem(
-            self.experiment, self.dataset, self.network, start, self.title, self.source,
+            self.experiment,
+            self.dataset,
+            self.network,
+            start,
+            self.title,
+            self.source,
             self.reduction,
-        )  # fmt: skip
+        )
 
     # ----------------------------------------------------------------------- how far it came
 

@@ -139,9 +139,12 @@ def created(
     connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
     try:
         for pragma in (
-            f"page_size={PAGE_SIZE}", "journal_mode=MEMORY", "synchronous=OFF",
-            f"application_id={APPLICATION_ID}", f"user_version={SCHEMA_VERSION}",
-        ):  # fmt: skip
+            f"page_size={PAGE_SIZE}",
+            "journal_mode=MEMORY",
+            "synchronous=OFF",
+            f"application_id={APPLICATION_ID}",
+            f"user_version={SCHEMA_VERSION}",
+        ):
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN")
         for statement in TABLES:

@@ -336,9 +336,13 @@ class RecorderAt:
         self, problem: Problem, *, engine: str, planned: int, temperature_cap: float | None
     ) -> Recorder:
         self._recorder = Recorder(
-            self._path, problem, engine=engine, planned=planned, temperature_cap=temperature_cap,
+            self._path,
+            problem,
+            engine=engine,
+            planned=planned,
+            temperature_cap=temperature_cap,
             force=self._force,
-        )  # fmt: skip
+        )
         return self._recorder
 
     @property

@@ -179,9 +179,12 @@ def _dataset(connection: Connection, meta: Meta, found: Mapping[str, Array]) -> 
 
 
 def _reduction(
-    connection: Connection, meta: Meta, experiment: Experiment, dataset: Dataset,
+    connection: Connection,
+    meta: Meta,
+    experiment: Experiment,
+    dataset: Dataset,
     found: Mapping[str, Array],
-) -> Reduction | None:  # fmt: skip
+) -> Reduction | None:
     if "basis" not in found:
         return None
     rank = found["basis"].shape[0]
@@ -204,9 +207,13 @@ def _check_trust(connection: Connection, experiment: Experiment) -> None:
 
 
 def _network(
-    connection: Connection, meta: Meta, experiment: Experiment, dataset: Dataset,
-    reduction: Reduction | None, found: Mapping[str, Array],
-) -> Network:  # fmt: skip
+    connection: Connection,
+    meta: Meta,
+    experiment: Experiment,
+    dataset: Dataset,
+    reduction: Reduction | None,
+    found: Mapping[str, Array],
+) -> Network:
     x = dataset.x if reduction is None else reduction.training(dataset.x)
     fixed = {name.removeprefix(FIXED): found[name] for name in found if name.startswith(FIXED)}
     shape = Shape(meta.sizes.m, x, meta.sizes.k)

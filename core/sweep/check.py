@@ -31,12 +31,20 @@ class Judged:
         """The fields of `check --json`."""
         claim = self.claim
         return {
-            "text": claim.text, "measured": self.measured.value, "tolerance": claim.tolerance,
-            "verdict": self.verdict, "compare": claim.compare, "value": claim.value,
-            "low": self.measured.low, "high": self.measured.high, "runs": self.measured.count,
-            "asked": self.measured.asked, "unfit": self.measured.unfit,
-            "basis": claim.basis, "why": self.why,
-        }  # fmt: skip
+            "text": claim.text,
+            "measured": self.measured.value,
+            "tolerance": claim.tolerance,
+            "verdict": self.verdict,
+            "compare": claim.compare,
+            "value": claim.value,
+            "low": self.measured.low,
+            "high": self.measured.high,
+            "runs": self.measured.count,
+            "asked": self.measured.asked,
+            "unfit": self.measured.unfit,
+            "basis": claim.basis,
+            "why": self.why,
+        }
 
     def line(self) -> str:
         """One line of plain words, as under a figure."""

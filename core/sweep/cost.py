@@ -131,16 +131,23 @@ def _group(
 ) -> GroupCost:
     sized = _sized(study, cells)
     known = [
-        (one.work, rows[one.cell.name].seconds) for one in sized
+        (one.work, rows[one.cell.name].seconds)
+        for one in sized
         if one.cell.name in rows and rows[one.cell.name].seconds > 0.0
-    ]  # fmt: skip
+    ]
     points = known or _probed(study, sized, budget)
     intercept, rate = fitted(points)
     seconds = [intercept + rate * one.work for one in sized]
     return GroupCost(
-        name, len(cells), sum(seconds) / len(seconds), max(seconds), sum(seconds),
-        sum(one.bytes for one in sized), len(points), sum(second for _, second in points),
-    )  # fmt: skip
+        name,
+        len(cells),
+        sum(seconds) / len(seconds),
+        max(seconds),
+        sum(seconds),
+        sum(one.bytes for one in sized),
+        len(points),
+        sum(second for _, second in points),
+    )
 
 
 def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
@@ -152,9 +159,7 @@ def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
         if key not in found:
             problem = _task(study, cell, "x.msrun").problem()
             experiment = expected(problem)
-            found[key] = (
-                work(experiment), estimated_bytes(problem, experiment.recording.frames)
-            )  # fmt: skip
+            found[key] = (work(experiment), estimated_bytes(problem, experiment.recording.frames))
         sized.append(_Sized(cell, *found[key]))
     return sized
 
@@ -184,9 +189,14 @@ def _seconds(study: Study, one: _Sized) -> float:
 
 def _task(study: Study, cell: Cell, path: str) -> Task:
     return Task(
-        cell.name, path, cell.experiment, study.folder, study.title, study.source,
+        cell.name,
+        path,
+        cell.experiment,
+        study.folder,
+        study.title,
+        study.source,
         study.sweep.columns,
-    )  # fmt: skip
+    )
 
 
 def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -112,10 +112,13 @@ def length_of_linear(run: Run) -> float:
 
 ITEMS: MappingProxyType[str, Callable[[Run], float]] = MappingProxyType(
     {
-        "1": spread_of_outputs, "2": spread_of_nodes, "3": multipliers_within, "6": disagreements,
+        "1": spread_of_outputs,
+        "2": spread_of_nodes,
+        "3": multipliers_within,
+        "6": disagreements,
         "7": length_of_linear,
     }
-)  # fmt: skip
+)
 
 
 def item_of(run: Run, options: Any) -> float:

@@ -27,9 +27,15 @@ MOST_BYTES = 100_000_000  # a cell takes half a kilobyte
 MOST_COMMAS = 60 * MAX_CELLS
 MOST_BRACES = 3 * MAX_CELLS + 3  # of cells, their values and moments; of the study's own tables
 UNREADABLE = (
-    OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
     MemoryError,
-)  # fmt: skip
+)
 
 
 @final
@@ -58,10 +64,12 @@ class Ledger:
     def save(self) -> None:
         """Write the ledger; InputError or DiskError where it cannot be."""
         document = {
-            "format": FORMAT, "study": self.study.id, "size": self.size,
+            "format": FORMAT,
+            "study": self.study.id,
+            "size": self.size,
             "toml": self.study.to_toml(),
             "cells": {name: _plain(entry) for name, entry in self.entries.items()},
-        }  # fmt: skip
+        }
         write_whole(self.path, json.dumps(document, indent=1, allow_nan=False).encode())
 
 
@@ -126,7 +134,14 @@ def _entry(name: str, told: Mapping[str, Any]) -> Entry:
     if float(told["seconds"]) < 0.0 or not 0 <= int(told["bytes"]) < 2**63:
         raise ValueError(f"a number of the cell {name[:60]}")
     row = Row(
-        name, told["state"], str(told["reason"]), float(told["seconds"]), str(told["engine"]),
-        values, int(told["bytes"]), str(told["worker"]), moments,
-    )  # fmt: skip
+        name,
+        told["state"],
+        str(told["reason"]),
+        float(told["seconds"]),
+        str(told["engine"]),
+        values,
+        int(told["bytes"]),
+        str(told["worker"]),
+        moments,
+    )
     return Entry(row, str(told["digest"]))

@@ -123,10 +123,17 @@ class _Work:
         eta = left * seconds / self.ended if self.ended else (math.nan if left else 0.0)
         last = rows[-1] if rows else self.control.status.last
         return self.control.publish(
-            total=len(self.plan.paths), done=done, kept=len(self.plan.kept), failed=failed,
-            running=min(len(self.running), self.pool.workers), seconds=seconds, eta=eta,
-            paused=self.control.pause_requested, stopped=self.control.stop_requested, last=last,
-        )  # fmt: skip
+            total=len(self.plan.paths),
+            done=done,
+            kept=len(self.plan.kept),
+            failed=failed,
+            running=min(len(self.running), self.pool.workers),
+            seconds=seconds,
+            eta=eta,
+            paused=self.control.pause_requested,
+            stopped=self.control.stop_requested,
+            last=last,
+        )
 
     def save(self, now: bool = False) -> None:
         """Write the ledger, at most every two seconds unless `now`."""

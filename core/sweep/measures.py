@@ -180,26 +180,45 @@ def sample(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
     {
-        "nodes": nodes, "node_ranks": node_ranks, "share": share, "spearman": spearman,
+        "nodes": nodes,
+        "node_ranks": node_ranks,
+        "share": share,
+        "spearman": spearman,
         "slope": slope,
-        "crossing": crossing, "crossing_slope": crossing_slope, "leaky_item": leaky_item,
-        "activation": activation, "l1_path": l1_path, "sample": sample,
-        "paired": paired, "span": span, "fall": fall, "statement": statement,
+        "crossing": crossing,
+        "crossing_slope": crossing_slope,
+        "leaky_item": leaky_item,
+        "activation": activation,
+        "l1_path": l1_path,
+        "sample": sample,
+        "paired": paired,
+        "span": span,
+        "fall": fall,
+        "statement": statement,
     }
-)  # fmt: skip
+)
 
 
 FRAMES = ("of", "since", "until", "after", "nodes")
 OPTIONS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
     {
-        "nodes": ("of", "by", "below"), "node_ranks": ("of", "with"),
-        "share": ("of", "above", "below"), "spearman": ("y", "x"), "slope": ("y", "x"),
-        "crossing": ("y", "x", "along", "level"), "crossing_slope": ("y", "x", "along", "level"),
-        "leaky_item": ("item",), "activation": ("of",), "l1_path": ("of",), "sample": ("of",),
-        "paired": ("y", "along", "ends", "by", "fit", "nodes"), "span": (*FRAMES, "by"),
-        "fall": (*FRAMES, "room"), "statement": ("name",),
+        "nodes": ("of", "by", "below"),
+        "node_ranks": ("of", "with"),
+        "share": ("of", "above", "below"),
+        "spearman": ("y", "x"),
+        "slope": ("y", "x"),
+        "crossing": ("y", "x", "along", "level"),
+        "crossing_slope": ("y", "x", "along", "level"),
+        "leaky_item": ("item",),
+        "activation": ("of",),
+        "l1_path": ("of",),
+        "sample": ("of",),
+        "paired": ("y", "along", "ends", "by", "fit", "nodes"),
+        "span": (*FRAMES, "by"),
+        "fall": (*FRAMES, "room"),
+        "statement": ("name",),
     }
-)  # fmt: skip
+)
 
 
 def measured(trials: Sequence[Trial], quantity: Quantity) -> Measured:

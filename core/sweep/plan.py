@@ -71,10 +71,13 @@ def plan(
         if not force and file.exists():
             entry = known.get(cell.name)
             if (
-                entry is not None and entry.digest == digest and entry.row.state == "done"
-                and set(columns) <= set(entry.row.values) and not _reads_files(cell.experiment)
+                entry is not None
+                and entry.digest == digest
+                and entry.row.state == "done"
+                and set(columns) <= set(entry.row.values)
+                and not _reads_files(cell.experiment)
                 and finished(file)
-            ):  # fmt: skip
+            ):
                 row = entry.row
             else:
                 seconds = entry.row.seconds if entry is not None else math.nan
@@ -90,9 +93,15 @@ def plan(
 def task_of(study: Study, cell: Cell, folder: Path, shared: bool = False) -> Task:
     """What a worker is told of a cell."""
     return Task(
-        cell.name, str(run_file(study, cell, folder).resolve()), cell.experiment, study.folder,
-        study.title, study.source, study.sweep.columns, shared,
-    )  # fmt: skip
+        cell.name,
+        str(run_file(study, cell, folder).resolve()),
+        cell.experiment,
+        study.folder,
+        study.title,
+        study.source,
+        study.sweep.columns,
+        shared,
+    )
 
 
 def found_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, Row]]:

@@ -39,9 +39,12 @@ class Point:
 
 
 def points(
-    table: Sequence[TableRow], paths: Mapping[str, Path], axis: str, column: str,
+    table: Sequence[TableRow],
+    paths: Mapping[str, Path],
+    axis: str,
+    column: str,
     exclude_unfit: bool = False,
-) -> list[Point]:  # fmt: skip
+) -> list[Point]:
     """The points of a column over an axis, in the order of the grid; seeds are what is averaged.
 
     A seed is an axis too: over it every run is a point of its own. Cells that lack the axis, or

@@ -125,9 +125,12 @@ class ProcessPool(Pool):
         from joblib.externals.loky import ProcessPoolExecutor
 
         return ProcessPoolExecutor(
-            max_workers=self.workers, timeout=20, initializer=_start_worker,
-            initargs=(os.getpid(),), env=environment(),
-        )  # fmt: skip
+            max_workers=self.workers,
+            timeout=20,
+            initializer=_start_worker,
+            initargs=(os.getpid(),),
+            env=environment(),
+        )
 
     def submit(self, tasks: Sequence[Task]) -> Rows:
         """Send the batch to the next free process."""
@@ -276,9 +279,12 @@ def elsewhere(
 
 
 def pool_for(
-    tasks: Sequence[Task], jobs: int | None, cluster: str | None, control: Control,
+    tasks: Sequence[Task],
+    jobs: int | None,
+    cluster: str | None,
+    control: Control,
     together: bool = False,
-) -> Pool:  # fmt: skip
+) -> Pool:
     """The cluster at an address; a batch of tensors where that is asked for, or where nothing is
     and a CUDA device is there for cells that can all go in one; else so many processes, by default
     one for each core.

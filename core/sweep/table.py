@@ -45,9 +45,13 @@ class TableRow:
         """Column by column, in the order of the table."""
         row = self.row
         told = {
-            "state": row.state, "reason": row.reason, "fit": self.fit, "seconds": row.seconds,
-            "engine": row.engine, "bytes": row.bytes,
-        }  # fmt: skip
+            "state": row.state,
+            "reason": row.reason,
+            "fit": self.fit,
+            "seconds": row.seconds,
+            "engine": row.engine,
+            "bytes": row.bytes,
+        }
         return {**self.axes, **told, **row.values}
 
 

@@ -24,9 +24,13 @@ class BatchedStepper:
     """
 
     def __init__(
-        self, problems: Sequence[Problem], starts: NDArray[np.floating], steps: Sequence[float],
-        device: str = "cpu", graph: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        problems: Sequence[Problem],
+        starts: NDArray[np.floating],
+        steps: Sequence[float],
+        device: str = "cpu",
+        graph: bool = False,
+    ) -> None:
         first = problems[0]
         network = first.network
         assert isinstance(network, TwoLayer)

@@ -27,9 +27,14 @@ class Stepper:
     """
 
     def __init__(
-        self, problem: Problem, start: NDArray[np.floating], step_size: float, shrink: float,
-        device: str = "cpu", graph: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        problem: Problem,
+        start: NDArray[np.floating],
+        step_size: float,
+        shrink: float,
+        device: str = "cpu",
+        graph: bool = False,
+    ) -> None:
         network = problem.network
         assert isinstance(network, TwoLayer)
         self._network, self._shrink = network, float(shrink)

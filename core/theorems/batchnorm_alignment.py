@@ -187,29 +187,49 @@ def rademacher(context: Context) -> Comparison:
 
 STATEMENTS = (
     Statement(
-        "Lemma D.3 (1)", SOURCE, "Near the start the slopes follow the reference directions.",
+        "Lemma D.3 (1)",
+        SOURCE,
+        "Near the start the slopes follow the reference directions.",
         r"\langle \vec{U}, \partial_U p_i(W) \rangle \geq \gamma \sqrt{m} / 2",
-        normalised, WHERE, alignment_hypotheses, alignment,
+        normalised,
+        WHERE,
+        alignment_hypotheses,
+        alignment,
         "Printed with 3 gamma sqrt(m)/4; the proof (34) ends with 1/2, which is evaluated.",
     ),
     Statement(
-        "Lemma D.3 (2)", SOURCE, "Near the start every slope points towards the reference.",
+        "Lemma D.3 (2)",
+        SOURCE,
+        "Near the start every slope points towards the reference.",
         r"\langle \bar{U}, \partial_U p_i \rangle - p_i + \alpha \langle V_0 - V, \partial_V p_i "
         r"\rangle \geq r \gamma \sqrt{m} / 4",
-        normalised, WHERE, alignment_hypotheses, progress,
+        normalised,
+        WHERE,
+        alignment_hypotheses,
+        progress,
         "Printed with r gamma sqrt(m)/2; with the 1/2 of (34) the proof gives 1/4.",
     ),
     Statement(
-        "Lemma E.1", SOURCE, "Gradients in a and c are bounded near the start.",
+        "Lemma E.1",
+        SOURCE,
+        "Gradients in a and c are bounded near the start.",
         r"\Vert \nabla_U\, p_i \Vert^2 \leq 2^{11} \epsilon_N^4\, m",
-        normalised, WHERE, gradient_hypotheses, outer_gradient,
+        normalised,
+        WHERE,
+        gradient_hypotheses,
+        outer_gradient,
     ),
     Statement(
-        "Lemma F.1", SOURCE, "Networks near the start have a small Rademacher complexity.",
+        "Lemma F.1",
+        SOURCE,
+        "Networks near the start have a small Rademacher complexity.",
         r"\mathrm{Rad}(\mathcal{H}) \leq 4 B (\max_j \Vert v_j(0) \Vert + \rho) / \sqrt{n}, \quad "
         r"B = \sum_j |a_j c_j| / N(v_j)",
-        normalised, WHERE, ball_hypotheses, rademacher,
+        normalised,
+        WHERE,
+        ball_hypotheses,
+        rademacher,
         "Printed with rho alone, which is 0 where V has not moved and a and c are free: the proof "
         "drops <v_j(0), .> inside a supremum. Measured for the last V alone, which H lets move.",
     ),
-)  # fmt: skip
+)

@@ -62,8 +62,14 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
         return -float(value), Z @ u - margin
 
     options = {"maxiter": 2000, "ftol": 1e-14, "gtol": 1e-12}
-    found = minimize(negative, np.zeros(n), jac=True, method="L-BFGS-B",
-                     bounds=[(0.0, None)] * n, options=options)  # fmt: skip
+    found = minimize(
+        negative,
+        np.zeros(n),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * n,
+        options=options,
+    )
     u = measure(np.asarray(found.x))[1]
     if (Z @ u).min() < margin * (1.0 - REACHED):
         return math.inf, u
@@ -94,11 +100,16 @@ def _none(run: Run) -> dict[float, float]:
 
 STATEMENTS = (
     Statement(
-        "Lemma B.1", SOURCE, "A measure on the start's nodes has a quarter of the margin.",
+        "Lemma B.1",
+        SOURCE,
+        "A measure on the start's nodes has a quarter of the margin.",
         r"\exists u \geq 0: \min_i \langle u, z_i \rangle \geq \gamma / 4, \quad D(u, 1 / m) \leq "
         r"(d - 1) \ln(48 / \gamma), \quad |u|_\infty \leq 1 / \sqrt{m}",
-        sampled, "the normalised network", measure_hypotheses, measure_exists,
+        sampled,
+        "the normalised network",
+        measure_hypotheses,
+        measure_exists,
         "d = 1 is left out: the bound on D is 0 there, and only u = 1/m has that. What is measured "
         "is the least D of the measures with the margin and the bound on |u|.",
     ),
-)  # fmt: skip
+)

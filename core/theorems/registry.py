@@ -28,10 +28,21 @@ from core.theorems import (
 from core.theorems.statement import DELTA, Assessment, Context, Statement, assess
 
 MODULES = (
-    telgarsky22_data, telgarsky22_ntk, telgarsky22_global, telgarsky22_lemmas, homogeneity_mirror,
-    homogeneity_margins, homogeneity_sampling, frei23, frei23_points, frei23_descent, wei19,
-    wei19_flow, batchnorm, batchnorm_alignment,
-)  # fmt: skip
+    telgarsky22_data,
+    telgarsky22_ntk,
+    telgarsky22_global,
+    telgarsky22_lemmas,
+    homogeneity_mirror,
+    homogeneity_margins,
+    homogeneity_sampling,
+    frei23,
+    frei23_points,
+    frei23_descent,
+    wei19,
+    wei19_flow,
+    batchnorm,
+    batchnorm_alignment,
+)
 STATEMENTS: tuple[Statement, ...] = tuple(
     statement for module in MODULES for statement in module.STATEMENTS
 )

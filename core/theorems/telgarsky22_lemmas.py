@@ -47,9 +47,11 @@ def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         common.paper_start(context.run, GAUSSIAN),
         Hypothesis(
             "Assumption 1.3 with a theta of the outer layer: its gamma, from below",
-            "> 0", common.shown(gamma), gamma > 0.0,
+            "> 0",
+            common.shown(gamma),
+            gamma > 0.0,
         ),
-    )  # fmt: skip
+    )
 
 
 def near_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -150,12 +152,20 @@ def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         common.homogeneous(run),
         common.loss_is(run, EXPONENTIAL),
         common.flow(run),
-        Hypothesis("Phi(u_tau) > -infinity at some tau", "a frame",
-                   f"frame {tau}" if tau < run.frames else "none", tau < run.frames),
+        Hypothesis(
+            "Phi(u_tau) > -infinity at some tau",
+            "a frame",
+            f"frame {tau}" if tau < run.frames else "none",
+            tau < run.frames,
+        ),
         common.at_most("Phi - (1/2) ln |u| from tau on", 0.0, largest),
-        Hypothesis("d Phi/dt >= Q gammahat from tau on, gammahat > 0", "> 0",
-                   common.shown(gamma), gamma > 0.0 if not math.isnan(gamma) else None),
-    )  # fmt: skip
+        Hypothesis(
+            "d Phi/dt >= Q gammahat from tau on, gammahat > 0",
+            "> 0",
+            common.shown(gamma),
+            gamma > 0.0 if not math.isnan(gamma) else None,
+        ),
+    )
 
 
 def promised(context: Context) -> Comparison:
@@ -223,37 +233,63 @@ THETA = (
 )
 STATEMENTS = (
     Statement(
-        "Lemma A.3 (1)", SOURCE, "A transport gives the sampled nodes a margin.",
+        "Lemma A.3 (1)",
+        SOURCE,
+        "A transport gives the sampled nodes a margin.",
         r"\min_i \langle \bar\theta, \partial p_i(W_0) \rangle \geq \gamma_{\mathrm{ntk}} \sqrt{m} "
         r"- \sqrt{32 \ln(n / \delta)}",
-        has_transport, WITH_THETA, transport_hypotheses, at_the_start, THETA,
+        has_transport,
+        WITH_THETA,
+        transport_hypotheses,
+        at_the_start,
+        THETA,
     ),
     Statement(
-        "Lemma A.3 (2)", SOURCE, "It keeps the margin wherever the weights have not moved far.",
+        "Lemma A.3 (2)",
+        SOURCE,
+        "It keeps the margin wherever the weights have not moved far.",
         r"\langle \bar\theta + W_0, \partial p_i(W) \rangle - p_i(W) \geq \gamma_{\mathrm{ntk}} "
         r"\sqrt{m} - [\sqrt{32 \ln(n / \delta)} + 4 R + 4] - [4 \ln(n / \delta) + 4 R + R^2]",
-        has_transport, WITH_THETA, near_hypotheses, near_the_start,
+        has_transport,
+        WITH_THETA,
+        near_hypotheses,
+        near_the_start,
         "Printed with 8 R + 4 and 2 R + 2 R sqrt(m) + 4 sqrt(m); the brackets are the proof's. "
         + THETA,
     ),
     Statement(
-        "Lemma A.3 (3)", SOURCE, "On wide networks half of the margin is left.",
+        "Lemma A.3 (3)",
+        SOURCE,
+        "On wide networks half of the margin is left.",
         r"\langle r \bar\theta + W_0, \partial p_i(W) \rangle - p_i(W) \geq "
         r"\gamma_{\mathrm{ntk}}\, r \sqrt{m} / 2 - 160\, r^2, \quad r = R / 8 \geq 1",
-        has_transport, WITH_THETA, wide_hypotheses, wide, THETA,
+        has_transport,
+        WITH_THETA,
+        wide_hypotheses,
+        wide,
+        THETA,
     ),
     Statement(
-        "Lemma A.6", SOURCE, "A potential that grows with Q promises a margin.",
+        "Lemma A.6",
+        SOURCE,
+        "A potential that grows with Q promises a margin.",
         r"\liminf_t \gamma(u_t) \geq \hat\gamma, \quad \Phi \leq \frac{1}{2} \ln \Vert u \Vert, "
         r"\quad \dot\Phi \geq \mathcal{Q} \hat\gamma",
-        has_potential, "standard on cones and scalar on known directions, exponential loss",
-        potential_hypotheses, promised,
+        has_potential,
+        "standard on cones and scalar on known directions, exponential loss",
+        potential_hypotheses,
+        promised,
         "Printed R -> infinity; it goes to 0. The bound is the proof's at finite t, which tends to "
         "gammahat, the least rate between frames. Sums between frames are interpolated (1 %).",
     ),
     Statement(
-        "Proposition 2.6, item 1", SOURCE, "The linear solution is a KKT point (to 1e-6).",
+        "Proposition 2.6, item 1",
+        SOURCE,
+        "The linear solution is a KKT point (to 1e-6).",
         r"(a_j, v_j) = (1, u)\ \mathrm{is\ a\ KKT\ point\ for\ every}\ m \geq 1",
-        two_cones, "the standard network on two cones", linear_hypotheses, linear_is_kkt,
+        two_cones,
+        "the standard network on two cones",
+        linear_hypotheses,
+        linear_is_kkt,
     ),
-)  # fmt: skip
+)

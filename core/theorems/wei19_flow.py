@@ -103,9 +103,12 @@ def _fitting_norm(run: Run, index: int) -> float:
     if not features.size:
         return math.inf
     found = linprog(
-        np.ones(2 * features.shape[1]), A_eq=np.concatenate([features, -features], axis=1),
-        b_eq=run.dataset.y, bounds=(0.0, None), method="highs",
-    )  # fmt: skip
+        np.ones(2 * features.shape[1]),
+        A_eq=np.concatenate([features, -features], axis=1),
+        b_eq=run.dataset.y,
+        bounds=(0.0, None),
+        method="highs",
+    )
     return 2.0 * float(found.fun) if found.success else math.inf
 
 
@@ -114,11 +117,14 @@ def regression_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     fits = math.isfinite(fitting_norm(run, run.frames - 1))
     return (
         common.loss_is(run, "squared"),
-        Hypothesis("a network of width m fits the data", "f(x_i) = y_i for all i",
-                   "one with the run's directions" if fits else "none is known",
-                   True if fits else None),
+        Hypothesis(
+            "a network of width m fits the data",
+            "f(x_i) = y_i for all i",
+            "one with the run's directions" if fits else "none is known",
+            True if fits else None,
+        ),
         global_minimiser(),
-    )  # fmt: skip
+    )
 
 
 def regression_path(context: Context) -> Comparison:
@@ -136,18 +142,27 @@ def regression_path(context: Context) -> Comparison:
 
 STATEMENTS = (
     Statement(
-        "Lemma E.7", SOURCE, "What the perturbed flow loses at a time (to the tolerance shown).",
+        "Lemma E.7",
+        SOURCE,
+        "What the perturbed flow loses at a time (to the tolerance shown).",
         r"\frac{\mathrm{d}}{\mathrm{d}t} L[\rho_t] = -\sigma \mathbb{E}_{\rho_t} L'[\rho_t] + "
         r"\sigma \mathbb{E}_{U} L'[\rho_t] - \mathbb{E}_{\rho_t} \Vert v[\rho_t] \Vert^2",
-        perturbed, "the perturbed flow", smooth_hypotheses, decrease,
+        perturbed,
+        "the perturbed flow",
+        smooth_hypotheses,
+        decrease,
     ),
     Statement(
-        "Theorem B.9", SOURCE, "Weak regularisation finds the smallest network that fits.",
+        "Theorem B.9",
+        SOURCE,
+        "Weak regularisation finds the smallest network that fits.",
         r"L_\lambda(\Theta_\lambda) \leq \lambda \Vert \Theta^* \Vert^2, \quad "
         r"\Vert \Theta_\lambda \Vert \rightarrow \Vert \Theta^* \Vert",
-        regression, "the standard network, squared loss with l2 > 0",
-        regression_hypotheses, regression_path,
+        regression,
+        "the standard network, squared loss with l2 > 0",
+        regression_hypotheses,
+        regression_path,
         "Printed |Theta| -> |Theta*|^2, a square too many. Theta* is bounded by the smallest "
         "network with the run's own directions that fits.",
     ),
-)  # fmt: skip
+)

@@ -88,11 +88,17 @@ def _never(context: Context) -> Comparison:
 def statement(name: str, source: str, slip: str = "") -> Statement:
     """A statement whose judgement is made elsewhere."""
     return Statement(
-        name, source, "The normalised margin reaches a constant share of gamma_gl with probability"
-        " 1 - delta.", r"\min_i \frac{p_i(W_t)}{\|W_t\|^2} \geq \frac{\hat\gamma_{gl}}{4096}, "
-        r"\quad \|W_t - W_0\| \leq \frac{\gamma\sqrt{m}}{32} \ln(n/\delta)", everywhere,
-        "telgarsky22 Section 2", _nothing, _never, slip,
-    )  # fmt: skip
+        name,
+        source,
+        "The normalised margin reaches a constant share of gamma_gl with probability 1 - delta.",
+        r"\min_i \frac{p_i(W_t)}{\|W_t\|^2} \geq \frac{\hat\gamma_{gl}}{4096}, "
+        r"\quad \|W_t - W_0\| \leq \frac{\gamma\sqrt{m}}{32} \ln(n/\delta)",
+        everywhere,
+        "telgarsky22 Section 2",
+        _nothing,
+        _never,
+        slip,
+    )
 
 
 @final
@@ -110,9 +116,14 @@ class MadeUpCourt:
         for number, verdict in enumerate(self.verdicts):
             source = "telgarsky22, Section 2" if number < 4 else "homogeneity, Section 3"
             comparison = Comparison(
-                ">=", 0.0203, 0.0318, True, "margins" if number % 2 == 0 else "distance", trace,
+                ">=",
+                0.0203,
+                0.0318,
+                True,
+                "margins" if number % 2 == 0 else "distance",
+                trace,
                 trace + 0.01,
-            )  # fmt: skip
+            )
             hypotheses = (
                 Hypothesis("width", "m >= 1.1 10^9", f"m = {run.network.m}", False),
                 Hypothesis("size of the data", "|x_i| <= 1", "max_i |x_i| = 1", True),
@@ -133,10 +144,13 @@ class MadeUpCourt:
         frame = run.frames // 2
         return (
             MadeUpAlarm(
-                frame, "margin", "The smoothed margin falls.", int(run.steps[frame]),
+                frame,
+                "margin",
+                "The smoothed margin falls.",
+                int(run.steps[frame]),
                 float(run.log10_time[frame]),
             ),
-        )  # fmt: skip
+        )
 
 
 @final

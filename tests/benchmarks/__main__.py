@@ -24,9 +24,18 @@ from tests.benchmarks import (
 from tests.benchmarks.measure import row
 
 PARTS = (
-    "engines", "networks", "seeds", "flow", "far", "table", "margins", "views", "window", "start",
+    "engines",
+    "networks",
+    "seeds",
+    "flow",
+    "far",
+    "table",
+    "margins",
+    "views",
+    "window",
+    "start",
     "sweep",
-)  # fmt: skip
+)
 
 
 def main() -> None:

@@ -54,9 +54,14 @@ SIZES = (
 def problem_of(size: Size) -> Problem:
     """Parity with the standard network and the exponential loss; two frames are kept."""
     return small_problem(
-        Case("standard", "exponential"), FAR, d=size.d, n=size.n, m=size.m,
-        recording={"frames": 2}, run={"precision": size.precision},
-    )  # fmt: skip
+        Case("standard", "exponential"),
+        FAR,
+        d=size.d,
+        n=size.n,
+        m=size.m,
+        recording={"frames": 2},
+        run={"precision": size.precision},
+    )
 
 
 def seconds_a_step(engine: Integrator, seconds: float = SECONDS) -> float:
@@ -139,10 +144,12 @@ def descent_speed(rounds: int) -> None:
         share = operations(size, engine) / mine / rates[size.precision]
         theirs = f"{times['F'] / mine:.2f} F, " if jax else ""
         row(
-            f"({size.n}, {size.d}, {size.m}) {size.precision}", f"{mine * 1e6:.2f} us",
-            f"{plain * 1e6:.1f} us", f"{plain / mine:.1f} x",
+            f"({size.n}, {size.d}, {size.m}) {size.precision}",
+            f"{mine * 1e6:.2f} us",
+            f"{plain * 1e6:.1f} us",
+            f"{plain / mine:.1f} x",
             f"{theirs}{share:.0%}, {engine.engine}; {asked(size)}",
-        )  # fmt: skip
+        )
 
 
 def stochastic_speed(rounds: int) -> None:
@@ -151,9 +158,14 @@ def stochastic_speed(rounds: int) -> None:
     settings = {"kind": "sgd", "step": contenders.STEP, "until_log10_time": 6.0, "fresh": True}
     for precision in ("float32", "float64"):
         at = small_problem(
-            Case("standard"), settings, d=50, n=64, m=4096, recording={"frames": 2},
+            Case("standard"),
+            settings,
+            d=50,
+            n=64,
+            m=4096,
+            recording={"frames": 2},
             run={"precision": precision},
-        )  # fmt: skip
+        )
         engine = integrator(prepared(at))
         rivals = {
             "ours": partial(seconds_a_step, engine),
@@ -162,18 +174,24 @@ def stochastic_speed(rounds: int) -> None:
         times = medians(rivals, rounds)
         mine, plain = times["ours"], times["A"]
         row(
-            f"fresh SGD, m = 4096, d = 50, {precision}", f"{mine * 1e6:.1f} us",
-            f"{plain * 1e6:.1f} us", f"{plain / mine:.1f} x",
+            f"fresh SGD, m = 4096, d = 50, {precision}",
+            f"{mine * 1e6:.1f} us",
+            f"{plain * 1e6:.1f} us",
+            f"{plain / mine:.1f} x",
             f"{mine * 1e9 / (4096 * 50):.3f} ns m d, {engine.engine}; asked >= 9 A",
-        )  # fmt: skip
+        )
 
 
 KINDS = (
-    Case("standard", "exponential"), Case("scalar"), Case("normalised", "exponential"),
-    Case("fixed_outer", "exponential"), Case("fixed_outer", settings={"smooth": True}),
-    Case("batch_norm"), Case("bias"),
+    Case("standard", "exponential"),
+    Case("scalar"),
+    Case("normalised", "exponential"),
+    Case("fixed_outer", "exponential"),
+    Case("fixed_outer", settings={"smooth": True}),
+    Case("batch_norm"),
+    Case("bias"),
     Case("multiclass", "cross_entropy", 3, {"biases": True}),
-)  # fmt: skip
+)
 
 
 def network_speed(rounds: int) -> None:
@@ -184,9 +202,14 @@ def network_speed(rounds: int) -> None:
 
         def at(dynamics: dict[str, object], precision: str = "float64", case: Case = case) -> float:
             made = small_problem(
-                case, dynamics, d=20, n=64, m=256, recording={"frames": 2},
+                case,
+                dynamics,
+                d=20,
+                n=64,
+                m=256,
+                recording={"frames": 2},
                 run={"precision": precision},
-            )  # fmt: skip
+            )
             engine = integrator(prepared(made))
             return 1e6 * medians({"": partial(seconds_a_step, engine)}, rounds)[""]
 
@@ -204,11 +227,16 @@ def seeds_speed(rounds: int) -> None:
         dynamics = FAR | {"until_log10_time": float(np.log10(contenders.STEP * steps))}
         problems = [
             small_problem(
-                Case("standard", "exponential"), dynamics, d=20, n=64, m=m,
-                recording={"frames": 2}, run={"seed": seed},
+                Case("standard", "exponential"),
+                dynamics,
+                d=20,
+                n=64,
+                m=m,
+                recording={"frames": 2},
+                run={"seed": seed},
             )
             for seed in range(64)
-        ]  # fmt: skip
+        ]
         times = interleaved(
             {
                 "threads": partial(run_many, problems, "threads", 1),
@@ -218,6 +246,9 @@ def seeds_speed(rounds: int) -> None:
         )
         ours, batch = times["threads"].median, times["batch"].median
         row(
-            f"64 seeds of (64, 20, {m}), {steps} steps", f"{ours:.2f} s", f"{batch:.2f} s",
-            f"{batch / ours:.1f} x", "compiled over seeds, a batch of tensors; asked > 1",
-        )  # fmt: skip
+            f"64 seeds of (64, 20, {m}), {steps} steps",
+            f"{ours:.2f} s",
+            f"{batch:.2f} s",
+            f"{batch / ours:.1f} x",
+            "compiled over seeds, a batch of tensors; asked > 1",
+        )

@@ -53,9 +53,10 @@ def main(rounds: int) -> None:
             moved.append(seen["moved"] - seen["painted"])
             trained.append(seen["trained"] - seen["painted"])
     row(
-        "first start: window to a moving Figure 1", f"{statistics.median(moved):.1f} s",
+        "first start: window to a moving Figure 1",
+        f"{statistics.median(moved):.1f} s",
         asked="asked: 5 s",
-    )  # fmt: skip
+    )
     row("first start: until Figure 1 was trained here", f"{statistics.median(trained):.1f} s")
     row("all kernels, CPU", f"{compiling():.1f} s", asked="asked: 30 s")
 
@@ -66,9 +67,13 @@ def watched(folder: Path) -> dict[str, float]:
     environment = {**os.environ, **places, "NUMBA_CACHE_DIR": str(folder / "kernels")}
     done = subprocess.run(
         [sys.executable, "-c", WATCH + STARTED],
-        cwd=ROOT, capture_output=True, text=True, timeout=600,
-        env={**environment, "QT_QPA_PLATFORM": "offscreen"}, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**environment, "QT_QPA_PLATFORM": "offscreen"},
+        check=True,
+    )
     seen: dict[str, float] = {}
     for line in done.stdout.splitlines():
         seen |= json.loads(line)
@@ -81,9 +86,12 @@ def compiling() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begun = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "core", "warm"], cwd=ROOT, capture_output=True, check=True,
+            [sys.executable, "-m", "core", "warm"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
             env={**os.environ, "NUMBA_CACHE_DIR": name},
-        )  # fmt: skip
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         row("all kernels, by the clock", f"{time.perf_counter() - begun:.1f} s")
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

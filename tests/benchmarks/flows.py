@@ -50,9 +50,12 @@ def flow_speed(rounds: int) -> None:
             )
             recorded, bare = times["recorded"].median, times["bare"].median
             row(
-                f"flow to log10 t = {until:g}, m = {m}", f"{recorded:.3f} s", f"{bare:.3f} s bare",
-                f"{recorded / bare - 1.0:+.1%}", f"asked: {asked:g} s, recording at most +10 %",
-            )  # fmt: skip
+                f"flow to log10 t = {until:g}, m = {m}",
+                f"{recorded:.3f} s",
+                f"{bare:.3f} s bare",
+                f"{recorded / bare - 1.0:+.1%}",
+                f"asked: {asked:g} s, recording at most +10 %",
+            )
 
 
 def far_flow() -> None:

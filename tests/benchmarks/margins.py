@@ -22,6 +22,9 @@ def global_margins() -> None:
         bracket = global_margin(x, y, Watch()).bracket
         seconds = time.perf_counter() - begun
         row(
-            f"gamma_gl of parity, d = 20, n = {n}", f"{seconds:.2f} s", f"{bracket.value:.6f}",
-            f"{bracket.gap:.1e}", f"asked: {asked}; certified: {bracket.certified}",
-        )  # fmt: skip
+            f"gamma_gl of parity, d = 20, n = {n}",
+            f"{seconds:.2f} s",
+            f"{bracket.value:.6f}",
+            f"{bracket.gap:.1e}",
+            f"asked: {asked}; certified: {bracket.certified}",
+        )

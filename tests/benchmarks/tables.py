@@ -35,9 +35,12 @@ def tables(rounds: int) -> None:
                 OBSERVABLES["test_error"].trace(opened)
                 testing.append(time.process_time() - begun)
     row(
-        "table of Figure 1, m = 256", f"{statistics.median(whole):.2f} s",
-        f"{statistics.median(testing):.2f} s", "", "whole, test error; CPU; asked: 2 s",
-    )  # fmt: skip
+        "table of Figure 1, m = 256",
+        f"{statistics.median(whole):.2f} s",
+        f"{statistics.median(testing):.2f} s",
+        "",
+        "whole, test error; CPU; asked: 2 s",
+    )
 
 
 def recordings(rounds: int) -> None:
@@ -55,6 +58,9 @@ def recordings(rounds: int) -> None:
                 kept.append(time.process_time() - between)
     least, most = min(bare), min(kept)
     row(
-        "recording 400 frames in .25 s, m = 16", f"{1e3 * most:.0f} ms", f"{1e3 * least:.0f} ms",
-        f"{most / least - 1.0:+.1%}", "CPU, the least of each; asked: at most +10 %",
-    )  # fmt: skip
+        "recording 400 frames in .25 s, m = 16",
+        f"{1e3 * most:.0f} ms",
+        f"{1e3 * least:.0f} ms",
+        f"{most / least - 1.0:+.1%}",
+        "CPU, the least of each; asked: at most +10 %",
+    )

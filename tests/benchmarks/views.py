@@ -42,10 +42,12 @@ def _panels(folder: Path, widths: tuple[int, ...]) -> list[tuple[Any, Any]]:
             slices.append(time.perf_counter() - turn)
         taken = time.perf_counter() - begun
         row(
-            f"reading {data.frames} frames, m = {m}", f"{taken * 1e3:.0f} ms",
-            f"{statistics.median(slices) * 1e3:.1f} ms", f"{max(slices) * 1e3:.1f} ms",
+            f"reading {data.frames} frames, m = {m}",
+            f"{taken * 1e3:.0f} ms",
+            f"{statistics.median(slices) * 1e3:.1f} ms",
+            f"{max(slices) * 1e3:.1f} ms",
             "whole, median slice, longest slice",
-        )  # fmt: skip
+        )
         panel = RunPanel(LIGHT)
         panel.resize(*PANEL)
         panel.set_data(data, f"m = {m}")
@@ -99,9 +101,10 @@ def main() -> None:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     application = QApplication.instance() or QApplication([])
     cases = (
-        ("four views, m = 256", (256,), 16), ("eight views, m = 16 and 256", (16, 256), 33),
+        ("four views, m = 256", (256,), 16),
+        ("eight views, m = 16 and 256", (16, 256), 33),
         ("four views, m = 4096", (4096,), 50),
-    )  # fmt: skip
+    )
     assert OBSERVABLES  # loaded, as the window does behind its start
     row("redraw while scrubbing", "median", "90 %", "most", "")
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
@@ -110,9 +113,12 @@ def main() -> None:
             application.processEvents()
             seconds = 1e3 * np.array(_scrub(panels, application))
             row(
-                name, f"{np.median(seconds):.1f} ms", f"{np.quantile(seconds, 0.9):.1f} ms",
-                f"{seconds.max():.1f} ms", f"asked: {asked} ms",
-            )  # fmt: skip
+                name,
+                f"{np.median(seconds):.1f} ms",
+                f"{np.quantile(seconds, 0.9):.1f} ms",
+                f"{seconds.max():.1f} ms",
+                f"asked: {asked} ms",
+            )
             if widths == (256,):
                 _film(panels[0][1].run)
             for panel, data in panels:

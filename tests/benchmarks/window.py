@@ -130,14 +130,19 @@ def watched_training(application: QApplication, rounds: int) -> None:
             put_away(program, application)
     pairs = [one / other for one, other in zip(watched, alone, strict=True)]
     row(
-        "training while watched, m = 256", f"{statistics.median(watched):.2f} s",
-        f"{statistics.median(alone):.2f} s alone", f"{statistics.median(pairs) - 1:+.1%}",
+        "training while watched, m = 256",
+        f"{statistics.median(watched):.2f} s",
+        f"{statistics.median(alone):.2f} s alone",
+        f"{statistics.median(pairs) - 1:+.1%}",
         "asked: at most +10 %",
-    )  # fmt: skip
+    )
     row(
-        "  less its waits for a processor", "", "", f"{statistics.median(both) - 1:+.1%}",
+        "  less its waits for a processor",
+        "",
+        "",
+        f"{statistics.median(both) - 1:+.1%}",
         f"{min(both) - 1:+.1%} to {max(both) - 1:+.1%}, load {os.getloadavg()[0]:.1f}",
-    )  # fmt: skip
+    )
 
 
 def training() -> int:
@@ -199,10 +204,12 @@ def gaps_while_training(application: QApplication) -> None:
         put_away(program, application)
     late = sum(gap > 0.05 for gap in gaps.gaps)
     row(
-        "gaps with seven views while training", f"{1e3 * max(gaps.gaps):.0f} ms the longest",
-        f"{late} of {len(gaps.gaps)} over 50 ms", f"own work {1e3 * max(gaps.work):.0f} ms",
+        "gaps with seven views while training",
+        f"{1e3 * max(gaps.gaps):.0f} ms the longest",
+        f"{late} of {len(gaps.gaps)} over 50 ms",
+        f"own work {1e3 * max(gaps.work):.0f} ms",
         "asked: none over 50 ms",
-    )  # fmt: skip
+    )
 
 
 def idleness(application: QApplication, folder: Path, study: Path) -> None:

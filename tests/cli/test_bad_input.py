@@ -58,10 +58,15 @@ def lying_npz(path: Path, shape: tuple[int, ...], content: bytes, size: int | No
 @pytest.mark.parametrize(
     ("shape", "content"),
     [
-        ((10**9, 10**9), b""), ((100_000_000,), b""), ((5000, 5000), bytes(1000)),
-        ((40_000_000,), bytes(8)), ((-3, 4), b""), ((10**30,), b""), ((2, 2), bytes(64)),
+        ((10**9, 10**9), b""),
+        ((100_000_000,), b""),
+        ((5000, 5000), bytes(1000)),
+        ((40_000_000,), bytes(8)),
+        ((-3, 4), b""),
+        ((10**30,), b""),
+        ((2, 2), bytes(64)),
     ],
-)  # fmt: skip
+)
 def test_a_lying_npz_takes_no_memory(
     tmp_path: Path, shape: tuple[int, ...], content: bytes
 ) -> None:
@@ -127,13 +132,15 @@ def test_only_what_is_needed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     [
         ({"x": np.eye(3), "y": np.ones(4)}, "one label for each"),
         ({"x": np.ones(3), "y": np.ones(3)}, "a table"),
-        ({"x": np.eye(3), "y": np.ones(3), "x_test": np.ones((2, 4)), "y_test": np.ones(2)},
-         "must agree"),
+        (
+            {"x": np.eye(3), "y": np.ones(3), "x_test": np.ones((2, 4)), "y_test": np.ones(2)},
+            "must agree",
+        ),
         ({"x": np.eye(3), "y": np.ones(3), "x_test": np.eye(3)}, "both x_test and y_test"),
         ({"x": np.eye(3, dtype=complex), "y": np.ones(3)}, "complex128"),
         ({"x": np.array([["a"]]), "y": np.ones(1)}, "<U1"),
     ],
-)  # fmt: skip
+)
 def test_shapes_are_checked_before_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrays: dict, words: str
 ) -> None:
@@ -169,10 +176,14 @@ def test_numbers_are_read_as_before(tmp_path: Path) -> None:
 def test_tables_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.csv"
     for text, words in (
-        ("", "needs one column named y"), ("a,b\n1,2\n", "needs one column named y"),
-        ("y\n1\n", "no column beside y"), ("a,y\n", "no rows below"), ("a,y\n1\n", "has 1 values"),
-        ('a,y\n"1,1\n', "has 1 values|has 2 values|number is needed|no rows"), ("a,y\n1,\0\n", "a"),
-    ):  # fmt: skip
+        ("", "needs one column named y"),
+        ("a,b\n1,2\n", "needs one column named y"),
+        ("y\n1\n", "no column beside y"),
+        ("a,y\n", "no rows below"),
+        ("a,y\n1\n", "has 1 values"),
+        ('a,y\n"1,1\n', "has 1 values|has 2 values|number is needed|no rows"),
+        ("a,y\n1,\0\n", "a"),
+    ):
         path.write_text(text)
         with pytest.raises(InputError, match=words):
             read_csv(path, "data.path")
@@ -193,8 +204,11 @@ def peak(code: str) -> int:
     before += "top = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\nstart = top()\n"
     done = subprocess.run(
         [sys.executable, "-c", f"{before}{code}\nprint(1024 * (top() - start))"],
-        capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     return int(done.stdout.split()[-1])
 
 
@@ -288,13 +302,21 @@ def test_an_empty_title_is_the_id() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        (["factor.x=[1, 2]"], "no factor.x"), (["data.d=1" + "0" * 400], "must be less"),
-        (["data.d=" + "9" * 5000], "data.d"), (["data.d=" + "[" * 5000], "data.d"),
-        (["run.seed=[" + ",".join(map(str, range(2000))) + "]",
-          "data.seed=[" + ",".join(map(str, range(2000))) + "]"], "span"),
-        (["network.m='1_000'"], "a number is needed"), (["network.m=\uff11\uff16"], "a number"),
+        (["factor.x=[1, 2]"], "no factor.x"),
+        (["data.d=1" + "0" * 400], "must be less"),
+        (["data.d=" + "9" * 5000], "data.d"),
+        (["data.d=" + "[" * 5000], "data.d"),
+        (
+            [
+                "run.seed=[" + ",".join(map(str, range(2000))) + "]",
+                "data.seed=[" + ",".join(map(str, range(2000))) + "]",
+            ],
+            "span",
+        ),
+        (["network.m='1_000'"], "a number is needed"),
+        (["network.m=\uff11\uff16"], "a number"),
     ],
-)  # fmt: skip
+)
 def test_settings_that_are_refused(
     settings: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -311,9 +333,16 @@ def test_names_that_are_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert main([*command, "--out", str(tmp_path / "out")]) == 2
         assert "at most 240 are possible" in sentence(capsys)
     for name in ("x" * 300, "x" * 5000, "a\0b"):
-        for command in (["run", name], ["info", name], ["figure", name, "--out", "f.svg"],
-                        ["check", name], ["margins", name], ["trust", name],
-                        ["table", name, "--out", "x.csv"], ["theorems", name]):  # fmt: skip
+        for command in (
+            ["run", name],
+            ["info", name],
+            ["figure", name, "--out", "f.svg"],
+            ["check", name],
+            ["margins", name],
+            ["trust", name],
+            ["table", name, "--out", "x.csv"],
+            ["theorems", name],
+        ):
             assert main(command) == 2
             sentence(capsys)
     assert main(["run", FIGURE_1, "--set", "network.m=4", "--out", "x" * 300]) == 2
@@ -344,10 +373,23 @@ def test_text_of_strangers_does_not_steer_the_terminal(
 
 
 def ledger(folder: Path, **changes: object) -> Path:
-    row = {"state": "done", "reason": "completed", "seconds": 1.0, "engine": "", "values": {},
-           "bytes": 1, "worker": "", "digest": ""}  # fmt: skip
-    document = {"format": 1, "study": "a", "size": None, "toml": "[network]\nm = 4\n",
-                "cells": {"": row | changes}}  # fmt: skip
+    row = {
+        "state": "done",
+        "reason": "completed",
+        "seconds": 1.0,
+        "engine": "",
+        "values": {},
+        "bytes": 1,
+        "worker": "",
+        "digest": "",
+    }
+    document = {
+        "format": 1,
+        "study": "a",
+        "size": None,
+        "toml": "[network]\nm = 4\n",
+        "cells": {"": row | changes},
+    }
     path = folder / "a.sweep.json"
     path.write_text(json.dumps(document))
     return path
@@ -356,11 +398,19 @@ def ledger(folder: Path, **changes: object) -> Path:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"bytes": float("inf")}, {"bytes": 10**400}, {"bytes": -1}, {"seconds": -1.0},
-        {"seconds": 10**400}, {"state": "sleeping"}, {"state": None}, {"values": {"a": 10**400}},
-        {"values": [1]}, {"values": {"a": None}}, {"values": {"a": "x"}},
+        {"bytes": float("inf")},
+        {"bytes": 10**400},
+        {"bytes": -1},
+        {"seconds": -1.0},
+        {"seconds": 10**400},
+        {"state": "sleeping"},
+        {"state": None},
+        {"values": {"a": 10**400}},
+        {"values": [1]},
+        {"values": {"a": None}},
+        {"values": {"a": "x"}},
     ],
-)  # fmt: skip
+)
 def test_ledgers_with_absurd_numbers(tmp_path: Path, changes: dict) -> None:
     read_ledger(ledger(tmp_path))
     with pytest.raises(InputError, match="cannot be read as the ledger"):
@@ -371,10 +421,20 @@ def test_ledgers_that_are_none(tmp_path: Path) -> None:
     path = ledger(tmp_path)
     text = path.read_text()
     for other in (
-        "[" * 100_000, "{" * 5000, '{"a":' * 50_000, "null", "3", "[]", '{"format": 1}', "",
-        "[" + "[]," * 200_000 + "[]]", text.replace('"a"', '"../a"'), text.replace('"a"', '"b"'),
-        text.replace("m = 4", "m = " + "9" * 5000), '{"format": ' + "9" * 5000 + "}",
-    ):  # fmt: skip
+        "[" * 100_000,
+        "{" * 5000,
+        '{"a":' * 50_000,
+        "null",
+        "3",
+        "[]",
+        '{"format": 1}',
+        "",
+        "[" + "[]," * 200_000 + "[]]",
+        text.replace('"a"', '"../a"'),
+        text.replace('"a"', '"b"'),
+        text.replace("m = 4", "m = " + "9" * 5000),
+        '{"format": ' + "9" * 5000 + "}",
+    ):
         path.write_text(other)
         with pytest.raises(InputError):
             read_ledger(path)
@@ -395,9 +455,16 @@ def test_json_of_run_files_with_long_numbers() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [["--seconds", "nan"], ["--seconds", "inf"], ["--seconds", "-1"], ["--seconds", "1e300"],
-     ["--fps", "0"], ["--fps", "-3"], ["--fps", "100000"]],
-)  # fmt: skip
+    [
+        ["--seconds", "nan"],
+        ["--seconds", "inf"],
+        ["--seconds", "-1"],
+        ["--seconds", "1e300"],
+        ["--fps", "0"],
+        ["--fps", "-3"],
+        ["--fps", "100000"],
+    ],
+)
 def test_films_that_cannot_be(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -418,14 +485,21 @@ def test_numbers_of_options() -> None:
 def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     line = command.replace("core", f"{sys.executable} -m core", 1)
     return subprocess.run(
-        ["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60,
+        ["/bin/sh", "-c", line],
+        capture_output=True,
+        text=True,
+        timeout=60,
         env={**os.environ, **environment},
-    )  # fmt: skip
+    )
 
 
 def test_output_that_cannot_be_written() -> None:
-    for command in ("core list > /dev/full", "core list --json > /dev/full", "core list >&-",
-                    "core describe data > /dev/full"):  # fmt: skip
+    for command in (
+        "core list > /dev/full",
+        "core list --json > /dev/full",
+        "core list >&-",
+        "core describe data > /dev/full",
+    ):
         done = shell(command)
         assert done.returncode == 2, (command, done.stderr)
         assert "standard output cannot be written" in done.stderr
@@ -465,7 +539,10 @@ def test_the_limits_are_those_of_the_toml_module() -> None:
 def test_dots_that_are_no_key() -> None:
     dots = "." * 50
     for text in (
-        f'a = "{dots}"', f'a = """\n{dots}\n"""', 'a = "x.y" # ' + "e.g. " * 5,
-        'a = "' + ".".join("b" * 50) + '"', "a" + ".b" * 19 + " = 1",
-    ):  # fmt: skip
+        f'a = "{dots}"',
+        f'a = """\n{dots}\n"""',
+        'a = "x.y" # ' + "e.g. " * 5,
+        'a = "' + ".".join("b" * 50) + '"',
+        "a" + ".b" * 19 + " = 1",
+    ):
         assert "a" in parse_toml(text, "mine")

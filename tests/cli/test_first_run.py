@@ -28,9 +28,13 @@ COMMANDS = {
 def begun(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels")}
     return subprocess.Popen(
-        [sys.executable, "-m", "core", *arguments, "--out", str(folder / "runs")], cwd=ROOT,
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "core", *arguments, "--out", str(folder / "runs")],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 @posix

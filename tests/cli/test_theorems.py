@@ -75,8 +75,11 @@ def test_numbers_that_are_not_there_are_null(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """gamma_linear of D does not exist, and the bound with it."""
-    at = problem_of({"m": 4}, {"kind": "gd", "step": 0.1, "until_log10_time": 0.0},
-                    data={"kind": "wei19", "d": 3, "n": 40})  # fmt: skip
+    at = problem_of(
+        {"m": 4},
+        {"kind": "gd", "step": 0.1, "until_log10_time": 0.0},
+        data={"kind": "wei19", "d": 3, "n": 40},
+    )
     with recorded_run(tmp_path / "run", at) as run:
         row = rows(capsys, run.path)["telgarsky22, Proposition 1.5 (1)"]
     assert (row["bound"], row["verdict"]) == (None, "not decided")
@@ -122,8 +125,9 @@ def test_text(capsys: pytest.CaptureFixture[str], small: Path) -> None:
 
 
 def test_a_run_without_frames(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    at = problem_of({"m": 4}, {"kind": "gd", "step": 0.1, "until_log10_time": 0.0},
-                    data={"d": 4, "n": 8})  # fmt: skip
+    at = problem_of(
+        {"m": 4}, {"kind": "gd", "step": 0.1, "until_log10_time": 0.0}, data={"d": 4, "n": 8}
+    )
     recorder = Recorder(tmp_path / "run", at, engine="none", planned=2, temperature_cap=None)
     recorder.finish("cancelled")
     assert rows(capsys, tmp_path / "run") == {}

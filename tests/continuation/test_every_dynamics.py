@@ -179,9 +179,12 @@ def test_a_run_that_goes_on_further(kind: Kind, tmp_path: Path) -> None:
     early, late = np.linspace(-1.0, middle, 9).tolist(), np.linspace(middle, end, 7)[1:].tolist()
     recorded_at(tmp_path / "first.msrun", with_marks(problem, early))
     continued_at(
-        tmp_path / "second.msrun", tmp_path / "first.msrun", f"dynamics.until_log10_time={end}",
-        f"recording.frames={len(late) + 2}", f"recording.log10_times={late}",
-    )  # fmt: skip
+        tmp_path / "second.msrun",
+        tmp_path / "first.msrun",
+        f"dynamics.until_log10_time={end}",
+        f"recording.frames={len(late) + 2}",
+        f"recording.log10_times={late}",
+    )
     recorded_at(tmp_path / "whole.msrun", with_marks(problem, [*early, *late]))
     pieces_agree(tmp_path, kind, [tmp_path / "first.msrun", tmp_path / "second.msrun"])
 

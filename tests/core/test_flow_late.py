@@ -44,9 +44,11 @@ def falls(at: Problem, frames: list[Frame]) -> list[float]:
 def test_the_smoothed_margin_never_falls(seed: int, loss: str, until: str) -> None:
     """Figure 1's narrow net. Seed 2 fell by 8e-7 to 1e4 and by 4.5e-6 to 1e6 once."""
     at = problem(
-        f"run.seed={seed}", f"loss.kind={loss}", f"dynamics.until_log10_time={until}",
+        f"run.seed={seed}",
+        f"loss.kind={loss}",
+        f"dynamics.until_log10_time={until}",
         "recording.frames=200",
-    )  # fmt: skip
+    )
     frames = frames_of(Flow(at))
     found = falls(at, frames)
     assert len(found) > 50
@@ -65,9 +67,12 @@ DEGREE_0 = (
 def test_it_never_falls_where_directions_slide_along_kinks(settings: tuple[str, ...]) -> None:
     """Once they fell by 2e-6 to 3e-5 in every run of this kind."""
     at = problem(
-        *settings, "data.d=8", "data.n=40", "dynamics.until_log10_time=1000",
+        *settings,
+        "data.d=8",
+        "data.n=40",
+        "dynamics.until_log10_time=1000",
         "recording.frames=80",
-    )  # fmt: skip
+    )
     frames = frames_of(Flow(at))
     found = falls(at, frames)
     assert len(found) > 20
@@ -160,9 +165,14 @@ def test_what_is_within_the_integration_error_holds_and_says_so(tmp_path: Path) 
         own = Comparison(">=", trace[1], measured, False, "margins", trace, np.full(20, measured))
         if found.frames != 20:
             own = Comparison(
-                ">=", trace[1], measured, False, "margins", trace,
+                ">=",
+                trace[1],
+                measured,
+                False,
+                "margins",
+                trace,
                 np.full(found.frames, measured),
-            )  # fmt: skip
+            )
         assert within_error(found, own).holds is True
         assert "within the integration error" in within_error(found, own).why
         outside = within_error(found, made_up(found, measured + 0.01, measured))

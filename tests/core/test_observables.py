@@ -108,8 +108,15 @@ def test_balance_drift_of_any_size(log10_size: float, tmp_path: Path) -> None:
     np.savez(tmp_path / "data.npz", x=inputs, y=[1, -1, 1, -1, 1, -1])
     network = [f"network.init_path='{tmp_path / 'start.npz'}'", "network.init=file"]
     data = ["data.kind=file", "data.d=3", "data.n=6", f"data.path='{tmp_path / 'data.npz'}'"]
-    recorded(tmp_path / "run.msrun", "dynamics.until_log10_time=-8", "recording.frames=3",
-             "recording.log10_times=[]", "network.m=4", *data, *network)  # fmt: skip
+    recorded(
+        tmp_path / "run.msrun",
+        "dynamics.until_log10_time=-8",
+        "recording.frames=3",
+        "recording.log10_times=[]",
+        "network.m=4",
+        *data,
+        *network,
+    )
     with open_run(tmp_path / "run.msrun") as begun:
         a, V = start["a"] / 10.0**log10_size, start["V"] / 10.0**log10_size
         assert begun.rho[0] == pytest.approx(np.log(10.0) * log10_size, abs=3.0)
@@ -125,10 +132,20 @@ def test_singular_values_of_weights_of_any_size(size: float, tmp_path: Path) -> 
     """The Gram matrix of the fixed V has squares, which were 0 at 1e-200."""
     V = np.random.default_rng(0).standard_normal((4, 3))
     np.savez(tmp_path / "start.npz", a=np.ones(4), b=np.ones(4), V=size * V)
-    recorded(tmp_path / "run.msrun", "data.d=3", "network.kind=scalar", "network.init=file",
-             f"network.init_path='{tmp_path / 'start.npz'}'", "network.m=4", "dynamics.kind=gd",
-             "dynamics.until_log10_time=-8", "dynamics.step=1e-8", "recording.frames=3",
-             "recording.log10_times=[]", "loss.kind=logistic")  # fmt: skip
+    recorded(
+        tmp_path / "run.msrun",
+        "data.d=3",
+        "network.kind=scalar",
+        "network.init=file",
+        f"network.init_path='{tmp_path / 'start.npz'}'",
+        "network.m=4",
+        "dynamics.kind=gd",
+        "dynamics.until_log10_time=-8",
+        "dynamics.step=1e-8",
+        "recording.frames=3",
+        "recording.log10_times=[]",
+        "loss.kind=logistic",
+    )
     sigma = np.linalg.svd(V, compute_uv=False)
     with open_run(tmp_path / "run.msrun") as begun:
         for name, wanted in zip(("sigma_1", "sigma_2", "sigma_3"), sigma, strict=True):

@@ -95,9 +95,13 @@ def test_descent_equals_torch_sgd(case: Case) -> None:
 def test_theorem_3_6_the_smoothed_margin_does_not_fall(case: Case) -> None:
     """homogeneity, Theorem 3.6: once R < l(0)/n it rises for ever, and so does |(a, b)|."""
     at = small_problem(
-        case, {"kind": "flow", "until_log10_time": 12.0}, d=4, n=10, m=12,
+        case,
+        {"kind": "flow", "until_log10_time": 12.0},
+        d=4,
+        n=10,
+        m=12,
         recording={"frames": 60},
-    )  # fmt: skip
+    )
     values, norms = [], []
     for frame in trajectory(at):
         factor = np.exp(2 * frame.rho)

@@ -26,8 +26,12 @@ def started(*arguments: str, python: tuple[str, ...] = (), **more: object) -> su
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
         [sys.executable, *python, "-m", "core", *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, **more,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        **more,
+    )
 
 
 # ------------------------------------------------------------------------------------ signals
@@ -71,8 +75,11 @@ def test_a_signal_in_compiled_code_is_answered_by_the_watch() -> None:
     retry = "import signal\nsignal.siginterrupt(signal.SIGTERM, False)\n"
     process = subprocess.Popen(
         [sys.executable, "-c", code.replace("print", retry + "print", 1)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "asleep\n"
     process.send_signal(signal.SIGTERM)
@@ -115,9 +122,17 @@ def is_worker(pid: int) -> bool:
 def test_a_killed_sweep_leaves_no_workers(tmp_path: Path, working: bool) -> None:
     long = ("--set", "dynamics.kind=gd", "--set", "dynamics.until_log10_time=7")
     process = started(
-        "run", "telgarsky22-figure-1", *long, "--set", "run.seed=[1,2,3,4]", "--jobs", "2",
-        "--out", str(tmp_path), "--quiet",
-    )  # fmt: skip
+        "run",
+        "telgarsky22-figure-1",
+        *long,
+        "--set",
+        "run.seed=[1,2,3,4]",
+        "--jobs",
+        "2",
+        "--out",
+        str(tmp_path),
+        "--quiet",
+    )
     try:
         end = time.monotonic() + 100
         workers: list[int] = []
@@ -216,12 +231,14 @@ def test_two_windows_in_one_second_get_two_names(tmp_path: Path) -> None:
 @posix
 def test_drawing_is_silent_without_a_folder_of_settings() -> None:
     environment = {
-        name: value for name, value in os.environ.items()
-        if not name.startswith(("XDG_", "MPL"))
-    }  # fmt: skip
+        name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "MPL"))
+    }
     environment |= {"HOME": "/dev/null", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", "import core.figures.draw"],
-        env=environment, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -123,9 +123,13 @@ def test_a_study_with_code_asks_first(tmp_path: Path, capsys: pytest.CaptureFixt
     code = f"import pathlib; pathlib.Path({str(marker)!r}).touch()\n{GOOD}"
     path = tmp_path / "mine.toml"
     path.write_text(study_with(code))
-    for command in (["run", str(path), "--out", str(tmp_path / "out")], ["margins", str(path)],
-                    ["figure", str(path), "--out", str(tmp_path / "f.svg")],
-                    ["check", str(path)], ["cost", str(path)]):  # fmt: skip
+    for command in (
+        ["run", str(path), "--out", str(tmp_path / "out")],
+        ["margins", str(path)],
+        ["figure", str(path), "--out", str(tmp_path / "f.svg")],
+        ["check", str(path)],
+        ["cost", str(path)],
+    ):
         assert main(command) == 2
         assert "core trust" in capsys.readouterr().err
     assert not marker.exists()

@@ -30,9 +30,14 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def python(*arguments: str, root: Path = ROOT) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, *arguments], cwd=root, env={**os.environ, "PYTHONPATH": str(root)},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, *arguments],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def copied(folder: Path, sources: bool) -> Path:

@@ -210,9 +210,17 @@ def of_python_2(pixels: np.ndarray, labels: list[int]) -> bytes:
     numbers = b"](" + b"".join(b"K" + bytes([label]) for label in labels) + b"e"
     names = b"](" + text(b"cat.png") + b"e"
     return (
-        b"\x80\x02}(" + text(b"batch_label") + text(b"batch 1 of 5") + text(b"labels") + numbers
-        + text(b"data") + array + text(b"filenames") + names + b"u."
-    )  # fmt: skip
+        b"\x80\x02}("
+        + text(b"batch_label")
+        + text(b"batch 1 of 5")
+        + text(b"labels")
+        + numbers
+        + text(b"data")
+        + array
+        + text(b"filenames")
+        + names
+        + b"u."
+    )
 
 
 def batches(form: str, pixels: np.ndarray, labels: list[int]) -> bytes:

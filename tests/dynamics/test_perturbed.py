@@ -86,8 +86,11 @@ def test_the_default_step() -> None:
 
 
 def test_replacements_are_uniform_and_as_many_as_sigma_says() -> None:
-    found = list(takewhile(lambda item: item[0] <= 20_000, Replacements(
-        np.random.default_rng(0), 50, 4, 0.002)))  # fmt: skip
+    found = list(
+        takewhile(
+            lambda item: item[0] <= 20_000, Replacements(np.random.default_rng(0), 50, 4, 0.002)
+        )
+    )
     count = sum(which.size for _, which, _ in found)
     assert count == pytest.approx(50 * 20_000 * 0.002, abs=4 * np.sqrt(2000))
     steps = [step for step, _, _ in found]

@@ -15,9 +15,13 @@ from core.validation import build_experiment
 
 
 def made(
-    folder: Path, size: float, precision: str, kind: str, network: dict[str, Any] | None = None,
+    folder: Path,
+    size: float,
+    precision: str,
+    kind: str,
+    network: dict[str, Any] | None = None,
     **dynamics: float,
-) -> Problem:  # fmt: skip
+) -> Problem:
     """Four points of a size."""
     x = size * np.array([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0], [-1.0, 0.2]])
     np.savez(folder / "data.npz", x=x, y=[1.0, -1.0, 1.0, -1.0])

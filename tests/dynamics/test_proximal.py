@@ -306,9 +306,14 @@ def test_it_ends_where_digits_do(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "direct"),
-    [((), True), (("network.kind=bias",), True), (("network.kind=normalised",), False),
-     (("network.kind=scalar",), False), (("network.kind=fixed_outer",), False)],
-)  # fmt: skip
+    [
+        ((), True),
+        (("network.kind=bias",), True),
+        (("network.kind=normalised",), False),
+        (("network.kind=scalar",), False),
+        (("network.kind=fixed_outer",), False),
+    ],
+)
 def test_which_networks_have_it(settings: tuple[str, ...], direct: bool) -> None:
     at = unfitted(2.0, *settings)
     assert is_direct(at.network, at.inputs.shape[1]) == direct

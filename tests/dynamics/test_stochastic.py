@@ -301,12 +301,15 @@ def test_a_last_step_that_is_too_long_is_told(tmp_path: Path) -> None:
     tables = {
         "data": {"kind": "xor", "d": 7, "n": 6},
         "network": {
-            "kind": "batch_norm", "m": 2, "normalise": False, "init": "file",
+            "kind": "batch_norm",
+            "m": 2,
+            "normalise": False,
+            "init": "file",
             "init_path": str(tmp_path / "start.npz"),
         },
         "loss": {"kind": "logistic"},
         "dynamics": {"kind": "sgd", "batch": 6, "until_log10_time": 2.0},
-    }  # fmt: skip
+    }
     found = list(chunks(integrator(prepared(resolve(build_experiment(tables, "test"))))))
     assert found[-1].outcome is Outcome.DIVERGED
     frames = [frame for chunk in found for frame in chunk.frames]

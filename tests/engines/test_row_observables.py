@@ -75,12 +75,15 @@ def test_stable_rank_of_frei23(
     tables = {
         "data": {"kind": "gaussian_mixture", "d": 10_000, "n": 100},
         "network": {
-            "kind": "fixed_outer", "m": 512, "smooth": True, "init_multiple": multiple,
+            "kind": "fixed_outer",
+            "m": 512,
+            "smooth": True,
+            "init_multiple": multiple,
         },
         "loss": {"kind": "logistic"},
         "dynamics": {"kind": "gd", "step": step, "until_log10_time": float(np.log10(1e3 * step))},
         "recording": {"frames": 5, "log10_times": marks},
-    }  # fmt: skip
+    }
     path = tmp_path / "run.msrun"
     run(resolve(build_experiment(tables, "frei23")), partial(Recorder, path))
     with open_run(path) as recorded:

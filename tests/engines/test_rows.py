@@ -42,8 +42,9 @@ def full(reduced: Problem, flat: np.ndarray) -> dict[str, np.ndarray]:
 def descended(at: Problem, step: float, steps: int) -> np.ndarray:
     """The parameters after so many steps of descent."""
     settings = GradientDescent(step=step, until_log10_time=float(np.log10(step * steps)))
-    frames = [frame for chunk in chunks(Descent(with_dynamics(at, settings)))
-              for frame in chunk.frames]  # fmt: skip
+    frames = [
+        frame for chunk in chunks(Descent(with_dynamics(at, settings))) for frame in chunk.frames
+    ]
     assert frames[-1].step == steps
     return frames[-1].parameters
 

@@ -16,9 +16,14 @@ from core.validation import build_experiment
 
 
 def parity_problem(
-    network: dict[str, object], dynamics: dict[str, object], d: int = 20, n: int = 64,
-    loss: str = "exponential", marks: tuple[float, ...] = (), frames: int = 30,
-) -> Problem:  # fmt: skip
+    network: dict[str, object],
+    dynamics: dict[str, object],
+    d: int = 20,
+    n: int = 64,
+    loss: str = "exponential",
+    marks: tuple[float, ...] = (),
+    frames: int = 30,
+) -> Problem:
     tables = {
         "data": {"d": d, "n": n},
         "network": network,
@@ -108,8 +113,10 @@ def limit() -> tuple[Problem, np.ndarray]:
     """W at log10 t = 1e4 on nearly orthogonal data that meet the hypothesis, with min p = 1."""
     at = parity_problem(
         {"kind": "fixed_outer", "slope": GAMMA, "m": M},
-        {"kind": "flow", "until_log10_time": 1e4, "accuracy": "numbers"}, d=40, n=6,
-    )  # fmt: skip
+        {"kind": "flow", "until_log10_time": 1e4, "accuracy": "numbers"},
+        d=40,
+        n=6,
+    )
     data = NearOrthogonal(40, 6, 0.005).sample(np.random.default_rng(0))
     at = replace(at, dataset=data)
     flat = list(trajectory(at))[-1].parameters
@@ -170,9 +177,11 @@ def test_item_5_against_a_general_solver(limit: tuple[Problem, np.ndarray]) -> N
         return np.where(y > 0, positive, negative) - 1.0
 
     found = minimize(
-        lambda z: 0.5 * m1 * z[:d] @ z[:d] + 0.5 * m2 * z[d:] @ z[d:], np.zeros(2 * d),
-        constraints={"type": "ineq", "fun": slack}, options={"maxiter": 300, "ftol": 1e-14},
-    )  # fmt: skip
+        lambda z: 0.5 * m1 * z[:d] @ z[:d] + 0.5 * m2 * z[d:] @ z[d:],
+        np.zeros(2 * d),
+        constraints={"type": "ineq", "fun": slack},
+        options={"maxiter": 300, "ftol": 1e-14},
+    )
     assert found.success
     mean = np.concatenate([W[a > 0].mean(axis=0), W[a < 0].mean(axis=0)])
     assert np.linalg.norm(mean - found.x) < 1e-3 * np.linalg.norm(mean)

@@ -37,9 +37,12 @@ def test_stable_ranks_of_figure_1_left_at_10_000_dimensions(tmp_path: Path) -> N
     The claims of the study check 1000 steps as well.
     """
     found = stable_ranks(
-        tmp_path, "variant=dimension", "factor.c=2.0", "dynamics.until_log10_time=0",
+        tmp_path,
+        "variant=dimension",
+        "factor.c=2.0",
+        "dynamics.until_log10_time=0",
         "recording.log10_times=[-2, -1, 0]",
-    )  # fmt: skip
+    )
     edge = 512.0 * 1e4 / (math.sqrt(512.0) + 100.0) ** 2
     assert edge == pytest.approx(341.0, abs=1.0)
     assert found[0] == pytest.approx(edge, rel=0.005)

@@ -81,14 +81,20 @@ def test_mnist_takes_the_place_of_the_digits(tmp_path: Path) -> None:
     labels = np.arange(60, dtype=np.uint8) % 10
     pixels = rng.integers(0, 256, (60, 28, 28), dtype=np.uint8)
     for name, magic, array in (
-        ("train-images-idx3-ubyte.gz", 2051, pixels), ("train-labels-idx1-ubyte.gz", 2049, labels),
-    ):  # fmt: skip
+        ("train-images-idx3-ubyte.gz", 2051, pixels),
+        ("train-labels-idx1-ubyte.gz", 2049, labels),
+    ):
         head = struct.pack(f">I{array.ndim}I", magic, *array.shape)
         (tmp_path / name).write_bytes(gzip.compress(head + array.tobytes()))
     at = cell(
-        "wei19-figure-3-right", "network.m=16", "run.seed=0", "data.kind=mnist",
-        f'data.path="{tmp_path.as_posix()}"', "data.n=40", "dynamics.until_log10_time=0.0",
-    )  # fmt: skip
+        "wei19-figure-3-right",
+        "network.m=16",
+        "run.seed=0",
+        "data.kind=mnist",
+        f'data.path="{tmp_path.as_posix()}"',
+        "data.n=40",
+        "dynamics.until_log10_time=0.0",
+    )
     assert (at.dataset.n, at.dataset.d, at.dataset.classes) == (40, 784, 10)
     error, test_error = last(at, tmp_path / "a.msrun", "train_error", "test_error")
     assert 0.0 <= error <= 1.0 and 0.0 <= test_error <= 1.0
@@ -118,17 +124,20 @@ def test_the_network_needs_seven_d(tmp_path: Path) -> None:
 
 def test_samples_of_the_distribution(tmp_path: Path) -> None:
     tables = {
-        "data": {"kind": "wei19", "d": 6, "n": 400}, "network": {"kind": "standard", "m": 2},
-        "loss": {"kind": "logistic"}, "dynamics": {"kind": "gd", "until_log10_time": -2.0},
+        "data": {"kind": "wei19", "d": 6, "n": 400},
+        "network": {"kind": "standard", "m": 2},
+        "loss": {"kind": "logistic"},
+        "dynamics": {"kind": "gd", "until_log10_time": -2.0},
         "recording": {"frames": 2},
-    }  # fmt: skip
+    }
     record(problem(tables), tmp_path / "a.msrun")
     with open_run(tmp_path / "a.msrun") as found:
         x, y = found.dataset.x, found.dataset.y
         shares = [
             float(np.mean((x[:, k] == sign) & (y == label)))
-            for k, label in ((0, 1.0), (1, -1.0)) for sign in (1.0, -1.0)
-        ]  # fmt: skip
+            for k, label in ((0, 1.0), (1, -1.0))
+            for sign in (1.0, -1.0)
+        ]
         assert sum(shares) == pytest.approx(1.0)
         expected = max(abs(share - 0.25) for share in shares)
         assert sample_of(found, {"of": "cases"}) == pytest.approx(expected)
@@ -265,9 +274,13 @@ class Made:
 
 def test_widths_are_compared_on_the_seeds_that_fit_at_both() -> None:
     trials: Any = [
-        Made(16, 0, True, 2.0), Made(16, 1, False, 50.0), Made(16, 2, True, 4.0),
-        Made(64, 0, True, 3.0), Made(64, 1, True, 99.0), Made(64, 2, True, 6.0),
-    ]  # fmt: skip
+        Made(16, 0, True, 2.0),
+        Made(16, 1, False, 50.0),
+        Made(16, 2, True, 4.0),
+        Made(64, 0, True, 3.0),
+        Made(64, 1, True, 99.0),
+        Made(64, 2, True, 6.0),
+    ]
     options = {"y": "hard_margin", "along": "network.m", "ends": [16, 64]}
     found = MEASURES["paired"](trials, Quantity("paired", options=options))
     assert (found.value, found.count) == (pytest.approx(1.5), 2)

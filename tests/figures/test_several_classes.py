@@ -11,9 +11,15 @@ from core.observables.registry import OBSERVABLES
 from tests.figures.helpers import problem_of, two_runs, written
 
 DIGITS = (
-    "data.kind=digits", "data.classes=[0,1,2]", "data.n=30", "network.kind=multiclass",
-    "loss.kind=cross_entropy", "dynamics.kind=gd", "dynamics.step=0.1", "data.d=64",
-)  # fmt: skip
+    "data.kind=digits",
+    "data.classes=[0,1,2]",
+    "data.n=30",
+    "network.kind=multiclass",
+    "loss.kind=cross_entropy",
+    "dynamics.kind=gd",
+    "dynamics.step=0.1",
+    "data.d=64",
+)
 
 
 def test_nodes_and_data_have_the_colours_of_their_classes() -> None:

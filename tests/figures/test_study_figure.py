@@ -129,5 +129,6 @@ def _has(settings: dict[str, object], key: str, value: object) -> bool:
     if isinstance(held, dict):
         held = held[name]
     allowed = value if isinstance(value, tuple) else (value,)
-    return any(held == pytest.approx(one) if isinstance(one, float) else held == one
-               for one in allowed)  # fmt: skip
+    return any(
+        held == pytest.approx(one) if isinstance(one, float) else held == one for one in allowed
+    )

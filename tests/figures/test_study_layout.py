@@ -20,13 +20,18 @@ def test_a_layout_with_everything() -> None:
         "panels": [
             PANEL
             | {
-                "y": ["risk", "1 - test_error"], "names": ["a", "b"], "limits": [0, 1],
+                "y": ["risk", "1 - test_error"],
+                "names": ["a", "b"],
+                "limits": [0, 1],
                 "levels": [{"value": 0.85, "text": "best"}],
-                "slopes": {"value": 2, "at": [10, 0.5]}, "where": {"network.m": [16, 64]},
-                "spread": "2se", "y_scale": "log", "exclude_unfit": True,
+                "slopes": {"value": 2, "at": [10, 0.5]},
+                "where": {"network.m": [16, 64]},
+                "spread": "2se",
+                "y_scale": "log",
+                "exclude_unfit": True,
             }
         ],
-    }  # fmt: skip
+    }
     layout = parse_layout(table, "study")
     panel = layout.panels[0]
     assert (layout.columns, layout.note, panel.y) == (3, "words", ("risk", "1 - test_error"))

@@ -135,9 +135,14 @@ def test_rows_hold_what_is_asked(swept: Path) -> None:
     study = read_ledger(folder / f"{folder.name}.sweep.json").study
     asked = asked_of(study)
     assert {one.key for one in asked} == {
-        "risk@step=1", "risk@step=5", "risk@step=20", "risk_0", "risk@near=0.5", "risk@near=7",
+        "risk@step=1",
+        "risk@step=5",
+        "risk@step=20",
+        "risk_0",
+        "risk@near=0.5",
+        "risk@near=7",
         "stable_rank",
-    }  # fmt: skip
+    }
     paths, rows = found_rows(study, folder)
     assert len(rows) == 4
     for name, row in rows.items():
@@ -187,9 +192,11 @@ def test_what_only_files_know_is_read_from_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An axis that the study does not set, but each run took by default."""
-    text = text_of("risk", "").replace("step = 0.5\n", "").replace(
-        'x = "network.m"\ny', 'x = "dynamics.step"\ny'
-    )  # fmt: skip
+    text = (
+        text_of("risk", "")
+        .replace("step = 0.5\n", "")
+        .replace('x = "network.m"\ny', 'x = "dynamics.step"\ny')
+    )
     file = tmp_path / "unset.toml"
     file.write_text(text)
     folder = tmp_path / "runs"
@@ -205,10 +212,17 @@ def test_what_only_files_know_is_read_from_them(
 def test_moments_have_frames() -> None:
     times, steps = np.array([-np.inf, -1.0, 0.0, 3.0]), np.array([0, 1, 10, 10_000])
     found = {
-        Moment("start"): 0, Moment("end"): 3, Moment("step", 4.0): 1, Moment("step", 1e9): 3,
-        Moment("time", -0.6): 1, Moment("time", -1e3): 1, Moment("near", -0.96): 1,
-        Moment("near", -0.9): None, Moment("near", 3.055): 3, Moment("near", 3.07): None,
-    }  # fmt: skip
+        Moment("start"): 0,
+        Moment("end"): 3,
+        Moment("step", 4.0): 1,
+        Moment("step", 1e9): 3,
+        Moment("time", -0.6): 1,
+        Moment("time", -1e3): 1,
+        Moment("near", -0.96): 1,
+        Moment("near", -0.9): None,
+        Moment("near", 3.055): 3,
+        Moment("near", 3.07): None,
+    }
     assert {moment: moment.frame(times, steps) for moment in found} == found
     assert Moment("end").frame(times[:0], steps[:0]) is None
 

@@ -31,12 +31,15 @@ def cells(seeds: int = 2) -> list[Any]:
     return [
         cell(
             lambda _n, t, d=d, m=m, seed=seed: (d + seed) / (1.0 + t) / m,
-            data__d=d, network__m=m, run__seed=seed, data__kind="parity",
+            data__d=d,
+            network__m=m,
+            run__seed=seed,
+            data__kind="parity",
         )
         for d in (2, 4, 8)
         for m in (16, 64, 256)
         for seed in range(seeds)
-    ]  # fmt: skip
+    ]
 
 
 def scene(*panels: dict[str, Any], columns: int = 2, **said: Any) -> FigureScene:

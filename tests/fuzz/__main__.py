@@ -24,8 +24,10 @@ def counted(place: int, step: int) -> tuple[Counter[str], list[str]]:
         told = [str(number) for number in (place, first, kind.count, step)]
         done = subprocess.run(
             [sys.executable, "-m", "tests.fuzz.opening", *told],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         for line in done.stdout.splitlines():
             number, _, result = line.partition(" ")
             first = int(number) + step

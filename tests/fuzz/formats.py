@@ -207,10 +207,11 @@ class IdxImages(Format):
         pixels = struct.pack(">IIII", IMAGES, 12, 5, 4) + bytes(range(240))
         labels = struct.pack(">II", LABELS, 12) + bytes([0, 1] * 6)
         return {
-            "train-images-idx3-ubyte": pixels, "train-labels-idx1-ubyte": labels,
+            "train-images-idx3-ubyte": pixels,
+            "train-labels-idx1-ubyte": labels,
             "t10k-images-idx3-ubyte.gz": gzip.compress(pixels, mtime=0),
             "t10k-labels-idx1-ubyte.gz": gzip.compress(labels, mtime=0),
-        }  # fmt: skip
+        }
 
     def open(self, path: Path) -> None:
         Mnist(path.parent, CHOICE).sample(np.random.default_rng(0))
@@ -271,9 +272,16 @@ class LedgerFile(Format):
 
     def files(self, folder: Path) -> dict[str, bytes]:
         toml = '[network]\nm = 4\n[axes]\n"run.seed" = [0, 1, 2]\n'
-        row = {"state": "done", "reason": "completed", "seconds": 1.5, "engine": "compiled",
-               "values": {"risk": 0.25, "test_error": "nan"}, "bytes": 4096, "worker": "a:1",
-               "digest": "0" * 32}  # fmt: skip
+        row = {
+            "state": "done",
+            "reason": "completed",
+            "seconds": 1.5,
+            "engine": "compiled",
+            "values": {"risk": 0.25, "test_error": "nan"},
+            "bytes": 4096,
+            "worker": "a:1",
+            "digest": "0" * 32,
+        }
         cells = {f"run.seed={seed}": row for seed in range(3)}
         document = {"format": 1, "study": "a", "size": None, "toml": toml, "cells": cells}
         return {"a.sweep.json": json.dumps(document, indent=1).encode()}
@@ -288,6 +296,13 @@ class LedgerFile(Format):
 
 
 FORMATS: tuple[Format, ...] = (
-    FinishedRun(), CrashedRun(), StudyFile(), NpzData(), CsvData(), IdxImages(), CifarBatches(),
-    SessionFile(), LedgerFile(),
-)  # fmt: skip
+    FinishedRun(),
+    CrashedRun(),
+    StudyFile(),
+    NpzData(),
+    CsvData(),
+    IdxImages(),
+    CifarBatches(),
+    SessionFile(),
+    LedgerFile(),
+)

@@ -20,8 +20,19 @@ MOST_CPU_S = 5.0
 MOST_BYTES = 512 << 20
 MOST_WALL_S = 120  # a process that waits takes no time of the processor
 ROOT = Path(__file__).resolve().parents[2]
-OPENED = ("open", "sqlite3.connect", "os.mkdir", "os.rename", "os.remove", "os.rmdir",
-          "shutil.rmtree", "shutil.copyfile", "os.listdir", "os.scandir", "glob.glob")  # fmt: skip
+OPENED = (
+    "open",
+    "sqlite3.connect",
+    "os.mkdir",
+    "os.rename",
+    "os.remove",
+    "os.rmdir",
+    "shutil.rmtree",
+    "shutil.copyfile",
+    "os.listdir",
+    "os.scandir",
+    "glob.glob",
+)
 FORBIDDEN = (
     "os.system",
     "subprocess.Popen",

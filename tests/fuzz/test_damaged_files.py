@@ -29,13 +29,17 @@ def test_damaged_files_are_opened_or_refused(place: int) -> None:
     count = FORMATS[place].count
     done = subprocess.run(
         [sys.executable, "-m", "tests.fuzz.opening", *map(str, (place, 7, count, STEP))],
-        capture_output=True, text=True, cwd=ROOT, timeout=200,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=200,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     told = dict(line.split(" ", 1) for line in done.stdout.splitlines())
     assert [*map(int, told)] == [*range(7, count, STEP)]
-    assert {number: result for number, result in told.items()
-            if result not in ("opened", "refused")} == {}  # fmt: skip
+    assert {
+        number: result for number, result in told.items() if result not in ("opened", "refused")
+    } == {}
 
 
 @pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)

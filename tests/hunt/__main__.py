@@ -59,8 +59,9 @@ def results(seed: int, numbers: range, keep: Path) -> Iterator[Line]:
         told = [str(number) for number in (seed, first, numbers.stop, numbers.step)]
         child = subprocess.Popen(
             [sys.executable, "-m", "tests.hunt.chase", *told, str(keep)],
-            stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert child.stdout is not None
         with child:
             for text in child.stdout:
@@ -70,9 +71,14 @@ def results(seed: int, numbers: range, keep: Path) -> Iterator[Line]:
         if child.returncode == 0:
             return
         yield {
-            "number": first, "kinds": {}, "verdicts": {}, "outcomes": [CRASHED], "redrawn": 0,
-            "seconds": 0.0, "defects": [(DEFECTS[2], f"the process died ({child.returncode})")],
-        }  # fmt: skip
+            "number": first,
+            "kinds": {},
+            "verdicts": {},
+            "outcomes": [CRASHED],
+            "redrawn": 0,
+            "seconds": 0.0,
+            "defects": [(DEFECTS[2], f"the process died ({child.returncode})")],
+        }
         first += numbers.step
 
 
@@ -121,8 +127,10 @@ def main() -> int:
     for number, text in sorted(counts.lines):
         print(f"{given.seed}-{number} {text}")
     for number in sorted({number for number, _ in counts.lines}):
-        print(f"again: python -m tests.hunt --seed {given.seed} --first {number} --count 1 "
-              f"(study in {given.keep / f'{given.seed}-{number}'})")  # fmt: skip
+        print(
+            f"again: python -m tests.hunt --seed {given.seed} --first {number} --count 1 "
+            f"(study in {given.keep / f'{given.seed}-{number}'})"
+        )
     print(f"{time.perf_counter() - begun:.0f} s")
     return int(bool(counts.lines))
 

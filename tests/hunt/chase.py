@@ -47,8 +47,13 @@ TRAINING_S, MARGIN_S = 2.0, 1.0
 MOST_CPU_S, MOST_WALL_S = 30.0, 300  # of a whole study
 WITHIN = "within the integration error"
 VIOLATED, INFINITE, INTERNAL, REFUSED, STOPPED, SLOW = (
-    "violated", "not finite", "internal error", "refused", "stopped in training", "too slow"
-)  # fmt: skip
+    "violated",
+    "not finite",
+    "internal error",
+    "refused",
+    "stopped in training",
+    "too slow",
+)
 DEFECTS = (VIOLATED, INFINITE, INTERNAL, SLOW)
 ROUNDING = 1e-9
 COMMANDS_EVERY = 5  # studies: what they print was looked at already
@@ -176,9 +181,11 @@ def _look_at(run: Run, folder: Path, found: Found) -> None:
 
 
 def _judge(
-    run: Run, margins: dict[str, ReferenceMargin], found: Found,
+    run: Run,
+    margins: dict[str, ReferenceMargin],
+    found: Found,
     note: Callable[[Assessment, Found], None],
-) -> None:  # fmt: skip
+) -> None:
     """Every statement, one by one."""
     context = Context(run.whole, margins)
     for statement in applicable(run):

@@ -65,9 +65,16 @@ def of_all_sizes(rng: np.random.Generator, n: int, d: int) -> Array:
 
 
 INPUTS: tuple[Callable[[np.random.Generator, int, int], Array], ...] = (
-    gaussian, gaussian, repeated, nearly_repeated, in_pairs, on_a_ray, on_corners, with_zeros,
+    gaussian,
+    gaussian,
+    repeated,
+    nearly_repeated,
+    in_pairs,
+    on_a_ray,
+    on_corners,
+    with_zeros,
     of_all_sizes,
-)  # fmt: skip
+)
 
 
 def labels(rng: np.random.Generator, x: Array, classes: int) -> Array:
@@ -125,8 +132,11 @@ def write_cifar(folder: Path, chance: random.Random, many: bool) -> dict[str, An
 
 def _chosen(chance: random.Random, many: bool) -> dict[str, Any]:
     classes = chance.sample(range(10), chance.randint(3, 4) if many else 2)
-    return {"classes": classes, "n": chance.randint(len(classes), 6 * len(classes)),
-            "scale": chance.choice(["unit_max", "centred", "pixels"])}  # fmt: skip
+    return {
+        "classes": classes,
+        "n": chance.randint(len(classes), 6 * len(classes)),
+        "scale": chance.choice(["unit_max", "centred", "pixels"]),
+    }
 
 
 WRITTEN: dict[str, Callable[[Path, random.Random, bool], dict[str, Any]]] = {

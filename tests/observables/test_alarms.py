@@ -49,8 +49,10 @@ def test_falling_margin_and_lost_resolution_are_told_once(
     monkeypatch.setattr(module, "atoms", lambda run, k: 1.0 if k in (2, 3, 9) else 20.0)
     with open_run(tmp_path / "run.msrun") as run:
         found = alarms(run)
-        at = {kind: [alarm.frame for alarm in found if alarm.kind == kind] for kind in
-              ("margin", "resolution")}  # fmt: skip
+        at = {
+            kind: [alarm.frame for alarm in found if alarm.kind == kind]
+            for kind in ("margin", "resolution")
+        }
         assert at == {"margin": [3, 6], "resolution": [2, 9]}
         assert all(np.isfinite(alarm.h) for alarm in found)
         assert alarms(run) == found

@@ -31,9 +31,11 @@ def built(**tables: dict[str, Any]) -> Problem:
 
 def on_cones() -> Problem:
     return built(
-        data={"kind": "cones", "d": 4, "n": 12}, network={"m": 20}, dynamics=LATE,
+        data={"kind": "cones", "d": 4, "n": 12},
+        network={"m": 20},
+        dynamics=LATE,
         recording={"frames": 5},
-    )  # fmt: skip
+    )
 
 
 def two_frames() -> Problem:

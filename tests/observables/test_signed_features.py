@@ -16,10 +16,17 @@ from tests.recording import recorded
 def test_margins_are_inner_products_with_u(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "run.msrun"
     recorded(
-        path, f"network.kind={kind}", "network.m=8", "data.d=4", "data.n=12", "recording.frames=12",
-        "loss.kind=logistic", "dynamics.kind=gd", "dynamics.step=0.05",
+        path,
+        f"network.kind={kind}",
+        "network.m=8",
+        "data.d=4",
+        "data.n=12",
+        "recording.frames=12",
+        "loss.kind=logistic",
+        "dynamics.kind=gd",
+        "dynamics.step=0.05",
         "dynamics.until_log10_time=0.5",
-    )  # fmt: skip
+    )
     with open_run(path) as run:
         for index in (0, run.frames - 1):
             p = run.network.margins(run.parameters(index), run.inputs, run.dataset.y)
@@ -34,10 +41,18 @@ def test_features_are_evaluated_once(
     """Not one network of m nodes for each of m nodes; and beta_j F_j is the network of node j."""
     path = tmp_path / "run.msrun"
     recorded(
-        path, f"network.kind={kind}", "network.m=6", "data.d=4", "data.n=12", "recording.frames=4",
-        "recording.log10_times=[]", "loss.kind=logistic", "dynamics.kind=gd", "dynamics.step=0.05",
+        path,
+        f"network.kind={kind}",
+        "network.m=6",
+        "data.d=4",
+        "data.n=12",
+        "recording.frames=4",
+        "recording.log10_times=[]",
+        "loss.kind=logistic",
+        "dynamics.kind=gd",
+        "dynamics.step=0.05",
         "dynamics.until_log10_time=0.5",
-    )  # fmt: skip
+    )
     with open_run(path) as run:
         flat, network = run.parameters(2), run.network
         signs = np.sign(run.origin[:12])

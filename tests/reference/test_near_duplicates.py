@@ -257,8 +257,10 @@ def test_rkhs_margin_of_two_near_duplicates(e: float) -> None:
 
 
 KINDS = (
-    (), ("network.kind=fixed_outer",), ("network.kind=batch_norm", "network.m=40"),
-)  # fmt: skip
+    (),
+    ("network.kind=fixed_outer",),
+    ("network.kind=batch_norm", "network.m=40"),
+)
 
 
 @pytest.mark.parametrize("settings", KINDS)

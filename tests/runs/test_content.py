@@ -18,9 +18,21 @@ def run_path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "key", ["program", "created", "engine", "dtype", "layout", "network", "sizes", "experiment",
-            "planned", "start", "status"],
-)  # fmt: skip
+    "key",
+    [
+        "program",
+        "created",
+        "engine",
+        "dtype",
+        "layout",
+        "network",
+        "sizes",
+        "experiment",
+        "planned",
+        "start",
+        "status",
+    ],
+)
 def test_missing_keys(run_path: Path, key: str) -> None:
     assert key in refused(tamper(run_path, ("DELETE FROM meta WHERE key = ?", (key,))))
     # and of any other type
@@ -79,7 +91,7 @@ def test_missing_keys(run_path: Path, key: str) -> None:
         meta("experiment", {"data": 3}),
         meta("experiment", []),
     ],
-)  # fmt: skip
+)
 def test_meta(run_path: Path, change: Change) -> None:
     refused(tamper(run_path, change))
 

@@ -125,8 +125,12 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path, limit: int) -> None:
     path = tmp_path / "a.msrun"
     done = subprocess.run(
         python(FILL_THE_DISK, str(path), str(limit)),
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     committed, first, second = done.stdout.strip().split("\n")
     assert int(committed) >= 2

@@ -288,9 +288,10 @@ def test_rows_that_are_missing_are_told(tmp_path: Path, table: str) -> None:
     where = {"frame": "idx = 5", "metric": "idx = 2", "event": "1"}[table]
     tamper(path, f"DELETE FROM {table} WHERE {where}")
     wanted = {
-        "frame": "it holds 5 of its 6 frames", "metric": "it holds 10 of its 12 diagnostics",
+        "frame": "it holds 5 of its 6 frames",
+        "metric": "it holds 10 of its 12 diagnostics",
         "event": "it holds 0 of its 1 events",
-    }  # fmt: skip
+    }
     assert wanted[table] in refused(path)
 
 
@@ -311,9 +312,16 @@ def test_the_count_of_a_run_that_ends_while_it_is_open(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    ["log10_time = 1e308", "log10_time = 1.1e200", "log10_time = -1e308", "rho = 1e308",
-     "rho = -1e308", "rho = -1001.0", "log10_time = -325.0"],
-)  # fmt: skip
+    [
+        "log10_time = 1e308",
+        "log10_time = 1.1e200",
+        "log10_time = -1e308",
+        "rho = 1e308",
+        "rho = -1e308",
+        "rho = -1001.0",
+        "log10_time = -325.0",
+    ],
+)
 def test_times_and_norms_that_no_run_has(tmp_path: Path, change: str) -> None:
     path = record(tmp_path / "a.msrun", count=1 if "-" in change else 6)
     last = 0 if "-" in change else 5

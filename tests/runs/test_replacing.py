@@ -95,8 +95,11 @@ def test_the_old_run_survives_a_full_disk(tmp_path: Path) -> None:
     code = FILL_THE_DISK.replace("planned=2000)", "planned=2000, force=True)")
     done = subprocess.run(
         [sys.executable, "-c", code, str(path), "300000"],
-        cwd=ROOT, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     assert "safe in " in done.stdout
     assert "a.new.msrun" in done.stdout

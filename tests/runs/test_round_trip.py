@@ -33,8 +33,13 @@ QUICK = settings(
 
 
 @QUICK
-@given(m=st.integers(1, 9), d=st.integers(2, 6), n=st.integers(2, 7), frames=st.integers(0, 40),
-       single=st.booleans())  # fmt: skip
+@given(
+    m=st.integers(1, 9),
+    d=st.integers(2, 6),
+    n=st.integers(2, 7),
+    frames=st.integers(0, 40),
+    single=st.booleans(),
+)
 def test_every_shape_comes_back(
     tmp_path: Path, m: int, d: int, n: int, frames: int, single: bool
 ) -> None:

@@ -48,9 +48,13 @@ def main(folder: Path) -> None:
         if "resource_tracker" not in " ".join(child.cmdline())  # Python's own, ends with this one
     ]
     told = {
-        "rows": rows, "done": status.done, "failed": status.failed, "killed_at": killed_at,
-        "victim": victim, "children": children,
-    }  # fmt: skip
+        "rows": rows,
+        "done": status.done,
+        "failed": status.failed,
+        "killed_at": killed_at,
+        "victim": victim,
+        "children": children,
+    }
     print(json.dumps(told))
 
 

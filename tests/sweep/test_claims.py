@@ -73,8 +73,9 @@ def test_the_crossing_slope_of_a_power_law_is_its_rate(rate: float) -> None:
     assert found.value == pytest.approx(rate, abs=1e-9)
     assert found.low <= found.value + 1e-9
     assert found.value - 1e-9 <= found.high
-    one = claim(f'measure = "crossing"\n{options}\nwhere = {{ "data.d" = 8 }}\n'
-                'compare = "~"\nvalue = 1.0').claims[0]  # fmt: skip
+    one = claim(
+        f'measure = "crossing"\n{options}\nwhere = {{ "data.d" = 8 }}\ncompare = "~"\nvalue = 1.0'
+    ).claims[0]
     assert measured(kept(trials, one.quantity), one.quantity).value == pytest.approx(
         1.25 * 8.0**rate
     )
@@ -82,8 +83,14 @@ def test_the_crossing_slope_of_a_power_law_is_its_rate(rate: float) -> None:
 
 def test_shares_and_ranks() -> None:
     _, trials = power_law(1.0)
-    share = claim('measure = "share"\noptions = { of = "test_error", below = 0.0 }\n'
-                  'compare = "~"\nvalue = 0.5').claims[0].quantity  # fmt: skip
+    share = (
+        claim(
+            'measure = "share"\noptions = { of = "test_error", below = 0.0 }\n'
+            'compare = "~"\nvalue = 0.5'
+        )
+        .claims[0]
+        .quantity
+    )
     values = np.array([trial.value("test_error", None) for trial in trials])
     assert measured(trials, share).value == np.mean(values < 0.0)
     text = 'measure = "spearman"\noptions = { y = "test_error", x = "data.n" }\n'
@@ -126,8 +133,9 @@ def test_verdicts() -> None:
     bounds = [(">=", min(values)), (">=", min(values) + 1.0), ("~", max(values))]
     claims = "".join(
         f'[[claims]]\ntext = "t"\nmeasure = "test_error"\nover = "min"\ncompare = "{sign}"\n'
-        f"value = {value}\ntolerance = 1e-9\n" for sign, value in bounds
-    )  # fmt: skip
+        f"value = {value}\ntolerance = 1e-9\n"
+        for sign, value in bounds
+    )
     told = [one.verdict for one in judge(parse_study(QUICK + claims, "q"), trials, None)]
     assert told == ["confirmed", "refuted", "refuted"]
     assert [one.verdict for one in judge(study, trials, None)] == []

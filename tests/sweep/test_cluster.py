@@ -24,9 +24,14 @@ def test_a_sweep_survives_the_death_of_a_worker(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "ignore", "-m", "tests.sweep.cluster_sweep", str(tmp_path)]
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        command, cwd=root, env=dict(os.environ, PYTHONPATH=str(root)), check=False, timeout=120,
-        capture_output=True, text=True,
-    )  # fmt: skip
+        command,
+        cwd=root,
+        env=dict(os.environ, PYTHONPATH=str(root)),
+        check=False,
+        timeout=120,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout.splitlines()[-1])
     study = parse_study(SLOW, "slow")

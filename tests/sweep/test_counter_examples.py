@@ -67,11 +67,14 @@ def samples(power: dict[str, float]) -> Values:
     [
         ("The kernel needs of the order of d^2", {"kernel": 1.83}, {"kernel": 1.5}),
         ("Narrow SGD stays below its bound", {"SGD": 1.18}, {"SGD": 2.05}),
-        ("It needs fewer samples than the kernel", {"kernel": 1.83, "perturbed": 1.3},
-            {"kernel": 1.5, "perturbed": 1.5}),
+        (
+            "It needs fewer samples than the kernel",
+            {"kernel": 1.83, "perturbed": 1.3},
+            {"kernel": 1.5, "perturbed": 1.5},
+        ),
         ("The perturbed flow needs a power", {"perturbed": 1.3}, {"perturbed": 1.6}),
     ],
-)  # fmt: skip
+)
 def test_powers_of_d(start: str, present: dict[str, float], absent: dict[str, float]) -> None:
     study = load_study("telgarsky22-table-1").at_size("quick")
     assert verdict(study, ended(study, samples(present)), start) == "confirmed"
@@ -112,48 +115,57 @@ def scale_of(cell: Any) -> float:
 
 ENDS: dict[str, tuple[str, str, Values, Values]] = {
     "slope": (
-        "homogeneity-mirror-flow", "Descent leaves the mirror flow by O(eta)",
+        "homogeneity-mirror-flow",
+        "Descent leaves the mirror flow by O(eta)",
         lambda cell: {"mirror_gap": 0.05 * step_of(cell)},
         lambda cell: {"mirror_gap": 0.05 * step_of(cell) ** 0.5},
     ),
     "rank correlation over widths": (
-        "batchnorm-figure-1", "Larger widths tend to be better",
+        "batchnorm-figure-1",
+        "Larger widths tend to be better",
         lambda cell: GAMMA | {"gamma_c": m_of(cell) ** 0.1 * noise(cell)},
         lambda cell: GAMMA | {"gamma_c": noise(cell)},
     ),
     "rank correlation over dimensions": (
-        "frei23-figure-1", "So it does after 1000 steps, falling",
+        "frei23-figure-1",
+        "So it does after 1000 steps, falling",
         lambda cell: RANK | {"stable_rank": d_of(cell) ** -0.3},
         lambda cell: RANK | {"stable_rank": noise(cell)},
     ),
     "ratio of pairs by its interval": (
-        "wei19-figure-3-right", "The margin is increasing in the hidden layer size, from",
+        "wei19-figure-3-right",
+        "The margin is increasing in the hidden layer size, from",
         lambda cell: {"hard_margin": m_of(cell) ** 0.1 * noise(cell), "train_error": 0.0},
         lambda cell: {"hard_margin": noise(cell), "train_error": 0.0},
     ),
     "share of pairs": (
-        "wei19-figure-2", "The regulariser improves the margin, in every seed",
+        "wei19-figure-2",
+        "The regulariser improves the margin, in every seed",
         lambda cell: {"hard_margin": 0.01 + cell.experiment.loss.l2},
         lambda cell: {"hard_margin": 0.01 * noise(cell)},
     ),
     "share of runs": (
-        "frei23-figure-4", "With smaller learning rates, training for longer",
-        lambda cell: RANK | {
-            "stable_rank": min(scale_of(cell), 1.0) ** 0.5 if scale_of(cell) < 1.0 else 0.98
-        },
+        "frei23-figure-4",
+        "With smaller learning rates, training for longer",
+        lambda cell: (
+            RANK
+            | {"stable_rank": min(scale_of(cell), 1.0) ** 0.5 if scale_of(cell) < 1.0 else 0.98}
+        ),
         lambda cell: RANK | {"stable_rank": 1.0},
     ),
     "difference of two means": (
-        "homogeneity-example-4-1", "At n = 4 d the net errs less than the kernel",
+        "homogeneity-example-4-1",
+        "At n = 4 d the net errs less than the kernel",
         lambda cell: {"test_error": 0.1 if "kernel" not in cell.values["variant"] else 0.27},
         lambda cell: {"test_error": 0.2 * noise(cell)},
     ),
     "largest of all runs": (
-        "wei19-figure-3-left", "At a hidden layer size of 2^7",
+        "wei19-figure-3-left",
+        "At a hidden layer size of 2^7",
         lambda cell: {"train_error": 0.0 if m_of(cell) >= 128 else 0.1},
         lambda cell: {"train_error": 0.005 if cell.values["run.seed"] == 3 else 0.0},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", ENDS)
@@ -168,50 +180,76 @@ def test_without_the_effect_a_claim_is_refuted(kind: str) -> None:
 
 
 SMALL_HEAD = (
-    "data.n=12", "network.m=8", "network.normaliser=rms", "network.depth=2", "run.seed=0",
+    "data.n=12",
+    "network.m=8",
+    "network.normaliser=rms",
+    "network.depth=2",
+    "run.seed=0",
     "recording.frames=30",
-)  # fmt: skip
+)
 CONES = (
-    "data.n=12", "network.m=16", "run.seed=0", "recording.log10_times=[]", "recording.frames=40",
-)  # fmt: skip
+    "data.n=12",
+    "network.m=16",
+    "run.seed=0",
+    "recording.log10_times=[]",
+    "recording.frames=40",
+)
 LEAKY = ("data.n=6", "network.m=10", "run.seed=0")
 ATOM = ("dynamics.sigma=0.001", "run.seed=0", "network.m=100")
 CLUSTERS = (
-    "data.d=300", "network.m=16", "run.seed=[0, 1]", "network.init_multiple=0.02",
-    "recording.log10_times=[]", "recording.frames=4", "dynamics.until_log10_time=-0.5",
-)  # fmt: skip
+    "data.d=300",
+    "network.m=16",
+    "run.seed=[0, 1]",
+    "network.init_multiple=0.02",
+    "recording.log10_times=[]",
+    "recording.frames=4",
+    "dynamics.until_log10_time=-0.5",
+)
 WAVES = ("data.n=10", "data.d=10", "network.m=8")
 RECORDED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "never falls, along what is no gradient flow": (
-        "telgarsky22-theorem-3-2", ("Once positive it never falls",), CONES,
+        "telgarsky22-theorem-3-2",
+        ("Once positive it never falls",),
+        CONES,
         (*CONES, "dynamics.kind=adam", "dynamics.step=0.1", "dynamics.until_log10_time=2.5"),
     ),
     "never falls, where the risk is not reached": (
-        "homogeneity-theorem-3-6", ("The risk goes below l(0)/n, and",), SMALL_HEAD,
+        "homogeneity-theorem-3-6",
+        ("The risk goes below l(0)/n, and",),
+        SMALL_HEAD,
         (*SMALL_HEAD, "dynamics.until_log10_time=0.5"),
     ),
     "a theorem's bound, and from a time on, too early": (
-        "telgarsky22-theorem-3-2", ("For all large t", "It is so from log10 t = 10 on"), CONES,
+        "telgarsky22-theorem-3-2",
+        ("For all large t", "It is so from log10 t = 10 on"),
+        CONES,
         (*CONES, "dynamics.until_log10_time=1"),
     ),
     "the items of a limit, too early": (
-        "frei23-theorem-3-2", ("Item 2: the nodes", "Theorem 3.1: the limit"), LEAKY,
+        "frei23-theorem-3-2",
+        ("Item 2: the nodes", "Theorem 3.1: the limit"),
+        LEAKY,
         (*LEAKY, "dynamics.until_log10_time=100"),
     ),
     "an activation of another slope": (
         "frei23-figure-3",
         ("The smoothed activation is .1-leaky", "That is exactly (1 - gamma)/4", "The leaky ReLU"),
-        WAVES, (*WAVES, "network.slope=0.3"),
+        WAVES,
+        (*WAVES, "network.slope=0.3"),
     ),
     "an optimum that is not reached": (
-        "wei19-perturbed-flow", ("The noisy flow finds a global optimiser",), ATOM,
+        "wei19-perturbed-flow",
+        ("The noisy flow finds a global optimiser",),
+        ATOM,
         (*ATOM, "dynamics.until_log10_time=1"),
     ),
     "labels at random": (
-        "frei23-figure-5", ("The test accuracy is eventually the optimal 85 %, small",), CLUSTERS,
+        "frei23-figure-5",
+        ("The test accuracy is eventually the optimal 85 %, small",),
+        CLUSTERS,
         (*CLUSTERS, "data.flips=0.5"),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", RECORDED)
@@ -252,6 +290,7 @@ def test_a_trend_in_every_seed_needs_other_widths(tmp_path: Path) -> None:
     settings = ["run.seed=[0, 1, 2, 3]", "dynamics.until_log10_time=2", "recording.frames=2"]
     small = parse_study(text, study.id).with_settings(settings)
     told = judge(small, recorded_trials(small, tmp_path), None)[:2]
-    assert all("consistent across runs" in one.claim.text or "So is" in one.claim.text
-               for one in told)  # fmt: skip
+    assert all(
+        "consistent across runs" in one.claim.text or "So is" in one.claim.text for one in told
+    )
     assert [one.verdict for one in told] == ["refuted", "refuted"], [one.line() for one in told]

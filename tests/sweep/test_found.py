@@ -79,8 +79,9 @@ def test_runs_of_a_shipped_study_without_a_ledger(
     (found,) = some_sweeps(tmp_path)
     assert found.size == "quick"
     assert {name: entry.row.state for name, entry in found.entries.items()} == {
-        "run.seed=0": "done", "run.seed=1": "done",
-    }  # fmt: skip
+        "run.seed=0": "done",
+        "run.seed=1": "done",
+    }
     (bare,) = some_sweeps(tmp_path, values=False)
     assert all(entry.row.values == {} for entry in bare.entries.values())
     assert judged(capsys, tmp_path) == ["confirmed"]

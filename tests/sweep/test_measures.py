@@ -85,15 +85,22 @@ def test_a_cell_that_failed_is_not_dropped_in_silence() -> None:
     pairs = PAIRED + ' }\ncompare = ">="\nvalue = 1.0\n'
     against = 'against = { where = { "network.m" = 8 } }\nrelation = "ratio"\n'
     for claim, count in (
-        (mean, 1), (pairs, 1), (mean.replace(">=", "<=") + against, 3),
-        ('measure = "slope"\noptions = { y = "risk", x = "network.m" }\ncompare = ">="\n'
-         "value = 0.5\n", 3),
-    ):  # fmt: skip
+        (mean, 1),
+        (pairs, 1),
+        (mean.replace(">=", "<=") + against, 3),
+        (
+            'measure = "slope"\noptions = { y = "risk", x = "network.m" }\ncompare = ">="\n'
+            "value = 0.5\n",
+            3,
+        ),
+    ):
         assert asked(study, trials, claim).verdict == "confirmed", claim
         found = asked(study, ill, claim)
         assert (found.verdict, found.measured.count, found.measured.missing) == (
-            "refuted", count, 1,
-        ), found.line()  # fmt: skip
+            "refuted",
+            count,
+            1,
+        ), found.line()
         assert asked(study, ill, claim + "missing = 0.5\n").verdict == "confirmed"
     every = tuple(failed(trial, study) for trial in trials)
     assert asked(study, every, mean).verdict == "refuted"
@@ -110,8 +117,9 @@ def test_runs_that_are_not_there_refute_nothing() -> None:
     for claim in (there + against, PAIRED + " }\n" + ratio):
         found = asked(study, trials, claim)
         assert (found.verdict, found.why) == (
-            "not at this size", "the runs that it needs are not there",
-        )  # fmt: skip
+            "not at this size",
+            "the runs that it needs are not there",
+        )
     values = errors([1.0], [2.0])
     values[8, 0]["train_error"] = 0.5
     assert asked(*made_up(values), PAIRED + " }\n" + ratio).verdict == "refuted"
@@ -198,8 +206,11 @@ def test_a_span_is_over_the_frames_it_names(run_trials: Any) -> None:
 
 def test_a_span_of_nodes(run_trials: Any) -> None:
     study, trials = run_trials
-    ask = quantity(study, 'measure = "span"\nover = "min"\n'
-                   'options = { of = "rotation", nodes = "min", by = "min" }\n')  # fmt: skip
+    ask = quantity(
+        study,
+        'measure = "span"\nover = "min"\n'
+        'options = { of = "rotation", nodes = "min", by = "min" }\n',
+    )
     wanted = min(float(trace.min()) for trace in traces(trials, "rotation"))
     assert measured(trials, ask).value == pytest.approx(wanted)
 
@@ -238,8 +249,9 @@ def test_a_statement_is_what_the_theorems_say(run_trials: Any) -> None:
     study, trials = run_trials
     with pytest.raises(InputError, match="is about this run"):
         measured(trials, quantity(study, 'measure = "statement"\noptions = { name = "x" }\n'))
-    ask = quantity(study, 'measure = "statement"\nover = "max"\n'
-                   'options = { name = "Lemma A.2 (norms)" }\n')  # fmt: skip
+    ask = quantity(
+        study, 'measure = "statement"\nover = "max"\noptions = { name = "Lemma A.2 (norms)" }\n'
+    )
     (statement,) = (one for one in STATEMENTS if one.name == "Lemma A.2 (norms)")
     wanted = []
     for trial in trials:
@@ -253,8 +265,11 @@ def test_a_statement_is_what_the_theorems_say(run_trials: Any) -> None:
 
 def test_ranks_of_nodes(run_trials: Any) -> None:
     study, trials = run_trials
-    ask = quantity(study, 'measure = "node_ranks"\nover = "max"\n'
-                   'options = { of = "relative_norm", with = "rotation" }\n')  # fmt: skip
+    ask = quantity(
+        study,
+        'measure = "node_ranks"\nover = "max"\n'
+        'options = { of = "relative_norm", with = "rotation" }\n',
+    )
     wanted = []
     for trial in trials:
         with open_run(trial.path) as run:
@@ -318,9 +333,10 @@ def test_an_interval_is_judged_by_its_ends() -> None:
     study, trials = made_up(errors([1.0, 1.2, 0.8, 1.0], []))
     claim = 'measure = "risk"\ncompare = "<="\nvalue = {}\n{}'
     for value, flag, verdict in (
-        (1.01, "", "confirmed"), (1.01, "interval = true\n", "refuted"),
+        (1.01, "", "confirmed"),
+        (1.01, "interval = true\n", "refuted"),
         (1.3, "interval = true\n", "confirmed"),
-    ):  # fmt: skip
+    ):
         assert asked(study, trials, claim.format(value, flag)).verdict == verdict
     low, high = t.interval(0.95, 3, loc=1.0, scale=np.std([1.0, 1.2, 0.8, 1.0], ddof=1) / 2.0)
     found = measured(trials, with_claims(study, claim.format(1.0, "")).claims[0].quantity)
@@ -337,9 +353,11 @@ def test_a_mean_over_different_settings_has_no_interval() -> None:
 
 def test_differences_carry_both_intervals() -> None:
     study, trials = made_up(errors([1.0, 2.0, 3.0], [4.0, 6.0, 8.0]))
-    claim = ('measure = "risk"\nwhere = { "network.m" = 8 }\n'
-             'against = { where = { "network.m" = 4 } }\nrelation = "difference"\n'
-             'compare = "~"\nvalue = 4.0\ntolerance = 1e-9\n')  # fmt: skip
+    claim = (
+        'measure = "risk"\nwhere = { "network.m" = 8 }\n'
+        'against = { where = { "network.m" = 4 } }\nrelation = "difference"\n'
+        'compare = "~"\nvalue = 4.0\ntolerance = 1e-9\n'
+    )
     found = asked(study, trials, claim).measured
     halves = [t.ppf(0.975, 2) * s / math.sqrt(3.0) for s in (1.0, 2.0)]
     assert found.value == pytest.approx(4.0)

@@ -198,8 +198,10 @@ def test_runs_that_did_not_fit_are_marked_and_left_out(study: Study) -> None:
     ]
     by_seed = points(table, paths, "run.seed", "risk")
     assert [(p.x, dict(p.line)["data.n"], p.spread.mean) for p in by_seed][:3] == [
-        (0, 8, 0.0), (1, 8, 1.0), (0, 16, 2.0),
-    ]  # fmt: skip
+        (0, 8, 0.0),
+        (1, 8, 1.0),
+        (0, 16, 2.0),
+    ]
 
 
 def test_the_table_has_a_row_a_cell(study: Study, tmp_path: Path) -> None:

@@ -78,9 +78,10 @@ def test_run_files_are_those_of_single_runs(tmp_path: Path, changes: list[str]) 
             )
             for frame in range(one.frames):
                 np.testing.assert_allclose(
-                    other.parameters(frame), one.parameters(frame),
+                    other.parameters(frame),
+                    one.parameters(frame),
                     **({"rtol": 1e-10, "atol": 1e-12} if exact else {"rtol": 1e-3, "atol": 2e-5}),
-                )  # fmt: skip
+                )
 
 
 def test_each_run_of_a_batch_is_an_integrator_of_its_own() -> None:
@@ -214,9 +215,9 @@ def test_a_device_is_used_where_all_cells_can_go_in_batches(tmp_path: Path) -> N
     assert isinstance(pool_for(tasks, 1, None, control), HerePool)
     flow = replace(
         tasks[0],
-        experiment=plan(
-            parse_study(QUICK, "quick").with_settings(["dynamics.kind=flow"]), tmp_path
-        ).tasks[0].experiment,
-    )  # fmt: skip
+        experiment=plan(parse_study(QUICK, "quick").with_settings(["dynamics.kind=flow"]), tmp_path)
+        .tasks[0]
+        .experiment,
+    )
     assert isinstance(pool_for([flow], None, None, control), HerePool)
     assert batch_key(prepared(flow.problem())) is None

@@ -24,9 +24,13 @@ Margins = Mapping[str, ReferenceMargin]
 
 
 def problem_of(
-    network: dict[str, Any], dynamics: dict[str, Any], loss: dict[str, Any] | str = "logistic",
-    data: dict[str, Any] | None = None, frames: int = 8, seed: int = 0,
-) -> Problem:  # fmt: skip
+    network: dict[str, Any],
+    dynamics: dict[str, Any],
+    loss: dict[str, Any] | str = "logistic",
+    data: dict[str, Any] | None = None,
+    frames: int = 8,
+    seed: int = 0,
+) -> Problem:
     """2-parity at d = 6, n = 16 unless other data are named."""
     tables = {
         "data": data or {"d": 6, "n": 16},

@@ -58,10 +58,12 @@ def moved(run: Run, *names: str) -> np.ndarray:
     """|W_t - W_0| in some parameters, (T,)."""
     start = run.network.unpack(run.origin)
     frames = [run.network.unpack(run.parameters(index)) for index in range(run.frames)]
-    return np.array([
-        math.sqrt(sum(float(np.square(parts[name] - start[name]).sum()) for name in names))
-        for parts in frames
-    ])  # fmt: skip
+    return np.array(
+        [
+            math.sqrt(sum(float(np.square(parts[name] - start[name]).sum()) for name in names))
+            for parts in frames
+        ]
+    )
 
 
 def normalisers(run: Run) -> np.ndarray:
@@ -186,8 +188,11 @@ def test_gradients(descent: Run, of_descent: dict[str, Assessment]) -> None:
 def test_dyadic_set(tmp_path: Path, d: int) -> None:
     """Proposition 1.1: (sqrt(d)/40) gamma_linear; the best a beats gamma_linear itself."""
     data = {"kind": "dyadic", "d": d}
-    at = problem_of({"kind": "batch_norm", "m": 400},
-                    {"kind": "gd", "step": 0.1, "until_log10_time": -1.0}, data=data)  # fmt: skip
+    at = problem_of(
+        {"kind": "batch_norm", "m": 400},
+        {"kind": "gd", "step": 0.1, "until_log10_time": -1.0},
+        data=data,
+    )
     with recorded_run(tmp_path / "run", at) as run:
         margins = margins_of(at)
         one = of_paper(run, margins, "batchnorm")["Proposition 1.1"]

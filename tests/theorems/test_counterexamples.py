@@ -59,9 +59,12 @@ def test_batchnorm_c_1_needs_the_unit_ball(far: float, tmp_path: Path) -> None:
     x[0] = far, 0.0
     data = points(tmp_path, x, np.where(np.arange(4000) % 2 == 0, 1.0, -1.0))
     at = problem_of(
-        {"kind": "batch_norm", "m": 2}, {"kind": "gd", "step": 0.01, "until_log10_time": -2.0},
-        data=data, frames=2, seed=3,
-    )  # fmt: skip
+        {"kind": "batch_norm", "m": 2},
+        {"kind": "gd", "step": 0.01, "until_log10_time": -2.0},
+        data=data,
+        frames=2,
+        seed=3,
+    )
     one = assessed(tmp_path, at, {}, "batchnorm", "Lemma C.1")
     if far > 1.0:
         refuted_only_without(one, "|x - mu| <= 1")
@@ -79,9 +82,10 @@ def test_frei23_3_2_needs_its_outer_weights(scale: float, tmp_path: Path) -> Non
     start = stored(tmp_path, "start", a=a, V=generator.normal(0.0, 0.1, (m, 6)))
     at = problem_of(
         {"kind": "fixed_outer", "m": m, "slope": 0.5, "init": "file", "init_path": start},
-        {"kind": "flow", "until_log10_time": 1e4}, "exponential",
+        {"kind": "flow", "until_log10_time": 1e4},
+        "exponential",
         {"kind": "near_orthogonal", "d": 6, "n": 4, "coherence": 0.001},
-    )  # fmt: skip
+    )
     one = assessed(tmp_path, at, {}, "frei23", "Theorem 3.2, item 3")
     if scale < 1.0:
         refuted_only_without(one, "outer weights")
@@ -100,8 +104,9 @@ def test_wei19_4_3_counts_every_weight(length: float, tmp_path: Path) -> None:
     )
     at = problem_of(
         {"kind": "scalar", "m": 4, "init": "file", "init_path": start},
-        {"kind": "gd", "step": 0.001, "until_log10_time": -1.0}, data=data,
-    )  # fmt: skip
+        {"kind": "gd", "step": 0.001, "until_log10_time": -1.0},
+        data=data,
+    )
     one = assessed(tmp_path, at, margins_of(at), "wei19", "Theorem 4.3, Proposition B.10")
     if length > 1.0:
         refuted_only_without(one, "every weight counts")
@@ -115,9 +120,11 @@ def test_frei23_4_2_needs_the_plain_risk(l2: float, tmp_path: Path) -> None:
     network = {"kind": "fixed_outer", "m": 2, "slope": 1.0, "smooth": True, "init_multiple": 1e-7}
     data = points(tmp_path, np.eye(2), [1.0, -1.0])
     at = problem_of(
-        network, {"kind": "gd", "step": 0.004, "until_log10_time": 3.0},
-        {"kind": "logistic", "l2": l2}, data,
-    )  # fmt: skip
+        network,
+        {"kind": "gd", "step": 0.004, "until_log10_time": 3.0},
+        {"kind": "logistic", "l2": l2},
+        data,
+    )
     one = assessed(tmp_path, at, {}, "frei23", "Theorem 4.2, item 1")
     if l2 > 0.0:
         refuted_only_without(one, "without a penalty")
@@ -132,9 +139,12 @@ def test_batchnorm_c_2_needs_two_dimensions(seed: int, tmp_path: Path) -> None:
     drawn = [s for s in range(40) if abs(np.random.default_rng(s).standard_normal(2)[1]) < 0.2]
     data = points(tmp_path, [[0.5], [-0.5]], [1.0, -1.0])
     at = problem_of(
-        {"kind": "batch_norm", "m": 1}, {"kind": "gd", "step": 0.01, "until_log10_time": -2.0},
-        data=data, frames=2, seed=drawn[seed],
-    )  # fmt: skip
+        {"kind": "batch_norm", "m": 1},
+        {"kind": "gd", "step": 0.01, "until_log10_time": -2.0},
+        data=data,
+        frames=2,
+        seed=drawn[seed],
+    )
     one = assessed(tmp_path, at, {}, "batchnorm", "Lemma C.2 (inner)", delta=0.95)
     refuted_only_without(one, "dimension d")
     assert [h.text for h in one.hypotheses if not h.met] == ["dimension d (for 1/|v_j|)"]
@@ -144,9 +154,11 @@ def test_batchnorm_e_1_needs_a_and_c_near_their_start(tmp_path: Path) -> None:
     """In d = 1 with eps = 0 the direction v/N(v) never moves, and one long step moves c far."""
     data = points(tmp_path, [[0.5], [-0.5], [0.3]], [1.0, -1.0, 1.0])
     at = problem_of(
-        {"kind": "batch_norm", "m": 4}, {"kind": "gd", "step": 1e5, "until_log10_time": 5.0},
-        data=data, frames=2,
-    )  # fmt: skip
+        {"kind": "batch_norm", "m": 4},
+        {"kind": "gd", "step": 1e5, "until_log10_time": 5.0},
+        data=data,
+        frames=2,
+    )
     margins = exactly(gamma_a=0.5, gamma_c=0.2)
     one = assessed(tmp_path, at, margins, "batchnorm", "Lemma E.1")
     refuted_only_without(one, "|U_t - U_0|")
@@ -180,8 +192,11 @@ def test_a_degree_that_is_not_true_is_found_out(tmp_path: Path) -> None:
     at = resolve(build_experiment(tables, "test"))
     with recorded_run(tmp_path / "run", at) as run:
         found = judged(run, {})
-    for key in (("homogeneity", "Theorem 3.6"), ("telgarsky22", "Lemma A.4"),
-                ("telgarsky22", "Lemma A.5")):  # fmt: skip
+    for key in (
+        ("homogeneity", "Theorem 3.6"),
+        ("telgarsky22", "Lemma A.4"),
+        ("telgarsky22", "Lemma A.5"),
+    ):
         assert condition(found[key], "L-homogeneous").met is False, key
         assert found[key].verdict is not Verdict.VIOLATED
 
@@ -216,8 +231,13 @@ def test_an_upper_end_that_is_not_proved_refutes_nothing(tmp_path: Path) -> None
     }
     with recorded_run(tmp_path / "run", at) as run:
         sure, unsure = judged(run, low), judged(run, guessed)
-    for name in ("Proposition 1.5 (1)", "Proposition 1.5 (2)", "Proposition 1.5 (3)",
-                 "Proposition 1.6 (1)", "Proposition 1.6 (2)"):  # fmt: skip
+    for name in (
+        "Proposition 1.5 (1)",
+        "Proposition 1.5 (2)",
+        "Proposition 1.5 (3)",
+        "Proposition 1.6 (1)",
+        "Proposition 1.6 (2)",
+    ):
         assert sure["telgarsky22", name].verdict is Verdict.VIOLATED, name
         assert unsure["telgarsky22", name].verdict is Verdict.UNDECIDED, name
         assert "not proved" in unsure["telgarsky22", name].comparison.why

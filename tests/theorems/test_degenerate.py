@@ -90,8 +90,9 @@ def test_weights_that_do_nothing(
 def test_a_direction_that_is_not_there_is_refused(kind: str, tmp_path: Path) -> None:
     """Networks that divide by |v_j| or N(v_j) were NaN from their first frame."""
     second = "b" if kind == "normalised" else "c"
-    np.savez(tmp_path / "start.npz", a=np.ones(2), V=np.eye(2) * [[0.0], [1.0]],
-             **{second: np.ones(2)})  # fmt: skip
+    np.savez(
+        tmp_path / "start.npz", a=np.ones(2), V=np.eye(2) * [[0.0], [1.0]], **{second: np.ones(2)}
+    )
     network = {"kind": kind, "init": "file", "init_path": str(tmp_path / "start.npz")}
     tables = {"network": network, "data": {"d": 2, "n": 4}, "dynamics": GD}
     with pytest.raises(InputError, match=r"row 0 of V in .*start\.npz"):

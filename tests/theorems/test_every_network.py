@@ -42,13 +42,22 @@ def test_monotone_statements_hold_along_the_flow(seed: int, tmp_path: Path) -> N
     """Lemma A.4, Theorem 3.6 and Lemma A.5, on other samples and further in time."""
     case = Case("standard", "exponential")
     at = small_problem(
-        case, {"kind": "flow", "until_log10_time": 100.0}, d=5, n=10, m=32, seed=seed,
+        case,
+        {"kind": "flow", "until_log10_time": 100.0},
+        d=5,
+        n=10,
+        m=32,
+        seed=seed,
         recording={"frames": 40},
-    )  # fmt: skip
+    )
     with recorded_run(tmp_path / "run", at) as run:
         found = judged(run, {})
-        for key in (("telgarsky22", "Lemma A.4"), ("telgarsky22", "Lemma A.5"),
-                    ("homogeneity", "Theorem 3.6"), ("homogeneity", "Lemma A.1 (2)")):  # fmt: skip
+        for key in (
+            ("telgarsky22", "Lemma A.4"),
+            ("telgarsky22", "Lemma A.5"),
+            ("homogeneity", "Theorem 3.6"),
+            ("homogeneity", "Lemma A.1 (2)"),
+        ):
             assert found[key].verdict is Verdict.HOLDS, key
         trace = found["homogeneity", "Theorem 3.6"].comparison.measured_trace
         assert trace is not None

@@ -44,9 +44,18 @@ def lengths(run: Run) -> tuple[float, float, float]:
 
 
 ITEMS = (
-    "item 1", "item 2", "item 3", "item 3 (signs)", "item 3 (lower)", "item 3 (upper)", "item 4",
-    "item 5", "item 6", "item 7 (margins)", "item 7 (norm)",
-)  # fmt: skip
+    "item 1",
+    "item 2",
+    "item 3",
+    "item 3 (signs)",
+    "item 3 (lower)",
+    "item 3 (upper)",
+    "item 4",
+    "item 5",
+    "item 6",
+    "item 7 (margins)",
+    "item 7 (norm)",
+)
 
 
 @pytest.mark.parametrize("item", ITEMS)
@@ -57,9 +66,15 @@ def test_theorem_3_2_holds(of_limit: dict[str, Assessment], item: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Theorem 3.1", "Theorem 3.4 (time)", "Theorem 3.4 (15)", "Theorem 3.4 (mean)",
-             "Corollary 3.5"],
-)  # fmt: skip
+    "name",
+    [
+        "Theorem 3.1",
+        "Theorem 3.4 (time)",
+        "Theorem 3.4 (15)",
+        "Theorem 3.4 (mean)",
+        "Corollary 3.5",
+    ],
+)
 def test_the_flow_holds(of_limit: dict[str, Assessment], name: str) -> None:
     assert all(hypothesis.met for hypothesis in of_limit[name].hypotheses)
     assert of_limit[name].verdict is Verdict.HOLDS
@@ -88,8 +103,9 @@ def test_what_is_measured(limit: Run, of_limit: dict[str, Assessment]) -> None:
     v, u = V[a > 0].mean(axis=0), V[a < 0].mean(axis=0)
     apart = [
         np.linalg.norm(row - mean) / np.linalg.norm(mean)
-        for mean, group in ((v, V[a > 0]), (u, V[a < 0])) for row in group
-    ]  # fmt: skip
+        for mean, group in ((v, V[a > 0]), (u, V[a < 0]))
+        for row in group
+    ]
     assert measured["item 2"] == pytest.approx(max(apart), rel=1e-6)
     line = (a[:, None] * V).sum(axis=0)
     assert measured["item 7 (margins)"] == pytest.approx((y * (x @ line)).min())
@@ -185,9 +201,16 @@ def of_smooth(smooth: Run) -> dict[str, Assessment]:
 
 
 DESCENT = (
-    "Theorem 4.2, item 1", "Theorem 4.2, item 2", "Theorem 4.2, item 3", "Lemma E.4",
-    "Lemma E.11 (a)", "Lemma E.11 (c)", "Lemma E.12", "Lemma E.13", "Lemma E.14",
-)  # fmt: skip
+    "Theorem 4.2, item 1",
+    "Theorem 4.2, item 2",
+    "Theorem 4.2, item 3",
+    "Lemma E.4",
+    "Lemma E.11 (a)",
+    "Lemma E.11 (c)",
+    "Lemma E.12",
+    "Lemma E.13",
+    "Lemma E.14",
+)
 
 
 @pytest.mark.parametrize("name", DESCENT)

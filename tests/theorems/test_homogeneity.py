@@ -43,9 +43,11 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """A plane of features that hardly move: pbar keeps its margin, and t_1 is reached."""
     at = problem_of(
-        {"kind": "normalised", "m": 128}, {"kind": "flow", "until_log10_time": 20.0},
-        data={"d": 2, "n": 8}, frames=30,
-    )  # fmt: skip
+        {"kind": "normalised", "m": 128},
+        {"kind": "flow", "until_log10_time": 20.0},
+        data={"d": 2, "n": 8},
+        frames=30,
+    )
     with recorded_run(tmp_path_factory.mktemp("runs") / "wide", at) as run:
         yield run
 
@@ -82,10 +84,12 @@ def pbar_of(run: Run) -> np.ndarray:
     n, m = z.shape
     solved = linprog(
         np.append(np.zeros(m), -1.0),
-        A_ub=np.hstack([-z, np.ones((n, 1))]), b_ub=np.zeros(n),
-        A_eq=np.append(np.ones(m), 0.0)[None], b_eq=[1.0],
+        A_ub=np.hstack([-z, np.ones((n, 1))]),
+        b_ub=np.zeros(n),
+        A_eq=np.append(np.ones(m), 0.0)[None],
+        b_eq=[1.0],
         bounds=[(0, None)] * m + [(None, None)],
-    )  # fmt: skip
+    )
     return np.asarray(solved.x[:m])
 
 
@@ -129,8 +133,15 @@ def test_lemmas_hold(found: dict[str, Assessment], name: str) -> None:
 
 def test_all_of_section_3_holds_where_pbar_keeps_its_margin(wide: Run) -> None:
     found = of_paper(wide, {}, "homogeneity", DELTA)
-    for name in ("Lemma 3.2", "Lemma 3.3 (2)", "Lemma 3.4 (growth)", "Lemma 3.4 (size)",
-                 "Lemma 3.4 (margin)", "Lemma 3.5 (as in A.3)", "Theorem 3.6"):  # fmt: skip
+    for name in (
+        "Lemma 3.2",
+        "Lemma 3.3 (2)",
+        "Lemma 3.4 (growth)",
+        "Lemma 3.4 (size)",
+        "Lemma 3.4 (margin)",
+        "Lemma 3.5 (as in A.3)",
+        "Theorem 3.6",
+    ):
         assert [one.text for one in found[name].hypotheses if not one.met] == []
         assert found[name].verdict is Verdict.HOLDS, name
 
@@ -195,8 +206,10 @@ def test_margin_of_lemma_3_4(wide: Run) -> None:
     assert late.sum() >= 3
     assert np.isnan(one.bound_trace[~late]).all()
     assert one.bound_trace[late] == pytest.approx((running / (4 * (1 + ratio)))[late])
-    hard = [(features(wide, k) @ u_of(wide, k)).min() / (2 * u_of(wide, k).sum())
-            for k in range(wide.frames)]  # fmt: skip
+    hard = [
+        (features(wide, k) @ u_of(wide, k)).min() / (2 * u_of(wide, k).sum())
+        for k in range(wide.frames)
+    ]
     assert one.measured_trace == pytest.approx(np.array(hard), abs=1e-6)
 
 
@@ -336,8 +349,11 @@ def test_lemma_a_1(tmp_path: Path, loss: str) -> None:
 )
 def test_example_4_1(tmp_path: Path, k: int, d: int, measured: float) -> None:
     """The text's 1/(k sqrt d) against the margins of all corners; odd k >= 3 has none."""
-    at = problem_of({"m": 4}, {"kind": "gd", "step": 0.1, "until_log10_time": 0.0},
-                    data={"d": d, "n": 16, "k": k})  # fmt: skip
+    at = problem_of(
+        {"m": 4},
+        {"kind": "gd", "step": 0.1, "until_log10_time": 0.0},
+        data={"d": d, "n": 16, "k": k},
+    )
     margins = exactly(parity_population=measured) if k % 2 == 0 else {}
     with recorded_run(tmp_path / "run", at) as run:
         one = of_paper(run, margins, "homogeneity")["Example 4.1"]

@@ -56,8 +56,9 @@ def of_standard(standard: Run) -> dict[str, Assessment]:
 def test_gamma_of_one_example_by_quadrature() -> None:
     """E relu(v) 1[a^2 + v^2 < 4] for x = y = 1 in d = 1, from below by at most 4 %."""
     density = lambda a, v: v * math.exp(-0.5 * (a * a + v * v)) / (2.0 * math.pi)  # noqa: E731
-    exact = dblquad(density, 0.0, 2.0, lambda v: -math.sqrt(4.0 - v * v),
-                    lambda v: math.sqrt(4.0 - v * v))[0]  # fmt: skip
+    exact = dblquad(
+        density, 0.0, 2.0, lambda v: -math.sqrt(4.0 - v * v), lambda v: math.sqrt(4.0 - v * v)
+    )[0]
     found = below(np.ones((1, 1)), np.ones(1), np.ones(1))
     assert 0.96 * exact < found < exact
 
@@ -116,10 +117,15 @@ def test_lemma_a_3(standard: Run, of_standard: dict[str, Assessment]) -> None:
         moved = slopes(standard, now, transport.direction)
         r = max(far, 8.0) / 8.0
         for one, share, bound in (
-            (second, 1.0, transport.gamma * math.sqrt(m) - (math.sqrt(32.0 * log_n) + 4.0 * far
-             + 4.0) - (4.0 * log_n + 4.0 * far + far**2)),
+            (
+                second,
+                1.0,
+                transport.gamma * math.sqrt(m)
+                - (math.sqrt(32.0 * log_n) + 4.0 * far + 4.0)
+                - (4.0 * log_n + 4.0 * far + far**2),
+            ),
             (third, r, transport.gamma * r * math.sqrt(m) / 2.0 - 160.0 * r**2),
-        ):  # fmt: skip
+        ):
             assert one.comparison.bound_trace is not None
             assert one.comparison.measured_trace is not None
             assert one.comparison.bound_trace[k] == pytest.approx(bound)
@@ -149,8 +155,13 @@ def test_a_transport_in_v_breaks_the_bound_as_printed() -> None:
 def test_lemma_a_6(tmp_path: Path) -> None:
     """Phi, int Q and the bound from the parameters of the frames alone."""
     data = {"kind": "cones", "d": 2, "n": 8, "r": 2}
-    at = problem_of({"kind": "scalar", "m": 200}, {"kind": "flow", "until_log10_time": 2.0},
-                    "exponential", data, frames=60)  # fmt: skip
+    at = problem_of(
+        {"kind": "scalar", "m": 200},
+        {"kind": "flow", "until_log10_time": 2.0},
+        "exponential",
+        data,
+        frames=60,
+    )
     with recorded_run(tmp_path / "run", at) as run:
         one = of_paper(run, {}, "telgarsky22", DELTA)["Lemma A.6"]
         V, n, times = run.network.fixed["V"], run.dataset.n, 10.0**run.log10_time
@@ -242,9 +253,14 @@ def test_the_nearest_measure_is_that_of_another_solver() -> None:
         v = np.maximum(v, 1e-300)  # SLSQP may look just outside its bounds
         return float((v * np.log(12.0 * v) - v + 1.0 / 12.0).sum())
 
-    found = minimize(divergence, np.full(12, 1.0 / 12.0), method="SLSQP",
-                     bounds=[(1e-12, cap)] * 12, options={"ftol": 1e-14, "maxiter": 500},
-                     constraints=[{"type": "ineq", "fun": lambda v: Z @ v - 0.05}])  # fmt: skip
+    found = minimize(
+        divergence,
+        np.full(12, 1.0 / 12.0),
+        method="SLSQP",
+        bounds=[(1e-12, cap)] * 12,
+        options={"ftol": 1e-14, "maxiter": 500},
+        constraints=[{"type": "ineq", "fun": lambda v: Z @ v - 0.05}],
+    )
     assert found.success
     assert least == pytest.approx(found.fun, abs=1e-8)
     assert (Z @ u).min() >= 0.05 * (1.0 - 1e-6)

@@ -32,9 +32,12 @@ GAMMA_A, GAMMA_C = 0.05, 0.03
 
 @pytest.fixture(scope="module")
 def normalising(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    at = problem_of({"kind": "batch_norm", "m": 40, "eps": 0.04},
-                    {"kind": "gd", "step": 1e-4, "until_log10_time": -3.0}, data={"d": 6, "n": 6},
-                    frames=4)  # fmt: skip
+    at = problem_of(
+        {"kind": "batch_norm", "m": 40, "eps": 0.04},
+        {"kind": "gd", "step": 1e-4, "until_log10_time": -3.0},
+        data={"d": 6, "n": 6},
+        frames=4,
+    )
     with recorded_run(tmp_path_factory.mktemp("runs") / "bn", at) as run:
         yield run
 
@@ -42,10 +45,15 @@ def normalising(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def separator(rows: Array) -> Array:
     """The hard-margin direction of some rows, by the dual with SLSQP."""
     n = len(rows)
-    found = minimize(lambda q: float(np.square(rows.T @ q).sum()), np.full(n, 1.0 / n),
-                     jac=lambda q: 2.0 * rows @ (rows.T @ q), method="SLSQP",
-                     bounds=[(0.0, 1.0)] * n, options={"ftol": 1e-16, "maxiter": 1000},
-                     constraints=[{"type": "eq", "fun": lambda q: q.sum() - 1.0}])  # fmt: skip
+    found = minimize(
+        lambda q: float(np.square(rows.T @ q).sum()),
+        np.full(n, 1.0 / n),
+        jac=lambda q: 2.0 * rows @ (rows.T @ q),
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * n,
+        options={"ftol": 1e-16, "maxiter": 1000},
+        constraints=[{"type": "eq", "fun": lambda q: q.sum() - 1.0}],
+    )
     w = rows.T @ found.x
     return np.asarray(w / np.linalg.norm(w))
 
@@ -156,8 +164,12 @@ def test_theorem_b_9(tmp_path: Path) -> None:
     np.savez(tmp_path / "two.npz", x=x, y=y)
     data = {"kind": "file", "path": str(tmp_path / "two.npz")}
     l2 = 1e-3
-    at = problem_of({"m": 6}, {"kind": "gd", "step": 0.1, "until_log10_time": 3.0},
-                    {"kind": "squared", "l2": l2}, data)  # fmt: skip
+    at = problem_of(
+        {"m": 6},
+        {"kind": "gd", "step": 0.1, "until_log10_time": 3.0},
+        {"kind": "squared", "l2": l2},
+        data,
+    )
     with recorded_run(tmp_path / "run", at) as run:
         one = of_paper(run, {}, "wei19", DELTA)["Theorem B.9"]
         last = run.frames - 1

@@ -20,22 +20,40 @@ SMALL: dict[str, tuple[str, ...]] = {
     "batchnorm-figure-1": ("data.n=30", "network.m=60", "dynamics.until_log10_time=0"),
     "batchnorm-theorem-2-1": ("data.n=30", "network.m=60", "dynamics.until_log10_time=0"),
     "batchnorm-theorem-2-2": (
-        "data.n=30", "network.m=60", "dynamics.until_log10_time=.5", SHORT,
+        "data.n=30",
+        "network.m=60",
+        "dynamics.until_log10_time=.5",
+        SHORT,
     ),
     "frei23-figure-1": (
-        "factor.c=0", "data.n=10", "network.m=16", "dynamics.until_log10_time=.5", SHORT,
+        "factor.c=0",
+        "data.n=10",
+        "network.m=16",
+        "dynamics.until_log10_time=.5",
+        SHORT,
     ),
     "frei23-figure-2": (
-        "data.n=40", "dynamics.batch=8", "network.m=16", "dynamics.until_log10_time=-.5",
+        "data.n=40",
+        "dynamics.batch=8",
+        "network.m=16",
+        "dynamics.until_log10_time=-.5",
         "network.init_multiple=1.0",
     ),
     "frei23-figure-3": ("data.n=10", "network.m=16"),
     "frei23-figure-4": (
-        "data.d=500", "data.n=10", "network.m=16", "dynamics.until_log10_time=.5", SHORT,
+        "data.d=500",
+        "data.n=10",
+        "network.m=16",
+        "dynamics.until_log10_time=.5",
+        SHORT,
         "network.init_multiple=0.1",
     ),
     "frei23-figure-5": (
-        "data.d=500", "data.n=10", "network.m=16", "dynamics.until_log10_time=.5", SHORT,
+        "data.d=500",
+        "data.n=10",
+        "network.m=16",
+        "dynamics.until_log10_time=.5",
+        SHORT,
         "network.init_multiple=0.02",
     ),
     "frei23-theorem-3-2": ("data.n=6", "network.m=10", "dynamics.until_log10_time=300"),
@@ -51,7 +69,10 @@ SMALL: dict[str, tuple[str, ...]] = {
     "telgarsky22-table-1": ("data.d=6", "factor.c=1.41"),
     "telgarsky22-table-1-scalar": ("data.d=6", "network.m=40", "factor.c=1.41"),
     "telgarsky22-theorem-2-1": (
-        "data.d=6", "data.n=16", "network.m=32", "dynamics.until_log10_time=2",
+        "data.d=6",
+        "data.n=16",
+        "network.m=32",
+        "dynamics.until_log10_time=2",
     ),
     "telgarsky22-theorem-2-2": ("data.d=6", "data.n=16", "network.m=16", SHORT),
     "telgarsky22-theorem-3-2": ("data.n=12", "network.m=24", SHORT),
@@ -64,7 +85,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "wei19-figure-5": ("data.n=8", "network.m=16", "dynamics.until_log10_time=2"),
     "wei19-perturbed-flow": ("data.n=12", "network.m=16", "dynamics.until_log10_time=2"),
     "wei19-theorem-2-1": ("data.d=4", "factor.c=2"),
-}  # fmt: skip
+}
 
 
 def test_every_shipped_study_is_here() -> None:

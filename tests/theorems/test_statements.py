@@ -32,24 +32,47 @@ PAPERS = ("telgarsky22", "homogeneity", "frei23", "wei19", "batchnorm")
 # Groups of statements that must all be there, as prefixes of names.
 ASKED = {
     "telgarsky22": (
-        "Theorem 2.1 (error)", "Theorem 2.1 (distance)", "Lemma 2.3", "Lemma 2.4 (distance)",
-        "Lemma 2.4 (margin)", "Lemma 2.4 (rebalanced)", "Theorem 2.2", "Lemma 2.5",
-        "Proposition 1.5", "Proposition 1.6", "Proposition 2.6", "Theorem 3.2", "Theorem 3.3",
-        "Lemma A.4", "Lemma A.5",
+        "Theorem 2.1 (error)",
+        "Theorem 2.1 (distance)",
+        "Lemma 2.3",
+        "Lemma 2.4 (distance)",
+        "Lemma 2.4 (margin)",
+        "Lemma 2.4 (rebalanced)",
+        "Theorem 2.2",
+        "Lemma 2.5",
+        "Proposition 1.5",
+        "Proposition 1.6",
+        "Proposition 2.6",
+        "Theorem 3.2",
+        "Theorem 3.3",
+        "Lemma A.4",
+        "Lemma A.5",
     ),
     "homogeneity": (
-        "Theorem 3.1", "Theorem 3.6", "Theorem 4.1", "Lemma 3.2", "Lemma 3.3", "Lemma 3.4",
-        "Lemma 3.5", "Example 4.1",
+        "Theorem 3.1",
+        "Theorem 3.6",
+        "Theorem 4.1",
+        "Lemma 3.2",
+        "Lemma 3.3",
+        "Lemma 3.4",
+        "Lemma 3.5",
+        "Example 4.1",
     ),
     "frei23": (
-        *(f"Theorem 3.2, item {item}" for item in range(1, 8)), "Theorem 3.4",
-        *(f"Theorem 4.2, item {item}" for item in range(1, 4)), "Lemma 3.3",
+        *(f"Theorem 3.2, item {item}" for item in range(1, 8)),
+        "Theorem 3.4",
+        *(f"Theorem 4.2, item {item}" for item in range(1, 4)),
+        "Lemma 3.3",
     ),
     "wei19": ("Theorem 2.1", "Theorem 3.3", "Theorem 4.1", "Theorem 4.3", "Corollary 4.2"),
     "batchnorm": (
-        "Assumption 1.1", "Assumption 1.2", "Proposition 1.1", "Theorem 2.1", "Theorem 2.2",
+        "Assumption 1.1",
+        "Assumption 1.2",
+        "Proposition 1.1",
+        "Theorem 2.1",
+        "Theorem 2.2",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +84,19 @@ def descent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 def made_up(holds: bool | None, met: bool | None, **fields: Any) -> Statement:
     return Statement(
-        "Theorem 0", "telgarsky22", "Made up.", r"1 \leq 2",
-        lambda run: True, "everywhere",
+        "Theorem 0",
+        "telgarsky22",
+        "Made up.",
+        r"1 \leq 2",
+        lambda run: True,
+        "everywhere",
         lambda context: (
-            Hypothesis("always", "", "", True), Hypothesis("perhaps", "", "", met),
+            Hypothesis("always", "", "", True),
+            Hypothesis("perhaps", "", "", met),
         ),
         lambda context: Comparison("<=", 2.0, 1.0, holds),
         **fields,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,22 +124,27 @@ def test_verdicts(
     found = assess(made_up(holds, met, **fields), Context(descent, {}))
     assert found.verdict is verdict
     assert found.as_json() == {
-        "name": "Theorem 0", "source": "telgarsky22", "bound": 2.0, "measured": 1.0,
+        "name": "Theorem 0",
+        "source": "telgarsky22",
+        "bound": 2.0,
+        "measured": 1.0,
         "verdict": verdict.value,
         "hypotheses": [
             {"text": "always", "needed": "", "present": "", "met": True},
             {"text": "perhaps", "needed": "", "present": "", "met": met},
         ],
-    }  # fmt: skip
+    }
 
 
 def test_there_are_seven_verdicts_in_the_words_of_the_issue() -> None:
     words = {verdict.value for verdict in Verdict}
     assert len(words) == 7
     assert words >= {
-        "holds", "holds although the hypotheses are not met", "violated with hypotheses not met",
+        "holds",
+        "holds although the hypotheses are not met",
+        "violated with hypotheses not met",
         "violated",
-    }  # fmt: skip
+    }
 
 
 # ------------------------------------------------------------------------------- the registry
@@ -151,12 +184,18 @@ def test_only_shapes_have_no_constant_and_only_example_4_1_is_a_known_slip() -> 
     """Conclusions with O(.), approximate ones, and one that the text contradicts: no verdict."""
     shapes = {(one.source, one.name) for one in STATEMENTS if not one.constants}
     assert shapes == {
-        ("telgarsky22", "Theorem 2.2 (error)"), ("telgarsky22", "Theorem 2.2 (error at W_t)"),
-        ("telgarsky22", "Lemma 2.5"), ("telgarsky22", "Theorem 3.2 (error)"),
-        ("frei23", "Lemma 3.3"), ("frei23", "Initial stable rank"),
-        ("wei19", "Theorem 2.1 (i)"), ("wei19", "Theorem 2.1 (ii)"), ("wei19", "Theorem 3.3"),
-        ("wei19", "Corollary 4.2, Proposition D.1"), ("batchnorm", "Theorem 2.2 (error)"),
-    }  # fmt: skip
+        ("telgarsky22", "Theorem 2.2 (error)"),
+        ("telgarsky22", "Theorem 2.2 (error at W_t)"),
+        ("telgarsky22", "Lemma 2.5"),
+        ("telgarsky22", "Theorem 3.2 (error)"),
+        ("frei23", "Lemma 3.3"),
+        ("frei23", "Initial stable rank"),
+        ("wei19", "Theorem 2.1 (i)"),
+        ("wei19", "Theorem 2.1 (ii)"),
+        ("wei19", "Theorem 3.3"),
+        ("wei19", "Corollary 4.2, Proposition D.1"),
+        ("batchnorm", "Theorem 2.2 (error)"),
+    }
     assert [one.name for one in STATEMENTS if one.printed] == ["Example 4.1"]
 
 
@@ -165,8 +204,13 @@ def test_only_shapes_have_no_constant_and_only_example_4_1_is_a_known_slip() -> 
 
 def test_missing_margins_leave_statements_undecided(descent: Run) -> None:
     found = judged(descent, {})
-    for name in ("Proposition 1.5 (1)", "Proposition 1.5 (3)", "Proposition 1.6 (1)",
-                 "Lemma 2.4 (margin)", "Theorem 2.2 (margin)"):  # fmt: skip
+    for name in (
+        "Proposition 1.5 (1)",
+        "Proposition 1.5 (3)",
+        "Proposition 1.6 (1)",
+        "Lemma 2.4 (margin)",
+        "Theorem 2.2 (margin)",
+    ):
         assert found["telgarsky22", name].verdict is Verdict.UNDECIDED
         assert found["telgarsky22", name].comparison.why
     assert found["wei19", "Theorem 4.3, Proposition B.10"].verdict is Verdict.UNDECIDED
@@ -191,8 +235,13 @@ def test_a_margin_that_is_not_known_decides_nothing(descent: Run, bracket: Brack
     names = ("gamma_linear", "gamma_ntk", "gamma_gl")
     margins = {name: replace(margin(name, 1.0), bracket=bracket) for name in names}
     found = judged(descent, margins)
-    for name in ("Proposition 1.5 (1)", "Proposition 1.5 (3)", "Proposition 1.6 (2)",
-                 "Lemma 2.4 (margin)", "Theorem 2.2 (margin)"):  # fmt: skip
+    for name in (
+        "Proposition 1.5 (1)",
+        "Proposition 1.5 (3)",
+        "Proposition 1.6 (2)",
+        "Lemma 2.4 (margin)",
+        "Theorem 2.2 (margin)",
+    ):
         assert found["telgarsky22", name].verdict is Verdict.UNDECIDED
     assert found["telgarsky22", "Proposition 1.5 (1)"].hypotheses[0].met is None
     assert condition(found["telgarsky22", "Lemma 2.4 (margin)"], "Assumption 1.3").met is None
@@ -220,12 +269,18 @@ def test_a_margin_that_holds_by_chance_is_not_taken_as_proved(descent: Run) -> N
 def test_doctored_margins_are_found_out(descent: Run) -> None:
     """Margins that contradict each other refute the propositions that relate them."""
     truth = margins_of(descent.problem)
-    assert not [key for key, one in judged(descent, truth).items()
-                if one.verdict is Verdict.VIOLATED]  # fmt: skip
+    assert not [
+        key for key, one in judged(descent, truth).items() if one.verdict is Verdict.VIOLATED
+    ]
     lies = exactly(gamma_linear=0.9, gamma_ntk=0.001, gamma_gl=0.01, parity_population=0.01)
     found = judged(descent, truth | lies)
-    for name in ("Proposition 1.5 (1)", "Proposition 1.5 (2)", "Proposition 1.5 (3)",
-                 "Proposition 1.6 (1)", "Proposition 1.6 (2)"):  # fmt: skip
+    for name in (
+        "Proposition 1.5 (1)",
+        "Proposition 1.5 (2)",
+        "Proposition 1.5 (3)",
+        "Proposition 1.6 (1)",
+        "Proposition 1.6 (2)",
+    ):
         assert found["telgarsky22", name].verdict is Verdict.VIOLATED
 
 

@@ -317,8 +317,9 @@ def test_theorem_3_2(tmp_path_factory: pytest.TempPathFactory) -> None:
     error = found["Theorem 3.2 (error)"]
     bracket = 3**2 * math.log(12) ** 3 / (12 * 0.7**2) + math.log(1 / DELTA) / 12
     assert (error.comparison.bound, error.verdict) == (
-        pytest.approx(bracket), Verdict.NO_CONSTANT,
-    )  # fmt: skip
+        pytest.approx(bracket),
+        Verdict.NO_CONSTANT,
+    )
     potential = found["Theorem 3.2 (potential)"]
     bounds, values = potential.comparison.bound_trace, potential.comparison.measured_trace
     assert bounds is not None
@@ -333,9 +334,11 @@ def test_theorem_3_3_with_its_width(tmp_path_factory: pytest.TempPathFactory) ->
     """d = 2: 2 (4/gamma_gl)^2 ln(4/delta) = 1.9e3 nodes at delta = .1, which can be run."""
     gamma = 0.25  # 1/sqrt(8 d)
     at = problem_of(
-        {"kind": "scalar", "m": 2000}, {"kind": "mirror", "until_log10_time": 30.0},
-        "exponential", {"d": 2, "n": 16},
-    )  # fmt: skip
+        {"kind": "scalar", "m": 2000},
+        {"kind": "mirror", "until_log10_time": 30.0},
+        "exponential",
+        {"d": 2, "n": 16},
+    )
     margins = exactly(parity_population=gamma, gamma_gl=gamma)
     with recorded_run(tmp_path_factory.mktemp("runs") / "scalar", at) as run:
         found = of_paper(run, margins, "telgarsky22", DELTA)

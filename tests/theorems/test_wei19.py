@@ -126,9 +126,11 @@ def test_networks_on_the_line(tmp_path: Path) -> None:
 def test_several_classes_are_a_limit(tmp_path: Path) -> None:
     data = {"kind": "digits", "classes": [0, 1, 2], "n": 30}
     at = problem_of(
-        {"kind": "multiclass", "m": 8}, {"kind": "gd", "step": 0.01, "until_log10_time": -1.0},
-        {"kind": "cross_entropy", "l2": 1e-3}, data,
-    )  # fmt: skip
+        {"kind": "multiclass", "m": 8},
+        {"kind": "gd", "step": 0.01, "until_log10_time": -1.0},
+        {"kind": "cross_entropy", "l2": 1e-3},
+        data,
+    )
     with recorded_run(tmp_path / "run", at) as run:
         one = of_paper(run, {}, "wei19")["Theorem C.1"]
     assert one.verdict is Verdict.UNDECIDED
@@ -140,8 +142,10 @@ def test_the_perturbed_flow_is_a_shape(tmp_path: Path) -> None:
     at = problem_of({"m": 16}, dynamics, {"kind": "logistic", "l2": 1e-3})
     with recorded_run(tmp_path / "run", at) as run:
         one = of_paper(run, {}, "wei19")["Theorem 3.3"]
-        risks = [float(np.logaddexp(0, -run.problem.margins(run.parameters(k))).mean())
-                 for k in (0, run.frames - 1)]  # fmt: skip
+        risks = [
+            float(np.logaddexp(0, -run.problem.margins(run.parameters(k))).mean())
+            for k in (0, run.frames - 1)
+        ]
         # Its particles start on the sphere, not at the papers' Gaussian start.
         start = condition(of_paper(run, {}, "telgarsky22")["Lemma A.2 (norms)"], "start")
     assert one.verdict is Verdict.NO_CONSTANT

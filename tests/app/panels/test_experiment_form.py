@@ -399,10 +399,15 @@ def test_the_wheel_over_a_choice_without_focus_scrolls_only(form: ExperimentForm
     control(form, "data.d").setFocus()
     middle = box.rect().center()
     event = QWheelEvent(
-        middle, box.mapToGlobal(middle), QPoint(0, -120), QPoint(0, -120),
-        Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase,
+        middle,
+        box.mapToGlobal(middle),
+        QPoint(0, -120),
+        QPoint(0, -120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
         False,
-    )  # fmt: skip
+    )
     QApplication.sendEvent(box, event)
     assert box.currentText() == "exponential"
 

@@ -25,9 +25,15 @@ from tests.problems import FIGURE_1
 ROOT = Path(__file__).resolve().parents[3]
 MINUS = "\u2212"
 FACTS = NodeFacts(
-    index=37, outer_weight=-0.0345117, inner_norm=1.7312, angle=93.31, rotation=-0.05752,
-    relative_norm=0.4123, position=(-0.01234, 1.25), sign_flips=3,
-)  # fmt: skip
+    index=37,
+    outer_weight=-0.0345117,
+    inner_norm=1.7312,
+    angle=93.31,
+    rotation=-0.05752,
+    relative_norm=0.4123,
+    position=(-0.01234, 1.25),
+    sign_flips=3,
+)
 
 
 @pytest.fixture
@@ -48,10 +54,14 @@ def test_a_nodes_numbers_have_the_digits_they_deserve(inspector: Inspector) -> N
     inspector.show_node("Node 37, m = 256", FACTS)
     assert inspector.node.heading() == "Node 37, m = 256"
     assert values(inspector, "node") == {
-        "a": f"{MINUS}.03451", "|v|": "1.731", "angle": "93.3\u00b0",
-        "rotation": f"{MINUS}.0575", "relative norm": ".412",
-        "|a| v": f"({MINUS}.0123, 1.25)", "sign flips": "3",
-    }  # fmt: skip
+        "a": f"{MINUS}.03451",
+        "|v|": "1.731",
+        "angle": "93.3\u00b0",
+        "rotation": f"{MINUS}.0575",
+        "relative norm": ".412",
+        "|a| v": f"({MINUS}.0123, 1.25)",
+        "sign flips": "3",
+    }
     for label, fact in zip(inspector.node.value_labels(), inspector.node.facts(), strict=True):
         assert label.isVisible() and label.toolTip() == fact.explanation != ""
     inspector.show_node("", None)
@@ -91,11 +101,14 @@ def test_extreme_scalars_stay_readable(inspector: Inspector) -> None:
         }
     )
     assert values(inspector, "scalars") == {
-        "risk": "10\u207b\u00b2\u2070\u00b3\u2074", "hard margin": ".08127",
-        "smoothed margin": "\u2013", "squared norm": "6.12 \u00d7 10\u2077",
-        "balance drift": "1.2 \u00d7 10\u207b\u2077", "distance from the start": "infinite",
+        "risk": "10\u207b\u00b2\u2070\u00b3\u2074",
+        "hard margin": ".08127",
+        "smoothed margin": "\u2013",
+        "squared norm": "6.12 \u00d7 10\u2077",
+        "balance drift": "1.2 \u00d7 10\u207b\u2077",
+        "distance from the start": "infinite",
         "something else": "2",
-    }  # fmt: skip
+    }
     inspector.show_scalars({"log10_risk": -3.25})
     assert values(inspector, "scalars") == {"log10 of the risk": f"{MINUS}3.25"}
     inspector.show_scalars({})
@@ -147,16 +160,24 @@ def test_the_status_line_tells_all_and_nothing_jumps(status: StatusLine, qtbot) 
     places = []
     for step, time, rate, eta in ((1, -0.5, 3210.0, 0.2), (1_234_567, 2.31, 212_400.0, 754.0)):
         status.show(
-            step=step, log10_time=time, rate=rate, eta=eta, engine="compiled engine, float64",
-            saved=path, message="Saved figure.pdf.",
-        )  # fmt: skip
+            step=step,
+            log10_time=time,
+            rate=rate,
+            eta=eta,
+            engine="compiled engine, float64",
+            saved=path,
+            message="Saved figure.pdf.",
+        )
         qtbot.waitExposed(status)
         places.append([label.geometry() for label in status._places.values()])
     assert places[0] == places[1]
     told = [status.text(name) for name in ("step", "time", "rate", "left")]
     assert told == [
-        "step 1\u202f234\u202f567", "t = 10^2.31", "212 k steps/s", "13 min left",
-    ]  # fmt: skip
+        "step 1\u202f234\u202f567",
+        "t = 10^2.31",
+        "212 k steps/s",
+        "13 min left",
+    ]
     assert status.engine.text() == "compiled engine, float64"
     assert status.message.shown_text() == "Saved figure.pdf."
     shown = status.saved.shown_text()

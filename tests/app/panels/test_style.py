@@ -16,10 +16,32 @@ from core.figures.palette import DARK, LIGHT, Palette, contrast, rgb
 
 PALETTES = [LIGHT, DARK]
 NAMES = {
-    "run", "pause", "stop", "restart", "seed", "weights", "continue", "play", "step-back",
-    "step-forward", "first", "last", "loop", "follow", "open", "figure", "film", "data", "copy",
-    "light", "dark", "lecture", "fold-left", "fold-right", "close",
-}  # fmt: skip
+    "run",
+    "pause",
+    "stop",
+    "restart",
+    "seed",
+    "weights",
+    "continue",
+    "play",
+    "step-back",
+    "step-forward",
+    "first",
+    "last",
+    "loop",
+    "follow",
+    "open",
+    "figure",
+    "film",
+    "data",
+    "copy",
+    "light",
+    "dark",
+    "lecture",
+    "fold-left",
+    "fold-right",
+    "close",
+}
 
 
 def ink(image: QImage) -> int:

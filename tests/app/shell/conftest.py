@@ -73,10 +73,11 @@ def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
 
     def opened(*names: Path | str) -> Marginscope:
         program = Marginscope(
-            Places.under(tmp_path / "user"), [str(name) for name in names],
+            Places.under(tmp_path / "user"),
+            [str(name) for name in names],
             MarginWorker(None, stand_ins.references_of, stand_ins.compute),
             Judge(None, stand_ins.MadeUpCourt()),
-        )  # fmt: skip
+        )
         # The window is closed before fixtures end, and asks while something is trained.
         qtbot.addWidget(program.window, before_close_func=stopped)
         programs.append(program)

@@ -107,11 +107,13 @@ def jobs_of(study: Path, folder: Path, *settings: tuple[str, ...]) -> list[Job]:
     """A job for the study's first cell with each of the settings."""
     return [
         Job(
-            key, folder / f"{key}.msrun", Control(),
+            key,
+            folder / f"{key}.msrun",
+            Control(),
             FromExperiment(load_study(str(study)).with_settings(one).cells()[0].experiment),
         )
         for key, one in enumerate(settings)
-    ]  # fmt: skip
+    ]
 
 
 def record_pair(told: list[tuple[int, bool]], key: int, so: bool) -> None:
@@ -215,9 +217,14 @@ def test_what_is_said_of_compiling_is_never_shortened(qtbot: QtBot) -> None:
     for done, group in enumerate(warming.GROUPS):
         words = Stage(done, count, group).words
         line.show(
-            step=999_999_999, log10_time=-1.23, rate=123e3, eta=3000.0, message=words,
-            engine="NumPy float64, then compiled float64", saved="runs/" + "x" * 100,
-        )  # fmt: skip
+            step=999_999_999,
+            log10_time=-1.23,
+            rate=123e3,
+            eta=3000.0,
+            message=words,
+            engine="NumPy float64, then compiled float64",
+            saved="runs/" + "x" * 100,
+        )
         line.show_work("computing gamma_gl, gamma_ntk ...")
         QApplication.processEvents()
         assert line.message.text() == line.message.shown_text() == words
@@ -331,8 +338,11 @@ def test_the_windows_thread_loads_no_numerical_library_while_it_shows_runs(
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOADS, str(tmp_path / "user"), str(study)],
-        cwd=ROOT, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == []
 
@@ -372,9 +382,11 @@ def test_no_compiler_outlives_the_window(end: signal.Signals, tmp_path: Path) ->
     home = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("DATA", "CONFIG", "STATE")}
     window = subprocess.Popen(
         [sys.executable, "-m", "app"],
-        cwd=ROOT, stderr=subprocess.PIPE, text=True,
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, **home, "NUMBA_CACHE_DIR": str(tmp_path / "none")},
-    )  # fmt: skip
+    )
     try:
         assert _until(lambda: _children(window.pid), 60)
         compilers = _children(window.pid)

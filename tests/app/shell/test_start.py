@@ -49,9 +49,12 @@ def started(tmp_path: Path, **environment: str) -> tuple[float, list[dict[str, A
     before = time.time()
     done = subprocess.run(
         [sys.executable, "-c", WATCH + STARTED],
-        cwd=ROOT, capture_output=True, text=True, timeout=60,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
         env={**os.environ, **home, "SHOT": shot, **environment},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     return before, [json.loads(line) for line in done.stdout.splitlines()]
@@ -80,8 +83,9 @@ def screen() -> Iterator[str]:
     read, write = os.pipe()
     server = subprocess.Popen(
         ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x800x24", "-nolisten", "tcp"],
-        pass_fds=[write], stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        pass_fds=[write],
+        stderr=subprocess.DEVNULL,
+    )
     os.close(write)
     try:
         with os.fdopen(read) as pipe:

@@ -49,12 +49,16 @@ def settled(program: Marginscope) -> bool:
     """Whether all that was to be computed is shown."""
     theory = program.theory
     runs = list(program.session)
-    return not theory.margins.busy and all(
-        len(theory.known(run.key).margins) == 5
-        and theory.known(run.key).judgement is not None
-        and theory.known(run.key).judged[1] == 5
-        for run in runs
-    ) and not theory.judge.busy  # fmt: skip
+    return (
+        not theory.margins.busy
+        and all(
+            len(theory.known(run.key).margins) == 5
+            and theory.known(run.key).judgement is not None
+            and theory.known(run.key).judged[1] == 5
+            for run in runs
+        )
+        and not theory.judge.busy
+    )
 
 
 def margins_view(program: Marginscope, place: int = 0) -> MarginsView:
@@ -120,9 +124,7 @@ def test_answers_about_runs_that_were_closed_are_dropped(qtbot: QtBot, problem: 
     worker = MarginWorker(
         None, lambda asked: (quick,) if asked is problem else (slow,), stand_ins.compute
     )
-    other = Problem(
-        problem.experiment, problem.dataset, problem.network, problem.start, "another"
-    )  # fmt: skip
+    other = Problem(problem.experiment, problem.dataset, problem.network, problem.start, "another")
     found = answers(worker)
     worker.ask({1: other})
     assert slow.begun.wait(3.0)
@@ -210,8 +212,9 @@ def test_lines_are_chosen_from_the_menu(judged: Marginscope, qtbot: QtBot) -> No
     ] == ["gamma_l1 / 2 (heuristic)", "gamma_nc"]
     run = next(iter(judged.session))
     assert [one.reference.name for one in judged.theory.lines_of(run.key)] == [
-        "gamma_l1", "gamma_nc",
-    ]  # fmt: skip
+        "gamma_l1",
+        "gamma_nc",
+    ]
 
 
 def test_a_statement_opens_with_the_keyboard_and_shows_its_bound(

@@ -218,9 +218,12 @@ def test_a_row_opens_its_run(program: Marginscope, done: StudyWindow, qtbot: QtB
 
 
 def test_figure_and_table_are_saved(
-    program: Marginscope, done: StudyWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch,
+    program: Marginscope,
+    done: StudyWindow,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
-) -> None:  # fmt: skip
+) -> None:
     for name, button in (("f.svg", done.figure), ("t.csv", done.numbers), ("t", done.numbers)):
         answer = (str(tmp_path / name), "NPZ (*.npz)")
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)

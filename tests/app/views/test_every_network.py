@@ -26,12 +26,17 @@ RUNS: dict[str, tuple[str, ...]] = {
     },
     "batch_norm": (*SMALL, "network.kind=batch_norm", "dynamics.kind=gd"),
     "multiclass": (
-        "data.kind=digits", "data.classes=[1, 7, 4, 3]", "data.n=30", "recording.frames=12",
-        "network.kind=multiclass", "loss.kind=cross_entropy", "dynamics.until_log10_time=1",
+        "data.kind=digits",
+        "data.classes=[1, 7, 4, 3]",
+        "data.n=30",
+        "recording.frames=12",
+        "network.kind=multiclass",
+        "loss.kind=cross_entropy",
+        "dynamics.until_log10_time=1",
     ),
     "row-space": ("data.d=90", *SMALL[1:]),
     "kernel": ("data.d=8", "data.n=16", "dynamics.kind=kernel"),
-}  # fmt: skip
+}
 
 
 def shown(folder: Path, settings: tuple[str, ...]) -> DisplayData:

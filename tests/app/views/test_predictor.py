@@ -17,9 +17,13 @@ from core.figures.palette import LIGHT, rgb
 from tests.app.views.test_every_network import compute, shown
 
 LINE = (
-    "data.kind=intervals", "network.kind=bias", "loss.kind=squared", "dynamics.kind=gd",
-    "recording.frames=10", "dynamics.until_log10_time=1",
-)  # fmt: skip
+    "data.kind=intervals",
+    "network.kind=bias",
+    "loss.kind=squared",
+    "dynamics.kind=gd",
+    "recording.frames=10",
+    "dynamics.until_log10_time=1",
+)
 
 
 def predictor(panel: RunPanel, data: DisplayData) -> PredictorView:

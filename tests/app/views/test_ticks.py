@@ -17,9 +17,13 @@ def test_whole_exponents_are_raised() -> None:
 
 def test_ticks_of_powers_stand_at_whole_numbers() -> None:
     assert powers(-1.2, 4.1, 8) == (
-        (-1.0, ".1"), (0.0, "1"), (1.0, "10"), (2.0, "10\u00b2"), (3.0, "10\u00b3"),
+        (-1.0, ".1"),
+        (0.0, "1"),
+        (1.0, "10"),
+        (2.0, "10\u00b2"),
+        (3.0, "10\u00b3"),
         (4.0, "10\u2074"),
-    )  # fmt: skip
+    )
     assert [place for place, _ in powers(0.0, 20.0, 4)] == [0.0, 5.0, 10.0, 15.0, 20.0]
 
 
