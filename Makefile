@@ -57,7 +57,7 @@ bench: setup ## measure speed; not part of the tests
 	$(PY) -m tests.benchmarks $(ARGS)
 
 recording: setup ## record anew the Figure 1 that a first start plays; after changes of the flow
-	$(PY) -m core.recorded
+	$(PY) -m core.training.recorded
 
 fuzz: setup ## open 6,000 damaged files of every format, and count what came of them
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.fuzz $(ARGS)

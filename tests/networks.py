@@ -10,8 +10,8 @@ import numpy as np
 from core.data.dataset import Dataset
 from core.network.parametrisation import Shape
 from core.network.registry import build_network, initial_arrays
-from core.problem import Problem, Start, resolve
-from core.validation import build_experiment
+from core.problem.problem import Problem, Start, resolve
+from core.study_file.validation import build_experiment
 
 
 @dataclass(frozen=True)

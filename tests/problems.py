@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from core.frame import Frame
-from core.problem import Problem, resolve
-from core.study import Study, load_study
+from core.problem.frame import Frame
+from core.problem.problem import Problem, resolve
+from core.studies.study import Study, load_study
 
 FIGURE_1 = "telgarsky22-figure-1"
 

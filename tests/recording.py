@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from core.control import Control, Status
-from core.problem import resolve
+from core.problem.problem import resolve
 from core.runs import Recorder
-from core.study import load_study
-from core.trajectory import run
+from core.studies.study import load_study
+from core.training.control import Control, Status
+from core.training.trajectory import run
 from tests.problems import FIGURE_1
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.state.session import OpenRun
-from core.control import FinishReason, RunState
 from core.figures.numbers import number_text
+from core.training.control import FinishReason, RunState
 
 ENDINGS = {
     FinishReason.COMPLETED: "completed",

@@ -14,12 +14,12 @@ from app.state.resolve import moment_of
 from app.state.session import MOST_RUNS, OpenRun, Session
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import Job, RunWorker
-from core.control import Control
 from core.errors import InputError
-from core.experiment import Experiment
-from core.study import Cell, Study, load_study
-from core.study_code import check_code
-from core.study_tables import value_text
+from core.studies.code import check_code
+from core.studies.study import Cell, Study, load_study
+from core.studies.tables import value_text
+from core.study_file.experiment import Experiment
+from core.training.control import Control
 
 if TYPE_CHECKING:
     from core.runs import Run
@@ -251,7 +251,7 @@ def _until(experiment: Experiment) -> float:
 
 
 def _further(run: Run) -> float:
-    """Where core.continuation goes on to: the end that was not reached, or a decade beyond it."""
+    """Where a run is continued to: the end that was not reached, or a decade beyond it."""
     until = run.experiment.dynamics.until_log10_time
     if run.frames and until > run.log10_time[-1] * (1 + 1e-12):
         return moment_of(until)

@@ -16,8 +16,8 @@ from app.state.resolve import moment_of
 from app.state.session import OpenRun, Session
 from core.errors import MarginscopeError
 from core.files import write_whole
-from core.study import load_study, shipped_ids
-from core.study_code import check_code
+from core.studies.code import check_code
+from core.studies.study import load_study, shipped_ids
 
 RUN, STUDY = ".msrun", ".toml"
 FILTER = "Runs and studies (*.msrun *.toml);;All files (*)"

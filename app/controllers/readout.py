@@ -15,10 +15,10 @@ from app.panels.inspector import Inspector
 from app.panels.status import StatusLine
 from app.state.resolve import moment_of
 from app.state.session import OpenRun
-from core.control import RunState, Status
 from core.errors import MarginscopeError
 from core.figures.numbers import number_text, time_text
-from core.sections.dynamics import KernelPredictor
+from core.study_file.sections.dynamics import KernelPredictor
+from core.training.control import RunState, Status
 
 TEXT_MS = 250
 

@@ -18,11 +18,11 @@ from app.panels.study_window import StudyWindow
 from app.state.sweep_lines import SweepLines, lines_of
 from app.workers.export_jobs import StudyFigureJob, TableJob
 from app.workers.study_readers import ClaimJudge, FigurePainter, Picture, Shelf
-from core.derived import VARIANT
 from core.figures.palette import Palette
+from core.studies.derived import VARIANT
 
 if TYPE_CHECKING:
-    from core.sweep.check import Judged
+    from core.studies.verdicts import Judged
 
 REDRAW_MS = 250  # the table and the points, at most so often
 REST = 10.0  # times as long as the figure took are waited before it is drawn again
@@ -154,7 +154,7 @@ class StudyDisplay(QObject):
         self._redraw.setInterval(max(REDRAW_MS, round(1000.0 * REST * took)))
 
     def _show_points(self) -> None:
-        from core.sweep.table import rows_of
+        from core.studies.cell_table import rows_of
 
         shelf, window = self._shelf, self._window
         if shelf is None:

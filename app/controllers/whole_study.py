@@ -19,7 +19,7 @@ from app.workers.study_readers import CostReader, Shelf, ShelfReader
 from app.workers.sweep_worker import Order, SweepWorker
 from core.errors import MarginscopeError
 from core.figures.palette import PALETTES, Palette
-from core.study import Study, load_study, shipped_ids
+from core.studies.study import Study, load_study, shipped_ids
 
 if TYPE_CHECKING:
     from app.controllers.study_display import StudyDisplay

@@ -18,11 +18,11 @@ from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
 from app.panels.screen_text import shown_number
-from core.study import Cell
-from core.study_tables import value_text
+from core.studies.study import Cell
+from core.studies.tables import value_text
 
 if TYPE_CHECKING:
-    from core.sweep.cell import Row
+    from core.studies.row import Row
 
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()

@@ -18,15 +18,15 @@ from app.panels.symbols import rich
 from app.panels.verdict_mark import Look, hue_of, paint_mark
 from core.figures.numbers import MINUS
 from core.figures.palette import Palette
-from core.study import Study
+from core.studies.study import Study
 
 if TYPE_CHECKING:
-    from core.sweep.check import Judged
+    from core.studies.verdicts import Judged
 
 MARK = 16
 NOT_HERE = "not at this size"
 POWER = re.compile(r"(?<=[\w)])\^(\d+)(?![\d.])")
-# By the value of core.sweep.check.Verdict, and "waiting" for what is not judged yet.
+# By the value of core.studies.verdicts.Verdict, and "waiting" for what is not judged yet.
 CLAIM_LOOKS: dict[str, Look] = {
     "confirmed": Look("confirmed", "disc", "check", "positive", "These runs show it."),
     "refuted": Look("refuted", "square", "cross", "negative", "These runs do not show it."),

@@ -12,9 +12,9 @@ from app.panels.inputs import problem_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
 from app.panels.study_edits import Outcome, StudyEdits
-from core.experiment import KINDS
-from core.study import Study
-from core.validation import SECTIONS
+from core.studies.study import Study
+from core.study_file.experiment import KINDS
+from core.study_file.validation import SECTIONS
 
 
 @final

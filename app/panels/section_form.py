@@ -11,7 +11,7 @@ from app.panels.field_row import FieldRow
 from app.panels.fields import HEADINGS, section_of
 from app.panels.inputs import Choice, heading_label, line_height, problem_label, quiet_label
 from app.panels.study_edits import StudyEdits
-from core.experiment import KINDS
+from core.study_file.experiment import KINDS
 
 LABEL_WIDTH = 96
 GAP = 4

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 
 from app.panels.fields import ONLY_WITH, Field, axis_text, fields_of, section_of, text_of, value_of
 from core.errors import InputError
-from core.experiment import KINDS
-from core.study import Study
-from core.validation import DEFAULT_KINDS, SECTIONS, build_experiment, sentences
+from core.studies.study import Study
+from core.study_file.experiment import KINDS
+from core.study_file.validation import DEFAULT_KINDS, SECTIONS, build_experiment, sentences
 
 FULL_CHECK = 64  # grids with more cells are checked along one axis at a time
 WHERE = re.compile(r"^--set: ")

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from app.panels.elided import ElidedLabel
 from app.panels.inputs import Choice, ValueEdit, line_height, problem_label, quiet_label
 from app.panels.study_chooser import StudyChooser
-from core.study import Study
+from core.studies.study import Study
 
 SIZES = {"quick": "quick", "paper": "the paper's size"}
 AS_IT_STANDS = "as it stands"

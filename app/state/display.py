@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.state.later import Later
-from core.schedule import coordinate as schedule_coordinate
+from core.problem.schedule import coordinate as schedule_coordinate
 
 if TYPE_CHECKING:
     from core.runs import Run
@@ -229,7 +229,7 @@ class DisplayData:
 
     @property
     def coordinate(self) -> Floats:
-        """Increasing and finite, (T,): core.schedule.coordinate of log10 t."""
+        """Increasing and finite, (T,): core.problem.schedule.coordinate of log10 t."""
         if self._coordinate.size != self.frames:
             self._coordinate = with_stand_in(schedule_coordinate(self.log10_time))
         return self._coordinate

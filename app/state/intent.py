@@ -32,8 +32,8 @@ Mark = tuple[int, int]
 class Intent:
     """The wishes that the screen follows.
 
-    `cursor` is a moment in the coordinate of core.schedule, START for t = 0. At pace 1 a whole run
-    plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
+    `cursor` is a moment in the coordinate of core.problem.schedule, START for t = 0. At pace 1 a
+    whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
     """
 
     cursor: float = START

@@ -1,7 +1,8 @@
 """From what was asked for and what is open to what the screen shows: pure, and without Qt.
 
-All moments are coordinates of core.schedule. The span of the slider goes from the first frame to
-the planned end, so that it does not move while a run grows; the edge is how far one may look.
+All moments are coordinates of core.problem.schedule. The span of the slider goes from the first
+frame to the planned end, so that it does not move while a run grows; the edge is how far one may
+look.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ PLAIN_END = 1.0 + math.log(10.0)
 
 
 def log10_of(moment: float) -> float:
-    """log10 t of a coordinate: core.schedule.inverse_coordinate of one number."""
+    """log10 t of a coordinate: core.problem.schedule.inverse_coordinate of one number."""
     return moment if moment <= 1.0 else math.exp(moment - 1.0)
 
 
 def moment_of(log10_time: float) -> float:
-    """The coordinate of log10 t: core.schedule.coordinate of one number."""
+    """The coordinate of log10 t: core.problem.schedule.coordinate of one number."""
     return log10_time if log10_time <= 1.0 else 1.0 + math.log(log10_time)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.control import Control, RunState
+from core.training.control import Control, RunState
 
 if TYPE_CHECKING:  # loads core.runs, and with it scipy, which the start must not wait for
     from app.state.display import DisplayData

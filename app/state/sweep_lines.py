@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.study_tables import value_text
+from core.studies.tables import value_text
 
 if TYPE_CHECKING:
-    from core.sweep.points import Point
-    from core.sweep.table import TableRow
+    from core.studies.cell_table import TableRow
+    from core.studies.points import Point
 
 Floats = NDArray[np.float64]
 MOST_LINES = 12
@@ -81,7 +81,7 @@ def lines_of(
     exclude_unfit: bool,
 ) -> SweepLines:
     """The lines of a column over an axis, of the cells that have the chosen values of some axes."""
-    from core.sweep.points import points
+    from core.studies.points import points
 
     kept = [row for row in table if all(row.axes.get(k) == v for k, v in chosen.items())]
     found = points(kept, paths, axis, column, exclude_unfit)

@@ -31,10 +31,10 @@ from app.views.overlay import Overlay
 from app.views.plot_item import Home, Plot
 from app.views.ticks import Ticks, logarithmic, plain
 from core.figures.palette import LIGHT, Palette, rgba, time_colours
-from core.study_tables import value_text
+from core.studies.tables import value_text
 
 if TYPE_CHECKING:
-    from core.sweep.points import Point
+    from core.studies.points import Point
 
 MARKER = 8.0  # pixels
 CATEGORICAL = 6  # lines with a colour each; more of them run through the colours of time

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from core.figures.numbers import MINUS, linear_ticks, nice_step, number_text, power_text
-from core.schedule import coordinate, inverse_coordinate
+from core.problem.schedule import coordinate, inverse_coordinate
 
 Ticks = tuple[tuple[float, str], ...]
 TickMaker = Callable[[float, float, int], Ticks]

@@ -23,7 +23,7 @@ from app.views.thinning import TOLERANCE, thinned
 from app.views.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
 from app.views.view import View
 from core.figures.palette import Palette, rgba
-from core.schedule import PLAIN_HORIZON, coordinate
+from core.problem.schedule import PLAIN_HORIZON, coordinate
 
 AXES = ("log10_time", "step", "norm_squared")
 DASHES: dict[Sign, tuple[float, ...]] = {"dashed": (5.0, 3.0), "dotted": (1.5, 2.5)}

@@ -19,8 +19,8 @@ from core.figures.palette import LIGHT, PALETTES
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
     from core.runs import Run
-    from core.study import Study
-    from core.sweep.cell import Row
+    from core.studies.row import Row
+    from core.studies.study import Study
 
     References = tuple[tuple[ReferenceMargin, ...], ...]  # those of each run
 
@@ -297,7 +297,7 @@ class TableJob:
         return f"Writing {self.path.name}"
 
     def work(self, progress: Progress, cancelled: Cancelled) -> str:
-        from core.sweep.table import rows_of, write_means, write_table
+        from core.studies.cell_table import rows_of, write_means, write_table
 
         table = rows_of(self.study, self.rows)
         if self.means:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QObject, Signal
 
 if TYPE_CHECKING:
-    from core.problem import Problem
+    from core.problem.problem import Problem
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.watch import Watch
 

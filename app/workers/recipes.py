@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from core.dynamics.needs import groups_of
-from core.experiment import Experiment
+from core.study_file.experiment import Experiment
 
 if TYPE_CHECKING:  # loads scipy
-    from core.problem import Problem
+    from core.problem.problem import Problem
 
 
 class Recipe(ABC):
@@ -37,7 +37,7 @@ class FromExperiment(Recipe):
     source: str = ""
 
     def problem(self) -> Problem:
-        from core.problem import resolve
+        from core.problem.problem import resolve
 
         return resolve(self.experiment, self.folder, self.title, self.source)
 
@@ -55,8 +55,8 @@ class FromRun(Recipe):
     experiment: Experiment
 
     def problem(self) -> Problem:
-        from core.continuation import restarted
         from core.runs import open_run
+        from core.training.continuation import restarted
 
         with open_run(self.path) as run:
             return restarted(run.problem, self.experiment)
@@ -73,8 +73,8 @@ class Further(Recipe):
     path: Path
 
     def problem(self) -> Problem:
-        from core.continuation import continued
         from core.runs import open_run
+        from core.training.continuation import continued
 
         with open_run(self.path) as run:
             return continued(run, None, ())[0]

@@ -24,9 +24,9 @@ from PySide6.QtCore import QObject, Signal
 from app.errors import LOG
 from app.workers.kernels import KernelCompiler, Stage
 from app.workers.recipes import FromExperiment, Recipe
-from core.control import Control, FinishReason, RunState, Status
 from core.errors import MarginscopeError
 from core.files import scratch
+from core.training.control import Control, FinishReason, RunState, Status
 
 if TYPE_CHECKING:  # loads numba
     from core.dynamics.meanwhile import Meanwhile
@@ -155,15 +155,15 @@ class RunWorker(QObject):
         import core.observables.predictor
         import core.observables.registry
         import core.observables.spectrum
-        import core.recorded
+        import core.training.recorded
 
         lacking = self.compiler.look()
         self.ready.emit()
         if lacking:
             self._hold(self._submitted())
             self.compiler.want(())
-        import core.continuation
-        import core.trajectory  # noqa: F401 - these load numba: after the first picture
+        import core.training.continuation
+        import core.training.trajectory  # noqa: F401 - these load numba: after the first picture
 
     def _taken(self, recordings: list[Recording]) -> list[Recording]:
         """The jobs that can begin; sleeps while there is nothing to do."""
@@ -211,7 +211,7 @@ class RunWorker(QObject):
         from core.dynamics.meanwhile import meanwhile
         from core.dynamics.registry import prepared
         from core.runs import Recorder
-        from core.trajectory import record
+        from core.training.trajectory import record
 
         try:
             problem = prepared(job.recipe.problem())
@@ -231,7 +231,7 @@ class RunWorker(QObject):
 
     def _stand_in(self, job: Job) -> bool:
         """Show the shipped recording of a run that must wait; False where there is none."""
-        from core.recorded import file_of, unpack
+        from core.training.recorded import file_of, unpack
 
         recipe = job.recipe
         if not isinstance(recipe, FromExperiment) or file_of(recipe.experiment) is None:
@@ -249,7 +249,7 @@ class RunWorker(QObject):
 
     def _opened(self, job: Job) -> Recording | None:
         from core.runs import Recorder
-        from core.trajectory import record
+        from core.training.trajectory import record
 
         if job.control.stop_requested:  # asked while it was waiting: there is nothing to keep
             job.control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)

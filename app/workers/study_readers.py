@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, final
 from app.workers.latest import LatestWorker
 from core.errors import InputError
 from core.figures.palette import PALETTES
-from core.study import Cell, Study
+from core.studies.study import Cell, Study
 
 if TYPE_CHECKING:
     from core.runs import Run
-    from core.sweep.cell import Row
-    from core.sweep.check import Judged
+    from core.studies.row import Row
+    from core.studies.verdicts import Judged
 
 MM_PER_INCH = 25.4
 LEAST_DPI, MOST_DPI = 40.0, 600.0
@@ -50,7 +50,7 @@ class Shelf:
     @property
     def told(self) -> Mapping[str, Mapping[str, float]]:
         """What the rows tell of the runs, by the names of cells."""
-        from core.sweep.cell import told_of
+        from core.studies.row import told_of
 
         return told_of(self.rows, self.paths)
 
@@ -99,8 +99,8 @@ class ClaimJudge(LatestWorker):
 
     def compute(self, *request: Any) -> object:
         """Judge one claim after another, as long as somebody wants to know."""
-        from core.sweep.check import each_judged
-        from core.sweep.trials import trials_of
+        from core.studies.trials import trials_of
+        from core.studies.verdicts import each_judged
 
         (shelf,) = request
         trials = trials_of(shelf.study, shelf.rows, shelf.paths)

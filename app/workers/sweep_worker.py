@@ -19,10 +19,10 @@ from PySide6.QtCore import QObject, Signal
 
 from app.workers.export_jobs import window_sentence
 from core.errors import MarginscopeError
-from core.study import Study
+from core.studies.study import Study
 
 if TYPE_CHECKING:
-    from core.sweep.cell import Row
+    from core.studies.row import Row
     from core.sweep.control import SweepControl, SweepStatus
 
 log = logging.getLogger(__name__)

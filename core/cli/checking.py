@@ -11,13 +11,13 @@ from pathlib import Path
 from core.cli.output import print_json, say
 from core.cli.sweeping import INTERRUPTED, run_sweep
 from core.files import scratch
-from core.study import Study, load_study, shipped_ids
-from core.sweep.cell import Row
-from core.sweep.check import Judged, judge
+from core.studies.row import Row
+from core.studies.study import Study, load_study, shipped_ids
+from core.studies.trials import trials_of
+from core.studies.verdicts import Judged, judge
 from core.sweep.found import some_sweeps
 from core.sweep.ledger import Ledger
 from core.sweep.plan import run_file
-from core.sweep.trials import trials_of
 
 INDENT = " " * 4  # of where a claim comes from, under its line
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from core.cli.output import print_json
 from core.errors import InputError
-from core.study import load_study
+from core.studies.study import load_study
 from core.sweep.cost import estimate, lines
 from core.sweep.pools import cores
 

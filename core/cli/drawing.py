@@ -16,7 +16,7 @@ from core.errors import InputError
 from core.figures.names import PANELS
 from core.files import scratch
 from core.runs import Run, open_run
-from core.study import load_study, shipped_ids
+from core.studies.study import load_study, shipped_ids
 
 if TYPE_CHECKING:
     from core.figures.palette import Palette
@@ -106,7 +106,7 @@ def study_figure(
 def _results(folder: Path, ledger: Ledger | None) -> tuple[list[str], Told | None]:
     """A line for each claim of a swept study, and what its table has; nothing without a sweep."""
     from core.cli.checking import judged_in
-    from core.sweep.cell import told_of
+    from core.studies.row import told_of
     from core.sweep.plan import run_file
 
     if ledger is None:

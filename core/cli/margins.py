@@ -15,11 +15,11 @@ from typing import Any
 from core.cli.output import NoBar, print_json, progress, say
 from core.cli.training import problems
 from core.errors import InputError
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.margin import ReferenceMargin
 from core.reference.watch import CancelledError, Watch
 from core.runs import open_run
-from core.study import load_study, shipped_ids
+from core.studies.study import load_study, shipped_ids
 
 LIMIT = 120.0  # seconds for each margin
 

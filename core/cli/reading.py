@@ -10,8 +10,8 @@ from core import trust
 from core.cli.output import print_json, progress
 from core.errors import InputError
 from core.runs import Run, code_of, open_run
-from core.study import load_study, shipped_ids
-from core.study_code import codes_of
+from core.studies.code import codes_of
+from core.studies.study import load_study, shipped_ids
 
 
 def facts(run: Run) -> dict[str, Any]:
@@ -98,9 +98,9 @@ def table(arguments: argparse.Namespace) -> int:
 
 
 def _sweep_table(folder: Path, out: Path, means: bool) -> int:
+    from core.studies.cell_table import check_table, rows_of, write_means
+    from core.studies.cell_table import write_table as write_cells
     from core.sweep.found import some_sweeps
-    from core.sweep.table import check_table, rows_of, write_means
-    from core.sweep.table import write_table as write_cells
 
     check_table(out)
     ledgers = some_sweeps(folder)

@@ -8,9 +8,9 @@ from typing import Any
 
 from core.cli.output import print_json
 from core.errors import InputError, did_you_mean
-from core.experiment import KINDS, PLAIN_SECTIONS
-from core.settings import Section
-from core.study import load_study, shipped_ids
+from core.studies.study import load_study, shipped_ids
+from core.study_file.experiment import KINDS, PLAIN_SECTIONS
+from core.study_file.settings import Section
 
 SUBJECTS = (*KINDS, *PLAIN_SECTIONS, "observables", "margins", "theorems")
 

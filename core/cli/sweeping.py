@@ -6,12 +6,12 @@ from pathlib import Path
 
 from core.cli.output import progress, say
 from core.cli.waiting import compiling_words, stopped_by_signals
-from core.study import Study
+from core.studies.cell_table import check_table, rows_of, write_table
+from core.studies.study import Study
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.loop import sweep
 from core.sweep.plan import Plan, plan
 from core.sweep.pools import pool_for
-from core.sweep.table import check_table, rows_of, write_table
 
 INTERRUPTED, FAILED, DIVERGED = 130, 1, 3
 

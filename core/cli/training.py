@@ -13,15 +13,15 @@ from core.cli.output import Bar, progress, say
 from core.cli.waiting import compiling_words, stopped_by_signals
 from core.compiled import warming
 from core.compiled.beside import compiling
-from core.continuation import continued, said
-from core.control import Control, FinishReason, Status
 from core.dynamics.needs import groups_of
 from core.errors import InputError
-from core.problem import Problem, resolve
+from core.problem.problem import Problem, resolve
 from core.runs import RecorderAt, estimated_bytes, open_run
-from core.study import Study, load_study, shipped_ids
-from core.study_code import check_code
+from core.studies.code import check_code
+from core.studies.study import Study, load_study, shipped_ids
 from core.sweep.plan import run_file
+from core.training.continuation import continued, said
+from core.training.control import Control, FinishReason, Status
 
 if TYPE_CHECKING:  # loads numba
     from core.dynamics.integrator import Integrator
@@ -56,7 +56,7 @@ def train(
     problem: Problem, path: Path, force: bool, bar: Bar, control: Control
 ) -> tuple[Status, Path]:
     """Record one problem into a run file; the last status, and where the run lies."""
-    from core.trajectory import record
+    from core.training.trajectory import record
 
     sink = RecorderAt(path, force)
     status = control.status

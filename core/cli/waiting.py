@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-from core.control import Control
 from core.stopping import answered_elsewhere
+from core.training.control import Control
 
 
 @contextmanager

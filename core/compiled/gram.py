@@ -6,7 +6,7 @@ step adds rows of the inputs to U, so that U(t) = s(t) U(0) + D(t) X, and the pr
     Z <- shrink Z - C (X X'),   D <- shrink D - C,   s <- shrink s
 
 need one product of size m n n where plain coordinates need two of size m n d. Exact, as
-core.reduction is; tested against core.compiled.descent.
+core.problem.reduction is; tested against core.compiled.descent.
 """
 
 from __future__ import annotations

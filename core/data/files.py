@@ -15,7 +15,7 @@ from core.data.dataset import Array, Dataset, Distribution, TestSet
 from core.data.npz import NpzFile
 from core.data.sizes import check_sizes, check_stated
 from core.errors import InputError, did_you_mean
-from core.settings import MAX_ELEMENTS
+from core.study_file.settings import MAX_ELEMENTS
 
 MAX_CLASSES = 10_000
 NAMES = (("x", "y"), ("x_test", "y_test"))

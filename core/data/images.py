@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.data.dataset import Array, Dataset
 from core.errors import InputError
-from core.settings import MAX_ELEMENTS
+from core.study_file.settings import MAX_ELEMENTS
 
 Scale = Literal["unit_max", "centred", "pixels"]
 MOST_TEST_IMAGES = 10_000

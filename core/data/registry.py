@@ -21,21 +21,21 @@ from core.data.mnist import Mnist
 from core.data.parity import Parity
 from core.data.teacher import Teacher
 from core.errors import InputError
-from core.sections.clusters import (
+from core.study_file.sections.clusters import (
     ConesData,
     MixtureData,
     NearOrthogonalData,
     TwoConesData,
     XorData,
 )
-from core.sections.constructions import (
+from core.study_file.sections.constructions import (
     DyadicData,
     IntervalsData,
     TeacherData,
     ThreePointData,
     Wei19Data,
 )
-from core.sections.data import (
+from core.study_file.sections.data import (
     CifarData,
     DigitsData,
     FileData,
@@ -43,7 +43,7 @@ from core.sections.data import (
     ParityData,
     one_class,
 )
-from core.settings import Section
+from core.study_file.settings import Section
 
 NEEDED_PATHS = {
     "file": 'data.path is missing; with data.kind = "file" name an NPZ or CSV file.',

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.compiled import descent as kernel
 from core.dynamics.full_batch import FullBatch
 from core.network.parametrisation import PLAIN_NETWORKS
-from core.problem import Problem
+from core.problem.problem import Problem
 
 
 @final

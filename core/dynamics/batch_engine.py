@@ -13,7 +13,7 @@ from core.compiled import stochastic as kernel
 from core.compiled.steps import network_steps
 from core.dynamics.twin import twin
 from core.network.parametrisation import TwoLayer
-from core.problem import Problem
+from core.problem.problem import Problem
 
 Array = NDArray[Any]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from core.dynamics import saved
 from core.errors import InputError
-from core.problem import Problem
-from core.schedule import descent_schedule
+from core.problem.problem import Problem
+from core.problem.schedule import descent_schedule
 
 Array = NDArray[np.float64]
 ROUNDING = 1e-9  # of t at the start

@@ -15,7 +15,7 @@ from core.dynamics.integrator import Integrator
 from core.dynamics.tensor_descent import TensorDescent
 from core.errors import InputError
 from core.network.parametrisation import TwoLayer
-from core.problem import Problem
+from core.problem.problem import Problem
 
 TENSOR_ACTIVATIONS = 4_000_000  # m n
 CUDA_PRODUCT = 20_000_000  # m n d of a step, below which a graph's launches cost more

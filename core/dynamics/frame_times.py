@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics.step_size import lambda_0
-from core.problem import Problem
-from core.schedule import first_log10_time, log10_schedule
+from core.problem.problem import Problem
+from core.problem.schedule import first_log10_time, log10_schedule
 
 Array = NDArray[np.float64]
 

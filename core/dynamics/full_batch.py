@@ -17,10 +17,10 @@ from core.dynamics.clock import Clock
 from core.dynamics.frame_times import first_time, frame_times
 from core.dynamics.integrator import Chunk, Integrator, Outcome, Pace, first_units
 from core.dynamics.step_size import default_step, rounded_down
-from core.frame import Frame
-from core.problem import Problem
-from core.sections.dynamics import GradientDescent
-from core.start import State
+from core.problem.frame import Frame
+from core.problem.problem import Problem
+from core.problem.start import State
+from core.study_file.sections.dynamics import GradientDescent
 
 BUFFER_BYTES = 8_000_000
 BLOW_UP = 1e6  # a risk this much above its start does not come back

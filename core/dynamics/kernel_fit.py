@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from core.dynamics.integrator import Chunk, Integrator, Outcome
 from core.errors import InputError
-from core.frame import Frame
 from core.network.kernel_predictor import KernelNetwork
 from core.network.parametrisation import Shape
-from core.problem import Problem, Start
-from core.sections.dynamics import KernelPredictor
+from core.problem.frame import Frame
+from core.problem.problem import Problem, Start
+from core.study_file.sections.dynamics import KernelPredictor
 
 Array = NDArray[np.float64]
 MOST_EXAMPLES = {False: 10_000, True: 2_000}  # of ridge regression, of the hard margin

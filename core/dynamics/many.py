@@ -17,9 +17,9 @@ from core.dynamics.descent import Descent
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
-from core.frame import Frame
 from core.network.parametrisation import PLAIN_NETWORKS
-from core.problem import Problem
+from core.problem.frame import Frame
+from core.problem.problem import Problem
 
 Engine = Literal["auto", "threads", "batch"]
 

@@ -24,8 +24,8 @@ from core.dynamics.log_time_flow import LogTimeFlow
 from core.dynamics.registry import integrator
 from core.dynamics.stochastic import Stochastic
 from core.network.parametrisation import TwoLayer
-from core.problem import Problem
-from core.start import State
+from core.problem.problem import Problem
+from core.problem.start import State
 
 FAMILIES: tuple[Any, ...] = (LogTimeFlow, FullBatch, Stochastic)
 WAIT_SECONDS = 0.02

@@ -21,8 +21,8 @@ from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
 from core.errors import InputError
 from core.network.parametrisation import Network
-from core.problem import Problem, with_dynamics
-from core.sections.dynamics import GradientFlow, MirrorFlow
+from core.problem.problem import Problem, with_dynamics
+from core.study_file.sections.dynamics import GradientFlow, MirrorFlow
 
 Array = NDArray[np.float64]
 PREVIOUS = 6  # which of the kernel's points is lambda before the last step

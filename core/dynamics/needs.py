@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.compiled import warming
-from core.experiment import Experiment
+from core.study_file.experiment import Experiment
 
 # What the engines of each kind of dynamics are made of.
 GROUPS: dict[str, tuple[str, ...]] = {

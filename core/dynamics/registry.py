@@ -18,8 +18,8 @@ from core.dynamics.step_size import default_step, stochastic_step
 from core.dynamics.stochastic import Stochastic
 from core.dynamics.two_phase import TwoPhases, two_phase_step
 from core.network.parametrisation import TwoLayer
-from core.problem import Problem, with_dynamics
-from core.sections.dynamics import DynamicsSection
+from core.problem.problem import Problem, with_dynamics
+from core.study_file.sections.dynamics import DynamicsSection
 
 INTEGRATORS: dict[str, Callable[[Problem], Integrator]] = {
     "gd": descent,

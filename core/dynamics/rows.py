@@ -1,4 +1,4 @@
-"""When and how a problem is put into row-space form (core.reduction), and taken out of it.
+"""When and how a problem is put into row-space form (core.problem.reduction), and taken out of it.
 
 Exact for full-batch training, and for stochastic descent on the training set, of every two-layer
 network: each gradient in v_j lies in the span of the (centred) data rows and of v_j(0).
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.network.parametrisation import Network, Shape
 from core.network.registry import build_network
-from core.problem import Problem, Start
-from core.reduction import Reduction, reduction
+from core.problem.problem import Problem, Start
+from core.problem.reduction import Reduction, reduction
 
 Array = NDArray[np.float64]
 Change = Callable[[Array], Array]

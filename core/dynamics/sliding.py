@@ -20,7 +20,7 @@ from core.dynamics.proximal import Proximal, Weights
 from core.losses import MarginLoss
 from core.network.activation import SMOOTH
 from core.network.parametrisation import Network, TwoLayer
-from core.problem import Problem
+from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
 LONGEST = 0.05  # of t

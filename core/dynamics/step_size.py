@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.network.parametrisation import Network, TwoLayer
 from core.network.tangent import gram
-from core.problem import Problem
+from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
 DENSE_EXAMPLES = 1_500

@@ -15,9 +15,9 @@ from core.dynamics.clock import Clock
 from core.dynamics.frame_times import first_time, frame_times
 from core.dynamics.integrator import Chunk, Integrator, Outcome, Pace, first_units
 from core.dynamics.step_size import rounded_down
-from core.frame import Frame
-from core.problem import Problem
-from core.start import State
+from core.problem.frame import Frame
+from core.problem.problem import Problem
+from core.problem.start import State
 
 FRAME_BYTES = 8_000_000  # at most about so many bytes of frames a chunk
 BLOW_UP = 1e6  # a loss this much above its start does not come back

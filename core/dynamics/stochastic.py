@@ -17,9 +17,9 @@ from core.dynamics.step_size import rounded_down, stochastic_step
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import Fresh, Reshuffled, Stream
 from core.errors import InputError
-from core.problem import Problem
-from core.sections.combinations import batch_too_large
-from core.sections.dynamics import Adam, StochasticGradientDescent
+from core.problem.problem import Problem
+from core.study_file.sections.combinations import batch_too_large
+from core.study_file.sections.dynamics import Adam, StochasticGradientDescent
 
 
 @final

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.data.registry import distribution
 from core.dynamics import saved
 from core.errors import InputError
-from core.problem import Problem
+from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
 BLOCK_VALUES = 2**19

@@ -11,7 +11,7 @@ from core.compiled import descent as kernel
 from core.dynamics.full_batch import FullBatch
 from core.network.activation import RELU
 from core.network.parametrisation import TwoLayer
-from core.problem import Problem
+from core.problem.problem import Problem
 
 
 @final

@@ -24,9 +24,9 @@ from core.dynamics.integrator import Pace, first_units
 from core.dynamics.step_size import rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import FreshSource, generator_at
-from core.problem import Problem
-from core.schedule import first_log10_time
-from core.sections.dynamics import TwoPhase
+from core.problem.problem import Problem
+from core.problem.schedule import first_log10_time
+from core.study_file.sections.dynamics import TwoPhase
 
 Array = NDArray[np.float64]
 BLOCK = 4096  # examples of the large batch at a time

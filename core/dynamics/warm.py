@@ -13,10 +13,10 @@ from core.compiled import jit, warming
 from core.dynamics.general_flow import GeneralFlow
 from core.dynamics.integrator import Integrator
 from core.dynamics.registry import integrator, prepared
-from core.problem import resolve
+from core.problem.problem import resolve
 from core.reference.global_margin import global_margin
 from core.reference.watch import Watch
-from core.validation import build_experiment
+from core.study_file.validation import build_experiment
 
 SINGLE = {"run": {"precision": "float32"}}
 # More coordinates than examples: the descent is followed in the examples' coordinates.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.experiment import KINDS
 from core.figures.numbers import math_text, number_text, time_text
 from core.figures.primitives import NO_BREAK, plain
 from core.runs.run import Run
-from core.sections.dynamics import DynamicsSection
+from core.study_file.experiment import KINDS
+from core.study_file.sections.dynamics import DynamicsSection
 
 Fields = dict[str, Any]
 

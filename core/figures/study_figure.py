@@ -6,23 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.derived import FUNCTIONS
 from core.errors import InputError
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import FigureScene
 from core.figures.scene import MOST_ROWS, build_scene
-from core.figures.study_cells import (
+from core.figures.study_scene import Said, study_scene
+from core.runs import open_run
+from core.studies.cells import (
     StudyCell,
     cell_by_row,
     open_cell,
     runs_of,
     studies_in,
 )
-from core.figures.study_moments import names_of, observables_of
-from core.figures.study_scene import Said, study_scene
-from core.runs import open_run
-from core.study import Study, load_study, shipped_ids
-from core.study_layout import FigureLayout, PanelLayout
+from core.studies.derived import FUNCTIONS
+from core.studies.layout import FigureLayout, PanelLayout
+from core.studies.moments import names_of, observables_of
+from core.studies.study import Study, load_study, shipped_ids
 
 Told = Mapping[str, Mapping[str, float]]
 

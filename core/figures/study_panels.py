@@ -31,11 +31,11 @@ from core.figures.primitives import (
     Words,
     plain,
 )
-from core.figures.study_lines import Line
-from core.figures.study_pictures import coloured
+from core.figures.study_colours import coloured
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import OBSERVABLES
-from core.study_layout import PICTURES, PanelLayout
+from core.studies.layout import PICTURES, PanelLayout
+from core.studies.lines import Line
 
 Array = NDArray[np.float64]
 X_LABELS: Mapping[str, str] = {

@@ -20,11 +20,11 @@ from core.figures.primitives import (
     TimeKey,
     plain,
 )
-from core.figures.study_cells import StudyCell
-from core.figures.study_lines import Line
 from core.figures.study_panels import study_panel
-from core.figures.study_values import lines_of
-from core.study_layout import PICTURES, FigureLayout, PanelLayout
+from core.studies.cells import StudyCell
+from core.studies.layout import PICTURES, FigureLayout, PanelLayout
+from core.studies.lines import Line
+from core.studies.panel_lines import lines_of
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Width of the figure in millimetres by the number of panels in a row.

@@ -1,8 +1,8 @@
 """The axis of time, which of a run's frames to show, and their colours.
 
 Up to log10 t = 10 the axis shows t on a logarithmic scale. Beyond, it follows the schedule of
-frames (core.schedule.coordinate) and shows log10 t, so that t = 10 and log10 t = 10^4 both stay
-visible and no tick says anything else than what it stands at.
+frames (core.problem.schedule.coordinate) and shows log10 t, so that t = 10 and log10 t = 10^4 both
+stay visible and no tick says anything else than what it stands at.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from core.figures.numbers import linear_ticks, nice_step, number_text, power_text
 from core.figures.palette import Palette, time_colours
 from core.figures.primitives import Axis
+from core.problem.schedule import PLAIN_HORIZON, coordinate
 from core.runs.run import Run
-from core.schedule import PLAIN_HORIZON, coordinate
 
 Array = NDArray[np.float64]
 MOST_MOMENTS = 8

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
-from core.sections.network import BatchNormNetwork
+from core.study_file.sections.network import BatchNormNetwork
 
 
 @final

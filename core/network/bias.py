@@ -20,7 +20,7 @@ from core.network.parametrisation import (
     squared_norms,
 )
 from core.network.standard import INIT_SCALES
-from core.sections.network import BiasNetwork
+from core.study_file.sections.network import BiasNetwork
 
 
 def with_biases(V: Any, b: Any) -> Any:

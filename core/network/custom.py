@@ -21,7 +21,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.network.parametrisation import Array, Arrays, Block, Network, Shape
-from core.sections.network import CustomNetwork
+from core.study_file.sections.network import CustomNetwork
 
 NEEDED = ("initial", "outputs")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from core.network.activation import LEAKY, SMOOTH, Activation
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer
-from core.sections.network import FixedOuterNetwork
+from core.study_file.sections.network import FixedOuterNetwork
 
 
 @final

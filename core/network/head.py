@@ -14,7 +14,7 @@ import numpy as np
 
 from core.network.parametrisation import Array, Arrays, Block, Network, Shape, joined
 from core.network.starts import signs
-from core.sections.network import HeadNetwork
+from core.study_file.sections.network import HeadNetwork
 
 EPS = 1e-5  # of the normalisation layers, as frameworks have it
 

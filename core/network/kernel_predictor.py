@@ -17,7 +17,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from core.network.parametrisation import Array, Block, Network, Shape
-from core.sections.dynamics import KernelPredictor
+from core.study_file.sections.dynamics import KernelPredictor
 
 Weights = Literal["both", "first", "second"]
 PREDICTOR = "kernel_predictor"

@@ -22,7 +22,7 @@ from core.network.parametrisation import (
 )
 from core.network.standard import INIT_SCALES
 from core.network.starts import glorot_uniform
-from core.sections.network import MulticlassNetwork
+from core.study_file.sections.network import MulticlassNetwork
 
 
 @final

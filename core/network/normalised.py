@@ -12,7 +12,7 @@ import numpy as np
 
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
 from core.network.starts import on_sphere, signs
-from core.sections.network import NormalisedNetwork
+from core.study_file.sections.network import NormalisedNetwork
 
 
 @final

@@ -91,7 +91,7 @@ class Network(ABC):
         """f (n,), or (n, k) for k > 1, at x~ = `inputs`.
 
         `offset` (m, n) is what row-space runs do not see of points outside the span of the training
-        data: <e_j, x_i>, by which the last coordinate z_j of u_j counts (core.reduction).
+        data: <e_j, x_i>, by which the last coordinate z_j of u_j counts (core.problem.reduction).
         """
 
     @abstractmethod

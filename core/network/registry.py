@@ -17,8 +17,8 @@ from core.network.normalised import Normalised
 from core.network.parametrisation import Array, Arrays, Network, Shape
 from core.network.scalar import Scalar
 from core.network.standard import Standard
-from core.sections.dynamics import DynamicsSection, KernelPredictor
-from core.sections.network import NetworkSection
+from core.study_file.sections.dynamics import DynamicsSection, KernelPredictor
+from core.study_file.sections.network import NetworkSection
 
 NETWORKS: dict[str, Any] = {
     cls.kind: cls

@@ -19,7 +19,7 @@ from core.network.parametrisation import (
     joined,
     squared_norms,
 )
-from core.sections.network import StandardNetwork
+from core.study_file.sections.network import StandardNetwork
 
 INIT_SCALES = {"normal": 1.0, "small": 0.01}  # wei19, sections F.1 and F.2
 

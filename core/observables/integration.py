@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from core.observables.margins import dual_margin, flat_norm_power, hard_margin, scale
 from core.observables.observable import Observable, Shape, memoised
 from core.runs import Run
-from core.sections.dynamics import GradientFlow, MirrorFlow
+from core.study_file.sections.dynamics import GradientFlow, MirrorFlow
 
 Array = NDArray[np.float64]
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from core.dynamics.mirror import MirrorField, is_balanced
 from core.observables.observable import Observable, Shape
 from core.runs import Run
-from core.sections.combinations import BALANCED
-from core.sections.dynamics import GradientDescent
+from core.study_file.sections.combinations import BALANCED
+from core.study_file.sections.dynamics import GradientDescent
 
 Array = NDArray[np.float64]
 MOST_STEPS = 20_000  # of the companion: seconds of one core

@@ -22,7 +22,11 @@ from core.observables.margins import dual_margin, flat_scores, scale
 from core.observables.nodes import unit_rows
 from core.observables.observable import Observable, Shape, once
 from core.runs import Run
-from core.sections.dynamics import GradientDescent, GradientFlow, StochasticGradientDescent
+from core.study_file.sections.dynamics import (
+    GradientDescent,
+    GradientFlow,
+    StochasticGradientDescent,
+)
 
 Array = NDArray[np.float64]
 LN_10 = float(np.log(10.0))

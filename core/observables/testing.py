@@ -12,7 +12,7 @@ from core.network.parametrisation import margins_of
 from core.observables.margins import scale
 from core.observables.observable import Observable, Shape, memoised, once
 from core.observables.signs import right_on
-from core.problem import points_for_test
+from core.problem.problem import points_for_test
 from core.runs import Run
 
 Array = NDArray[np.float64]

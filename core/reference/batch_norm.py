@@ -18,7 +18,7 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.network.batch_norm import BatchNorm
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.degenerate import rounding
 from core.reference.hull import MOST_POINTS, TOO_MANY, nearest
 from core.reference.linear import bracket_of

@@ -17,7 +17,7 @@ from typing import Any, final
 
 from core.errors import MarginscopeError
 from core.files import write_whole
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.margin import NAN, Bracket, Reference
 
 LARGEST_FILE = 100_000  # bytes; what is longer was not written by this module

@@ -8,11 +8,11 @@ import numpy as np
 
 from core.data.cones import simplex
 from core.data.dataset import Array
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.margin import Bracket, Reference, absent
 from core.reference.sample import binary, data_key, refusal
 from core.reference.watch import Watch
-from core.sections.clusters import ConesData
+from core.study_file.sections.clusters import ConesData
 
 ROUNDING = 1e-12
 

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.arrangement import MOST_DIMENSIONS
 from core.reference.degenerate import pair_bound, rounding, why_not
 from core.reference.generation import Atoms, Generated, Generation, nearest_to_use

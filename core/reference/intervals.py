@@ -17,7 +17,7 @@ from typing import final
 import numpy as np
 
 from core.data.dataset import Array
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.degenerate import pair_bound, rounding
 from core.reference.margin import Bracket, Reference, absent, unresolved
 from core.reference.sample import binary, data_key, refusal

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.network.kernel_predictor import tangent_kernel
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.degenerate import rounding, why_not
 from core.reference.hull import MOST_POINTS, TOO_MANY, coordinates, nearest
 from core.reference.margin import Bracket, Reference, absent, nothing, unresolved

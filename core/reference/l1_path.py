@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.dataset import Array
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.intervals import lifted
 from core.reference.margin import Bracket, Reference, absent
 from core.reference.sample import binary, data_key, refusal

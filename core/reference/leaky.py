@@ -19,7 +19,7 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.network.fixed_outer import FixedOuter
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.degenerate import rounding
 from core.reference.hull import MOST_POINTS, TOO_MANY, coordinates, nearest
 from core.reference.margin import Bracket, Reference, absent, nothing, unresolved

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.hull import MOST_POINTS, TOO_MANY, Separation, nearest
 from core.reference.margin import RELU, Bracket, Reference, absent, nothing, unresolved
 from core.reference.sample import binary, data_key, refusal, signed

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.watch import Watch
 
 NAN = float("nan")

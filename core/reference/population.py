@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import comb, sqrt
 from typing import Any, final
 
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.margin import Bracket, Reference, absent, exact
 from core.reference.watch import Watch
-from core.sections.constructions import DyadicData, Wei19Data
-from core.sections.data import ParityData
+from core.study_file.sections.constructions import DyadicData, Wei19Data
+from core.study_file.sections.data import ParityData
 
 
 def even_parity(k: int, d: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from types import MappingProxyType
 
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference import cache as disk
 from core.reference.batch_norm import OuterMargin, ScaleMargin
 from core.reference.collapse import CollapseMargin

@@ -7,8 +7,8 @@ import hashlib
 import numpy as np
 
 from core.data.dataset import Array
-from core.problem import Problem
-from core.sections.data import one_class
+from core.problem.problem import Problem
+from core.study_file.sections.data import one_class
 
 
 def binary(problem: Problem) -> bool:

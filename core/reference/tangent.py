@@ -24,7 +24,7 @@ from typing import final
 import numpy as np
 
 from core.data.dataset import Array
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.degenerate import why_not
 from core.reference.hull import coordinates, nearest
 from core.reference.margin import Bracket, Reference, absent, nothing, unresolved

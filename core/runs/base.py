@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.dataset import Array, Dataset
-from core.experiment import Experiment
 from core.losses import LOSSES, LossFunction
 from core.network.parametrisation import Network
-from core.problem import Problem, Start
-from core.reduction import Reduction
+from core.problem.problem import Problem, Start
+from core.problem.reduction import Reduction
 from core.runs.meta import Reason, Status, printable
 from core.runs.run_file import Event, Header, Index
+from core.study_file.experiment import Experiment
 
 MAX_NOTE = 500
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import core
 from core.dynamics.saved import STATE_VERSION
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.runs.schema import (
     MAX_EVENTS,
     MAX_LOG10_TIME,
@@ -22,7 +22,7 @@ from core.runs.schema import (
     MIN_LOG10_TIME,
     MIN_RHO,
 )
-from core.settings import MAX_ELEMENTS, MAX_FRAMES
+from core.study_file.settings import MAX_ELEMENTS, MAX_FRAMES
 
 MOST_DIGITS = 20  # of a whole number: those of 64 bits have 19 and a sign
 Status = Literal["recording", "finished"]

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from core.dynamics.rows import will_be_reduced
 from core.errors import DiskError, InputError
-from core.problem import Problem
+from core.problem.problem import Problem
+from core.problem.start import History
 from core.runs.looking import beside
 from core.runs.meta import dump_json
 from core.runs.schema import (
@@ -30,8 +31,7 @@ from core.runs.schema import (
     TABLES,
 )
 from core.runs.wal import read_wal_header
-from core.settings import MAX_ELEMENTS
-from core.start import History
+from core.study_file.settings import MAX_ELEMENTS
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
 CARRIES = ("flow", "mirror", "adam")  # whose states are as long as two frames

@@ -14,8 +14,9 @@ from typing import Any, final
 import numpy as np
 
 from core.errors import DiskError, InputError, RunFileError
-from core.frame import Frame
-from core.problem import Problem
+from core.problem.frame import Frame
+from core.problem.problem import Problem
+from core.problem.start import State
 from core.runs.connection import connect
 from core.runs.ending import WORDS, read_status
 from core.runs.meta import dump_json, meta_of
@@ -34,8 +35,7 @@ from core.runs.schema import (
     time_of,
 )
 from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, Keeping, range_of, state_rows
-from core.settings import MAX_FRAMES
-from core.start import State
+from core.study_file.settings import MAX_FRAMES
 
 FRAMES_PER_COMMIT = 64
 SECONDS_PER_COMMIT = 0.05
@@ -323,7 +323,8 @@ class Recorder:
 
 @final
 class RecorderAt:
-    """Makes the recorder of one run (a sink factory of `core.trajectory`), over an old file.
+    """Makes the recorder of one run (a sink factory of `core.training.trajectory`), over an old
+    file.
 
     `path` is where the run lies, also once it has ended; None while there is none.
     """

@@ -12,6 +12,7 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.errors import RunFileError
+from core.problem.start import History, State
 from core.runs.base import Run
 from core.runs.connection import Connection, check_wal, connect
 from core.runs.ending import check_counts, read_ending
@@ -29,7 +30,6 @@ from core.runs.run_file import (
 )
 from core.runs.states import read_history, read_state, read_states
 from core.runs.whole import WholeRun
-from core.start import History, State
 
 __all__ = ["FrameCache", "RecordedRun", "Run", "open_run"]
 

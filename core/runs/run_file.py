@@ -19,10 +19,9 @@ from pydantic import ValidationError
 from core import trust
 from core.data.dataset import Array, Dataset
 from core.errors import InputError, RunFileError
-from core.experiment import Experiment
 from core.network.parametrisation import Network, Shape
 from core.network.registry import recorded_kind, recorded_network
-from core.reduction import Reduction, mean_of
+from core.problem.reduction import Reduction, mean_of
 from core.runs.connection import Connection, typed
 from core.runs.meta import Meta, parse_json, printable
 from core.runs.schema import (
@@ -43,8 +42,9 @@ from core.runs.schema import (
     MIN_RHO,
     frame_crc,
 )
-from core.settings import MAX_ELEMENTS, MAX_FRAMES
-from core.validation import SECTIONS, build_experiment
+from core.study_file.experiment import Experiment
+from core.study_file.settings import MAX_ELEMENTS, MAX_FRAMES
+from core.study_file.validation import SECTIONS, build_experiment
 
 LENGTHS = "typeof(parameters), length(parameters), typeof(dual), length(dual)"
 

@@ -47,7 +47,8 @@ TABLES = (
 
 # What the arrays of a run may be stored as: name in the file -> NumPy's little-endian type.
 DTYPES = {"float64": "<f8", "float32": "<f4"}
-# `basis` and `perpendicular` are those of core.reduction; untrained parameters are `fixed_NAME`.
+# `basis` and `perpendicular` are those of core.problem.reduction; untrained parameters are
+# `fixed_NAME`.
 ARRAYS = ("x", "y", "x_test", "y_test", "origin", "start", "basis", "perpendicular")
 FIXED = "fixed_"
 # What a dynamics carried at a frame, and the frames before the start: see core.runs.states.

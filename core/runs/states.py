@@ -1,8 +1,8 @@
 """What a dynamics carried at some frames, and the frames before the start: rows of `array`.
 
 `state_FRAME_PART` is one part of a state (core.dynamics.saved), and `history_NAME` one column of
-core.start.History. They are read only where somebody goes on from the run, or asks for what was
-before; their names are checked when a file is opened.
+core.problem.start.History. They are read only where somebody goes on from the run, or asks for what
+was before; their names are checked when a file is opened.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import final
 
 import numpy as np
 
+from core.problem.start import History, State
 from core.runs.connection import Connection, typed
 from core.runs.meta import dump_json
 from core.runs.run_file import Header, read_array
@@ -27,7 +28,6 @@ from core.runs.schema import (
     STATE,
     STATE_NAME,
 )
-from core.start import History, State
 
 KEEP_SECONDS = 10.0  # what a crash may cost the run that goes on
 INSERT_ARRAY = "INSERT OR REPLACE INTO array VALUES (?, ?, ?, ?, ?)"

@@ -9,10 +9,10 @@ from typing import Any, final
 import numpy as np
 
 from core.data.dataset import Array
+from core.problem.start import History
 from core.runs.base import Run
 from core.runs.meta import Reason, Status
 from core.runs.run_file import Event, Index
-from core.start import History
 
 
 @final

@@ -5,26 +5,24 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, final
 
-from core.control import Control
 from core.errors import DiskError, MarginscopeError, RunFileError
-from core.experiment import Experiment
 from core.files import scratch
-from core.problem import Problem, resolve
+from core.problem.problem import Problem, resolve
 from core.runs import Recorder, RecorderAt, Run, open_run
 from core.runs.meta import printable
-from core.trajectory import run
+from core.studies.row import Row, State
+from core.study_file.experiment import Experiment
+from core.training.control import Control
+from core.training.trajectory import run
 
 if TYPE_CHECKING:
-    from core.figures.study_moments import Asked
-
-State = Literal["done", "failed", "cancelled"]
+    from core.studies.moments import Asked
 
 
 @final
@@ -32,7 +30,7 @@ State = Literal["done", "failed", "cancelled"]
 class Task:
     """What a worker needs to record a cell; small, and readable on any machine.
 
-    `asked` is what the study's figure and claims need of the row (core.figures.study_moments).
+    `asked` is what the study's figure and claims need of the row (core.studies.moments).
     `stage` records in a folder of the worker's own and moves the finished file to `path`, for
     folders that several machines share, on which run files cannot grow (SQLite's WAL needs one
     machine's memory).
@@ -51,44 +49,6 @@ class Task:
     def problem(self) -> Problem:
         """The cell's data and parameters; InputError where they cannot be had."""
         return resolve(self.experiment, self.folder, self.title, self.source)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What a cell came to. "done" is a finished run file, diverged ones included; `reason` is that
-    of the run, or the sentence that says why there is no file. `values` are the columns at the last
-    frame, NaN where undefined, and `moments` what the study's figure and claims ask for besides, by
-    the names of core.figures.study_moments. `worker` is the process that recorded it.
-    """
-
-    name: str
-    state: State
-    reason: str
-    seconds: float = 0.0
-    engine: str = ""
-    values: Mapping[str, float] = field(default_factory=dict)
-    bytes: int = 0
-    worker: str = ""
-    moments: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def told(self) -> dict[str, float]:
-        """All values that are known of its run, by name."""
-        return {**self.values, **self.moments}
-
-
-def told_of(rows: Mapping[str, Row], paths: Mapping[str, Path]) -> dict[str, Mapping[str, float]]:
-    """What the rows of cells that are done tell of their run files, by the names of the cells.
-
-    A file that has another length than when its row was written is not spoken for.
-    """
-    found: dict[str, Mapping[str, float]] = {}
-    for name, row in rows.items():
-        with suppress(OSError):
-            if row.state == "done" and paths[name].stat().st_size == row.bytes:
-                found[name] = row.told
-    return found
 
 
 def expected(problem: Problem) -> Experiment:
@@ -164,7 +124,7 @@ def ended_row(task: Task, path: Path, worker: str = "") -> Row:
     with open_run(path) as found:
         row = row_of(found, task.name, task.columns, 0.0, worker)
         if row.state == "done" and task.asked:
-            from core.figures.study_moments import values_of
+            from core.studies.moments import values_of
 
             row = replace(row, moments=values_of(found, task.asked))
     if path.name != Path(task.path).name and row.state == "cancelled":

@@ -6,8 +6,8 @@ import threading
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from core.control import Control
-from core.sweep.cell import Row
+from core.studies.row import Row
+from core.training.control import Control
 
 
 @final

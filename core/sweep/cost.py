@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from core.derived import VARIANT
 from core.files import scratch
 from core.runs import estimated_bytes
-from core.study import Cell, Study
-from core.sweep.cell import Row, Task, expected, run_batch
+from core.studies.derived import VARIANT
+from core.studies.row import Row
+from core.studies.study import Cell, Study
+from core.sweep.cell import Task, expected, run_batch
 
 START_SECONDS = 3.0  # of a worker, which imports and loads the compiled kernels
 KERNEL_TESTS = 4096.0

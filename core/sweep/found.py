@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import InputError
-from core.figures.study_cells import studies_in
-from core.study import Study, load_study, shipped_ids
-from core.study_tables import SIZES
+from core.studies.cells import studies_in
+from core.studies.study import Study, load_study, shipped_ids
+from core.studies.tables import SIZES
 from core.sweep.ledger import SUFFIX, Ledger, digest_of, place, read_ledger
 from core.sweep.plan import found_row, run_file, task_of
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, final, get_args
 
 from core.errors import InputError
-from core.experiment import Experiment
 from core.files import read_whole, write_whole
-from core.study import Study, parse_study
-from core.study_tables import MAX_CELLS
-from core.sweep.cell import Row, State
+from core.studies.row import Row, State
+from core.studies.study import Study, parse_study
+from core.studies.tables import MAX_CELLS
+from core.study_file.experiment import Experiment
 
 FORMAT = 1
 SUFFIX = ".sweep.json"

@@ -1,7 +1,8 @@
 """The one loop of every sweep: batches out, rows in, a ledger that is never behind by much.
 
-A generator of statuses, as `core.trajectory.record` is for a run: a window or a command asks it for
-the next one. Cells are handed out a few at a time, so that pause and stop take effect soon.
+A generator of statuses, as `core.training.trajectory.record` is for a run: a window or a command
+asks it for the next one. Cells are handed out a few at a time, so that pause and stop take effect
+soon.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from core.compiled import warming
 from core.compiled.beside import compiling
 from core.dynamics.needs import groups_of
 from core.errors import DiskError
-from core.sweep.cell import Row, Task
+from core.studies.row import Row
+from core.sweep.cell import Task
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.plan import Plan
 from core.sweep.pools import RETRIES, Pool

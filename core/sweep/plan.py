@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import final
 
 from core.errors import InputError, RunFileError
-from core.experiment import Experiment
 from core.runs import open_run
-from core.study import Cell, Study
-from core.sweep.cell import Row, Task, expected, finished, row_of
+from core.studies.row import Row
+from core.studies.study import Cell, Study
+from core.study_file.experiment import Experiment
+from core.sweep.cell import Task, expected, finished, row_of
 from core.sweep.ledger import Ledger, digest_of, place, read_ledger
 
 LONGEST_NAME = 240  # file systems take 255 bytes, and SQLite adds its own ends
@@ -55,7 +56,7 @@ def plan(
     A finished file of the same experiment is kept; one that was cut off is recorded again; with
     `force` all are. Raises InputError for a file that holds another experiment.
     """
-    from core.figures.study_moments import asked_of  # loads the observables
+    from core.studies.moments import asked_of  # loads the observables
 
     columns, asked = study.sweep.columns, asked_of(study)
     path = place(study.id, folder)

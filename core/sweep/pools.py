@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, TypeVar, final
 from urllib.parse import SplitResult, urlsplit
 
-from core.control import Control
 from core.errors import InputError
 from core.stopping import TERMINATED
-from core.sweep.cell import Row, Task, environment, one_thread, run_batch, run_cell
+from core.studies.row import Row
+from core.sweep.cell import Task, environment, one_thread, run_batch, run_cell
+from core.training.control import Control
 
 T = TypeVar("T")
 Rows = Future[list[Row]]

@@ -13,14 +13,15 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from core.control import Control, RunState, Status
 from core.dynamics.batch_descent import Batch, LeftBatchError, batch_key
 from core.dynamics.registry import prepared
 from core.errors import DiskError, MarginscopeError
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.runs import RecorderAt
-from core.sweep.cell import Row, Task, ended_row, run_cell
-from core.trajectory import record
+from core.studies.row import Row
+from core.sweep.cell import Task, ended_row, run_cell
+from core.training.control import Control, RunState, Status
+from core.training.trajectory import record
 
 log = logging.getLogger(__name__)
 TOGETHER = 256  # cells in a batch

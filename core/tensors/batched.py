@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.network.parametrisation import PLAIN_NETWORKS, TwoLayer
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.tensors.repeat import repeated
 from core.tensors.slopes import SLOPES
 

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from core.network.parametrisation import TwoLayer
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.tensors.repeat import repeated
 from core.tensors.row_blocks import RowBlocks
 from core.tensors.slopes import SLOPES

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.network.batch_norm import BatchNorm
 from core.runs import Run
-from core.sections.constructions import DyadicData
+from core.study_file.sections.constructions import DyadicData
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 

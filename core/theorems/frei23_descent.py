@@ -8,7 +8,7 @@ import numpy as np
 
 from core.network.fixed_outer import FixedOuter
 from core.runs import Run
-from core.sections.network import FixedOuterNetwork
+from core.study_file.sections.network import FixedOuterNetwork
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.frei23_points import (

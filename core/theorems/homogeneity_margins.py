@@ -10,7 +10,7 @@ from core.observables.alarms import monotone_margin
 from core.observables.features import reference_distribution
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
-from core.sections.data import ParityData
+from core.study_file.sections.data import ParityData
 from core.theorems import common
 from core.theorems.homogeneity_mirror import (
     FLOWS,

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
-from core.sections.clusters import ConesData, TwoConesData
+from core.study_file.sections.clusters import ConesData, TwoConesData
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from core.runs import Run
-from core.sections.constructions import Wei19Data
+from core.study_file.sections.constructions import Wei19Data
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from app.workers.judge import Case
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.margin import Bracket, Reference, ReferenceMargin
 from core.reference.watch import Watch
 from core.runs import Run

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from core.problem import Problem
+from core.problem.problem import Problem
 
 STEP = 1e-3
 

@@ -13,7 +13,7 @@ import numpy as np
 from core.dynamics.integrator import Integrator, Outcome
 from core.dynamics.many import run_many
 from core.dynamics.registry import integrator, prepared
-from core.problem import Problem
+from core.problem.problem import Problem
 from tests.benchmarks import contenders
 from tests.benchmarks.measure import interleaved, matrix_rate, row
 from tests.networks import Case, small_problem

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from core.dynamics.flow import Flow
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.runs import Recorder
-from core.trajectory import chunks, run
+from core.training.trajectory import chunks, run
 from tests.benchmarks.measure import interleaved, row
 from tests.problems import problem
 

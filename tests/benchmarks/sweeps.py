@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from core.cli.main import main as program
-from core.study import parse_study
+from core.studies.study import parse_study
 from core.sweep.control import SweepControl
 from core.sweep.ledger import place
 from core.sweep.loop import sweep

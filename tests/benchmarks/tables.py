@@ -11,7 +11,7 @@ from pathlib import Path
 from core.observables.registry import OBSERVABLES
 from core.observables.table import write_table
 from core.runs import Recorder, open_run
-from core.trajectory import run
+from core.training.trajectory import run
 from tests.benchmarks.flows import Nowhere
 from tests.benchmarks.measure import row
 from tests.problems import problem

@@ -24,7 +24,7 @@ from app.application import SWITCH_S, Marginscope
 from app.places import Places
 from app.state.intent import VIEWS
 from core.runs import Recorder
-from core.trajectory import run
+from core.training.trajectory import run
 from tests.app.shell.test_start import started
 from tests.benchmarks.measure import row
 from tests.problems import problem

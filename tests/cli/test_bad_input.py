@@ -24,10 +24,10 @@ from core.data.npz import NpzFile
 from core.data.pickled import PickleError, read_pickle
 from core.errors import InputError
 from core.runs.meta import parse_json
-from core.study import parse_study
+from core.studies.study import parse_study
+from core.study_file.toml import parse_toml
+from core.study_file.validation import build_experiment
 from core.sweep.ledger import read_ledger
-from core.toml import parse_toml
-from core.validation import build_experiment
 from tests.problems import FIGURE_1
 
 DATA = '[network]\nm = 4\n[data]\nkind = "file"\npath = "{}"\n'
@@ -200,7 +200,7 @@ def test_tables_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def peak(code: str) -> int:
     """Bytes by which a process grows while it runs some code, imports left out."""
     before = "import resource, numpy\nfrom pathlib import Path\nfrom core.data.csv_file import *\n"
-    before += "from core.data.files import *\nfrom core.study import parse_study\n"
+    before += "from core.data.files import *\nfrom core.studies.study import parse_study\n"
     before += "top = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\nstart = top()\n"
     done = subprocess.run(
         [sys.executable, "-c", f"{before}{code}\nprint(1024 * (top() - start))"],

@@ -64,7 +64,7 @@ def test_list(call: Call) -> None:
 
 @pytest.mark.parametrize("what", ["data", "network", "loss", "dynamics", "recording", "run"])
 def test_describe_names_every_key(call: Call, what: str) -> None:
-    from core.experiment import KINDS, PLAIN_SECTIONS
+    from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 
     status, out, _ = call("describe", what)
     assert status == 0

@@ -100,7 +100,7 @@ def test_describe_margins(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_interrupt_ends_it_without_a_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.problem import Problem
+    from core.problem.problem import Problem
     from core.reference.linear import LinearMargin
     from core.reference.margin import Bracket
     from core.reference.watch import Watch

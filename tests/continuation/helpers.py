@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from core.continuation import continued
-from core.control import Status
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.runs import RecordedRun, Recorder, open_run
-from core.trajectory import run
+from core.training.continuation import continued
+from core.training.control import Status
+from core.training.trajectory import run
 
 # Rounding of engines that take up the parameters alone and sum in another order: a part in 1e16 a
 # step, over at most a thousand steps, of parameters of order 1.

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.control import Control, FinishReason
 from core.dynamics.integrator import Integrator
 from core.dynamics.registry import INTEGRATORS, integrator, prepared
 from core.dynamics.replay import Replay
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.runs import Recorder, open_run
-from core.trajectory import record
+from core.training.control import Control, FinishReason
+from core.training.trajectory import record
 from tests.continuation.helpers import (
     ROUNDING,
     assert_frames_agree,
@@ -142,7 +142,7 @@ def in_small_chunks(problem: Problem) -> Integrator:
 
 
 def stop_after_continued(path: Path, source: Path, frames: int) -> None:
-    from core.continuation import continued
+    from core.training.continuation import continued
 
     with open_run(source) as begun:
         problem, _ = continued(begun, None, [])

@@ -13,12 +13,12 @@ import pytest
 
 from core.cli.main import main
 from core.compiled import log_time
-from core.continuation import continued
 from core.errors import InputError, MarginscopeError, RunFileError
 from core.observables.registry import OBSERVABLES
 from core.runs import Recorder, open_run, states
 from core.runs.schema import KEEP_EVERY
-from core.trajectory import run
+from core.training.continuation import continued
+from core.training.trajectory import run
 from tests.continuation.helpers import (
     assert_frames_agree,
     continued_at,
@@ -84,7 +84,7 @@ def test_a_crash_costs_no_digit(tmp_path: Path) -> None:
         tmp_path / "alive.msrun", at, engine="tests", planned=40, temperature_cap=None
     )
     with open_run(whole) as one:
-        from core.trajectory import trajectory
+        from core.training.trajectory import trajectory
 
         recorder.append(list(trajectory(at))[: one.frames // 2])
     recorder.flush()

@@ -11,7 +11,7 @@ import pytest
 from core.dynamics.registry import prepared
 from core.observables.features import reference_distribution
 from core.observables.registry import OBSERVABLES
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.registry import all_margins
 from core.reference.watch import Watch
 from core.runs import RecordedRun, open_run

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.derived import evaluate
 from core.errors import InputError
-from core.study import load_study, parse_study
+from core.studies.derived import evaluate
+from core.studies.study import load_study, parse_study
 
 VALUES = {"d": 20.0, "m": 64.0, "c": 0.5}
 

@@ -18,8 +18,8 @@ from core.dynamics.step_size import (
     rounded_down,
 )
 from core.network.tangent import gram
-from core.problem import Problem, Start
-from core.trajectory import chunks, trajectory
+from core.problem.problem import Problem, Start
+from core.training.trajectory import chunks, trajectory
 from tests.networks import Case, small_problem
 from tests.problems import margin_of, problem
 

@@ -15,14 +15,14 @@ from core.data.dataset import Dataset
 from core.dynamics.flow import Flow
 from core.dynamics.integrator import Outcome
 from core.errors import InputError
-from core.frame import Frame
 from core.losses import LOSSES
 from core.network.kernel import outputs
 from core.network.parametrisation import Shape
 from core.network.standard import Standard
-from core.problem import Problem, Start, points_for_test
-from core.sections.network import StandardNetwork
-from core.trajectory import chunks, trajectory
+from core.problem.frame import Frame
+from core.problem.problem import Problem, Start, points_for_test
+from core.study_file.sections.network import StandardNetwork
+from core.training.trajectory import chunks, trajectory
 from tests.networks import HOMOGENEOUS, Case, small_problem
 from tests.problems import margin_of, physical, problem
 

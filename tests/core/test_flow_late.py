@@ -11,12 +11,12 @@ import pytest
 from core.compiled import log_time as kernel
 from core.compiled.chebyshev import plan
 from core.dynamics.flow import Flow
-from core.frame import Frame
-from core.problem import Problem
+from core.problem.frame import Frame
+from core.problem.problem import Problem
 from core.runs import Recorder, Run, open_run
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Comparison, Context, Verdict, assess, within_error
-from core.trajectory import chunks, run
+from core.training.trajectory import chunks, run
 from tests.problems import margin_of, problem
 
 ROUNDING = 1e-9  # relative, of the smoothed margin

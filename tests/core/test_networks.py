@@ -12,7 +12,7 @@ from core.dynamics.twin import twin
 from core.errors import InputError
 from core.network.parametrisation import Shape, TwoLayer, margins_of
 from core.network.registry import build_network
-from core.problem import Problem
+from core.problem.problem import Problem
 from tests.networks import HOMOGENEOUS, TWO_LAYER, Case, at_a_random_point, small_problem
 
 cases = pytest.mark.parametrize("case", TWO_LAYER, ids=str)

@@ -13,7 +13,7 @@ from core.observables.certificates import certificate
 from core.observables.proofs import unit_directions
 from core.observables.registry import OBSERVABLES, last_values, scalars_of
 from core.observables.table import parameter_columns, scalar_columns
-from core.problem import points_for_test
+from core.problem.problem import points_for_test
 from core.runs import Run, open_run
 from tests.recording import recorded
 

@@ -14,10 +14,10 @@ from core.compiled import log_time as scheme
 from core.dynamics.general_flow import GeneralFlow
 from core.dynamics.registry import integrator
 from core.errors import InputError, RunFileError
-from core.problem import Problem, resolve
+from core.problem.problem import Problem, resolve
 from core.runs import Recorder, code_of, open_run
-from core.trajectory import chunks, run, trajectory
-from core.validation import build_experiment
+from core.study_file.validation import build_experiment
+from core.training.trajectory import chunks, run, trajectory
 from tests.networks import HEADS, OWN_NETWORK, Case, at_a_random_point, small_problem
 
 heads = pytest.mark.parametrize("case", HEADS, ids=str)

@@ -9,8 +9,8 @@ import pytest
 
 from core.data.parity import Parity
 from core.errors import InputError
-from core.problem import Problem, points_for_test, resolve
-from core.study import parse_study
+from core.problem.problem import Problem, points_for_test, resolve
+from core.studies.study import parse_study
 from tests.problems import problem
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.experiment import Experiment
-from core.problem import Problem, resolve
-from core.recorded import STUDY, Recording, file_of, read, unpack
+from core.problem.problem import Problem, resolve
 from core.runs import open_run
-from core.study import Cell, load_study
-from core.trajectory import trajectory
+from core.studies.study import Cell, load_study
+from core.study_file.experiment import Experiment
+from core.training.recorded import STUDY, Recording, file_of, read, unpack
+from core.training.trajectory import trajectory
 
 MOST_BYTES = 2_000_000
 # What the flow promises of a hard margin, and as much again for the rounding of the recording.
@@ -27,7 +27,7 @@ def _problem(experiment: Experiment) -> Problem:
 
 def _recording(experiment: Experiment) -> Recording:
     file = file_of(experiment)
-    assert file is not None, "record it anew: python -m core.recorded"
+    assert file is not None, "record it anew: python -m core.training.recorded"
     assert len(file.read_bytes()) < MOST_BYTES / len(CELLS)
     return read(file)
 

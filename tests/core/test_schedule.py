@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core.schedule import (
+from core.problem.schedule import (
     coordinate,
     descent_schedule,
     first_log10_time,

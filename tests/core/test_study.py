@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import InputError
-from core.experiment import Experiment
-from core.study import load_study, parse_study, shipped_ids
+from core.studies.study import load_study, parse_study, shipped_ids
+from core.study_file.experiment import Experiment
 from tests.problems import FIGURE_1, figure_1
 
 MINIMAL = """

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from core.compiled import flow as kernel
-from core.continuation import continued
-from core.control import Control, FinishReason, RunState
 from core.errors import DiskError, InputError
-from core.frame import Frame
 from core.observables.registry import OBSERVABLES
-from core.problem import Problem
+from core.problem.frame import Frame
+from core.problem.problem import Problem
 from core.runs import Recorder, open_run
-from core.trajectory import record, run, trajectory
+from core.training.continuation import continued
+from core.training.control import Control, FinishReason, RunState
+from core.training.trajectory import record, run, trajectory
 from tests.problems import problem
 from tests.recording import recorded
 

@@ -10,9 +10,9 @@ import pytest
 from core import trust
 from core.cli.main import main
 from core.errors import InputError
-from core.problem import resolve
-from core.study import load_study, parse_study
-from core.study_code import check_code, codes_of
+from core.problem.problem import resolve
+from core.studies.code import check_code, codes_of
+from core.studies.study import load_study, parse_study
 from tests.runs.changes import experiment
 from tests.runs.helpers import record, tamper
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from core.data.dataset import Dataset, Distribution
 from core.data.registry import distribution
-from core.problem import Problem, resolve
-from core.study import parse_study
+from core.problem.problem import Problem, resolve
+from core.studies.study import parse_study
 
 
 def problem_of(kind: str, folder: Path | None = None, seed: int = 0, **keys: object) -> Problem:

@@ -12,7 +12,7 @@ from core.data.parity import Parity
 from core.data.separator import max_margin
 from core.data.teacher import Teacher
 from core.errors import InputError
-from core.problem import points_for_test
+from core.problem.problem import points_for_test
 from tests.data.drawing import data_of, fresh_of, law_of, problem_of
 
 SMALL: dict[str, dict[str, object]] = {

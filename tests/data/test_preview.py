@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 
 from core.data.preview import COMPONENTS, DIRECTIONS, Preview, preview, principal_axes
 from core.errors import InputError
-from core.experiment import KINDS
+from core.study_file.experiment import KINDS
 from tests.data.drawing import data_of, problem_of
 
 

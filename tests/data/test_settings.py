@@ -9,10 +9,10 @@ import pytest
 
 from core.data.registry import distribution
 from core.errors import InputError
-from core.experiment import KINDS
-from core.problem import points_for_test, resolve
+from core.problem.problem import points_for_test, resolve
 from core.runs import open_run
-from core.study import load_study, parse_study
+from core.studies.study import load_study, parse_study
+from core.study_file.experiment import KINDS
 from tests.data.drawing import data_of, problem_of
 from tests.runs.helpers import record
 

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from core.continuation import continued
 from core.data.dataset import Dataset
 from core.dynamics.kernel_fit import hard_margin, kernel_start, ridge_coefficients
 from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
 from core.network.kernel_predictor import KernelNetwork, arc_cosine, tangent_kernel
 from core.network.parametrisation import Shape
-from core.problem import Problem, points_for_test
+from core.problem.problem import Problem, points_for_test
 from core.runs import Recorder, open_run
-from core.trajectory import run, trajectory
-from core.validation import build_experiment
+from core.study_file.validation import build_experiment
+from core.training.continuation import continued
+from core.training.trajectory import run, trajectory
 from tests.problems import problem
 
 KERNEL = ("dynamics.kind=kernel", "loss.kind=logistic")

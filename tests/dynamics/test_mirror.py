@@ -15,13 +15,13 @@ from core.dynamics.integrator import Outcome
 from core.dynamics.mirror import ScalarMirror, SteppedMirror, features
 from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
-from core.frame import Frame
 from core.observables.mirror import MOST_STEPS, companion_of, mirror_gap
-from core.problem import Problem, Start, with_dynamics
+from core.problem.frame import Frame
+from core.problem.problem import Problem, Start, with_dynamics
 from core.runs import open_run
-from core.sections.dynamics import GradientFlow
-from core.trajectory import chunks, trajectory
-from core.validation import build_experiment
+from core.study_file.sections.dynamics import GradientFlow
+from core.study_file.validation import build_experiment
+from core.training.trajectory import chunks, trajectory
 from tests.networks import Case, small_problem
 from tests.problems import margin_of, physical, problem
 from tests.recording import recorded

@@ -14,9 +14,9 @@ from core.dynamics.perturbed import Perturbed, Replacements, on_sphere, perturbe
 from core.dynamics.registry import prepared
 from core.dynamics.step_size import default_step
 from core.errors import InputError
-from core.problem import Problem, Start, points_for_test
-from core.trajectory import chunks, trajectory
-from core.validation import build_experiment
+from core.problem.problem import Problem, Start, points_for_test
+from core.study_file.validation import build_experiment
+from core.training.trajectory import chunks, trajectory
 from tests.problems import problem
 
 L2 = 2e-3

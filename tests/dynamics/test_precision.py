@@ -10,8 +10,8 @@ import pytest
 
 from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
-from core.problem import Problem, resolve
-from core.validation import build_experiment
+from core.problem.problem import Problem, resolve
+from core.study_file.validation import build_experiment
 
 
 def made(

@@ -20,10 +20,10 @@ from core.dynamics.kinks import Hyperplanes, forces_at_kinks
 from core.dynamics.log_time_flow import NEVER
 from core.dynamics.proximal import Proximal, Weights
 from core.dynamics.sliding import Sliding, is_direct
-from core.frame import Frame
 from core.losses import Exponential, Logistic, MarginLoss
 from core.network.activation import LEAKY, Activation
-from core.problem import Problem
+from core.problem.frame import Frame
+from core.problem.problem import Problem
 from tests.problems import physical, problem
 
 Array = NDArray[np.float64]

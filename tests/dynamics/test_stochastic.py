@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.continuation import continued
 from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule, padded
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import integrator, prepared
@@ -16,11 +15,12 @@ from core.dynamics.step_size import largest_curvature, stochastic_step
 from core.dynamics.stochastic import Stochastic
 from core.dynamics.stream import Fresh, Reshuffled
 from core.errors import InputError
-from core.frame import Frame
-from core.problem import Problem, points_for_test, resolve
+from core.problem.frame import Frame
+from core.problem.problem import Problem, points_for_test, resolve
 from core.runs import open_run
-from core.trajectory import chunks, trajectory
-from core.validation import build_experiment
+from core.study_file.validation import build_experiment
+from core.training.continuation import continued
+from core.training.trajectory import chunks, trajectory
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 from tests.problems import problem
 from tests.recording import recorded

@@ -14,9 +14,9 @@ from core.dynamics.integrator import Outcome
 from core.dynamics.registry import integrator, prepared
 from core.dynamics.two_phase import TwoPhases, first_phase, hidden, outer_curvature
 from core.errors import InputError
-from core.problem import Problem, Start, points_for_test, resolve
-from core.trajectory import chunks, trajectory
-from core.validation import build_experiment
+from core.problem.problem import Problem, Start, points_for_test, resolve
+from core.study_file.validation import build_experiment
+from core.training.trajectory import chunks, trajectory
 from tests.problems import problem
 
 PHASES = ("dynamics.kind=two_phase", "loss.kind=logistic", "recording.log10_times=[]")

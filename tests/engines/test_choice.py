@@ -11,9 +11,9 @@ import pytest
 from core.dynamics import engines
 from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.runs import Recorder, open_run
-from core.trajectory import run
+from core.training.trajectory import run
 from tests.networks import Case, small_problem
 
 STANDARD = Case("standard", "exponential")

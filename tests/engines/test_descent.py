@@ -15,12 +15,12 @@ from core.dynamics.gram_descent import NETWORKS, GramDescent
 from core.dynamics.integrator import Outcome
 from core.dynamics.step_size import default_step
 from core.dynamics.tensor_descent import TensorDescent
-from core.problem import Problem, Start, with_dynamics
-from core.sections.dynamics import GradientDescent
+from core.problem.problem import Problem, Start, with_dynamics
+from core.study_file.sections.dynamics import GradientDescent
 from core.tensors import row_blocks
 from core.tensors.repeat import Loop, parts_of
 from core.tensors.slopes import SLOPES
-from core.trajectory import chunks
+from core.training.trajectory import chunks
 from tests.networks import TWO_LAYER, Case, at_a_random_point, small_problem
 from tests.problems import problem
 

@@ -7,8 +7,8 @@ import pytest
 
 from core.dynamics.many import run_many
 from core.errors import InputError
-from core.problem import Problem
-from core.trajectory import trajectory
+from core.problem.problem import Problem
+from core.training.trajectory import trajectory
 from tests.networks import TWO_LAYER, Case, small_problem
 
 BATCHED = [case for case in TWO_LAYER if case.kind in ("standard", "normalised", "bias")]
@@ -71,7 +71,7 @@ def test_what_diverges_ends_as_it_would_alone() -> None:
     wild = problems[1].experiment.dynamics.model_copy(
         update={"step": 500.0, "until_log10_time": float(np.log10(500.0 * 64))}
     )
-    from core.problem import with_dynamics
+    from core.problem.problem import with_dynamics
 
     problems[1] = with_dynamics(problems[1], wild)
     found = run_many(problems, "batch")

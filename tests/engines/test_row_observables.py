@@ -10,10 +10,10 @@ import pytest
 
 from core.dynamics import rows
 from core.observables.registry import OBSERVABLES
-from core.problem import resolve
+from core.problem.problem import resolve
 from core.runs import Recorder, Run, open_run
-from core.trajectory import run
-from core.validation import build_experiment
+from core.study_file.validation import build_experiment
+from core.training.trajectory import run
 from tests.networks import Case, small_problem
 
 CASES = (

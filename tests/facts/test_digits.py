@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.problem import Problem, resolve
-from core.trajectory import trajectory
-from core.validation import build_experiment
+from core.problem.problem import Problem, resolve
+from core.study_file.validation import build_experiment
+from core.training.trajectory import trajectory
 
 
 def digits(kind: str) -> Problem:

@@ -9,10 +9,10 @@ import pytest
 from scipy.optimize import minimize
 
 from core.data.constructions import NearOrthogonal
-from core.frame import Frame
-from core.problem import Problem, resolve
-from core.trajectory import trajectory
-from core.validation import build_experiment
+from core.problem.frame import Frame
+from core.problem.problem import Problem, resolve
+from core.study_file.validation import build_experiment
+from core.training.trajectory import trajectory
 
 
 def parity_problem(

@@ -11,13 +11,13 @@ import pytest
 
 from core.cli.main import main
 from core.observables.registry import OBSERVABLES
-from core.problem import resolve
+from core.problem.problem import resolve
 from core.reference.registry import REFERENCES, compute
 from core.reference.watch import Watch
 from core.runs import Recorder, open_run
-from core.study import load_study
-from core.sweep.leaky_items import ITEMS
-from core.trajectory import run as run_problem
+from core.studies.measures.leaky_items import ITEMS
+from core.studies.study import load_study
+from core.training.trajectory import run as run_problem
 
 
 def stable_ranks(folder: Path, *settings: str) -> dict[int, float]:

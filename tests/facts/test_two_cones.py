@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from core.data.separator import max_margin
-from core.problem import Start, resolve
-from core.trajectory import trajectory
-from core.validation import build_experiment
+from core.problem.problem import Start, resolve
+from core.study_file.validation import build_experiment
+from core.training.trajectory import trajectory
 
 
 def final_margin(m: int, noise: float, seed: int) -> float:

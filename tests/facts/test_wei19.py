@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from core.observables.registry import OBSERVABLES
-from core.problem import resolve
+from core.problem.problem import resolve
 from core.runs import Recorder, open_run
-from core.trajectory import run
-from core.validation import build_experiment
+from core.study_file.validation import build_experiment
+from core.training.trajectory import run
 
 
 def last_values(path: Path, seed: int, l2: float) -> tuple[float, float]:

@@ -11,21 +11,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.figures import study_pictures
 from core.figures.palette import LIGHT
-from core.figures.study_cells import open_cell
+from core.figures.study_colours import coloured
 from core.observables.registry import OBSERVABLES
-from core.problem import Problem, resolve
+from core.problem.problem import Problem, resolve
 from core.reference.intervals import l1_margin, lifted
 from core.reference.l1_path import PathMargin, circle, max_margin, path_point, plane, solve
 from core.reference.watch import Watch
 from core.runs import Recorder, open_run
-from core.study import load_study, shipped_ids
-from core.study_claims import Quantity
-from core.sweep.l1_path_items import path_of, sample_of
-from core.sweep.measures import MEASURES
-from core.trajectory import run
-from core.validation import build_experiment
+from core.studies import pictures
+from core.studies.cells import open_cell
+from core.studies.claims import Quantity
+from core.studies.measures.l1_path_items import path_of, sample_of
+from core.studies.measures.registry import MEASURES
+from core.studies.study import load_study, shipped_ids
+from core.study_file.validation import build_experiment
+from core.training.trajectory import run
 
 STUDIES = tuple(name for name in shipped_ids() if name.startswith("wei19-"))
 LINE = {
@@ -232,15 +233,15 @@ def test_the_function_panel_shows_network_and_svm(tmp_path: Path) -> None:
     record(at, path)
     found = open_cell(path, load_study("wei19-figure-5"), lambda kept: kept)
     assert found is not None and found.record.run is not None
-    lines = study_pictures.functions([found])
+    lines = pictures.functions([found])
     assert [line.value for line in lines] == ["network", "l1-SVM", "y = +1", "y = -1"]
     assert [line.joined for line in lines] == [True, True, False, False]
     y, x = at.dataset.y, at.dataset.x[:, 0]
-    values = study_pictures.normalised(found.record.run, x)
+    values = pictures.normalised(found.record.run, x)
     assert (y * values).min() == pytest.approx(found.record.at("hard_margin", 2))
     svm = np.interp(x, lines[1].x, lines[1].mean)
     assert 2.0 * (y * svm).min() == pytest.approx(l1_margin(at.dataset.x, y, Watch())[0], rel=0.05)
-    colours = study_pictures.coloured(lines, LIGHT)
+    colours = coloured(lines, LIGHT)
     assert colours[2:] == [LIGHT.positive, LIGHT.negative]
     found.record.run.close()
 
@@ -251,7 +252,7 @@ def test_the_points_panel_shows_the_examples(tmp_path: Path) -> None:
     record(at, path)
     found = open_cell(path, load_study("wei19-figure-1"), lambda kept: kept)
     assert found is not None and found.record.run is not None
-    plus, minus = study_pictures.points([found])
+    plus, minus = pictures.points([found])
     assert set(plus.x) == {-1.0, 1.0} and set(plus.mean) == {0.0}
     assert set(minus.x) == {0.0} and set(minus.mean) == {-1.0, 1.0}
     assert plus.x.size + minus.x.size == 200

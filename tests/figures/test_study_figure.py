@@ -9,9 +9,9 @@ import pytest
 
 from core.cli.drawing import _results
 from core.cli.main import main
-from core.figures.study_cells import check_formula, studies_in
 from core.figures.study_figure import figure_of_folder, layout_of
-from core.study import Study, load_study, shipped_ids
+from core.studies.cells import check_formula, studies_in
+from core.studies.study import Study, load_study, shipped_ids
 from core.sweep.found import sweeps_in
 
 TEXT = """

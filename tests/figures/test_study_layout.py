@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from core.errors import InputError
-from core.study import parse_study
-from core.study_layout import Mark, parse_layout
+from core.studies.layout import Mark, parse_layout
+from core.studies.study import parse_study
 
 PANEL = {"kind": "sweep", "x": "data.d", "y": "risk"}
 

@@ -16,18 +16,18 @@ import pytest
 from core.cli.drawing import _results
 from core.cli.main import main
 from core.errors import InputError
-from core.figures import study_cells
 from core.figures.export import figure_bytes
-from core.figures.study_cells import open_cell
 from core.figures.study_figure import figure_of_folder
-from core.figures.study_moments import MOST_ASKED, Asked, Moment, asked_of
 from core.runs import Run, open_run
-from core.study import Study, load_study, shipped_ids
-from core.sweep import trials
-from core.sweep.check import judge
+from core.studies import cells as study_cells
+from core.studies import trials
+from core.studies.cells import open_cell
+from core.studies.moments import MOST_ASKED, Asked, Moment, asked_of
+from core.studies.study import Study, load_study, shipped_ids
+from core.studies.trials import trials_of
+from core.studies.verdicts import judge
 from core.sweep.ledger import read_ledger
 from core.sweep.plan import found_rows
-from core.sweep.trials import trials_of
 from tests.figures.test_study_figure import TEXT as SMALL_STUDY
 
 SMALL = SMALL_STUDY.partition("[[claims]]")[0].replace("frames = 5", "frames = 9")

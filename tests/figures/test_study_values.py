@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.figures.study_cells import Recorded, StudyCell
-from core.figures.study_lines import Line
-from core.figures.study_slopes import first_below, fitted_slope
-from core.figures.study_values import lines_of, spread_of
-from core.study_layout import PanelLayout, parse_layout
+from core.studies.cells import Recorded, StudyCell
+from core.studies.layout import PanelLayout, parse_layout
+from core.studies.lines import Line
+from core.studies.panel_lines import lines_of, spread_of
+from core.studies.statistics import first_below, fitted_slope
 
 
 def cell(

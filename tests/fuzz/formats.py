@@ -20,8 +20,8 @@ from core.data.files import FileSource
 from core.data.images import Choice
 from core.data.mnist import IMAGES, LABELS, Mnist
 from core.runs import code_of, open_run
-from core.study import parse_study, shipped_ids
-from core.study_code import codes_of
+from core.studies.code import codes_of
+from core.studies.study import parse_study, shipped_ids
 from core.sweep.ledger import read_ledger
 from core.sweep.plan import found_rows
 from tests.fuzz.mutations import damaged_bytes, damaged_text
@@ -142,7 +142,7 @@ class StudyFile(Format):
         return {"mine.toml": damaged_text(files[chance.choice([*files])], chance)}
 
     def open(self, path: Path) -> None:
-        from core.study import load_study
+        from core.studies.study import load_study
 
         study = load_study(str(path))
         codes_of(study)

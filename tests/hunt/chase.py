@@ -25,20 +25,20 @@ import numpy as np
 
 from core.cli.main import main as run_command
 from core.cli.reading import facts
-from core.control import Control
 from core.errors import InputError
 from core.observables.alarms import alarms
 from core.observables.registry import OBSERVABLES
 from core.observables.table import write_table
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.margin import RELU, ReferenceMargin, exact
 from core.reference.registry import compute, references_of
 from core.reference.watch import Watch
 from core.runs import Recorder, Run, open_run
-from core.study import parse_study
+from core.studies.study import parse_study
 from core.theorems.registry import applicable
 from core.theorems.statement import Assessment, Context, Verdict, assess
-from core.trajectory import record
+from core.training.control import Control
+from core.training.trajectory import record
 from tests.fuzz.opening import TooLongError, limited
 from tests.hunt.defined import may_be_infinite, not_finite
 from tests.hunt.studies import Drawn, drawn

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.data.registry import draw
 from core.network.parametrisation import Shape
 from core.network.registry import initial_arrays
-from core.validation import build_experiment
+from core.study_file.validation import build_experiment
 from tests.hunt.values import count
 from tests.networks import OWN_NETWORK
 

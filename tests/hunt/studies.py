@@ -10,10 +10,10 @@ from typing import Any
 
 from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
-from core.experiment import KINDS, PLAIN_SECTIONS
-from core.problem import Problem, resolve
-from core.study import Study, parse_study
-from core.validation import build_experiment
+from core.problem.problem import Problem, resolve
+from core.studies.study import Study, parse_study
+from core.study_file.experiment import KINDS, PLAIN_SECTIONS
+from core.study_file.validation import build_experiment
 from tests.hunt.files import CODE, START, WRITTEN, Tables, write_code, write_start
 from tests.hunt.values import table_of
 

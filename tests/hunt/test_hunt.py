@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.experiment import KINDS
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
-from core.study import parse_study
+from core.studies.study import parse_study
+from core.study_file.experiment import KINDS
 from core.theorems.registry import STATEMENTS
 from tests.hunt import chase as chasing
 from tests.hunt.__main__ import Counts

@@ -18,9 +18,9 @@ from core.observables.nodes import positions
 from core.observables.registry import OBSERVABLES
 from core.observables.spectrum import singular_values
 from core.observables.table import node_columns, parameter_columns, scalar_columns
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.runs import Recorder, Run, open_run
-from core.trajectory import run as train
+from core.training.trajectory import run as train
 from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, at_a_random_point, small_problem
 
 DESCENT = {"kind": "gd", "step": 0.1, "until_log10_time": 2.5}

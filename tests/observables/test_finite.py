@@ -12,10 +12,10 @@ import pytest
 from core.observables.observable import Observable, Shape
 from core.observables.proofs import log_mean_slope
 from core.observables.registry import OBSERVABLES
-from core.problem import Problem, resolve
+from core.problem.problem import Problem, resolve
 from core.runs import Recorder, Run, open_run
-from core.trajectory import run as train
-from core.validation import build_experiment
+from core.study_file.validation import build_experiment
+from core.training.trajectory import run as train
 from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, small_problem
 
 FEW, WIDE = 6, 40  # examples and nodes: data that the network can fit, or t grows only like steps

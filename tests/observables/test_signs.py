@@ -12,7 +12,7 @@ from core.observables.registry import OBSERVABLES
 from core.observables.signs import KEY, Weights, bound_of_sum, of_size_one, right_on, weights_of
 from core.observables.testing import points_of
 from core.runs import Recorder, Run, open_run
-from core.trajectory import run as train
+from core.training.trajectory import run as train
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 
 DESCENT = {"kind": "gd", "step": 0.1, "until_log10_time": 2.0}

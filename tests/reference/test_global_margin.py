@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.problem import resolve
+from core.problem.problem import resolve
 from core.reference.global_margin import GlobalMargin, GlobalResult, global_margin
 from core.reference.master import Master
 from core.reference.watch import CancelledError, Watch
-from core.validation import build_experiment
+from core.study_file.validation import build_experiment
 
 Array = NDArray[np.float64]
 

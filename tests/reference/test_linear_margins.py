@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from core.network.kernel_predictor import tangent_kernel
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.batch_norm import OuterMargin, ScaleMargin
 from core.reference.hull import coordinates, nearest
 from core.reference.kernel_space import KernelMargin

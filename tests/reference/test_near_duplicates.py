@@ -12,7 +12,7 @@ from mpmath import mp, mpf
 
 from core.data.dataset import Array, Dataset
 from core.network.kernel_predictor import arc_cosine
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.degenerate import on_one_ray, pair_bound, why_not
 from core.reference.global_margin import global_margin
 from core.reference.hull import nearest

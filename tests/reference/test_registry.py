@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.data.dataset import Dataset
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference import cache
 from core.reference.margin import Bracket, Reference, ReferenceMargin, absent, exact
 from core.reference.registry import REFERENCES, all_margins, compute, references_of

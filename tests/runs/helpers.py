@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from core.errors import RunFileError
-from core.frame import Frame
-from core.problem import Problem, resolve
+from core.problem.frame import Frame
+from core.problem.problem import Problem, resolve
 from core.runs import Recorder, Run, open_run
-from core.study import load_study
+from core.studies.study import load_study
 
 FLOAT32 = ("dynamics.kind=gd", "run.precision=float32")
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.continuation import continued
 from core.errors import InputError, RunFileError
 from core.runs import Recorder, code_of, looking, open_run
 from core.runs.wal import checksum, header_of
+from core.training.continuation import continued
 from tests.runs.changes import SIZE, frame, meta
 from tests.runs.helpers import (
     content,

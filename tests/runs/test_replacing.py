@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from core.control import Control
 from core.errors import DiskError
 from core.runs import Recorder, open_run
 from core.sweep.cell import run_cell
 from core.sweep.plan import plan
-from core.trajectory import run as train
+from core.training.control import Control
+from core.training.trajectory import run as train
 from tests.problems import FIGURE_1
 from tests.recording import recorded
 from tests.runs.helpers import (
@@ -123,7 +123,7 @@ def test_a_disk_that_refuses_at_the_start_leaves_the_old_run(
 
 
 def test_a_cell_that_is_cancelled_leaves_its_finished_run(tmp_path: Path) -> None:
-    from core.study import load_study
+    from core.studies.study import load_study
 
     study = load_study(FIGURE_1).with_settings(["network.m=16", "recording.frames=6"])
     first = plan(study, tmp_path).tasks[0]

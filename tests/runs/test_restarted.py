@@ -12,13 +12,13 @@ import pytest
 from app.controllers.experiment import ExperimentController
 from app.state.session import OpenRun, Session
 from app.workers.recipes import FromExperiment, FromRun
-from core.continuation import restarted
 from core.data.mnist import IMAGES, LABELS
-from core.problem import resolve
+from core.problem.problem import resolve
 from core.runs import Recorder, open_run
-from core.study import Study
-from core.trajectory import run as train
-from core.validation import build_experiment
+from core.studies.study import Study
+from core.study_file.validation import build_experiment
+from core.training.continuation import restarted
+from core.training.trajectory import run as train
 
 TABLES = {
     "network": {"kind": "standard", "m": 4},

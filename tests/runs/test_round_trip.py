@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.data.dataset import Dataset
-from core.frame import Frame
+from core.problem.frame import Frame
 from core.runs import estimated_bytes, open_run
 from core.runs.frame_cache import FrameCache
 from tests.runs.helpers import (

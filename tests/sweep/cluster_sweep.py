@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from core.study import parse_study
+from core.studies.study import parse_study
 from core.sweep.control import SweepControl
 from core.sweep.loop import sweep
 from core.sweep.plan import plan

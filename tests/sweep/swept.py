@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from core.study import Study, load_study, parse_study
-from core.sweep.check import Judged, judge
+from core.studies.study import Study, load_study, parse_study
+from core.studies.trials import Trial, trials_of
+from core.studies.verdicts import Judged, judge
 from core.sweep.control import SweepControl
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
 from core.sweep.pools import HerePool
-from core.sweep.trials import Trial, trials_of
 from tests.sweep.studies import QUICK
 
 

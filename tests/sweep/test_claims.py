@@ -11,11 +11,11 @@ import pytest
 
 from core.cli.main import main
 from core.errors import InputError
-from core.study import Study, parse_study
-from core.sweep.cell import Row
-from core.sweep.check import judge
-from core.sweep.measures import measured
-from core.sweep.trials import Trial, kept, trials_of
+from core.studies.measures.registry import measured
+from core.studies.row import Row
+from core.studies.study import Study, parse_study
+from core.studies.trials import Trial, kept, trials_of
+from core.studies.verdicts import judge
 from tests.sweep.studies import BASE, QUICK
 
 HALVES = """

@@ -14,7 +14,7 @@ import pytest
 
 from core.errors import InputError
 from core.runs import open_run
-from core.study import parse_study
+from core.studies.study import parse_study
 from core.sweep.plan import plan, run_file
 from core.sweep.pools import ClusterPool
 from tests.sweep.studies import SLOW

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.study import Study, load_study, parse_study
-from core.sweep.cell import Row
-from core.sweep.check import judge
-from core.sweep.trials import Trial, trials_of
+from core.studies.row import Row
+from core.studies.study import Study, load_study, parse_study
+from core.studies.trials import Trial, trials_of
+from core.studies.verdicts import judge
 from tests.sweep.swept import judged_on, only, recorded_trials
 
 Values = Callable[[Any], dict[str, float]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.compiled import warming
-from core.study import load_study
+from core.studies.study import load_study
 from core.sweep.control import SweepControl
 from core.sweep.loop import lacking, sweep
 from core.sweep.plan import plan

@@ -9,7 +9,7 @@ import pytest
 
 from core.cli.main import main
 from core.errors import InputError
-from core.study import load_study, parse_study
+from core.studies.study import load_study, parse_study
 from core.sweep.control import SweepControl
 from core.sweep.found import ledger_of_runs, some_sweeps, sweeps_in
 from core.sweep.ledger import place, read_ledger

@@ -13,13 +13,13 @@ from scipy.stats import spearmanr, t
 from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
-from core.study import Study, parse_study
-from core.sweep.cell import Row
-from core.sweep.check import Judged, judge
-from core.sweep.measured import Measured, brought, mean_and_spread
-from core.sweep.measures import MEASURES, OPTIONS, measured
-from core.sweep.over_frames import largest_fall
-from core.sweep.trials import Trial, kept, trials_of
+from core.studies.measures.measured import Measured, brought, mean_and_spread
+from core.studies.measures.over_frames import largest_fall
+from core.studies.measures.registry import MEASURES, OPTIONS, measured
+from core.studies.row import Row
+from core.studies.study import Study, parse_study
+from core.studies.trials import Trial, kept, trials_of
+from core.studies.verdicts import Judged, judge
 from tests.sweep.studies import BASE
 from tests.sweep.swept import recorded_trials, with_claims
 

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from core.derived import VARIANT
-from core.study import Study, load_study, shipped_ids
-from core.study_claims import SIZES
-from core.sweep.measures import MEASURES, OPTIONS
+from core.studies.claims import SIZES
+from core.studies.derived import VARIANT
+from core.studies.measures.registry import MEASURES, OPTIONS
+from core.studies.study import Study, load_study, shipped_ids
 from core.theorems.registry import STATEMENTS
 
 PLACE = re.compile(

@@ -13,16 +13,16 @@ from core.cli.checking import judged_in
 from core.cli.main import main
 from core.errors import InputError
 from core.runs import open_run
-from core.study import Study, parse_study
-from core.sweep.cell import Row
+from core.studies.cell_table import groups, rows_of, spread, write_table
+from core.studies.points import points
+from core.studies.row import Row
+from core.studies.study import Study, parse_study
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.ledger import read_ledger
 from core.sweep.loop import sweep
 from core.sweep.plan import Plan, plan
-from core.sweep.points import points
 from core.sweep.pools import HerePool, ProcessPool, pool_for
-from core.sweep.table import groups, rows_of, spread, write_table
-from core.trajectory import trajectory
+from core.training.trajectory import trajectory
 from tests.sweep.studies import BASE, QUICK
 
 

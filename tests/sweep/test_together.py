@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.control import Control
 from core.dynamics.batch_descent import Batch, LeftBatchError, batch_key
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import prepared
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.runs import open_run
-from core.study import Study, parse_study
+from core.studies.study import Study, parse_study
 from core.sweep import pools
 from core.sweep.cell import Task
 from core.sweep.control import SweepControl
@@ -23,7 +22,8 @@ from core.sweep.loop import sweep
 from core.sweep.plan import plan
 from core.sweep.pools import HerePool, TogetherPool, pool_for
 from core.sweep.together import batchable, run_together
-from core.trajectory import trajectory
+from core.training.control import Control
+from core.training.trajectory import trajectory
 from tests.sweep.studies import QUICK
 
 MORE = QUICK.replace('"run.seed" = [0, 1]', '"run.seed" = [0, 1, 2, 3]')

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from core.observables.registry import OBSERVABLES
-from core.problem import Problem, resolve
+from core.problem.problem import Problem, resolve
 from core.reference.margin import RELU, Bracket, ReferenceMargin, exact
 from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.watch import Watch
 from core.runs import Recorder, Run, open_run
+from core.study_file.validation import build_experiment
 from core.theorems.registry import assess_all
 from core.theorems.statement import DELTA, Assessment, Hypothesis, Verdict
-from core.trajectory import run
-from core.validation import build_experiment
+from core.training.trajectory import run
 
 Margins = Mapping[str, ReferenceMargin]
 

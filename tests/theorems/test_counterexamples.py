@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.problem import Problem, resolve
+from core.problem.problem import Problem, resolve
+from core.study_file.validation import build_experiment
 from core.theorems.statement import Assessment, Verdict
-from core.validation import build_experiment
 from tests.theorems.judging import (
     Margins,
     condition,

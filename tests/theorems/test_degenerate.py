@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.problem import resolve
+from core.problem.problem import resolve
+from core.study_file.validation import build_experiment
 from core.theorems.statement import Verdict
-from core.validation import build_experiment
 from tests.theorems.judging import judged, problem_of, recorded_run, violated
 
 FLOW = {"kind": "flow", "until_log10_time": 2.0}

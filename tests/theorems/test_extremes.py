@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.control import Control
 from core.dynamics.integrator import Chunk, Integrator, Outcome
-from core.frame import Frame
 from core.observables.features import kl
 from core.observables.registry import OBSERVABLES
-from core.problem import Problem
+from core.problem.frame import Frame
+from core.problem.problem import Problem
 from core.reference.registry import REFERENCES
 from core.runs import Recorder, open_run
 from core.theorems.statement import Verdict
-from core.trajectory import record
+from core.training.control import Control
+from core.training.trajectory import record
 from tests.theorems.judging import exactly, judged, problem_of, recorded_run, violated
 
 FLOW = {"kind": "flow", "until_log10_time": 1.0}

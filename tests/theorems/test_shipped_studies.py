@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.problem import resolve
-from core.study import load_study, shipped_ids
+from core.problem.problem import resolve
+from core.studies.study import load_study, shipped_ids
 from core.theorems.statement import Verdict
 from tests.theorems.judging import check_margins, judged, margins_of, recorded_run, violated
 

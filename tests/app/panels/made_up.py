@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.frame import Frame
+from core.problem.frame import Frame
 from core.runs import Recorder
 from tests.figures.helpers import TIMES, growing, problem_of
 

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from app.panels.experiment_form import ExperimentForm
 from app.panels.inputs import Choice, ValueEdit
 from core.errors import InputError
-from core.experiment import KINDS, PLAIN_SECTIONS
-from core.study import Study, load_study, parse_study, shipped_ids
+from core.studies.study import Study, load_study, parse_study, shipped_ids
+from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 from tests.problems import FIGURE_1
 
 Key = Qt.Key

@@ -19,7 +19,7 @@ from app.state.display import NodeFacts
 from app.style import style_sheet
 from core.figures.palette import LIGHT
 from core.observables.registry import OBSERVABLES
-from core.study import load_study, parse_study, shipped_ids
+from core.studies.study import load_study, parse_study, shipped_ids
 from tests.problems import FIGURE_1
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -266,7 +266,7 @@ def test_panels_load_no_numerical_package() -> None:
         "from app.controllers.export import ExportController\n"
         "from app.style import apply\n"
         "from core.figures.palette import DARK\n"
-        "from core.study import load_study\n"
+        "from core.studies.study import load_study\n"
         "apply(application, DARK)\n"
         "form = ExperimentForm()\n"
         f"form.set_study(load_study('{FIGURE_1}'))\n"

@@ -17,10 +17,10 @@ from app.panels.sweep_axes import SweepAxes
 from app.state.sweep_lines import lines_of
 from app.views.sweep_plot import NOTHING, SweepPlot
 from core.figures.palette import DARK, LIGHT
-from core.study import Study, parse_study
-from core.sweep.cell import Row
-from core.sweep.check import Judged, judge
-from core.sweep.table import TableRow, rows_of
+from core.studies.cell_table import TableRow, rows_of
+from core.studies.row import Row
+from core.studies.study import Study, parse_study
+from core.studies.verdicts import Judged, judge
 
 STUDY = """
 title = "A grid"

@@ -14,7 +14,7 @@ from app.controllers.files import FileController
 from app.places import Places
 from app.state.session import Session
 from core import trust
-from core.study import Study
+from core.studies.study import Study
 
 CODE = "def initial(generator, m, d, k): ...\ndef outputs(parameters, x): ...\n"
 

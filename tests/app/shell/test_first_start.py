@@ -23,11 +23,11 @@ from app.workers.kernels import KernelCompiler, Stage
 from app.workers.recipes import FromExperiment
 from app.workers.run_worker import Job, RunWorker
 from core.compiled import beside, warming
-from core.control import Control, RunState
 from core.dynamics.needs import groups_of
 from core.runs import open_run
-from core.study import load_study
-from core.trajectory import trajectory
+from core.studies.study import load_study
+from core.training.control import Control, RunState
+from core.training.trajectory import trajectory
 from tests.app.shell.cold import Cold, cold
 from tests.app.shell.conftest import Opener
 
@@ -237,11 +237,11 @@ NEEDS = """
 import json, sys
 from dataclasses import replace
 import numpy as np
-from core.start import Start
+from core.problem.start import Start
 from core.compiled import jit, store, warming
 from core.dynamics.registry import integrator, prepared
-from core.problem import resolve
-from core.validation import build_experiment
+from core.problem.problem import resolve
+from core.study_file.validation import build_experiment
 from core.dynamics.needs import groups_of
 def still(problem):
     \"\"\"It comes to rest at once: nothing is active on any example.\"\"\"

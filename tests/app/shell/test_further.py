@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from core.runs import Recorder, open_run
-from core.trajectory import run
+from core.training.trajectory import run
 from tests.app.shell.conftest import Opener
 from tests.continuation.helpers import assert_frames_agree, with_marks
 from tests.problems import problem

@@ -14,9 +14,9 @@ from app.controllers.preview import WRONG
 from app.panels.preview import PreviewDialog, class_styles
 from app.workers.preview_worker import PreviewWorker
 from core.data.preview import Preview, preview
-from core.experiment import KINDS
 from core.figures.palette import DARK, LIGHT, PALETTES
-from core.study import load_study
+from core.studies.study import load_study
+from core.study_file.experiment import KINDS
 
 WAIT = 20_000
 

@@ -22,7 +22,7 @@ from app.state.resolve import (
     stepped,
 )
 from app.state.session import RunSnapshot, Snapshot
-from core.schedule import coordinate, inverse_coordinate
+from core.problem.schedule import coordinate, inverse_coordinate
 
 moments = st.floats(-8.0, 9.0, allow_nan=False)
 

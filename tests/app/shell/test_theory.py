@@ -18,7 +18,7 @@ from app.state.resolve import moment_of
 from app.views.margins import MarginsView
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.reference.margin import Reference, ReferenceMargin, exact
 from core.reference.watch import Watch
 from core.runs import open_run

@@ -27,11 +27,11 @@ from core.errors import InputError
 from core.figures.palette import DARK
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
-from core.study import load_study
+from core.studies.study import load_study
+from core.studies.trials import trials_of
+from core.studies.verdicts import judge
 from core.sweep import pools
-from core.sweep.check import judge
 from core.sweep.plan import found_rows
-from core.sweep.trials import trials_of
 from tests.app.shell.conftest import Opener
 from tests.app.shell.test_session import press
 from tests.sweep.studies import BASE

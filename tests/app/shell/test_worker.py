@@ -12,10 +12,10 @@ from pytestqt.qtbot import QtBot
 
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import Job, RunWorker
-from core.control import Control, FinishReason, RunState
-from core.problem import Problem
+from core.problem.problem import Problem
 from core.runs import open_run
-from core.study import load_study
+from core.studies.study import load_study
+from core.training.control import Control, FinishReason, RunState
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from app.application import Marginscope
 from app.controllers.pace import LONGEST_MS, SHARE, TICK_MS, Pace
 from app.state.intent import VIEWS, Intent
 from app.views.run_panel import RunPanel
-from core.control import RunState
+from core.training.control import RunState
 from tests.app.shell.conftest import Opener
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from app.state.display import MARGINS, DisplayData
-from core.control import Control
 from core.observables.nodes import outer_signs, positions
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
+from core.training.control import Control
 from tests.recording import recorded
 from tests.test_architecture import HEAVY_MODULES, imported_by
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.views.ticks import far_times, plain, powers, screen_text
-from core.schedule import coordinate
+from core.problem.schedule import coordinate
 
 
 def test_whole_exponents_are_raised() -> None:

@@ -1,0 +1,1 @@
+"""What is trained, before any step: data, network, loss and start, and the frames to keep."""

@@ -1,0 +1,87 @@
+"""Initial parameters from a file, checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.npz import NpzFile
+from core.errors import InputError
+from core.network.parametrisation import Block, Network, Shape
+from core.network.registry import build_network, initial_arrays
+from core.study_file.sections.network import BatchNormNetwork, NetworkSection, NormalisedNetwork
+
+Array = NDArray[np.float64]
+
+
+def read_arrays(
+    section: NetworkSection, folder: Path | None, x: Array, k: int
+) -> tuple[dict[str, Array], int]:
+    """(arrays by name, width) for network.init = "file"; untrained ones must be there too.
+
+    Raises InputError for a missing file or array, another shape, and values that are not finite.
+    """
+    if section.init_path is None:
+        raise InputError('network.init_path is missing; with network.init = "file" name an NPZ.')
+    path = Path(section.init_path) if folder is None else folder / section.init_path
+    with NpzFile(path, "network.init_path") as file:
+        widths = {shape[0] for shape in file.shapes.values() if shape and shape[0] > 0}
+        width = section.m if section.m is not None else min(widths, default=1)
+        check_size(section.model_copy(update={"m": width}), x.shape[1], k)
+        wanted = _wanted(section, Shape(width, x, k))
+        for block in wanted:
+            _check(file.shapes, block, path, width, x.shape[1])
+        arrays = {block.name: file.read(block.name) for block in wanted}
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise InputError(f"network.init_path: {name} in {path} has a value that is not finite.")
+    _check_directions(section, arrays, path, x)
+    return arrays, width
+
+
+def _wanted(section: NetworkSection, shape: Shape) -> list[Block]:
+    """The trained and untrained arrays of the network, in their order."""
+    example = initial_arrays(section, shape, np.random.default_rng(0))
+    network: Network = build_network(section, shape, example)
+    fixed = [Block(name, array.shape) for name, array in network.fixed.items()]
+    return [*network.layout, *fixed]
+
+
+def _check_directions(
+    section: NetworkSection, arrays: dict[str, Array], path: Path, x: Array
+) -> None:
+    """Networks that divide by |v_j|, or by N(v_j), need nodes where that is not zero."""
+    if isinstance(section, NormalisedNetwork):
+        divisors, what = np.linalg.norm(arrays["V"], axis=1), "is zero, so that v/|v| is undefined"
+    elif isinstance(section, BatchNormNetwork) and section.normalise and section.eps == 0.0:
+        divisors = np.linalg.norm((x - x.mean(axis=0)) @ arrays["V"].T, axis=0)
+        what = "does not vary over the data: N(v) = 0 (network.eps > 0 would allow it)"
+    else:
+        return
+    if not divisors.all():
+        number = int(np.flatnonzero(divisors == 0.0)[0])
+        raise InputError(
+            f"network.init_path: row {number} of V in {path} {what}; give another start."
+        )
+
+
+def _check(shapes: Mapping[str, tuple[int, ...]], block: Block, path: Path, m: int, d: int) -> None:
+    if block.name not in shapes:
+        found = ", ".join(sorted(shapes)) or "nothing"
+        raise InputError(f"network.init_path: {path} has no array {block.name}; found {found}.")
+    shape = shapes[block.name]
+    if shape != block.shape:
+        raise InputError(
+            f"network.init_path: {block.name} in {path} has shape {shape}; with "
+            f"m = {m} and d = {d} it must be {block.shape}."
+        )
+
+
+def check_size(section: NetworkSection, d: int, k: int) -> None:
+    """Raise InputError for a network larger than a run file holds, before any of it is made."""
+    sentence = section.too_large(d, k)
+    if sentence:
+        raise InputError(f"network: {sentence}.")

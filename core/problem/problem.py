@@ -1,0 +1,200 @@
+"""A Problem: an experiment made concrete, with its data and initial parameters as arrays.
+
+Randomness is NumPy's PCG64. One `default_rng(run.seed)` draws the data and then the parameters;
+`data.seed` and `network.seed`, when given, use generators of their own. Test points come from
+`default_rng([run.seed, 1])` (or [data.seed, 1]).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core import trust
+from core.data.dataset import Array, Dataset, TestSet
+from core.data.registry import distribution, draw
+from core.errors import InputError
+from core.files import read_text
+from core.losses import LOSSES, LossFunction
+from core.network.parametrisation import Network, Shape
+from core.network.registry import build_network, initial_arrays
+from core.problem.initial import check_size, read_arrays
+from core.problem.reduction import Reduction
+from core.problem.start import Start
+from core.study_file.experiment import Experiment
+from core.study_file.sections.network import MAX_CODE, CustomNetwork
+from core.study_file.settings import MAX_ELEMENTS, Section
+
+__all__ = ["Problem", "Start", "points_for_test", "resolve", "with_dynamics"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """Everything a dynamics needs: experiment, data, network and start.
+
+    `inputs` x~ (n, D) are what the network sees of the training data. With a `reduction` (row-space
+    form) network, start and inputs are in its coordinates, and the data set is as it was.
+    """
+
+    experiment: Experiment
+    dataset: Dataset
+    network: Network
+    start: Start
+    title: str = ""
+    source: str = ""
+    reduction: Reduction | None = None
+    inputs: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        x = self.dataset.x if self.reduction is None else self.reduction.training(self.dataset.x)
+        object.__setattr__(self, "inputs", self.network.inputs(x))
+
+    @property
+    def loss(self) -> LossFunction:
+        return LOSSES[self.experiment.loss.kind]
+
+    def physical_start(self) -> Array:
+        """The parameters themselves at the start, flat."""
+        return self.network.physical(self.start.parameters, self.start.rho)
+
+    def outputs(self, flat: Array) -> Array:
+        """f(x_i) on the training data at flat parameters, (n,) or (n, k)."""
+        return np.asarray(self.network.outputs(flat, self.inputs))
+
+    def margins(self, flat: Array) -> Array:
+        """p_i at flat parameters, shape (n,)."""
+        return self.network.margins(flat, self.inputs, self.dataset.y)
+
+    def scores(self, flat: Array) -> Array:
+        """What the loss sees at flat parameters: p (n,), or for k classes P (n, k - 1)."""
+        return self.loss.scores(self.outputs(flat), self.dataset.y)
+
+    def dual(self, flat: Array) -> Array | None:
+        """q (n,), for k classes summed over the others; None where the loss has none."""
+        if not self.loss.monotone:
+            return None
+        q = self.loss.dual(self.scores(flat))
+        return q if q.ndim == 1 else np.asarray(q.sum(axis=1))
+
+
+def with_dynamics(problem: Problem, dynamics: Section) -> Problem:
+    """The problem with another dynamics section."""
+    experiment = problem.experiment.model_copy(update={"dynamics": dynamics})
+    return replace(problem, experiment=experiment)
+
+
+def resolve(
+    experiment: Experiment,
+    folder: Path | None = None,
+    title: str = "",
+    source: str = "",
+    dataset: Dataset | None = None,
+) -> Problem:
+    """Draw or read data and parameters; d, n and m become explicit, paths become content hashes.
+
+    A `dataset` that is given is the data of the experiment, as a run file holds them.
+
+    Raises InputError when a file is missing, malformed or in conflict with the experiment.
+    """
+    shared = np.random.default_rng(experiment.run.seed)
+    data_seed, network_seed = experiment.data.seed, experiment.network.seed
+    data_generator = shared if data_seed is None else np.random.default_rng(data_seed)
+    if dataset is None:
+        dataset = draw(experiment.data, data_generator, folder)
+    _check_classes(experiment, dataset)
+    network_generator = shared if network_seed is None else np.random.default_rng(network_seed)
+    section = _with_code(experiment.network, folder)
+    experiment = experiment.model_copy(update={"network": section})
+    if section.init == "file":
+        arrays, width = read_arrays(section, folder, dataset.x, _outputs(dataset))
+    else:
+        assert section.m is not None  # the section's validator sees to it
+        width = section.m
+        check_size(section, dataset.d, _outputs(dataset))
+        shape = Shape(width, dataset.x, _outputs(dataset))
+        arrays = initial_arrays(section, shape, network_generator)
+    network = build_network(section, Shape(width, dataset.x, _outputs(dataset)), arrays)
+    flat = network.pack(arrays)
+    experiment = _concrete(experiment, dataset, network, flat, width)
+    return Problem(experiment, dataset, network, Start(flat, flat), title, source)
+
+
+def _with_code(section: Any, folder: Path | None) -> Any:
+    """A custom network's section with its file's text; what the user trains with is trusted.
+
+    Code that stands in the study itself may be a stranger's, and must have been trusted before.
+    """
+    if not isinstance(section, CustomNetwork):
+        return section
+    if section.path is None:
+        if not trust.is_trusted(section.code or ""):
+            raise InputError(
+                "network.code: the study holds Python code, which training would run here; look at "
+                "it with `python -m core trust FILE.toml`, which also says how to trust it, or "
+                "name a file of your own as network.path."
+            )
+        return section
+    path = Path(section.path) if folder is None else folder / section.path
+    code = read_text(path, 4 * MAX_CODE, "network.path").replace("\r\n", "\n")
+    if len(code) > MAX_CODE:
+        raise InputError(f"network.path: {path} is longer than {MAX_CODE} characters.")
+    trust.check_characters(code, f"network.path: {path}")
+    trust.trust(code)
+    return section.model_copy(update={"code": code, "path": None})
+
+
+def _outputs(dataset: Dataset) -> int:
+    return 1 if dataset.classes == 2 else dataset.classes
+
+
+def _check_classes(experiment: Experiment, dataset: Dataset) -> None:
+    many, kind = dataset.classes > 2, experiment.network.kind
+    if many and kind not in ("multiclass", "custom"):
+        raise InputError(
+            f'The data have {dataset.classes} classes, and network.kind = "{kind}" has one output; '
+            'use network.kind = "multiclass" with loss.kind = "cross_entropy", or two classes.'
+        )
+    if not many and kind == "multiclass":
+        raise InputError(
+            'network.kind = "multiclass" needs data of three or more classes, and these have two; '
+            'use network.kind = "standard" or "bias" with loss.kind = "logistic".'
+        )
+
+
+def _concrete(
+    experiment: Experiment, dataset: Dataset, network: Network, flat: Array, width: int
+) -> Experiment:
+    for name, size in (("n * d", dataset.n * dataset.d), ("m * d", width * dataset.d)):
+        if size > MAX_ELEMENTS:
+            raise InputError(f"{name} = {size:.3g} is larger than {MAX_ELEMENTS:.0e}, the most.")
+    data = experiment.data
+    if data.embedded:
+        changes: dict[str, Any] = {"path": None, "d": dataset.d, "n": dataset.n}
+        data = data.model_copy(update=changes | {"content": dataset.digest()})
+    section = experiment.network
+    if section.init == "file":
+        digest = hashlib.sha256(flat.astype("<f8").tobytes())
+        for name in sorted(network.fixed):
+            digest.update(network.fixed[name].astype("<f8").tobytes())
+        changes = {"init_path": None, "m": width, "content": digest.hexdigest()}
+        section = section.model_copy(update=changes)
+    return experiment.model_copy(update={"data": data, "network": section})
+
+
+def points_for_test(problem: Problem) -> TestSet | None:
+    """The points of the test error: the file's own, all corners, or a fixed sample; else None."""
+    data = problem.dataset
+    if data.x_test is not None and data.y_test is not None:
+        return TestSet(data.x_test, data.y_test, exact=False)
+    section = problem.experiment.data
+    if section.embedded:
+        return None
+    seed = problem.experiment.run.seed if section.seed is None else section.seed
+    source = distribution(section, None)
+    if not data.directions:  # a data set read from a run file does not know its teacher
+        data = source.sample(np.random.default_rng(seed))
+    return source.test_set(np.random.default_rng([seed, 1]), data)

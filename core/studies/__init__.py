@@ -1,0 +1,1 @@
+"""Studies: their files, grids and claims, and all that is computed from many runs."""

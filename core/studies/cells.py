@@ -1,0 +1,246 @@
+"""The runs of a study in a folder, and the numbers that the formulas of a layout stand for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError, did_you_mean
+from core.observables.observable import Shape
+from core.observables.registry import OBSERVABLES
+from core.reference.registry import REFERENCES, compute
+from core.reference.watch import Watch
+from core.runs import Run, open_run
+from core.studies.derived import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
+from core.studies.moments import START, Asked, Moment, names_of, observables_of, split
+from core.studies.study import Cell, Study
+from core.studies.tables import value_text
+from core.study_file.experiment import Experiment
+
+Array = NDArray[np.float64]
+NAN = float("nan")
+MARGIN_SECONDS = 20.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """What a run file holds: its times, log10 t and steps, (T,); `at` gives an observable at a
+    frame. `run` is open, for panels that show data and functions.
+    """
+
+    log10_times: Array
+    steps: NDArray[np.int64]
+    at: Callable[[str, int], float]
+    activation: Any = None
+    run: Run | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StudyCell:
+    """One run of a study: its settings by dotted key, its factors and its variant.
+
+    `recorded` reads its file, when first something is asked that `told` does not answer: values of
+    observables by the names of core.studies.moments, as a sweep's table has them.
+    """
+
+    settings: Mapping[str, Any]
+    recorded: Callable[[], Recorded]
+    name: str = ""
+    told: Mapping[str, float] = field(default_factory=dict)
+    memo: dict[tuple[str, int | Moment], float] = field(default_factory=dict)
+
+    @cached_property
+    def record(self) -> Recorded:
+        """What its file holds, read once."""
+        return self.recorded()
+
+    @property
+    def log10_times(self) -> Array:
+        """log10 t of each frame, (T,)."""
+        return self.record.log10_times
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """The step of each frame, (T,)."""
+        return self.record.steps
+
+    def at(self, formula: str, moment: Moment) -> float:
+        """A formula at a moment, as `value`; NaN where the run has no such frame."""
+        key = (formula, moment)
+        if key not in self.memo:
+            answer = self.answered(formula, moment)
+            if answer is None:
+                frame = moment.frame(self.log10_times, self.steps)
+                answer = NAN if frame is None else self.value(formula, frame)
+            self.memo[key] = answer
+        return self.memo[key]
+
+    def answered(self, formula: str, moment: Moment) -> float | None:
+        """A formula at a moment as `told` answers it; None where only the run file can."""
+        known = self.symbols()
+        for name in observables_of(formula):
+            observable, at_start = split(name)
+            answer = self.told.get(Asked(observable, START if at_start else moment).key)
+            if answer is None:
+                return None
+            known[name] = answer
+        if names_of(formula) - known.keys() - set(FUNCTIONS):
+            return None
+        return _evaluated(formula, known)
+
+    @property
+    def seeds(self) -> tuple[Any, ...]:
+        """What tells repetitions of a setting apart."""
+        return tuple(self.settings.get(key) for key in ("run.seed", "data.seed", "network.seed"))
+
+    def setting(self, formula: str) -> Any:
+        """A setting under its dotted key, the variant, or a formula over d, n, m, k and factors.
+
+        Raises InputError for names that the cell does not have.
+        """
+        if formula in self.settings:
+            return self.settings[formula]
+        if "." in formula and " " not in formula and formula.split(".")[0].isalpha():
+            raise InputError(f"{formula} is no setting of these runs; write one such as data.d.")
+        return evaluate(formula, self.symbols())
+
+    def symbols(self) -> dict[str, float]:
+        """d, n, m, k, and the factors by their names."""
+        return dict(self._symbols)
+
+    @cached_property
+    def _symbols(self) -> Mapping[str, float]:
+        found = {s: self.settings.get(".".join(parts)) for s, parts in SYMBOLS.items()}
+        for key, value in self.settings.items():
+            if key.startswith(f"{FACTOR}."):
+                found[key.removeprefix(f"{FACTOR}.")] = value
+        known = {name: float(value) for name, value in found.items() if value is not None}
+        return {**ABSENT, **known}
+
+    def value(self, formula: str, frame: int) -> float:
+        """A formula over observables, NAME_0 for those at t = 0, and symbols; NaN where undefined.
+
+        Raises InputError for names that do not exist.
+        """
+        key = (formula, frame)
+        if key not in self.memo:
+            self.memo[key] = self._value(formula, frame)
+        return self.memo[key]
+
+    def _value(self, formula: str, frame: int) -> float:
+        known = self.symbols()
+        for name in observables_of(formula):
+            observable, at_start = split(name)
+            known[name] = self.record.at(observable, 0 if at_start else frame)
+        return _evaluated(formula, known)
+
+
+def _evaluated(formula: str, known: Mapping[str, float]) -> float:
+    """A formula of known names; NaN where it is not defined."""
+    if not all(math.isfinite(value) for value in known.values()):
+        return NAN
+    try:
+        return evaluate(formula, known)
+    except InputError:
+        if names_of(formula) - known.keys():
+            raise
+        return NAN
+
+
+def check_formula(formula: str, symbols: Iterable[str] = tuple(SYMBOLS)) -> None:
+    """InputError for a formula of y that names neither a scalar observable nor a symbol."""
+    for name in sorted(names_of(formula)):
+        observable, _ = split(name)
+        if observable in OBSERVABLES:
+            if OBSERVABLES[observable].shape is not Shape.SCALAR:
+                raise InputError(f"{formula}: {name} has more than one number a frame.")
+        elif name not in (*symbols, *FUNCTIONS, *REFERENCES):
+            scalars = [k for k, o in OBSERVABLES.items() if o.shape is Shape.SCALAR]
+            hint = did_you_mean(name, [*scalars, *REFERENCES])
+            raise InputError(f"{formula}: {name} is not known; {hint}")
+
+
+# -------------------------------------------------------------------------------------- reading
+
+
+def runs_of(study_id: str, folder: Path) -> list[Path]:
+    """The run files of a study in a folder, in the order of their names."""
+    paths = sorted(folder.glob("*.msrun"))
+    return [p for p in paths if p.stem == study_id or p.stem.startswith(f"{study_id}__")]
+
+
+def studies_in(folder: Path, ids: Sequence[str]) -> list[str]:
+    """The ids that some run file of the folder begins with, each once, in their order."""
+    stems = {path.stem.split("__")[0] for path in folder.glob("*.msrun")}
+    return [name for name in ids if name in stems]
+
+
+def settings_of(experiment: Experiment) -> dict[str, Any]:
+    """An experiment as dotted key -> value."""
+    tables: dict[str, dict[str, Any]] = experiment.model_dump(mode="json")
+    return {f"{s}.{name}": value for s, table in tables.items() for name, value in table.items()}
+
+
+def cell_of(run: Run, study: Study) -> StudyCell:
+    """A run as a cell; factors and variant are told by the file's name."""
+    settings = settings_of(run.experiment)
+    for part in run.path.stem.split("__")[1:]:
+        key, _, text = part.partition("=")
+        if key.startswith(f"{FACTOR}."):
+            settings[key] = float(text)
+        elif key == VARIANT:
+            settings[key] = next((v for v in study.variants if value_text(v) == text), text)
+    frames = run.frames
+
+    def at(name: str, frame: int) -> float:
+        return _reference(run, name) if name in REFERENCES else OBSERVABLES[name].at(run, frame)
+
+    activation = getattr(run.network, "activation", None)
+    times, steps = np.array(run.log10_time[:frames]), np.array(run.steps[:frames])
+    found = Recorded(times, steps, at, activation, run)
+
+    def recorded() -> Recorded:
+        return found
+
+    return StudyCell(settings, recorded, run.path.stem)
+
+
+def cell_by_row(
+    cell: Cell, path: Path, told: Mapping[str, float], study: Study, keep: Callable[[Any], Any]
+) -> StudyCell:
+    """A cell of a study's grid as its table knows it; its file is opened only when it is needed.
+
+    Settings are those of the study: what a run took by default is not among them, or None.
+    """
+
+    def recorded() -> Recorded:
+        run = open_run(path)
+        keep(run)
+        return cell_of(run, study).record
+
+    settings = settings_of(cell.experiment) | dict(cell.values)
+    return StudyCell(settings, recorded, path.stem, told)
+
+
+def _reference(run: Run, name: str) -> float:
+    """What to quote of a reference margin of the run's data and start; NaN where there is none."""
+    reference = REFERENCES[name]
+    if not reference.applies(run.problem):
+        return NAN
+    return compute(reference, run.problem, Watch(MARGIN_SECONDS)).bracket.value
+
+
+def open_cell(path: Path, study: Study, keep: Callable[[Any], Any]) -> StudyCell | None:
+    """The cell of a run file, which `keep` is to close; None where it has no frames."""
+    run = open_run(path)
+    keep(run)
+    return cell_of(run, study) if run.frames else None

@@ -1,0 +1,37 @@
+"""Python code that a study file carries itself: shown and trusted before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from core import trust
+from core.errors import InputError
+from core.studies.study import Study
+
+KEY = "network.code"
+
+
+def codes_of(study: Study) -> tuple[str, ...]:
+    """Each code that a cell of a study would run, at any of its sizes, exactly as it is.
+
+    A file that a study names (network.path) is the user's own and not among them.
+    """
+    found = [study.tables.get("network", {}).get("code"), *study.axes.get(KEY, ())]
+    for settings in (*study.variants.values(), *study.sizes.values()):
+        found += _values(settings)
+    return tuple(dict.fromkeys(code for code in found if isinstance(code, str)))
+
+
+def _values(settings: Mapping[str, Any]) -> Iterator[Any]:
+    value = settings.get(KEY)
+    yield from value if isinstance(value, list) else [value]
+
+
+def check_code(study: Study, name: str) -> None:
+    """Raise InputError for code in a study that its user has neither run nor trusted here."""
+    if any(not trust.is_trusted(code) for code in codes_of(study)):
+        raise InputError(
+            f"{name} holds a network written in Python, which training with it would run here; "
+            f"look at it with `python -m core trust {name}`, which also says how to trust it."
+        )

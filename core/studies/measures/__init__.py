@@ -1,0 +1,1 @@
+"""The numbers that claims compare: measures over the runs of a study."""

@@ -1,0 +1,118 @@
+"""What a measure of a claim returns, and how the numbers of runs are brought together.
+
+No run that has no number is left out in silence: a measure says how many runs it was asked about
+and how many it used, and a claim is refuted where more are missing than it allows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.studies.claims import Quantity
+from core.studies.statistics import together
+from core.studies.trials import Trial
+
+Array = NDArray[np.float64]
+NAN = float("nan")
+STATISTICS = ("min", "max", "mean", "median")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number with its .95 interval (NaN where it has none), and a note.
+
+    `count` runs were used of the `asked` ones that the quantity is about (None: all of them);
+    `unfit` more were left out because they do not fit, as the claim says.
+    """
+
+    value: float
+    low: float = NAN
+    high: float = NAN
+    count: int = 0
+    note: str = ""
+    asked: int | None = None
+    unfit: int = 0
+
+    @property
+    def missing(self) -> int:
+        """How many runs have no number."""
+        return 0 if self.asked is None else max(self.asked - self.count, 0)
+
+    @property
+    def used(self) -> str:
+        """How many runs it is of: "on 10 runs", "on 9 of 10 runs", "on 7 runs (3 do not fit)"."""
+        some = f"{self.count} of {self.asked}" if self.missing else f"{self.count}"
+        rest = f" ({self.unfit} do not fit)" if self.unfit else ""
+        return f"on {some} run{'s' * (self.count != 1 or self.missing > 0)}{rest}"
+
+
+def brought(found: Sequence[float], over: str, note: str = "") -> Measured:
+    """The numbers of runs by `over`; those that are not finite are missing.
+
+    >>> brought([1.0, float("nan")], "mean")
+    Measured(value=1.0, low=nan, high=nan, count=1, note='', asked=2, unfit=0)
+    """
+    known = sum(math.isfinite(value) for value in found)
+    return Measured(together([*found], over), count=known, note=note, asked=len(found))
+
+
+def option(quantity: Quantity, name: str) -> Any:
+    """One of `options`; InputError where it is missing."""
+    if name not in quantity.options:
+        raise InputError(f"The measure {quantity.measure} needs options.{name}.")
+    return quantity.options[name]
+
+
+def number(quantity: Quantity, name: str, default: float) -> float:
+    """One of `options` that is a number."""
+    value = quantity.options.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"The measure {quantity.measure}: options.{name} must be a number.")
+    return float(value)
+
+
+def statistic(name: str, key: str) -> str:
+    """The name of a statistic given as options.KEY; InputError for others."""
+    if name not in STATISTICS:
+        raise InputError(f"options.{key} = {name!r}; allowed: {', '.join(STATISTICS)}.")
+    return name
+
+
+def formula_values(trials: Sequence[Trial], quantity: Quantity, formula: str) -> Array:
+    """A formula at the moment of the quantity, a number a run; NaN where it is not defined."""
+    return np.array([trial.value(formula, quantity.at) for trial in trials], dtype=np.float64)
+
+
+def mean_and_spread(values: Array) -> tuple[float, float, float]:
+    """The mean with Student's .95 interval, which takes three values; NaN of none.
+
+    >>> [round(x, 3) for x in mean_and_spread(np.array([1.0, 2.0, 3.0]))]
+    [2.0, -0.484, 4.484]
+    """
+    if not values.size:
+        return NAN, NAN, NAN
+    mean = float(values.mean())
+    if values.size < 3:
+        return mean, NAN, NAN
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(values.size - 1, 0.975) * values.std(ddof=1) / math.sqrt(values.size))
+    return mean, mean - half, mean + half
+
+
+def with_spread(trials: Sequence[Trial], found: Sequence[float], over: str) -> Measured:
+    """As `brought`; a mean over runs that differ in their seeds only has Student's interval."""
+    told = brought(found, over)
+    alike = len({trial.apart_from_seeds for trial in trials}) == 1
+    if over != "mean" or not alike or told.missing:
+        return told
+    value, low, high = mean_and_spread(np.array(found))
+    return Measured(value, low, high, told.count, told.note, told.asked)

@@ -1,0 +1,147 @@
+"""Measures over the frames of each run: what a statement says of a time span, and not of its end.
+
+`span` is the least, largest or mean value between two moments; `fall` how far a quantity ever falls
+below what it was before; `statement` the paper's own bound beside what was measured, at the worst
+frame. All bring the runs together by `over`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import final
+
+import numpy as np
+
+from core.errors import InputError, did_you_mean
+from core.reference.margin import ReferenceMargin
+from core.runs import Run, open_run
+from core.studies.claims import Quantity
+from core.studies.measures.measured import NAN, Array, Measured, brought, number, option, statistic
+from core.studies.statistics import together
+from core.studies.trials import Trial
+
+MARGIN_SECONDS = 20.0
+
+
+def span(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """A statistic `by` (min, max, mean, median) over the frames of the formula `of`, of each run.
+
+    The frames are those with `since` <= log10 t <= `until`, and with `after` those from the first
+    on at which that formula is positive. With `nodes` (min, max, mean, median) `of` is an
+    observable of each node, of which that statistic is taken at every frame. A run of which no
+    frame is left, or with a frame that has no number, has none.
+    """
+    by = statistic(str(option(quantity, "by")), "by")
+    found = []
+    for trial in trials:
+        values = _followed(trial, quantity)
+        whole = values.size > 0 and bool(np.isfinite(values).all())
+        found.append(together([*values], by) if whole else NAN)
+    return brought(found, quantity.over)
+
+
+def fall(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """The largest fall of the formula `of` over the frames of `span`, relative to the value before.
+
+    That is max over s < t of (y_s - y_t - room_t)/|y_s|, and 0 where it never falls; `room` is a
+    formula for what a frame may be wrong by (0 without it). A run with fewer than two frames left
+    has none.
+    """
+    found = []
+    for trial in trials:
+        values = _followed(trial, quantity)
+        room = np.zeros(values.size)
+        if "room" in quantity.options:
+            room = _followed(trial, quantity, "room")
+        whole = values.size > 1 and bool(np.isfinite(values).all() and np.isfinite(room).all())
+        found.append(largest_fall(values, room) if whole else NAN)
+    return brought(found, quantity.over)
+
+
+def largest_fall(values: Array, room: Array) -> float:
+    """max over s < t of (y_s - y_t - room_t)/|y_s|, at least 0.
+
+    >>> largest_fall(np.array([1.0, 2.0, 1.5, 3.0]), np.zeros(4))
+    0.25
+    """
+    worst, top = 0.0, values[0]
+    for value, slack in zip(values[1:], room[1:], strict=True):
+        if value < top:
+            worst = max(worst, (top - value - slack) / abs(top) if top else math.inf)
+        top = max(top, value)
+    return float(worst)
+
+
+def _followed(trial: Trial, quantity: Quantity, name: str = "of") -> Array:
+    """The formula of an option at the frames that the quantity is about, (k,)."""
+    formula = str(option(quantity, name))
+    if "nodes" in quantity.options and name == "of":
+        by = statistic(str(quantity.options["nodes"]), "nodes")
+        values = trial.node_trace(formula, lambda each: together([*each], by))
+    else:
+        values = trial.trace(formula)
+    times = trial.log10_times
+    chosen = times >= number(quantity, "since", -math.inf) - 1e-9
+    chosen &= times <= number(quantity, "until", math.inf) + 1e-9
+    if "after" in quantity.options:
+        positive = np.flatnonzero(trial.trace(str(quantity.options["after"])) > 0.0)
+        first = int(positive[0]) if positive.size else times.size
+        chosen &= np.arange(times.size) >= first
+    return values[chosen]
+
+
+@final
+class _Margins(Mapping[str, ReferenceMargin]):
+    """The reference margins of a run, each computed when it is first asked for."""
+
+    def __init__(self, run: Run) -> None:
+        from core.reference.registry import references_of
+
+        self._run = run
+        self._references = {reference.name: reference for reference in references_of(run.problem)}
+
+    def __getitem__(self, name: str) -> ReferenceMargin:
+        from core.reference.registry import compute
+        from core.reference.watch import Watch
+
+        return compute(self._references[name], self._run.problem, Watch(MARGIN_SECONDS))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._references)
+
+    def __len__(self) -> int:
+        return len(self._references)
+
+
+def statement(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """Measured by bound of the statement `name` of a paper, at its worst frame of each run.
+
+    It is what the theorems' panel evaluates (core.theorems): the bound holds in a run where the
+    number is at least 1 for "measured >= bound" and at most 1 for "<=". A run of which the
+    statement decides nothing has no number.
+    """
+    found, met = [], 0
+    for trial in trials:
+        with open_run(trial.path) as run:
+            ratio, hypotheses = _judged(run, str(option(quantity, "name")))
+        found.append(ratio)
+        met += hypotheses
+    note = f"the statement's hypotheses are met in {met} of {len(found)} runs"
+    return brought(found, quantity.over, note)
+
+
+def _judged(run: Run, name: str) -> tuple[float, bool]:
+    """Measured by bound at the worst frame, and whether all hypotheses are met."""
+    from core.theorems.registry import applicable
+    from core.theorems.statement import Context, assess
+
+    known = {one.name: one for one in applicable(run)}
+    if name not in known:
+        raise InputError(f"No statement {name} is about this run: {did_you_mean(name, known)}")
+    with np.errstate(all="ignore"):  # late frames overflow
+        one = assess(known[name], Context(run, _Margins(run)))
+    told, met = one.comparison, all(hypothesis.met for hypothesis in one.hypotheses)
+    if told.holds is None or not told.bound > 0.0:
+        return NAN, met
+    return told.measured / told.bound, met

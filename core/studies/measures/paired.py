@@ -1,0 +1,113 @@
+"""Two values of a setting compared on the same seeds, so that which runs fit does not decide.
+
+Where only easy data sets are fitted at a small width, the mean over the runs that fit is that of
+easy data there and of all data at a large width (wei19, section F.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from core.errors import InputError
+from core.studies.claims import Quantity
+from core.studies.measures.measured import NAN, Array, Measured, mean_and_spread, option, statistic
+from core.studies.panel_lines import same
+from core.studies.statistics import together
+from core.studies.trials import Trial
+
+RESAMPLES = 2000
+WAYS = ("ratio", "difference", "share")
+
+
+def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """The formula `y` at the second of the two `ends` of the setting `along`, against the first.
+
+    With `nodes` (min, max, mean, median) `y` is an observable of each node, of which that is taken.
+    Over the seeds that have a run at both, and with `fit` (true without it) those whose runs fit at
+    both. `by` is "ratio" (mean of the second by mean of the first, .95 interval by bootstrap over
+    the seeds), "difference" (mean of second minus first, Student's interval), or "share" (of the
+    seeds at which the second is larger).
+    """
+    setting = str(option(quantity, "along"))
+    ends, by = list(option(quantity, "ends")), str(quantity.options.get("by", "ratio"))
+    fit = quantity.options.get("fit", True)
+    if len(ends) != 2:
+        raise InputError("The measure paired needs two values in options.ends.")
+    if by not in WAYS or not isinstance(fit, bool):
+        raise InputError(f"The measure paired: by is one of {', '.join(WAYS)}, fit true or false.")
+    first, second, seeds = pairs(trials, quantity, setting, ends, fit)
+    if not first.size:
+        return Measured(NAN, asked=seeds, note="no seed has a run at both that fits")
+    note = "seeds that fit at both" if fit else "seed by seed"
+    known = np.isfinite(first) & np.isfinite(second)
+    found = _COMPARED[by](first[known], second[known])
+    unfit = seeds - first.size
+    return Measured(*found, count=int(known.sum()), note=note, asked=first.size, unfit=unfit)
+
+
+def pairs(
+    trials: Sequence[Trial], quantity: Quantity, setting: str, ends: Sequence[Any], fit: bool
+) -> tuple[Array, Array, int]:
+    """The formula at both ends for every seed (k,), and how many seeds have a run at both.
+
+    Raises InputError where two runs of one seed stand at an end: `where` then leaves too many.
+    """
+    found: list[dict[Any, Trial]] = []
+    for end in ends:
+        by_seed: dict[Any, Trial] = {}
+        for trial in trials:
+            if same(trial.setting(setting), end):
+                if trial.seeds in by_seed:
+                    raise InputError(
+                        f"The measure paired finds two runs of one seed at {setting} = {end}; "
+                        "narrow them down by where."
+                    )
+                by_seed[trial.seeds] = trial
+        found.append(by_seed)
+    both = [seed for seed in found[0] if seed in found[1]]
+    kept = [seed for seed in both if not fit or all(side[seed].fit for side in found)]
+    first, second = (
+        np.array([_value(side[seed], quantity) for seed in kept], dtype=np.float64)
+        for side in found
+    )
+    return first, second, len(both)
+
+
+def _value(trial: Trial, quantity: Quantity) -> float:
+    name, by = str(option(quantity, "y")), quantity.options.get("nodes")
+    if by is None:
+        return trial.value(name, quantity.at)
+    return together([*trial.nodes(name, quantity.at)], statistic(str(by), "nodes"))
+
+
+def ratio_of_means(first: Array, second: Array) -> tuple[float, float, float]:
+    """Mean of the second by mean of the first with its bootstrap interval; NaN of none.
+
+    >>> ratio_of_means(np.array([2.0, 4.0]), np.array([1.0, 2.0]))
+    (0.5, nan, nan)
+    """
+    if not first.size or not first.mean():
+        return NAN, NAN, NAN
+    value = float(second.mean() / first.mean())
+    if first.size < 3:
+        return value, NAN, NAN
+    drawn = np.random.default_rng(0).integers(first.size, size=(RESAMPLES, first.size))
+    below = first[drawn].mean(axis=1)
+    if not below.all():
+        return value, NAN, NAN
+    low, high = np.quantile(second[drawn].mean(axis=1) / below, [0.025, 0.975])
+    return value, float(low), float(high)
+
+
+def _difference(first: Array, second: Array) -> tuple[float, float, float]:
+    return mean_and_spread(second - first)
+
+
+def _share(first: Array, second: Array) -> tuple[float, float, float]:
+    return float((second > first).mean()) if first.size else NAN, NAN, NAN
+
+
+_COMPARED = {"ratio": ratio_of_means, "difference": _difference, "share": _share}

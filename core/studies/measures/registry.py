@@ -1,0 +1,242 @@
+"""Named measures of claims: what is not one number a run. Each is a function and a line below.
+
+A measure takes the trials that `where` keeps and the quantity, whose `options` are its arguments,
+and returns a number with, where it has one, an interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from core.errors import InputError, did_you_mean
+from core.studies.claims import Quantity
+from core.studies.measures.l1_path_items import path_of, sample_of
+from core.studies.measures.leaky_items import activation_of, item_of, values
+from core.studies.measures.measured import (
+    NAN,
+    Array,
+    Measured,
+    brought,
+    formula_values,
+    option,
+    with_spread,
+)
+from core.studies.measures.over_frames import fall, span, statement
+from core.studies.measures.paired import paired
+from core.studies.statistics import first_below, slope_of, together
+from core.studies.trials import Trial, grouped
+
+CURVES = "n* of each curve: one x, one seed"
+Measure = Callable[[Sequence[Trial], Quantity], Measured]
+
+
+def share(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """Share of the runs in which the formula `of` is above `above`, or below `below`."""
+    found = formula_values(trials, quantity, str(option(quantity, "of")))
+    above = float(quantity.options.get("above", -math.inf))
+    below = float(quantity.options.get("below", math.inf))
+    known = found[np.isfinite(found)]
+    if not known.size:
+        return Measured(NAN, asked=found.size)
+    part = float(np.mean((known > above) & (known < below)))
+    return Measured(part, count=known.size, asked=found.size)
+
+
+def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """A statistic of each run's nodes, brought together by `over`: `by` is mean, median, min or max
+    of the observable `of`, or with `below` the share of nodes under that number.
+    """
+    name, by = str(option(quantity, "of")), str(quantity.options.get("by", "mean"))
+    below = quantity.options.get("below")
+    found = []
+    for trial in trials:
+        values = trial.nodes(name, quantity.at)
+        found.append(
+            together([*values], by) if below is None else float(np.mean(values < float(below)))
+        )
+    return brought(found, quantity.over)
+
+
+def node_ranks(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """Spearman's rank correlation over the nodes of each run of the observables `of` and `with`,
+    each of them one of nodes; brought together by `over`.
+    """
+    names = [str(option(quantity, name)) for name in ("of", "with")]
+    pairs = [[trial.nodes(name, quantity.at) for name in names] for trial in trials]
+    return brought([rank_correlation(x, y) for x, y in pairs], quantity.over)
+
+
+def rank_correlation(x: Array, y: Array) -> float:
+    """Spearman's rank correlation where both are finite; NaN for under three, or equal ones.
+
+    >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([9.0, 5.0, 1.0]))
+    -1.0
+    """
+    from scipy.stats import spearmanr
+
+    known = np.isfinite(x) & np.isfinite(y)
+    if known.sum() < 3 or np.ptp(x[known]) == 0.0 or np.ptp(y[known]) == 0.0:
+        return NAN
+    return round(float(spearmanr(x[known], y[known]).statistic), 12)
+
+
+def spearman(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """Spearman's rank correlation over runs of the formula `y` with the setting or formula `x`."""
+    y = formula_values(trials, quantity, str(option(quantity, "y")))
+    x = np.array([float(trial.setting(str(option(quantity, "x")))) for trial in trials])
+    count = int((np.isfinite(x) & np.isfinite(y)).sum())
+    return Measured(rank_correlation(x, y), count=count, asked=x.size)
+
+
+def slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """Slope of log y on log x: y is a formula brought together by `over` at each `x`.
+
+    The interval is the wider of two: bootstrap over seeds, and regression residuals.
+    """
+    formula, by = str(option(quantity, "y")), str(option(quantity, "x"))
+    table = [
+        (x, {trial.seeds: trial.value(formula, quantity.at) for trial in some})
+        for x, some in grouped(trials, by)
+    ]
+    return _slope(table, quantity.over)
+
+
+def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """Slope of log n* on log x, n* being where y first falls to `level` as `along` grows.
+
+    n* is found for each seed, ln along interpolated, and averaged geometrically over seeds; the
+    interval is the wider of bootstrap over seeds and regression residuals. A curve (one x, one
+    seed) that does not cross the level on its grid counts as a missing run.
+    """
+    return _slope(_crossings(trials, quantity), "geometric", CURVES)
+
+
+def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """n* itself: where y first falls to `level` as `along` grows, geometric mean over seeds."""
+    values = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
+    known = np.array([n for n in values if math.isfinite(n)])
+    if not known.size:
+        return Measured(NAN, asked=len(values))
+    mean = float(np.exp(np.log(known).mean()))
+    return Measured(mean, count=known.size, asked=len(values), note=CURVES)
+
+
+def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float, dict[Any, float]]]:
+    """For every x, n* by seed; NaN where it was not crossed."""
+    formula, along = str(option(quantity, "y")), str(option(quantity, "along"))
+    level = float(quantity.options.get("level", 0.1))
+    table = []
+    for x, some in grouped(trials, str(option(quantity, "x"))):
+        seeds: dict[Any, list[Trial]] = {}
+        for trial in some:
+            seeds.setdefault(trial.seeds, []).append(trial)
+        found = {}
+        for seed, members in seeds.items():
+            pairs = sorted(
+                (float(t.setting(along)), t.value(formula, quantity.at)) for t in members
+            )
+            grid, y = np.array(pairs).T
+            found[seed] = first_below(grid, y, level)
+        table.append((x, found))
+    return table
+
+
+def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str = "") -> Measured:
+    found = slope_of(table, over)
+    every = [value for _, by_seed in table for value in by_seed.values()]
+    count = sum(math.isfinite(value) for value in every)
+    told = "; ".join(filter(None, (found.note, note)))
+    return Measured(found.value, found.low, found.high, count, told, len(every))
+
+
+def leaky_item(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """The item `item` of frei23's Theorem 3.2 at the end of each run, brought together."""
+    found = values(trials, item_of, quantity.options)
+    return brought(found, quantity.over)
+
+
+def activation(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """The property `of` of each run's activation function, brought together."""
+    found = values(trials, activation_of, quantity.options)
+    return brought(found, quantity.over)
+
+
+def l1_path(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """The comparison `of` of each run with the l1 problem of wei19, section F.4."""
+    found = values(trials, path_of, quantity.options)
+    return brought(found, quantity.over)
+
+
+def sample(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """The property `of` of each run's training examples from D of wei19 (2.1)."""
+    found = values(trials, sample_of, quantity.options)
+    return brought(found, quantity.over)
+
+
+MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
+    {
+        "nodes": nodes,
+        "node_ranks": node_ranks,
+        "share": share,
+        "spearman": spearman,
+        "slope": slope,
+        "crossing": crossing,
+        "crossing_slope": crossing_slope,
+        "leaky_item": leaky_item,
+        "activation": activation,
+        "l1_path": l1_path,
+        "sample": sample,
+        "paired": paired,
+        "span": span,
+        "fall": fall,
+        "statement": statement,
+    }
+)
+
+
+FRAMES = ("of", "since", "until", "after", "nodes")
+OPTIONS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "nodes": ("of", "by", "below"),
+        "node_ranks": ("of", "with"),
+        "share": ("of", "above", "below"),
+        "spearman": ("y", "x"),
+        "slope": ("y", "x"),
+        "crossing": ("y", "x", "along", "level"),
+        "crossing_slope": ("y", "x", "along", "level"),
+        "leaky_item": ("item",),
+        "activation": ("of",),
+        "l1_path": ("of",),
+        "sample": ("of",),
+        "paired": ("y", "along", "ends", "by", "fit", "nodes"),
+        "span": (*FRAMES, "by"),
+        "fall": (*FRAMES, "room"),
+        "statement": ("name",),
+    }
+)
+
+
+def measured(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """A quantity by its named measure, or by its formula over the runs.
+
+    Raises InputError for a name that is neither, and for an option that the measure does not have:
+    a claim with a misspelt one would say less than it seems to.
+    """
+    if quantity.measure in MEASURES:
+        allowed = OPTIONS[quantity.measure]
+        for name in quantity.options:
+            if name not in allowed:
+                hint = did_you_mean(name, allowed)
+                raise InputError(f"The measure {quantity.measure} has no option {name}; {hint}")
+        return MEASURES[quantity.measure](trials, quantity)
+    try:
+        found = formula_values(trials, quantity, quantity.measure)
+    except InputError as error:
+        hint = did_you_mean(quantity.measure, MEASURES)
+        raise InputError(f"{error} As a named measure: {hint}") from error
+    return with_spread(trials, [*found], quantity.over)

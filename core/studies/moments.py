@@ -1,0 +1,176 @@
+"""The values of runs that the figure and the claims of their study ask for, and at which moments.
+
+A sweep tells them in the row of each cell (core.sweep.cell), so that its figure and its verdicts
+need not open run files, of which some are hundreds of megabytes long.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.observables.observable import Shape
+from core.observables.registry import OBSERVABLES
+from core.reference.registry import REFERENCES
+from core.runs import Run
+from core.studies.claims import Quantity
+from core.studies.layout import PanelLayout
+from core.studies.study import Study
+
+Array = NDArray[np.float64]
+NAMES = re.compile(r"[A-Za-z_]\w*")
+AT_START = "_0"
+# How far from a claim's moment its frame may be in log10 t: 12 % of t, and 2 % of log10 t far out,
+# where frames stand geometrically in log10 t.
+NEAR, NEAR_LATE = 0.05, 0.02
+MOST_ASKED = 24  # values a row; what else is asked is read from the files
+FORMULAS = ("of", "y")  # the options of named measures that are formulas of a moment
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment of runs: their first frame, their last, the one nearest to `place` steps or to log10
+    t = `place` ("time"), or the latter only where it is within .05 or 2 % of that ("near").
+    """
+
+    kind: Literal["start", "end", "step", "time", "near"] = "end"
+    place: float = math.nan
+
+    def frame(self, log10_times: Array, steps: NDArray[np.int64]) -> int | None:
+        """The frame of a run with these times and steps, each (T,); None where it has none.
+
+        >>> times, steps = np.array([-np.inf, 0.0, 1.0]), np.array([0, 10, 100])
+        >>> Moment("time", 0.6).frame(times, steps), Moment("near", 0.6).frame(times, steps)
+        (2, None)
+        """
+        count = log10_times.size
+        if count == 0:
+            return None
+        if self.kind in ("start", "end"):
+            return 0 if self.kind == "start" else count - 1
+        if self.kind == "step":
+            return int(np.argmin(np.abs(steps - self.place)))
+        apart = np.abs(np.maximum(log10_times, -1e9) - self.place)
+        nearest = int(np.argmin(apart))
+        far = apart[nearest] > max(NEAR, NEAR_LATE * abs(self.place))
+        return None if self.kind == "near" and far else nearest
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A scalar observable at a moment."""
+
+    observable: str
+    moment: Moment
+
+    @property
+    def key(self) -> str:
+        """Its name in rows: NAME at the end, NAME_0 at the start, or as in NAME@step=100.
+
+        >>> Asked("risk", Moment("near", -0.5)).key, Asked("risk", Moment("start")).key
+        ('risk@near=-0.5', 'risk_0')
+        """
+        if self.moment.kind == "end":
+            return self.observable
+        if self.moment.kind == "start":
+            return f"{self.observable}{AT_START}"
+        return f"{self.observable}@{self.moment.kind}={self.moment.place:.12g}"
+
+
+START, END = Moment("start"), Moment("end")
+
+
+@cache
+def names_of(formula: str) -> frozenset[str]:
+    """All names in a formula."""
+    return frozenset(NAMES.findall(formula))
+
+
+def split(name: str) -> tuple[str, bool]:
+    """The observable of a name, and whether its value at t = 0 is meant.
+
+    >>> split("stable_rank_0"), split("risk")
+    (('stable_rank', True), ('risk', False))
+    """
+    known = name in OBSERVABLES or name in REFERENCES
+    if not known and name.endswith(AT_START):
+        return name.removesuffix(AT_START), True
+    return name, False
+
+
+def observables_of(formula: str) -> tuple[str, ...]:
+    """The names in a formula that stand for observables, with their _0, and reference margins.
+
+    >>> observables_of("stable_rank / stable_rank_0 + n")
+    ('stable_rank', 'stable_rank_0')
+    """
+    known = OBSERVABLES.keys() | REFERENCES.keys()
+    return tuple(sorted(name for name in names_of(formula) if split(name)[0] in known))
+
+
+def asked_in(formula: str, moment: Moment) -> Iterator[Asked]:
+    """The scalar observables of a formula at a moment; reference margins are none."""
+    for name in observables_of(formula):
+        observable, at_start = split(name)
+        known = OBSERVABLES.get(observable)
+        if known is not None and known.shape is Shape.SCALAR:
+            yield Asked(observable, START if at_start else moment)
+
+
+def moments_of(panel: PanelLayout) -> tuple[Moment, ...]:
+    """The moment of each line of a panel of the kind sweep, or the end of the runs."""
+    told = [Moment("step", step) for step in panel.steps]
+    told += [Moment("time", time) for time in panel.log10_times]
+    return tuple(told) or (END,)
+
+
+def moment_of(at: float | None) -> Moment:
+    """The moment of a claim: near log10 t = `at`, or the end."""
+    return END if at is None else Moment("near", at)
+
+
+def asked_of(study: Study) -> tuple[Asked, ...]:
+    """What the figure and the claims of a study ask of its runs at moments, each once.
+
+    Columns of its table are left out, for rows have them; and so is what is beyond the 24th.
+    """
+    found: dict[Asked, None] = {}
+    layout = study.layout()
+    for panel in () if layout is None else layout.panels:
+        if panel.kind in ("sweep", "crossing"):
+            moments = moments_of(panel) if panel.kind == "sweep" else (END,)
+            for formula in panel.y:
+                found.update(dict.fromkeys(a for m in moments for a in asked_in(formula, m)))
+    for claim in study.claims:
+        for quantity in (claim.quantity, claim.against):
+            if quantity is not None:
+                found.update(dict.fromkeys(_asked_by(quantity)))
+    columns = study.sweep.columns
+    return tuple(one for one in found if one.key not in columns)[:MOST_ASKED]
+
+
+def _asked_by(quantity: Quantity) -> Iterator[Asked]:
+    formulas = [quantity.options.get(name) for name in FORMULAS]
+    for formula in formulas if any(formulas) else [quantity.measure]:
+        if isinstance(formula, str):
+            yield from asked_in(formula, moment_of(quantity.at))
+
+
+def values_of(run: Run, asked: tuple[Asked, ...]) -> Mapping[str, float]:
+    """What a run answers, by the names of rows; NaN where it is not defined."""
+    times, steps = np.array(run.log10_time[: run.frames]), np.array(run.steps[: run.frames])
+    found = {}
+    for one in asked:
+        frame = one.moment.frame(times, steps)
+        known = math.nan if frame is None else OBSERVABLES[one.observable].at(run, frame)
+        found[one.key] = float(known)
+    return found

@@ -1,0 +1,399 @@
+"""A Study: a base experiment, axes to vary, its title and source. A single run has no axes.
+
+Read from and written to TOML (the tables are those of Experiment, plus title, source, axes, and the
+derived settings and variants of core.studies.derived). Its figure is `[figure]`
+(core.studies.layout), what its runs are to show `[[claims]]`, and the columns of its table
+`[sweep]` (core.studies.claims).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import tomli_w
+
+from core.errors import InputError, did_you_mean
+from core.files import is_there, read_text
+from core.studies import tables as study_tables
+from core.studies.claims import Claim, SweepTable, parse_claims, parse_sweep
+from core.studies.derived import FACTOR, FORMULA, VARIANT, apply_formulas
+from core.studies.layout import FigureLayout, parse_layout
+from core.studies.tables import parse_setting, split_key, value_text
+from core.study_file.experiment import KINDS, Experiment
+from core.study_file.settings import Section
+from core.study_file.toml import parse_toml
+from core.study_file.validation import SECTIONS, build_experiment, check_keys, section_class
+
+RESULTS = ("claims", "sweep")
+TOP_KEYS = (
+    "title",
+    "source",
+    "note",
+    *SECTIONS,
+    "axes",
+    "sizes",
+    "derived",
+    "variants",
+    "figure",
+    *RESULTS,
+)
+MAX_STUDY_BYTES = 1_000_000
+MOST_CHECKED = 40  # cells of a grid that is checked whole when it is read
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One experiment of a study: `name` is `network.m=16` or empty where there are no axes.
+
+    `values` are those of the axes, factors among them, and `variant`.
+    """
+
+    name: str
+    experiment: Experiment
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A base experiment as plain tables, varied along axes (dotted key -> values)."""
+
+    id: str
+    title: str
+    source: str
+    tables: Mapping[str, Mapping[str, Any]]
+    axes: Mapping[str, tuple[Any, ...]]
+    sizes: Mapping[str, Mapping[str, Any]]
+    folder: Path | None = None
+    note: str = ""
+    derived: Mapping[str, str] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    figure: Mapping[str, Any] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(default_factory=dict)  # claims and sweep, as written
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the runs of the study are to show."""
+        return parse_claims(self.results.get("claims", []), self.id)
+
+    @property
+    def sweep(self) -> SweepTable:
+        """The columns of the table of results."""
+        return parse_sweep(self.results.get("sweep", {}), self.id)
+
+    @property
+    def count(self) -> int:
+        """Number of cells."""
+        return math.prod(map(len, self.axes.values())) * max(len(self.variants), 1)
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Every experiment of the grid, the last axis fastest, and variants faster still.
+
+        Raises InputError when a value of the grid is not allowed.
+        """
+        return self._all_cells
+
+    @cached_property
+    def _all_cells(self) -> tuple[Cell, ...]:
+        """Made once: thousands of cells take seconds, and tables ask for them again and again."""
+        return tuple(self.each())
+
+    def each(self) -> Iterator[Cell]:
+        """The cells one after another, each made when it is asked for."""
+        varied = self._varied()
+        for values in itertools.product(*self.axes.values()):
+            for variant, study in varied:
+                yield self._cell(dict(zip(self.axes, values, strict=True)), variant, study)
+
+    def check(self) -> None:
+        """Raise InputError for a value that is not allowed.
+
+        All of a small grid is looked at; of a large one every value, the other axes at their first,
+        since making thousands of cells takes seconds.
+        """
+        if self.count > study_tables.MAX_CELLS:
+            raise InputError(
+                f"{self.id}: the axes span {self.count:.3g} cells; at most "
+                f"{study_tables.MAX_CELLS} are allowed."
+            )
+        if self.count <= MOST_CHECKED:
+            for _ in self.each():
+                pass
+            return
+        first = {key: values[0] for key, values in self.axes.items()}
+        for variant, study in self._varied():
+            for key, values in self.axes.items():
+                for value in values:
+                    self._cell({**first, key: value}, variant, study)
+
+    def _cell(self, chosen: dict[str, Any], variant: str, study: Study) -> Cell:
+        """A cell of the values of the axes and of a variant, which `study` is."""
+        names = [f"{key}={value_text(value)}" for key, value in chosen.items()]
+        names += [f"{VARIANT}={value_text(variant)}"] if variant else []
+        where = f"{self.id}, {', '.join(names)}" if study.derived or variant else self.id
+        tables = study._tables_of(chosen, where)
+        if variant:
+            chosen = {**chosen, VARIANT: variant}
+        return Cell("__".join(names), build_experiment(tables, where), chosen)
+
+    def _varied(self) -> tuple[tuple[str, Study], ...]:
+        """Each variant by its name, applied; the study itself where there are none."""
+        if not self.variants:
+            return (("", self),)
+        plain = replace(self, variants={})
+        varied = []
+        for name, settings in self.variants.items():
+            formulas = {k: text for k, text in settings.items() if k.startswith(FORMULA)}
+            study = plain
+            for key in sorted(settings.keys() - formulas.keys(), key=_kinds_first):
+                study = study.with_value(key, settings[key])
+            own = {key.removeprefix(FORMULA): str(text) for key, text in formulas.items()}
+            study = replace(study, derived={**study.derived, **own})
+            if study.axes != plain.axes:
+                raise InputError(
+                    f"{self.id}: the variant {name} sets an axis of the study; leave that to axes."
+                )
+            varied.append((name, study))
+        return tuple(varied)
+
+    def _tables_of(self, chosen: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]]:
+        """The tables of a cell: the values of the axes, and then what is derived from them."""
+        tables = {section: dict(table) for section, table in self.tables.items()}
+        factors = {}
+        for key, value in chosen.items():
+            section, name = key.split(".", 1)
+            if section == FACTOR:
+                factors[name] = value
+            else:
+                tables.setdefault(section, {})[name] = value
+        try:
+            apply_formulas(tables, self.derived, factors)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+        return tables
+
+    def with_settings(self, settings: Sequence[str]) -> Study:
+        """The study with `key=value` settings applied; a setting of an axis replaces the axis."""
+        study = self
+        parsed = [parse_setting(setting) for setting in settings]
+        for key, value in sorted(parsed, key=lambda pair: _kinds_first(pair[0])):
+            study = study.with_value(key, value)
+        study.check()
+        return study
+
+    def with_value(self, key: str, value: Any) -> Study:
+        """The study with one dotted key set; a list for a key that takes one value is an axis.
+
+        A key that was derived no longer is, nor do variants set it. factor.NAME sets a factor, and
+        `variant` chooses among the variants.
+        """
+        if key == VARIANT:
+            return self._with_variants(value if isinstance(value, list) else [value])
+        section, name = split_key(key)
+        if section == FACTOR:
+            if key not in self.axes:
+                known = [axis for axis in self.axes if axis.startswith(f"{FACTOR}.")]
+                hint = did_you_mean(key, known) if known else "it has none."
+                raise InputError(f"{self.id}: there is no {key} in this study; {hint}")
+            values = value if isinstance(value, list) else [value]
+            return replace(self, axes={**self.axes, key: study_tables.axis(key, values, "--set")})
+        tables = {name_: dict(table) for name_, table in self.tables.items()}
+        table = tables.setdefault(section, {})
+        axes = dict(self.axes)
+        if name == "kind" and section in KINDS:
+            lost = _change_kind(table, section, value)
+            kept = section_class(section, table).model_fields.keys() - lost
+            axes = {k: v for k, v in axes.items() if not _dropped(k, section, kept)}
+        varied = study_tables.set_in_variants(tables, self.variants, key, value)
+        if varied:
+            return replace(self, variants=varied)
+        check_keys({name: value}, section_class(section, table), section, "--set")
+        if isinstance(value, list) and not _is_one_value(
+            value, section_class(section, table), name
+        ):
+            axes[key] = study_tables.axis(key, value, "--set")
+            table.pop(name, None)
+        else:
+            axes.pop(key, None)
+            table[name] = value
+        derived = {k: formula for k, formula in self.derived.items() if k != key}
+        variants = {
+            variant: {k: v for k, v in settings.items() if k not in (key, FORMULA + key)}
+            for variant, settings in self.variants.items()
+        }
+        return replace(self, tables=tables, axes=axes, derived=derived, variants=variants)
+
+    def _with_variants(self, names: Sequence[Any]) -> Study:
+        for name in names:
+            if name not in self.variants:
+                raise InputError(
+                    f"{self.id}: there is no variant {name}; "
+                    f"{did_you_mean(str(name), self.variants) if self.variants else 'it has none.'}"
+                )
+        return replace(self, variants={name: self.variants[name] for name in names})
+
+    def at_size(self, size: str | None) -> Study:
+        """The study at its `quick` or `paper` size; a study without sizes has only the one."""
+        if size is None or size not in self.sizes:
+            return self
+        study = self
+        for key, value in self.sizes[size].items():
+            study = study.with_value(key, value)
+        return study
+
+    def layout(self) -> FigureLayout | None:
+        """The panels of the study's figure (core.studies.layout); None where it has none."""
+        return parse_layout(self.figure, self.id) if self.figure else None
+
+    def to_toml(self) -> str:
+        """The study as TOML, which `parse_study` reads back to an equal study."""
+        document: dict[str, Any] = {"title": self.title, "source": self.source}
+        if self.note:
+            document["note"] = self.note
+        for section, table in self.tables.items():
+            plain = {key: _plain(value) for key, value in table.items() if value is not None}
+            if plain:
+                document[section] = plain
+        if self.axes:
+            document["axes"] = {key: list(values) for key, values in self.axes.items()}
+        if self.derived:
+            document["derived"] = dict(self.derived)
+        if self.variants:
+            document["variants"] = {name: dict(table) for name, table in self.variants.items()}
+        if self.sizes:
+            document["sizes"] = {name: dict(table) for name, table in self.sizes.items()}
+        if self.figure:
+            document["figure"] = dict(self.figure)
+        document |= self.results
+        return tomli_w.dumps(document)
+
+
+def _is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
+    """Whether a list is one value of a key that takes lists; a list of lists is an axis of it."""
+    annotation = cls.model_fields[name].annotation
+    takes_lists = any(get_origin(part) is tuple for part in (annotation, *get_args(annotation)))
+    return takes_lists and not (value and all(isinstance(item, list) for item in value))
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _change_kind(table: dict[str, Any], section: str, kind: Any) -> set[str]:
+    """Set a kind; keys that the new kind does not have, or has to itself, were the old one's.
+
+    Returns those that the new kind has to itself.
+    """
+    before, table["kind"] = table.get("kind"), kind
+    cls = section_class(section, table)
+    lost = set() if before == kind else set(cls.own)
+    for key in [key for key in table if key not in cls.model_fields or key in lost]:
+        del table[key]
+    return lost
+
+
+def _kinds_first(key: str) -> bool:
+    """Sorts kinds before the keys that depend on them."""
+    return not key.endswith(".kind")
+
+
+def _dropped(axis: str, section: str, kept: Set[str]) -> bool:
+    part, name = axis.split(".", 1)
+    return part == section and name not in kept
+
+
+def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study:
+    """A Study from the text of a study file; `folder` is what paths inside are relative to.
+
+    Raises InputError for text that is not TOML, for unknown keys and kinds, and for wrong values.
+    """
+    document = parse_toml(text, identifier)
+    for key in document:
+        if key not in TOP_KEYS:
+            raise InputError(f"{identifier}: {key} does not exist; {did_you_mean(key, TOP_KEYS)}")
+    words = study_tables.words(document, identifier)
+    tables = {section: document[section] for section in SECTIONS if section in document}
+    axes = study_tables.axes(document.get("axes", {}), identifier)
+    sizes = study_tables.sizes(document.get("sizes", {}), identifier)
+    derived = study_tables.derived(document.get("derived", {}), identifier)
+    variants = study_tables.variants(document.get("variants", {}), identifier)
+    for key, values in axes.items():  # a base without its axis values need not be complete
+        section, name = key.split(".", 1)
+        if section != FACTOR:
+            tables[section] = {**tables.get(section, {}), name: values[0]}
+    if not derived and not variants:  # else the cells are what is checked
+        build_experiment(tables, identifier)
+    study = Study(
+        id=identifier, tables=tables, axes=axes, sizes=sizes, folder=folder, derived=derived,
+        title=words["title"].strip() or identifier, source=words["source"], note=words["note"],
+        variants=variants, figure=document.get("figure", {}),
+        results={key: document[key] for key in RESULTS if key in document},
+    )  # fmt: skip
+    study.layout()
+    _ = study.claims, study.sweep
+    study.check()
+    return study
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a list of studies shows: read without checking the study itself."""
+
+    id: str
+    title: str
+    source: str
+    note: str
+
+
+def shipped_summaries() -> tuple[Summary, ...]:
+    """The shipped studies by their ids; damaged ones are left out."""
+    found = []
+    for entry in sorted(_shipped(), key=_id):
+        try:
+            document = parse_toml(entry.read_text(encoding="utf-8"), _id(entry))
+        except (OSError, ValueError, InputError):
+            continue
+        words = [str(document.get(key, "")) for key in ("title", "source", "note")]
+        identifier = _id(entry)
+        found.append(Summary(identifier, words[0] or identifier, *words[1:]))
+    return tuple(found)
+
+
+def _id(entry: Any) -> str:
+    return str(entry.name).removesuffix(".toml")
+
+
+def shipped_ids() -> tuple[str, ...]:
+    """The ids of the studies that come with the program, sorted."""
+    return tuple(sorted(map(_id, _shipped())))
+
+
+def _shipped() -> Iterable[Any]:
+    folder = resources.files("resources").joinpath("studies")
+    return [entry for entry in folder.iterdir() if entry.name.endswith(".toml")]
+
+
+def load_study(name: str) -> Study:
+    """A shipped study by its id, or a study file by its path.
+
+    Raises InputError when there is neither, or when the study is not valid.
+    """
+    for entry in _shipped():
+        if entry.name == f"{name}.toml":
+            return parse_study(entry.read_text(encoding="utf-8"), name)
+    path = Path(name)
+    if path.suffix != ".toml" and not (is_there(path) and path.is_file()):
+        hint = did_you_mean(name, shipped_ids())
+        raise InputError(
+            f"There is no study {name}; {hint} `list` shows them all; a file ends in .toml."
+        )
+    if not is_there(path):
+        raise InputError(f"There is no study file {name}; check the path.")
+    text = read_text(path, MAX_STUDY_BYTES, "study file").replace("\r\n", "\n")
+    return parse_study(text, path.stem, path.resolve().parent)

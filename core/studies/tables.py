@@ -1,0 +1,172 @@
+"""The plain tables of a study file: keys, settings, axes, sizes, derived settings and variants.
+
+What is not allowed is refused in a sentence.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from core.errors import InputError, did_you_mean
+from core.studies.derived import FACTOR, FORMULA, VARIANT
+from core.study_file.toml import reason
+from core.study_file.validation import SECTIONS, section_class
+
+SIZES = ("quick", "paper")
+MAX_CELLS = 100_000
+MAX_SETTING = 200_000
+
+
+def value_text(value: Any) -> str:
+    """A value as it stands in file names: no separators of paths or cells.
+
+    >>> value_text(16), value_text(0.25), value_text("a/b"), value_text([3, 8])
+    ('16', '0.25', 'a-b', '3+8')
+    """
+    if isinstance(value, list | tuple):
+        return "+".join(map(value_text, value))
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return "".join(char if char.isalnum() or char in ".+-_" else "-" for char in text)
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """`section.name` of a dotted key; InputError when there is no such section."""
+    section, _, name = key.partition(".")
+    if section not in (*SECTIONS, FACTOR) or not name:
+        hint = did_you_mean(section, SECTIONS)
+        raise InputError(f"{key}: a key reads section.name, such as network.m; {hint}")
+    return section, name
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """`key=value` with a TOML value; a bare word is a string.
+
+    >>> parse_setting("network.m=[16, 64]"), parse_setting("dynamics.kind=gd")
+    (('network.m', [16, 64]), ('dynamics.kind', 'gd'))
+    """
+    key, equals, value = text.partition("=")
+    if len(text) > MAX_SETTING and not key.strip() == "network.code":
+        raise InputError(f"--set {key[:60]}: more than {MAX_SETTING} characters; use a study file.")
+    if not equals or not key.strip() or not value.strip():
+        raise InputError(f"--set {text}: write key=value, such as --set network.m=16.")
+    try:
+        return key.strip(), tomllib.loads(f"value = {value.strip()}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value.strip()
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"--set {key.strip()[:60]}: {reason(error)}.") from error
+
+
+def words(document: Mapping[str, Any], where: str) -> dict[str, str]:
+    """Title, source and note; InputError for what is no printable text, and no table of keys."""
+    found = {key: document.get(key, "") for key in ("title", "source", "note")}
+    for key, value in found.items():
+        if not isinstance(value, str):
+            raise InputError(f"{where}: {key} must be text in quotes.")
+        if any(not char.isprintable() and char not in "\n\t" for char in value):
+            raise InputError(f"{where}: {key} holds a character that cannot be printed.")
+    for key in SECTIONS:
+        if not isinstance(document.get(key, {}), dict):
+            raise InputError(f"{where}: {key} must be a table [{key}] with keys.")
+    return found
+
+
+def axes(table: Any, where: str) -> dict[str, tuple[Any, ...]]:
+    """The axes of a study, by key; InputError for what is no list of values."""
+    if not isinstance(table, dict):
+        raise InputError(f'{where}: axes must be a table, such as "network.m" = [16, 256].')
+    found = {}
+    for key, values in table.items():
+        if isinstance(values, dict):
+            raise InputError(f'{where}: write the axis {key} in quotes: "{key}.name" = [...].')
+        try:
+            split_key(key)
+        except InputError as error:
+            raise InputError(f"{where}: axes: {error}") from error
+        found[key] = axis(key, values, where)
+    cells = 1
+    for values in found.values():
+        cells *= len(values)
+    if cells > MAX_CELLS:
+        raise InputError(f"{where}: the axes span {cells} cells; at most {MAX_CELLS} are allowed.")
+    return found
+
+
+def axis(key: str, values: Any, where: str) -> tuple[Any, ...]:
+    """The values of an axis, each once; InputError for what is no list of values."""
+    if not isinstance(values, list) or not values:
+        raise InputError(f"{where}: the axis {key} must be a list of at least one value.")
+    if len(values) > MAX_CELLS:
+        raise InputError(
+            f"{where}: the axis {key} has {len(values)} values; at most {MAX_CELLS} are allowed."
+        )
+    repeated = sorted(t for t, count in Counter(map(value_text, values)).items() if count > 1)
+    if repeated:
+        raise InputError(f"{where}: the axis {key} has the value {repeated[0]} twice.")
+    return tuple(values)
+
+
+def sizes(table: Any, where: str) -> dict[str, dict[str, Any]]:
+    """The settings of the sizes; InputError for unknown sizes and keys."""
+    if not isinstance(table, dict):
+        raise InputError(f"{where}: sizes must hold the tables sizes.quick and sizes.paper.")
+    for size, settings in table.items():
+        if size not in SIZES:
+            raise InputError(f"{where}: sizes.{size} does not exist; {did_you_mean(size, SIZES)}")
+        if not isinstance(settings, dict):
+            raise InputError(f'{where}: sizes.{size} must be a table of "section.key" = value.')
+        for key in settings:
+            if key != VARIANT:
+                split_key(key)
+    return table
+
+
+def derived(table: Any, where: str) -> dict[str, str]:
+    """The formulas of derived settings; InputError for what is no formula."""
+    if not isinstance(table, dict) or not all(isinstance(text, str) for text in table.values()):
+        raise InputError(f'{where}: derived must hold formulas, such as "network.m" = "2 * d^2".')
+    for key in table:
+        if split_key(key)[0] == FACTOR:
+            raise InputError(f"{where}: derived: {key} is a factor, which only axes set.")
+    return dict(table)
+
+
+def variants(table: Any, where: str) -> dict[str, dict[str, Any]]:
+    """The settings of each variant; InputError for unknown keys."""
+    if not isinstance(table, dict) or not all(isinstance(part, dict) for part in table.values()):
+        raise InputError(f'{where}: variants must hold tables [variants.NAME] of "section.key".')
+    for settings in table.values():
+        for key, value in settings.items():
+            split_key(key.removeprefix(FORMULA))
+            if key.startswith(FORMULA) and not isinstance(value, str):
+                raise InputError(f"{where}: variants: {key} must be a formula in quotes.")
+    return dict(table)
+
+
+def set_in_variants(
+    tables: Mapping[str, Mapping[str, Any]],
+    variants: Mapping[str, Mapping[str, Any]],
+    key: str,
+    value: Any,
+) -> dict[str, Mapping[str, Any]]:
+    """The variants with a key set in those whose own kind of its section has it; empty where the
+    study itself has the key, or none of them does.
+    """
+    section, name = split_key(key)
+
+    def has(table: Mapping[str, Any]) -> bool:
+        return name in section_class(section, table).model_fields
+
+    table = tables.get(section, {})
+    if has(table):
+        return {}
+    kinds = {v: settings.get(f"{section}.kind") for v, settings in variants.items()}
+    having = {v for v, kind in kinds.items() if kind is not None and has({**table, "kind": kind})}
+    return {
+        v: {**settings, key: value} if v in having else settings
+        for v, settings in variants.items()
+        if having
+    }

@@ -1,0 +1,195 @@
+"""The cells of a study as claims see them: settings at hand, run files opened only when asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.observables.observable import Observable
+from core.runs import Run, open_run
+from core.studies.cells import Recorded, StudyCell, cell_of, check_formula, settings_of
+from core.studies.claims import Quantity
+from core.studies.moments import asked_of, moment_of, observables_of, values_of
+from core.studies.panel_lines import same
+from core.studies.row import Row
+from core.studies.study import Cell, Study
+
+Array = NDArray[np.float64]
+MARGIN = "margin:"
+
+
+def _nothing() -> Recorded:
+    raise AssertionError("a trial opens its file itself")
+
+
+@final
+class Trial:
+    """A cell that was run: its settings (axes, factors, variant), row and run file."""
+
+    def __init__(self, study: Study, cell: Cell, row: Row, path: Path) -> None:
+        self.row, self.path = row, path
+        self._study = study
+        self._cell = StudyCell(
+            settings_of(cell.experiment) | dict(cell.values), _nothing, told=row.told
+        )
+        self._known: dict[tuple[str, float | None], float] = {}
+        self._traces: dict[str, Array] = {}
+
+    @property
+    def seeds(self) -> tuple[Any, ...]:
+        """What tells repetitions of a setting apart."""
+        return self._cell.seeds
+
+    @property
+    def failed(self) -> bool:
+        """Whether the cell ended without a finished run, so that nothing can be measured on it."""
+        return self.row.state == "failed"
+
+    @property
+    def fit(self) -> bool:
+        """Whether the run ends without training errors."""
+        return self.value("train_error", None) == 0.0
+
+    @property
+    def apart_from_seeds(self) -> tuple[tuple[str, str], ...]:
+        """All settings but the seeds, to tell repetitions from other cells."""
+        settings = self._cell.settings.items()
+        return tuple(sorted((k, repr(v)) for k, v in settings if not k.endswith(".seed")))
+
+    @cached_property
+    def log10_times(self) -> Array:
+        """log10 t of each frame, (T,)."""
+        with open_run(self.path) as run:
+            return np.array(run.log10_time[: run.frames])
+
+    def trace(self, formula: str) -> Array:
+        """A formula over observables at every frame, (T,); NaN where it is not defined."""
+        if formula not in self._traces:
+            with open_run(self.path) as run:
+                cell = cell_of(run, self._study)
+                check_formula(formula, cell.symbols())
+                found = [cell.value(formula, frame) for frame in range(run.frames)]
+            self._traces[formula] = np.array(found, dtype=np.float64)
+        return self._traces[formula]
+
+    def node_trace(self, name: str, reduced: Callable[[Array], float]) -> Array:
+        """A number of an observable of each node, (m,), at every frame, (T,)."""
+        with open_run(self.path) as run:
+            each = _of_nodes(name)
+            found = [reduced(np.asarray(each.at(run, frame))) for frame in range(run.frames)]
+        return np.array(found, dtype=np.float64)
+
+    def setting(self, formula: str) -> Any:
+        """A setting, the variant, or a formula over d, n, m, k and factors."""
+        return self._cell.setting(formula)
+
+    def value(self, formula: str, at: float | None) -> float:
+        """A formula over observables at the frame nearest to log10 t = `at`, or at the last.
+
+        NaN where no frame is near `at`. "margin:NAME" is the reference margin of that
+        name; NaN where there is none. Raises InputError for names that do not exist.
+        """
+        key = (formula, at)
+        if key not in self._known:
+            self._known[key] = self._value(formula, at)
+        return self._known[key]
+
+    def nodes(self, name: str, at: float | None) -> Array:
+        """An observable of each node, (m,), such as rotation; InputError for other names."""
+        with open_run(self.path) as run:
+            return _nodes(run, name, at)
+
+    def _value(self, formula: str, at: float | None) -> float:
+        moment = moment_of(at)
+        if observables_of(formula):
+            answer = self._cell.answered(formula, moment)
+            if answer is not None:
+                return answer
+        with open_run(self.path) as run:
+            if formula.startswith(MARGIN):
+                return _margin(run.problem, formula.removeprefix(MARGIN))
+            if not run.frames:
+                return math.nan
+            cell = cell_of(run, self._study)
+            check_formula(formula, cell.symbols())
+            self._take(run)
+            return cell.at(formula, moment)
+
+    def _take(self, run: Run) -> None:
+        """Answer all that the study asks for while a file is open that its row does not tell of."""
+        asked = asked_of(self._study)
+        if not {one.key for one in asked} <= self._cell.told.keys():
+            self._cell = replace(self._cell, told={**self._cell.told, **values_of(run, asked)})
+
+
+def _of_nodes(name: str) -> Observable:
+    from core.errors import InputError, did_you_mean
+    from core.observables.observable import Shape
+    from core.observables.registry import OBSERVABLES, of_shape
+
+    observable = OBSERVABLES.get(name)
+    if observable is None or observable.shape is not Shape.NODE:
+        hint = did_you_mean(name, [item.name for item in of_shape(Shape.NODE)])
+        raise InputError(f"There is no value of each node called {name}; {hint}")
+    return observable
+
+
+def _nodes(run: Run, name: str, at: float | None) -> Array:
+    observable = _of_nodes(name)
+    frame = moment_of(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
+    if frame is None:
+        return np.array([math.nan])
+    return np.asarray(observable.at(run, frame), dtype=np.float64)
+
+
+def _margin(problem: Any, name: str) -> float:
+    from core.errors import InputError, did_you_mean
+    from core.reference.registry import REFERENCES, compute
+    from core.reference.watch import Watch
+
+    reference = REFERENCES.get(name)
+    if reference is None:
+        raise InputError(f"There is no margin {name}; {did_you_mean(name, REFERENCES)}")
+    if not reference.applies(problem):
+        return math.nan
+    return compute(reference, problem, Watch()).bracket.value
+
+
+def trials_of(
+    study: Study, rows: Mapping[str, Row], paths: Mapping[str, Path]
+) -> tuple[Trial, ...]:
+    """The cells of a study that were run to their end or failed, in the order of its grid."""
+    return tuple(
+        Trial(study, cell, rows[cell.name], paths[cell.name])
+        for cell in study.cells()
+        if cell.name in rows and rows[cell.name].state in ("done", "failed")
+    )
+
+
+def kept(trials: Sequence[Trial], quantity: Quantity) -> list[Trial]:
+    """Those that a quantity is about: `where`, and with exclude_unfit those that fit."""
+    found = [trial for trial in trials if _chosen(trial, quantity)]
+    return [trial for trial in found if trial.fit] if quantity.exclude_unfit else found
+
+
+def _chosen(trial: Trial, quantity: Quantity) -> bool:
+    for key, wanted in quantity.where:
+        allowed = wanted if isinstance(wanted, tuple) else (wanted,)
+        if not any(same(trial.setting(key), value) for value in allowed):
+            return False
+    return True
+
+
+def grouped(trials: Iterable[Trial], formula: str) -> list[tuple[float, list[Trial]]]:
+    """Trials by the number that a setting or formula is for them, in increasing order."""
+    groups: dict[float, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(float(trial.setting(formula)), []).append(trial)
+    return sorted(groups.items())

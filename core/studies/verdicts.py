@@ -1,0 +1,142 @@
+"""Claims against runs: measured, and judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
+
+from core.studies.claims import Claim, Quantity
+from core.studies.measures.measured import Measured
+from core.studies.measures.registry import measured
+from core.studies.study import Study
+from core.studies.trials import Trial, kept
+
+Verdict = Literal["confirmed", "refuted", "not at this size"]
+NOT_HERE: Verdict = "not at this size"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim with what was measured; `why` says why it is not judged, or how it was measured."""
+
+    claim: Claim
+    measured: Measured
+    verdict: Verdict
+    why: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields of `check --json`."""
+        claim = self.claim
+        return {
+            "text": claim.text,
+            "measured": self.measured.value,
+            "tolerance": claim.tolerance,
+            "verdict": self.verdict,
+            "compare": claim.compare,
+            "value": claim.value,
+            "low": self.measured.low,
+            "high": self.measured.high,
+            "runs": self.measured.count,
+            "asked": self.measured.asked,
+            "unfit": self.measured.unfit,
+            "basis": claim.basis,
+            "why": self.why,
+        }
+
+    def line(self) -> str:
+        """One line of plain words, as under a figure."""
+        told = self.verdict == NOT_HERE or self.measured.missing
+        why = f" ({self.why})" if told and self.why else ""
+        return f"{self.verdict}: {self.claim.text} {self.told()}{why}"
+
+    def told(self) -> str:
+        """What was measured, and what was claimed of it, in plain words."""
+        claim = self.claim
+        told = "nothing" if math.isnan(self.measured.value) else f"{self.measured.value:.4g}"
+        if math.isfinite(self.measured.low):
+            told += f" [{self.measured.low:.3g}, {self.measured.high:.3g}]"
+        sign = {">=": "at least", "<=": "at most", "~": "about"}[claim.compare]
+        slack = f" +- {claim.tolerance:g}" if claim.tolerance else ""
+        return f"Measured {told} {self.measured.used}; {sign} {claim.value:g}{slack}"
+
+
+def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judged]:
+    """Every claim of a study on its finished cells, at the size that they were run at.
+
+    A claim that cannot be judged at this size, or of which no run was recorded, is "not at this
+    size" with the reason; the number is told all the same where there is one. Without a size
+    (settings of the user's own) all claims are judged.
+    """
+    return list(each_judged(study, trials, size))
+
+
+def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iterator[Judged]:
+    """`judge`, one claim after another: some take seconds."""
+    for claim in study.claims:
+        yield _judge(claim, trials, size)
+
+
+def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
+    found = _measured(claim.quantity, trials)
+    if claim.against is not None:
+        found = _related(claim, found, trials)
+    if size is not None and size not in claim.sizes:
+        return Judged(claim, found, NOT_HERE, claim.reason)
+    if found.asked == 0:
+        return Judged(claim, found, NOT_HERE, "the runs that it needs are not there")
+    if math.isnan(found.value):
+        return Judged(claim, found, "refuted", "none of its runs has such a number")
+    if found.missing > claim.missing * (found.asked or 0):
+        why = f"{found.missing} of {found.asked} have no such number"
+        return Judged(claim, found, "refuted", why)
+    verdict: Verdict = "confirmed" if _confirmed(claim, found) else "refuted"
+    return Judged(claim, found, verdict, found.note)
+
+
+def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
+    """A quantity on the runs that it is about; `asked` is 0 where there are none.
+
+    Cells that failed were asked about, and have no number.
+    """
+    every = kept(trials, replace(quantity, exclude_unfit=False))
+    ended = [trial for trial in every if not trial.failed]
+    failed = len(every) - len(ended)
+    if not ended:
+        return Measured(math.nan, asked=failed)
+    some = kept(ended, quantity)
+    unfit = len(ended) - len(some)
+    if not some:
+        return Measured(math.nan, asked=len(every), note="no run fits")
+    found = measured(some, quantity)
+    asked = failed + (found.count if found.asked is None else found.asked)
+    return replace(found, unfit=found.unfit + unfit, asked=asked)
+
+
+def _confirmed(claim: Claim, found: Measured) -> bool:
+    """Whether the number bears the claim out, or its whole interval where the claim asks that."""
+    if not claim.interval:
+        return claim.confirmed(found.value)
+    return claim.confirmed(found.low) and claim.confirmed(found.high)
+
+
+def _related(claim: Claim, first: Measured, trials: Sequence[Trial]) -> Measured:
+    """The difference or the ratio of two quantities; of two estimates with their interval.
+
+    The interval of a difference has the half-width sqrt(h_1^2 + h_2^2), as for independent errors.
+    """
+    assert claim.against is not None
+    second = _measured(claim.against, trials)
+    if 0 in (first.asked, second.asked):
+        return Measured(math.nan, asked=0)
+    count = first.count + second.count
+    asked = count + first.missing + second.missing
+    if claim.relation == "difference":
+        value = first.value - second.value
+        half = math.hypot(first.high - first.low, second.high - second.low) / 2.0
+        return Measured(value, value - half, value + half, count, asked=asked)
+    known = second.value not in (0.0,) and math.isfinite(second.value)
+    ratio = first.value / second.value if known else math.nan
+    return Measured(ratio, count=count, asked=asked)

@@ -1,0 +1,131 @@
+"""From plain tables (TOML, `--set`, a form) to sections, with sentences for what is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from core.errors import InputError, did_you_mean
+from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
+from core.study_file.settings import Section
+from core.study_file.toml import NUMBER
+
+LONG_NUMBER = re.compile(r"\d{12,}")
+SECTIONS = (*KINDS, *PLAIN_SECTIONS)
+DEFAULT_KINDS = {"data": "parity", "network": "standard", "loss": "exponential", "dynamics": "flow"}
+
+
+def section_class(section: str, table: Mapping[str, Any]) -> type[Section]:
+    """The class that describes a section of a study, by its kind.
+
+    Raises InputError for a kind that does not exist.
+    """
+    if section in PLAIN_SECTIONS:
+        return PLAIN_SECTIONS[section]
+    kinds = KINDS[section]
+    kind = table.get("kind", DEFAULT_KINDS[section])
+    if not isinstance(kind, str) or kind not in kinds:
+        raise InputError(f"{section}.kind = {kind!r} does not exist; {_hint(kind, kinds)}")
+    return kinds[kind]
+
+
+def _hint(name: object, allowed: Mapping[str, Any]) -> str:
+    return did_you_mean(str(name), allowed)
+
+
+def build_experiment(tables: Mapping[str, Any], where: str) -> Experiment:
+    """An Experiment from plain tables; `where` names the file or form in messages.
+
+    Raises InputError with one sentence per wrong value.
+    """
+    filled: dict[str, Any] = {}
+    for section in SECTIONS:
+        table = tables.get(section, {})
+        if not isinstance(table, Mapping):
+            raise InputError(f"{where}: {section} must be a table [{section}] with keys.")
+        try:
+            cls = section_class(section, table)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+        check_keys(table, cls, section, where)
+        filled[section] = dict(table)
+        if section in KINDS:
+            filled[section].setdefault("kind", DEFAULT_KINDS[section])
+    try:
+        return Experiment.model_validate(filled)
+    except ValidationError as error:
+        raise InputError(f"{where}: {'; '.join(sentences(error, filled))}.") from error
+
+
+def check_keys(table: Mapping[str, Any], cls: type[Section], section: str, where: str) -> None:
+    """Raise InputError for a key that the section does not have, and for true and false."""
+    for key, value in table.items():
+        if key not in cls.model_fields:
+            raise InputError(
+                f"{where}: {section}.{key} does not exist; {_hint(key, cls.model_fields)}"
+            )
+        wants_bool = cls.model_fields[key].annotation is bool
+        if isinstance(value, bool) and not wants_bool:  # pydantic would take true as the number 1
+            raise InputError(
+                f"{where}: {section}.{key} = {str(value).lower()}: a number or text is needed."
+            )
+        if isinstance(value, str) and _wants_number(cls, key) and not NUMBER.fullmatch(value):
+            raise InputError(f"{where}: {section}.{key} = {value[:40]!r}: a number is needed.")
+
+
+def _wants_number(cls: type[Section], key: str) -> bool:
+    """Whether a key takes numbers and no text, of which pydantic reads `1_000` as one too."""
+    annotation = cls.model_fields[key].annotation
+    kinds = {annotation, *get_args(annotation)}
+    return bool(kinds & {int, float}) and kinds <= {int, float, type(None), *_unions(kinds)}
+
+
+def _unions(kinds: set[Any]) -> set[Any]:
+    return {kind for kind in kinds if get_args(kind)}
+
+
+def sentences(error: ValidationError, tables: Mapping[str, Any]) -> list[str]:
+    """One clause for each wrong value: where it is, what was given, what is allowed."""
+    clauses = []
+    for item in error.errors():
+        place = _place(item["loc"], tables)
+        message = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "value_error":
+            prefix = f"{place}: " if place and not message.startswith(f"{place}.") else ""
+            clauses.append(f"{prefix}{message}")
+            continue
+        message = message[:1].lower() + message[1:]
+        message = message.replace("input should be", "must be")
+        message = LONG_NUMBER.sub(_short, message)
+        clauses.append(f"{place} = {shown(item['input'])}: {message}")
+    return clauses
+
+
+def shown(value: object) -> str:
+    """A value as it was given, in a readable length."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no numbers of more than 4,300 digits
+        return "a number of too many digits"
+    return text if len(text) <= 200 else f"{text[:200]} ..."
+
+
+def _short(number: re.Match[str]) -> str:
+    value = float(number.group())
+    return f"{value:g}" if isfinite(value) else "a number of so many digits"
+
+
+def _place(location: tuple[int | str, ...], tables: Mapping[str, Any]) -> str:
+    """The dotted key; the name of a union's member, which pydantic puts in, is left out."""
+    if not location:
+        return ""
+    section = str(location[0])
+    rest = [str(part) for part in location[1:]]
+    kind = tables.get(section, {}).get("kind")
+    if rest and section in KINDS and rest[0] == kind and kind not in ("", None):
+        rest = rest[1:]
+    return ".".join([section, *rest])

@@ -1,0 +1,1 @@
+"""One run from its first frame to its last: trained, watched, continued, shipped."""

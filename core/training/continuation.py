@@ -1,0 +1,232 @@
+"""Going on from a frame of a run: same data, same network, from where it stood."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from core.data.dataset import Array
+from core.dynamics.registry import prepared
+from core.dynamics.saved import STATE_VERSION
+from core.errors import InputError
+from core.problem.problem import Problem, Start, resolve
+from core.problem.start import History
+from core.runs import RecordedRun, Run
+from core.runs.states import most_earlier
+from core.studies.study import Study
+from core.studies.tables import split_key
+from core.study_file.experiment import Experiment
+from core.study_file.sections.dynamics import KernelPredictor
+
+LARGEST_LOG_NORM = 900.0  # a run file holds frames up to 1000, and runs grow
+CHANGEABLE = ("loss", "dynamics", "recording")
+
+
+def continued(run: RecordedRun, frame: int | None, settings: Sequence[str]) -> tuple[Problem, int]:
+    """The problem that goes on from a frame (the last by default), and the frame's index.
+
+    Raises InputError for a frame that does not exist, a setting that would change data or network,
+    or a horizon that lies in the past.
+    """
+    if run.frames == 0:
+        raise InputError(f"{run.path} holds no frame to go on from.")
+    if isinstance(run.experiment.dynamics, KernelPredictor):
+        raise InputError(f"{run.path} holds a kernel predictor, which is fitted and never goes on.")
+    index = run.frames - 1 if frame is None else frame
+    if not 0 <= index < run.frames:
+        raise InputError(f"--frame {index} does not exist; {run.path} has 0 to {run.frames - 1}.")
+    time = float(run.log10_time[index])
+    size = float(np.linalg.norm(run.parameters(index)))
+    log_norm = float(run.rho[index]) + math.log(max(size, 1e-300))
+    if not abs(log_norm) < LARGEST_LOG_NORM:
+        raise InputError(
+            f"{run.path}: at frame {index} ln |W| = {log_norm:.4g}, from where no run can go on; "
+            "choose another --frame."
+        )
+    experiment = _experiment(run, settings, time)
+    facts = {"file": run.path.name, "frame": index}
+    if time == -np.inf:  # the same start, to the last digit
+        start = Start(np.array(run.origin), np.array(run.origin), continues=facts)
+    else:
+        start = _start(run, index, experiment, facts)
+    problem = replace(run.problem, experiment=experiment, start=start)
+    return prepared(problem), index
+
+
+def _start(
+    run: RecordedRun, index: int, experiment: Experiment, facts: Mapping[str, object]
+) -> Start:
+    """Where a run begins that goes on from a frame after t = 0."""
+    goes_on = _goes_on(run.experiment, experiment)
+    changed = {"anew": not goes_on, "changed": run.changed or not goes_on}
+    start = Start(
+        parameters=np.array(run.parameters(index)),
+        origin=np.array(run.origin),
+        rho=float(run.rho[index]),
+        step=int(run.steps[index]),
+        log10_time=float(run.log10_time[index]),
+        continues={**facts, **changed},
+        goes_on=goes_on,
+        history=earlier_frames(run, index),
+    )
+    return with_state(run, start, index, experiment) if goes_on else start
+
+
+def said(problem: Problem) -> str:
+    """What is to be said of how a run goes on; empty where it goes on exactly, or anew."""
+    return str((problem.start.continues or {}).get("note", ""))
+
+
+def _goes_on(before: Experiment, now: Experiment) -> bool:
+    """Whether the dynamics of a run goes on in another, if perhaps with another step."""
+    if (before.loss, before.run.precision) != (now.loss, now.run.precision):
+        return False
+    # How many particles the perturbed flow replaces follows from its step.
+    free = {"until_log10_time"} | (set() if now.dynamics.kind == "perturbed" else {"step"})
+    return before.dynamics.model_dump(exclude=free) == now.dynamics.model_dump(exclude=free)
+
+
+def _same_step(before: Experiment, now: Experiment) -> bool:
+    return bool(getattr(before.dynamics, "step", None) == getattr(now.dynamics, "step", None))
+
+
+def _anew(experiment: Experiment) -> str:
+    """What begins anew where only a frame is known; empty where the frame says everything."""
+    kind = experiment.dynamics.kind
+    if kind == "adam":
+        return "Adam's moments begin anew there"
+    if kind == "flow" or (kind == "mirror" and experiment.network.kind == "scalar"):
+        return (
+            "the flow's steps begin anew there, and agree with those of an uninterrupted run "
+            "within the integration error"
+        )
+    return ""
+
+
+def with_state(run: RecordedRun, start: Start, index: int, experiment: Experiment) -> Start:
+    """The start with what the dynamics carried there, or at an earlier frame; else with a note."""
+    known = run.state_version == STATE_VERSION
+    kept = [frame for frame in run.kept_states() if frame <= index] if known else []
+    if index in kept:
+        return replace(start, state=run.state(index))
+    note, kind = _anew(run.experiment), run.experiment.dynamics.kind
+    # Orders of examples and replacements are found by counting, where they began at t = 0.
+    counted = run.start_log10_time == -np.inf and not kept
+    if kind == "gd" or (not note and (counted or kind == "mirror")):
+        return start
+    if known and _same_step(run.experiment, experiment):
+        earlier = _earlier(run, kept)
+        if earlier is not None and earlier[0] == index:  # where that run itself began, stateless
+            before = {key: value for key, value in (run.continues or {}).items() if key != "file"}
+            begun = earlier[1].goes_on
+            same = {**before, **(start.continues or {}), "anew": not begun}
+            return replace(start, goes_on=begun, continues=same)
+        if earlier is not None:
+            marks = tuple(run.log10_time[earlier[0] + 1 : index + 1].tolist())
+            return replace(start, earlier=earlier[1], marks=marks)
+    if not note:
+        return start
+    words = f"{run.path.name} does not hold the state of its dynamics at frame {index}: {note}."
+    return replace(start, continues={**(start.continues or {}), "note": words})
+
+
+def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
+    """The last frame at which everything is known, and how a run begins there."""
+    begun = run.problem.start
+    if kept:
+        frame = kept[-1]
+        at = replace(
+            begun,
+            parameters=np.array(run.parameters(frame)),
+            rho=float(run.rho[frame]),
+            step=int(run.steps[frame]),
+            log10_time=float(run.log10_time[frame]),
+            state=run.state(frame),
+        )
+        return frame, at
+    # A run that took up a state has it at frame 0, unless it was interrupted before that.
+    stateless = not begun.goes_on or "note" in (run.continues or {})
+    return (0, begun) if stateless or begun.log10_time == -np.inf else None
+
+
+def earlier_frames(run: RecordedRun, index: int) -> History:
+    """The frames before a frame of a run, and those before the run; thinned out beyond 64 MiB."""
+    whole = run.whole
+    # Those at t = 0 are the origin, which every file has.
+    chosen = list(range(1, whole.before + index))
+    most = most_earlier(run.network.size) - 1
+    if len(chosen) > most:
+        chosen = np.unique(np.linspace(1, chosen[-1], most).astype(int)).tolist()
+    rows = np.array([whole.parameters(frame) for frame in chosen])
+    ends = [*chosen, whole.before + index]
+    return History(
+        whole.steps[chosen],
+        whole.log10_time[chosen],
+        whole.rho[chosen],
+        rows.reshape(len(chosen), run.network.size),
+        whole.complete,
+        _errors(whole, ends),
+    )
+
+
+def _errors(whole: Run, frames: list[int]) -> Array | None:
+    """The `margin_error` of these frames, each the largest since the one before it."""
+    found = np.full(frames[-1] + 1, np.nan)
+    for frame in range(1, found.size):
+        found[frame] = whole.diagnostics(frame).get("margin_error", np.nan)
+    if not np.isfinite(found).any():
+        return None
+    begins = np.array([0, *frames[:-1]]) + 1
+    largest = np.fmax.reduceat(found, begins)
+    return np.where(np.isnan(largest), np.inf, largest)
+
+
+def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Experiment:
+    for setting in settings:
+        section = split_key(setting.partition("=")[0].strip())[0]
+        if section not in CHANGEABLE and not setting.startswith("run.precision"):
+            raise InputError(
+                f"--set {setting}: a continued run keeps its data, network and seed; start a new "
+                "run with `run` to change them."
+            )
+    tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
+    study = Study("continue", run.title, run.source, tables, axes={}, sizes={})
+    study = study.with_settings(settings)
+    if study.axes:
+        raise InputError("continue makes one run; give one value for each --set.")
+    experiment = next(study.each()).experiment
+    asked = any(s.partition("=")[0].strip() == "dynamics.until_log10_time" for s in settings)
+    until = experiment.dynamics.until_log10_time
+    if until <= time * (1 + 1e-12) and not asked:
+        return _extended(experiment, until)
+    if until <= time:
+        raise InputError(
+            f"dynamics.until_log10_time = {until:g} lies before log10 t = {time:.6g}, where the "
+            "frame stands; choose a later time."
+        )
+    return experiment
+
+
+def _extended(experiment: Experiment, until: float) -> Experiment:
+    """The experiment with a horizon a decade later, or twice as far once log10 t > 10."""
+    further = until + 1.0 if until <= 10.0 else 2.0 * until
+    if further > experiment.dynamics.furthest:
+        raise InputError(f"The run has reached log10 t = {until:g}, the furthest it can go.")
+    dynamics = experiment.dynamics.model_copy(update={"until_log10_time": further})
+    return experiment.model_copy(update={"dynamics": dynamics})
+
+
+def restarted(problem: Problem, experiment: Experiment) -> Problem:
+    """The same data under other settings, from the same initial parameters where these are drawn
+    alike: with another network or seed new ones are drawn.
+    """
+    mine = problem.experiment
+    if (mine.network, mine.run.seed) != (experiment.network, experiment.run.seed):
+        known = problem.dataset
+        return resolve(experiment, None, problem.title, problem.source, dataset=known)
+    start = Start(problem.start.origin, problem.start.origin)
+    return replace(problem, experiment=experiment, start=start)
