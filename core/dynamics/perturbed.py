@@ -27,7 +27,7 @@ from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import generator_at
 from core.problem.problem import Problem, Start
-from core.study_file.sections.dynamics import PerturbedFlow
+from core.study_file.dynamics import PerturbedFlow
 
 Array = NDArray[np.float64]
 BLOCK = 1024  # steps whose replacements are drawn together

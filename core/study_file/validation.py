@@ -10,8 +10,8 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from core.errors import InputError, did_you_mean
+from core.settings import Section
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
-from core.study_file.settings import Section
 from core.study_file.toml import NUMBER
 
 LONG_NUMBER = re.compile(r"\d{12,}")

@@ -80,7 +80,7 @@ def work(experiment: Any) -> float:
     kind = dynamics.kind
     if kind == "kernel":
         return 80.0 * (n * n + KERNEL_TESTS * n) + n**3 / 3.0 / 60.0
-    if kind in ("flow", "mirror"):
+    if dynamics.log_time:
         return (n * m + FLOW_STEP) * max(1.0, float(dynamics.until_log10_time))
     if kind == "two_phase":
         return (float(dynamics.first_batch or 0) + n) * m * d

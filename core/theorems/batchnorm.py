@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from core.data.constructions import DyadicData
 from core.network.batch_norm import BatchNorm
 from core.runs import Run
-from core.study_file.sections.constructions import DyadicData
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from core.network.fixed_outer import FixedOuter
+from core.network.fixed_outer import FixedOuter, FixedOuterNetwork
 from core.runs import Run
-from core.study_file.sections.network import FixedOuterNetwork
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.frei23_points import (

@@ -19,8 +19,8 @@ from core.runs import RecordedRun, Run
 from core.runs.states import most_earlier
 from core.studies.study import Study
 from core.studies.tables import split_key
+from core.study_file.dynamics import KernelPredictor
 from core.study_file.experiment import Experiment
-from core.study_file.sections.dynamics import KernelPredictor
 
 LARGEST_LOG_NORM = 900.0  # a run file holds frames up to 1000, and runs grow
 CHANGEABLE = ("loss", "dynamics", "recording")

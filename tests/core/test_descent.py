@@ -17,7 +17,6 @@ from core.dynamics.step_size import (
     lambda_0,
     rounded_down,
 )
-from core.network.tangent import gram
 from core.problem.problem import Problem, Start
 from core.training.trajectory import chunks, trajectory
 from tests.networks import Case, small_problem
@@ -79,7 +78,7 @@ def test_lambda_0_is_the_largest_curvature() -> None:
     weights = at.loss.curvature(at.margins(flat))
     gauss_newton = J.T @ (weights[:, None] * J) / 64
     assert lambda_0(at) == pytest.approx(np.linalg.eigvalsh(gauss_newton)[-1], rel=1e-10)
-    assert np.allclose(gram(at.network, flat, at.inputs), J @ J.T, rtol=1e-11, atol=1e-12)
+    assert np.allclose(at.network.gram(flat, at.inputs), J @ J.T, rtol=1e-11, atol=1e-12)
     lanczos = _by_lanczos(at, flat, at.outputs(flat)) / 64
     assert lanczos == pytest.approx(lambda_0(at), rel=1e-7)
 

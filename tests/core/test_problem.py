@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.data.parity import Parity
+from core.data.parity import ParityData
 from core.errors import InputError
 from core.problem.problem import Problem, points_for_test, resolve
 from core.studies.study import parse_study
@@ -42,7 +42,7 @@ def test_seeds_of_their_own() -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_parity_labels_and_exact_test_set(k: int) -> None:
-    parity = Parity(d=6, n=10, k=k)
+    parity = ParityData(d=6, n=10, k=k)
     points = parity.test_set(np.random.default_rng(0), parity.sample(np.random.default_rng(0)))
     assert points.exact
     assert np.unique(points.x, axis=0).shape == (64, 6)

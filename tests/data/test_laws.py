@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from core.data.constructions import Intervals
+from core.data.constructions import IntervalsData
 from core.data.dataset import TEST_VALUES
-from core.data.parity import Parity
+from core.data.parity import ParityData
 from core.data.separator import max_margin
-from core.data.teacher import Teacher
+from core.data.teacher import TeacherData
 from core.errors import InputError
 from core.problem.problem import points_for_test
 from tests.data.drawing import data_of, fresh_of, law_of, problem_of
@@ -105,7 +105,7 @@ def test_uniform_parity_is_drawn_as_it_was() -> None:
 @pytest.mark.parametrize("law", ["uniform", "biased", "markov", "decoy"])
 def test_laws_on_the_corners(law: str) -> None:
     d, k, bias, n = 6, 2, 0.8, 40_000
-    parity = Parity(d, n, k, law, bias)
+    parity = ParityData(d=d, n=n, k=k, law=law, bias=bias)
     data = parity.sample(np.random.default_rng(1))
     s = data.x * np.sqrt(d)
     assert set(np.unique(s.round(12))) == {-1.0, 1.0}
@@ -138,7 +138,7 @@ def best_margin(x: np.ndarray, y: np.ndarray) -> float:
 )
 def test_a_frozen_coordinate_repairs_odd_parity(k: int, freeze: bool, learnt: bool) -> None:
     """Known figures: without biases odd k >= 3 has margin 0 on the full cube."""
-    parity = Parity(4, 10, k, freeze=freeze)
+    parity = ParityData(d=4, n=10, k=k, freeze=freeze)
     generator = np.random.default_rng(0)
     points = parity.test_set(generator, parity.sample(generator))
     assert points.exact
@@ -190,7 +190,7 @@ def test_the_teacher_keeps_its_margin(units: int, margin: float) -> None:
             for i, row in enumerate(inputs[:20])
         )
         assert np.all(labels[:20] * f[:20] >= margin)
-    assert np.all(y * Teacher.outputs(x, known) >= margin)
+    assert np.all(y * TeacherData.outputs(x, known) >= margin)
 
 
 def test_a_hopeless_margin_is_refused() -> None:
@@ -386,4 +386,4 @@ def test_intervals_are_labelled_in_turn() -> None:
     assert np.abs(x).max() <= 1
     share = 0.9 / (0.5 + 0.9 + 0.2)  # pieces by their lengths
     assert abs((y > 0).mean() - share) < 5 * np.sqrt(share * (1 - share) / 20_000)
-    assert isinstance(law_of(at), Intervals)
+    assert isinstance(law_of(at), IntervalsData)

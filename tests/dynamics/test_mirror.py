@@ -19,7 +19,7 @@ from core.observables.mirror import MOST_STEPS, companion_of, mirror_gap
 from core.problem.frame import Frame
 from core.problem.problem import Problem, Start, with_dynamics
 from core.runs import open_run
-from core.study_file.sections.dynamics import GradientFlow
+from core.study_file.dynamics import GradientFlow
 from core.study_file.validation import build_experiment
 from core.training.trajectory import chunks, trajectory
 from tests.networks import Case, small_problem

@@ -11,12 +11,13 @@ import torch
 
 from core.dynamics.descent import Descent
 from core.dynamics.full_batch import FullBatch
-from core.dynamics.gram_descent import NETWORKS, GramDescent
+from core.dynamics.gram_descent import GramDescent
 from core.dynamics.integrator import Outcome
 from core.dynamics.step_size import default_step
 from core.dynamics.tensor_descent import TensorDescent
+from core.network.registry import NETWORKS
 from core.problem.problem import Problem, Start, with_dynamics
-from core.study_file.sections.dynamics import GradientDescent
+from core.study_file.dynamics import GradientDescent
 from core.tensors import row_blocks
 from core.tensors.repeat import Loop, parts_of
 from core.tensors.slopes import SLOPES
@@ -26,7 +27,7 @@ from tests.problems import problem
 
 Engine = Callable[[Problem], FullBatch]
 cases = pytest.mark.parametrize("case", TWO_LAYER, ids=str)
-PLAIN = [case for case in TWO_LAYER if case.kind in NETWORKS]
+PLAIN = [case for case in TWO_LAYER if NETWORKS[case.kind].direct]
 BOTH = [(case, TensorDescent) for case in TWO_LAYER] + [(case, GramDescent) for case in PLAIN]
 both = pytest.mark.parametrize(
     ("case", "engine"), BOTH, ids=[f"{case}-{engine.__name__}" for case, engine in BOTH]

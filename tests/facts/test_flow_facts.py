@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from core.data.constructions import NearOrthogonal
+from core.data.constructions import NearOrthogonalData
 from core.problem.frame import Frame
 from core.problem.problem import Problem, resolve
 from core.study_file.validation import build_experiment
@@ -117,7 +117,7 @@ def limit() -> tuple[Problem, np.ndarray]:
         d=40,
         n=6,
     )
-    data = NearOrthogonal(40, 6, 0.005).sample(np.random.default_rng(0))
+    data = NearOrthogonalData(d=40, n=6, coherence=0.005).sample(np.random.default_rng(0))
     at = replace(at, dataset=data)
     flat = list(trajectory(at))[-1].parameters
     return at, (flat / at.margins(flat).min()).reshape(M, 40)
