@@ -54,10 +54,11 @@ def is_module(name: str) -> bool:
     path, parts = ROOT, name.split(".")
     while parts and (path / parts[0]).is_dir():
         path /= parts.pop(0)
+    file = path / "__init__.py"
     if parts and (path / f"{parts[0]}.py").is_file():
-        source = (path / f"{parts.pop(0)}.py").read_text("utf-8")
-        return all(re.search(rf"\b{part}\b", source) for part in parts)
-    return not parts
+        file = path / f"{parts.pop(0)}.py"
+    source = file.read_text("utf-8")
+    return all(re.search(rf"\b{part}\b", source) for part in parts)
 
 
 # -------------------------------------------------------------------------------------- links
