@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.theorems.registry import STATEMENTS
+from tests.drawing import DRAWING, drawing, layers
 from tests.test_architecture import CODE, ROOT, lines_with, relative, tracked_files
 
 PAGES = [path for path in tracked_files() if path.suffix == ".md"]
@@ -16,6 +17,12 @@ STUDIES = sorted((ROOT / "resources" / "studies").glob("*.toml"))
 TEXTS = [path for path in (*CODE, *PAGES, *STUDIES) if path != Path(__file__)]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 FORM = ["Context", "Decision", "Consequences"]
+COMMITTED = DRAWING.read_text("utf-8")
+PACKAGES = {
+    f"{path.parent.parent.name}.{path.parent.name}"
+    for part in ("core", "app")
+    for path in (ROOT / part).glob("*/__init__.py")
+}
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"(?<![\w/.])docs/[\w./-]*\w")
@@ -126,6 +133,16 @@ def test_nothing_cites_what_a_reader_does_not_have() -> None:
 )
 def test_documents_from_elsewhere_are_found(text: str, wrong: bool) -> None:
     assert bool(ELSEWHERE.search(text)) is wrong
+
+
+# ------------------------------------------------------------------------------------ drawing
+
+
+def test_the_drawing_is_that_of_the_code() -> None:
+    """Packages, sentences and imports; how many modules import (the widths) may have changed."""
+    assert {name for layer in layers() for name in layer} >= PACKAGES
+    now, then = (re.sub(r' stroke-width="[\d.]+"', "", text) for text in (drawing(), COMMITTED))
+    assert now == then, "docs/images/architecture.svg is not that of the code: `make drawing`"
 
 
 # ---------------------------------------------------------------------------------- decisions
