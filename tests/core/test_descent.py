@@ -104,6 +104,7 @@ def test_lambda_0_on_figure_1() -> None:
     ],
 )
 def test_the_edge_of_stability(m: int, step: float, outcome: Outcome) -> None:
+    """docs/theory.md, 7.2."""
     at = problem(GD, f"dynamics.step={step}", "dynamics.until_log10_time=1.3", m=m)
     last = list(chunks(Descent(at)))[-1]
     assert last.outcome is outcome

@@ -50,6 +50,7 @@ def test_known_hard_margins(m: int, accuracy: str) -> None:
 
 
 def test_figure_time_values() -> None:
+    """docs/theory.md, 7.2: seed 0 at t = 1000."""
     for m, hard, smoothed, norm in (
         (16, 0.022884, 0.010180, 211.94),
         (256, 0.012545, 0.005471, 427.74),
