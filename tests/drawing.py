@@ -30,6 +30,13 @@ WAYS = (
     ("#0f766e", "a run file, to a figure", FIGURE),
 )
 
+APP = [
+    ["app.application"],
+    ["app.controllers"],
+    ["app.panels", "app.views", "app.workers"],
+    ["app.state"],
+]
+
 WIDTH, TOP, ROW, GAP, BOX = 1134, 104, 31, 9, 25
 LETTERS = 91  # of a sentence in a box
 LEFT, RIGHT = 190, 864  # of the boxes
@@ -39,23 +46,27 @@ Edges = Counter[tuple[str, str]]
 
 
 def layers() -> list[list[str]]:
-    """The layers of app and of core by the import contracts, most dependent first."""
+    """The layers of app and of core by the import contracts, most dependent first.
+
+    Of app its folders, and what wires them up.
+    """
     with (ROOT / "pyproject.toml").open("rb") as file:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
-    found = [
-        [name.strip() for name in layer.split("|")]
-        for contract in contracts
-        for layer in contract.get("layers", ())
-    ]
-    if not any(layer[0].startswith("app.") for layer in found):
-        return [
-            ["app.application"],
-            ["app.controllers"],
-            ["app.panels", "app.views", "app.workers"],
-            ["app.state"],
-            *found,
-        ]
-    return sorted(found, key=lambda layer: not layer[0].startswith("app."))
+    found: dict[str, list[list[str]]] = {"app": [], "core": []}
+    for contract in contracts:
+        inside = contract.get("containers", [""])[0]
+        for layer in contract.get("layers", ()):
+            names = [f"{inside}.{name.strip()}".lstrip(".") for name in layer.split("|")]
+            kept = [name for name in names if is_shown(name)]
+            if kept:
+                found[kept[0].split(".")[0]].append(kept)
+    return (found["app"] or APP) + found["core"]
+
+
+def is_shown(name: str) -> bool:
+    """Whether a package or module has a row."""
+    path = ROOT / Path(*name.split("."))
+    return name.startswith("core.") or name == "app.application" or path.is_dir()
 
 
 def package_of(module: str) -> str:
