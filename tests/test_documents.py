@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.theorems.registry import STATEMENTS
+from core.theorems.registry import MODULES
 from tests.drawing import DRAWING, drawing, layers
 from tests.test_architecture import CODE, ROOT, lines_with, relative, tracked_files
 
@@ -17,6 +17,7 @@ STUDIES = sorted((ROOT / "resources" / "studies").glob("*.toml"))
 TEXTS = [path for path in (*CODE, *PAGES, *STUDIES) if path != Path(__file__)]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 FORM = ["Context", "Decision", "Consequences"]
+STATEMENTS = [one for module in MODULES for one in module.STATEMENTS]
 COMMITTED = DRAWING.read_text("utf-8")
 PACKAGES = {
     f"{path.parent.parent.name}.{path.parent.name}"
