@@ -243,7 +243,7 @@ def runs_foreign_code(node: ast.AST) -> bool:
 
 def test_nothing_runs_code_from_files() -> None:
     """But for a user's own network, whose trust docs/decisions/0006 is about, and for machine
-    code that this user's programs have kept where nobody else writes (docs/decisions/0017).
+    code that this user's programs have kept where nobody else writes (docs/decisions/0013).
     """
     allowed = ("core/network/custom.py", "core/compiled/jit.py")
     kinds = (ast.Import, ast.ImportFrom, ast.Call)

@@ -262,7 +262,7 @@ def global_margin(
 
     x (n, d), y (n,) in {-1, 1}; `columns` (k, d) are directions to try, a trained network's V. The
     generator of the starts is default_rng(seed). Raises CancelledError. telgarsky22, section 1.2
-    (Assumption 1.4) and its dual, min over q in the simplex of max over |v| <= 1 of
+    (Assumption 1.1) and its dual, min over q in the simplex of max over |v| <= 1 of
     |sum_i q_i y_i relu(<v, x_i>)|.
 
     >>> x, y = np.array([[1.0], [-2.0]]), np.array([1.0, -1.0])

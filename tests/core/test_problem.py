@@ -1,4 +1,4 @@
-"""Problems: the reference draws, seeds of their own, and the user's files."""
+"""Problems: the order of draws, seeds of their own, and the user's files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from core.studies.study import parse_study
 from tests.problems import problem
 
 
-def test_draws_are_those_of_the_sheet() -> None:
-    """The order of draws: parity, then a, then V, from one default_rng(seed)."""
+def test_the_order_of_draws() -> None:
+    """docs/theory.md, 2.3: parity, then a, then V, from one default_rng(seed)."""
     rng = np.random.default_rng(3)
     x = rng.choice([-1, 1], (64, 20)) / np.sqrt(20)
     a = rng.standard_normal(16) / np.sqrt(16)

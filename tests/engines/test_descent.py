@@ -129,7 +129,7 @@ def test_divergence_is_the_compiled_engines(engine: Engine, precision: str, loss
 
 @TWO
 def test_divergence_is_found_in_the_middle_of_a_stretch(engine: Engine) -> None:
-    """Known figures: Figure 1 at m = 256 diverges at a step of 2."""
+    """docs/theory.md, 7.2: Figure 1 at m = 256 diverges at a step of 2."""
     few = ("recording.frames=2", "recording.log10_times=[]", "dynamics.until_log10_time=4")
     at = problem("dynamics.kind=gd", "dynamics.step=2", *few, m=256)
     wanted = list(chunks(Descent(at)))[-1]
