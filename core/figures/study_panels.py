@@ -35,7 +35,7 @@ from core.figures.study_colours import coloured
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import OBSERVABLES
 from core.studies.layout import PICTURES, PanelLayout
-from core.studies.lines import Line
+from core.studies.panel_lines import Line
 
 Array = NDArray[np.float64]
 X_LABELS: Mapping[str, str] = {

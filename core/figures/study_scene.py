@@ -23,8 +23,7 @@ from core.figures.primitives import (
 from core.figures.study_panels import study_panel
 from core.studies.cells import StudyCell
 from core.studies.layout import PICTURES, FigureLayout, PanelLayout
-from core.studies.lines import Line
-from core.studies.panel_lines import lines_of
+from core.studies.panel_lines import Line, lines_of
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Width of the figure in millimetres by the number of panels in a row.

@@ -19,7 +19,7 @@ from core.reference.intervals import l1_margin, lifted
 from core.reference.l1_path import PathMargin, circle, max_margin, path_point, plane, solve
 from core.reference.watch import Watch
 from core.runs import Recorder, open_run
-from core.studies import pictures
+from core.studies import panel_lines
 from core.studies.cells import open_cell
 from core.studies.claims import Quantity
 from core.studies.measures.l1_path_items import path_of, sample_of
@@ -233,11 +233,11 @@ def test_the_function_panel_shows_network_and_svm(tmp_path: Path) -> None:
     record(at, path)
     found = open_cell(path, load_study("wei19-figure-5"), lambda kept: kept)
     assert found is not None and found.record.run is not None
-    lines = pictures.functions([found])
+    lines = panel_lines.functions([found])
     assert [line.value for line in lines] == ["network", "l1-SVM", "y = +1", "y = -1"]
     assert [line.joined for line in lines] == [True, True, False, False]
     y, x = at.dataset.y, at.dataset.x[:, 0]
-    values = pictures.normalised(found.record.run, x)
+    values = panel_lines.normalised(found.record.run, x)
     assert (y * values).min() == pytest.approx(found.record.at("hard_margin", 2))
     svm = np.interp(x, lines[1].x, lines[1].mean)
     assert 2.0 * (y * svm).min() == pytest.approx(l1_margin(at.dataset.x, y, Watch())[0], rel=0.05)
@@ -252,7 +252,7 @@ def test_the_points_panel_shows_the_examples(tmp_path: Path) -> None:
     record(at, path)
     found = open_cell(path, load_study("wei19-figure-1"), lambda kept: kept)
     assert found is not None and found.record.run is not None
-    plus, minus = pictures.points([found])
+    plus, minus = panel_lines.points([found])
     assert set(plus.x) == {-1.0, 1.0} and set(plus.mean) == {0.0}
     assert set(minus.x) == {0.0} and set(minus.mean) == {-1.0, 1.0}
     assert plus.x.size + minus.x.size == 200

@@ -13,10 +13,11 @@ from scipy.stats import spearmanr, t
 from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
-from core.studies.measures.measured import Measured, brought, mean_and_spread
+from core.studies.measures.measured import Measured, brought
 from core.studies.measures.over_frames import largest_fall
 from core.studies.measures.registry import MEASURES, OPTIONS, measured
 from core.studies.row import Row
+from core.studies.statistics import mean_interval
 from core.studies.study import Study, parse_study
 from core.studies.trials import Trial, kept, trials_of
 from core.studies.verdicts import Judged, judge
@@ -382,6 +383,6 @@ def test_what_measures_need_is_told() -> None:
 def test_no_numbers_are_no_number() -> None:
     empty = brought([], "mean")
     assert math.isnan(empty.value) and empty.missing == 0
-    assert all(math.isnan(x) for x in mean_and_spread(np.array([])))
+    assert all(math.isnan(x) for x in mean_interval([]))
     assert Measured(1.0, count=2, asked=2).used == "on 2 runs"
     assert kept((), quantity(parse_study(WIDTHS, "w"), 'measure = "risk"\n')) == []

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from core.errors import InputError, did_you_mean
 from core.reference.l1_path import PathPoint, circle, max_margin, plane, solve
 from core.runs import Run
+from core.studies.panel_lines import GRID, normalised
 
 Array = NDArray[np.float64]
-GRID = 401
 
 
 def _objective(run: Run, frame: int) -> float:
@@ -57,9 +57,7 @@ def distance(run: Run) -> float:
     x = np.linspace(run.dataset.x.min(), run.dataset.x.max(), GRID)
     svm = max_margin(seen, run.dataset.y, circle())
     g = svm.normalised(np.column_stack([x, np.ones(GRID)]))
-    flat = run.parameters(run.frames - 1)
-    f = np.asarray(run.network.outputs(flat, *run.seen(x[:, None])))
-    return float(np.abs(f / run.network.norm(flat) ** 2 - g).max() / np.abs(g).max())
+    return float(np.abs(normalised(run, x) - g).max() / np.abs(g).max())
 
 
 PATH: MappingProxyType[str, Callable[[Run], float]] = MappingProxyType(

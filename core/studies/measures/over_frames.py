@@ -17,8 +17,8 @@ from core.errors import InputError, did_you_mean
 from core.reference.margin import ReferenceMargin
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
-from core.studies.measures.measured import NAN, Array, Measured, brought, number, option, statistic
-from core.studies.statistics import together
+from core.studies.measures.measured import Array, Measured, brought, number, option, statistic
+from core.studies.statistics import NAN, together
 from core.studies.trials import Trial
 
 MARGIN_SECONDS = 20.0

@@ -15,10 +15,10 @@ import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.studies.claims import Quantity
+from core.studies.grouping import by_setting, crossings
 from core.studies.measures.l1_path_items import path_of, sample_of
 from core.studies.measures.leaky_items import activation_of, item_of, values
 from core.studies.measures.measured import (
-    NAN,
     Array,
     Measured,
     brought,
@@ -28,8 +28,8 @@ from core.studies.measures.measured import (
 )
 from core.studies.measures.over_frames import fall, span, statement
 from core.studies.measures.paired import paired
-from core.studies.statistics import first_below, slope_of, together
-from core.studies.trials import Trial, grouped
+from core.studies.statistics import NAN, slope_of, together
+from core.studies.trials import Trial
 
 CURVES = "n* of each curve: one x, one seed"
 Measure = Callable[[Sequence[Trial], Quantity], Measured]
@@ -100,8 +100,8 @@ def slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """
     formula, by = str(option(quantity, "y")), str(option(quantity, "x"))
     table = [
-        (x, {trial.seeds: trial.value(formula, quantity.at) for trial in some})
-        for x, some in grouped(trials, by)
+        (float(x), {trial.seeds: trial.value(formula, quantity.at) for trial in some})
+        for x, some in by_setting(trials, by)
     ]
     return _slope(table, quantity.over)
 
@@ -118,32 +118,16 @@ def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """n* itself: where y first falls to `level` as `along` grows, geometric mean over seeds."""
-    values = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
-    known = np.array([n for n in values if math.isfinite(n)])
-    if not known.size:
-        return Measured(NAN, asked=len(values))
-    mean = float(np.exp(np.log(known).mean()))
-    return Measured(mean, count=known.size, asked=len(values), note=CURVES)
+    found = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
+    return brought(found, "geometric", CURVES if any(map(math.isfinite, found)) else "")
 
 
 def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float, dict[Any, float]]]:
     """For every x, n* by seed; NaN where it was not crossed."""
-    formula, along = str(option(quantity, "y")), str(option(quantity, "along"))
+    formula = str(option(quantity, "y"))
+    x, along = str(option(quantity, "x")), str(option(quantity, "along"))
     level = float(quantity.options.get("level", 0.1))
-    table = []
-    for x, some in grouped(trials, str(option(quantity, "x"))):
-        seeds: dict[Any, list[Trial]] = {}
-        for trial in some:
-            seeds.setdefault(trial.seeds, []).append(trial)
-        found = {}
-        for seed, members in seeds.items():
-            pairs = sorted(
-                (float(t.setting(along)), t.value(formula, quantity.at)) for t in members
-            )
-            grid, y = np.array(pairs).T
-            found[seed] = first_below(grid, y, level)
-        table.append((x, found))
-    return table
+    return crossings(trials, x, along, level, lambda trial: trial.value(formula, quantity.at))
 
 
 def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str = "") -> Measured:
