@@ -151,7 +151,7 @@ def asked_of(study: Study) -> tuple[Asked, ...]:
             for formula in panel.y:
                 found.update(dict.fromkeys(a for m in moments for a in asked_in(formula, m)))
     for claim in study.claims:
-        for quantity in (claim.quantity, claim.against):
+        for quantity in (claim, claim.against):
             if quantity is not None:
                 found.update(dict.fromkeys(_asked_by(quantity)))
     columns = study.sweep.columns

@@ -1,10 +1,10 @@
-"""What all sections of an experiment share: frozen, validated, hashable, and self-explaining."""
+"""What sections and other tables of study files share: frozen, validated, and self-explaining."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 MAX_FRAMES = 2_000
 MAX_ELEMENTS = 50_000_000  # of n d and of m d: the most a run file holds
@@ -19,6 +19,40 @@ class Section(BaseModel):
     source: ClassVar[str] = ""
     embedded: ClassVar[bool] = False  # made from a file: a run holds the content, never the path
     own: ClassVar[tuple[str, ...]] = ()  # keys whose values another kind's cannot be taken over for
+
+
+class Table(BaseModel):
+    """Another table of a study file as a frozen value: types exactly as TOML has them.
+
+    What a field's value must be is told by its description: "must be 1 to 4".
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def listed(value: Any) -> Any:
+    """A list of TOML as a tuple."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def several(value: Any) -> tuple[Any, ...]:
+    """One value or a list of them as a tuple."""
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+def _pairs(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return tuple((key, listed(part)) for key, part in value.items())
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(several)]
+Numbers = Annotated[tuple[float, ...], BeforeValidator(several)]
+Where = Annotated[
+    tuple[tuple[str, Any], ...],
+    BeforeValidator(_pairs),
+    Field(description='must be a table such as { "network.m" = 16 }'),
+]
 
 
 def setting(

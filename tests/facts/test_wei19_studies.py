@@ -21,7 +21,7 @@ from core.reference.watch import Watch
 from core.runs import Recorder, open_run
 from core.studies import panel_lines
 from core.studies.cells import open_cell
-from core.studies.claims import Quantity
+from core.studies.claims import Second
 from core.studies.measures.l1_path_items import path_of, sample_of
 from core.studies.measures.registry import MEASURES
 from core.studies.study import load_study, shipped_ids
@@ -74,7 +74,7 @@ def test_a_study_has_what_it_needs(name: str) -> None:
     quick = study.at_size("quick")
     assert 0 < len(quick.cells()) < len(study.cells())
     assert study.layout() is not None and len(study.claims) >= 3
-    assert all(claim.quantity.measure for claim in study.claims)
+    assert all(claim.measure for claim in study.claims)
 
 
 def test_mnist_takes_the_place_of_the_digits(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_widths_are_compared_on_the_seeds_that_fit_at_both() -> None:
         Made(64, 2, True, 6.0),
     ]
     options = {"y": "hard_margin", "along": "network.m", "ends": [16, 64]}
-    found = MEASURES["paired"](trials, Quantity("paired", options=options))
+    found = MEASURES["paired"](trials, Second(measure="paired", options=options))
     assert (found.value, found.count) == (pytest.approx(1.5), 2)
     nothing: Any = [SimpleNamespace(setting=lambda key: 8, seeds=(0,), fit=True)]
-    assert np.isnan(MEASURES["paired"](nothing, Quantity("paired", options=options)).value)
+    assert np.isnan(MEASURES["paired"](nothing, Second(measure="paired", options=options)).value)

@@ -178,7 +178,7 @@ def run_trials(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, tuple[T
 
 def quantity(study: Study, claim: str) -> Any:
     """The quantity of a claim without its comparison."""
-    return with_claims(study, claim + 'compare = "~"\nvalue = 0.0\n').claims[0].quantity
+    return with_claims(study, claim + 'compare = "~"\nvalue = 0.0\n').claims[0]
 
 
 def traces(trials: tuple[Trial, ...], name: str) -> list[np.ndarray[Any, Any]]:
@@ -340,7 +340,7 @@ def test_an_interval_is_judged_by_its_ends() -> None:
     ):
         assert asked(study, trials, claim.format(value, flag)).verdict == verdict
     low, high = t.interval(0.95, 3, loc=1.0, scale=np.std([1.0, 1.2, 0.8, 1.0], ddof=1) / 2.0)
-    found = measured(trials, with_claims(study, claim.format(1.0, "")).claims[0].quantity)
+    found = measured(trials, with_claims(study, claim.format(1.0, "")).claims[0])
     assert (found.low, found.high) == pytest.approx((low, high))
     one = made_up(errors([1.0], []))  # no interval of one run
     assert asked(*one, claim.format(2.0, "interval = true\n")).verdict == "refuted"

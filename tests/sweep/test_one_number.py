@@ -67,7 +67,7 @@ def pairs(study: Study) -> Iterator[tuple[PanelLayout, Any, Quantity]]:
     assert layout is not None
     for panel in layout.panels:
         for claim in study.claims if panel.kind == "crossing" else ():
-            for quantity in filter(None, (claim.quantity, claim.against)):
+            for quantity in filter(None, (claim, claim.against)):
                 where, options = dict(quantity.where), quantity.options
                 line = where.pop(panel.lines, None)
                 own = where.keys() <= {panel.x} if quantity.measure == "crossing" else not where
@@ -132,7 +132,7 @@ def test_means_and_their_spread() -> None:
     for k, point in enumerate(points(table, paths, "network.m", "risk")):
         spread = point.spread
         (asked,) = with_claims(study, claim.format(point.x)).claims
-        found = claimed(study, rows, asked.quantity)
+        found = claimed(study, rows, asked)
         assert (found.value, found.low, found.high) == (spread.mean, spread.low, spread.high)
         assert [told[k][f"risk_{part}"] for part in ("mean", "sd", "low", "high")] == [
             spread.mean,
