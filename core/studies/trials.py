@@ -17,7 +17,7 @@ from core.runs import Run, open_run
 from core.studies.cells import Recorded, StudyCell, cell_of, check_formula, settings_of
 from core.studies.claims import Quantity
 from core.studies.grouping import Key, apart_from_seeds, fits, matches
-from core.studies.moments import asked_of, moment_of, observables_of, values_of
+from core.studies.moments import asked_of, claim_moment, observables_of, values_of
 from core.studies.row import Row
 from core.studies.study import Cell, Study
 
@@ -106,7 +106,7 @@ class Trial:
             return _nodes(run, name, at)
 
     def _value(self, formula: str, at: float | None) -> float:
-        moment = moment_of(at)
+        moment = claim_moment(at)
         if observables_of(formula):
             answer = self._cell.answered(formula, moment)
             if answer is not None:
@@ -142,7 +142,7 @@ def _of_nodes(name: str) -> Observable:
 
 def _nodes(run: Run, name: str, at: float | None) -> Array:
     observable = _of_nodes(name)
-    frame = moment_of(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
+    frame = claim_moment(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
     if frame is None:
         return np.array([math.nan])
     return np.asarray(observable.at(run, frame), dtype=np.float64)
