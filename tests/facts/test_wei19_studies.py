@@ -22,7 +22,7 @@ from core.runs import Recorder, open_run
 from core.studies import panel_lines
 from core.studies.cells import open_cell
 from core.studies.claims import Second
-from core.studies.measures.l1_path_items import path_of, sample_of
+from core.studies.measures.of_run import PATH, SAMPLE
 from core.studies.measures.registry import MEASURES
 from core.studies.study import load_study, shipped_ids
 from core.study_file.validation import build_experiment
@@ -141,10 +141,10 @@ def test_samples_of_the_distribution(tmp_path: Path) -> None:
         ]
         assert sum(shares) == pytest.approx(1.0)
         expected = max(abs(share - 0.25) for share in shares)
-        assert sample_of(found, {"of": "cases"}) == pytest.approx(expected)
+        assert SAMPLE["cases"](found) == pytest.approx(expected)
         assert 0.0 < expected < 4.0 * np.sqrt(0.25 * 0.75 / 400)
-        assert sample_of(found, {"of": "lengths"}) == 0.0
-        assert sample_of(found, {"of": "correlations"}) < 4.0 / np.sqrt(400)
+        assert SAMPLE["lengths"](found) == 0.0
+        assert SAMPLE["correlations"](found) < 4.0 / np.sqrt(400)
 
 
 # --------------------------------------------------------------------------------- the l1 problem
@@ -209,9 +209,9 @@ def test_a_trained_network_solves_it(tmp_path: Path) -> None:
     bracket = PathMargin().compute(at, Watch())
     assert bracket.value == pytest.approx(found.margin)
     with open_run(tmp_path / "a.msrun") as run_:
-        assert abs(path_of(run_, {"of": "excess"})) < 2e-3
-        assert path_of(run_, {"of": "least excess"}) <= path_of(run_, {"of": "excess"})
-        assert 0.0 < path_of(run_, {"of": "distance"}) < 1.0
+        assert abs(PATH["excess"](run_)) < 2e-3
+        assert PATH["least excess"](run_) <= PATH["excess"](run_)
+        assert 0.0 < PATH["distance"](run_) < 1.0
 
 
 def test_where_it_is_defined() -> None:

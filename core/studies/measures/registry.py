@@ -16,8 +16,6 @@ import numpy as np
 from core.errors import InputError, did_you_mean
 from core.studies.claims import Quantity
 from core.studies.grouping import by_setting, crossings
-from core.studies.measures.l1_path_items import path_of, sample_of
-from core.studies.measures.leaky_items import activation_of, item_of, values
 from core.studies.measures.measured import (
     Array,
     Measured,
@@ -26,6 +24,7 @@ from core.studies.measures.measured import (
     option,
     with_spread,
 )
+from core.studies.measures.of_run import ACTIVATION, LEAKY, PATH, SAMPLE, measure_of
 from core.studies.measures.over_frames import fall, span, statement
 from core.studies.measures.paired import paired
 from core.studies.statistics import NAN, slope_of, together
@@ -138,30 +137,6 @@ def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str
     return Measured(found.value, found.low, found.high, count, told, len(every))
 
 
-def leaky_item(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """The item `item` of frei23's Theorem 3.2 at the end of each run, brought together."""
-    found = values(trials, item_of, quantity.options)
-    return brought(found, quantity.over)
-
-
-def activation(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """The property `of` of each run's activation function, brought together."""
-    found = values(trials, activation_of, quantity.options)
-    return brought(found, quantity.over)
-
-
-def l1_path(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """The comparison `of` of each run with the l1 problem of wei19, section F.4."""
-    found = values(trials, path_of, quantity.options)
-    return brought(found, quantity.over)
-
-
-def sample(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """The property `of` of each run's training examples from D of wei19 (2.1)."""
-    found = values(trials, sample_of, quantity.options)
-    return brought(found, quantity.over)
-
-
 MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
     {
         "nodes": nodes,
@@ -171,10 +146,10 @@ MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
         "slope": slope,
         "crossing": crossing,
         "crossing_slope": crossing_slope,
-        "leaky_item": leaky_item,
-        "activation": activation,
-        "l1_path": l1_path,
-        "sample": sample,
+        "leaky_item": measure_of(LEAKY, "item"),
+        "activation": measure_of(ACTIVATION, "of"),
+        "l1_path": measure_of(PATH, "of"),
+        "sample": measure_of(SAMPLE, "of"),
         "paired": paired,
         "span": span,
         "fall": fall,
