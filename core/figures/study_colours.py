@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.figures.palette import Palette
-from core.studies.lines import Line
-from core.studies.pictures import LABELS
+from core.studies.panel_lines import LABELS, Line
 
 
 def coloured(lines: Sequence[Line], palette: Palette) -> list[str]:

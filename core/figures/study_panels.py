@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.layout import LETTER_MM, SAMPLE_MM
-from core.figures.numbers import linear_ticks, math_text, number_text
+from core.figures.numbers import linear_ticks, math_number, math_text, number_text
 from core.figures.palette import BLUE, VERMILION, Palette, rgba, time_colours
 from core.figures.primitives import (
     Axis,
@@ -35,7 +35,7 @@ from core.figures.study_colours import coloured
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import OBSERVABLES
 from core.studies.layout import PICTURES, PanelLayout
-from core.studies.lines import Line
+from core.studies.panel_lines import Line
 
 Array = NDArray[np.float64]
 X_LABELS: Mapping[str, str] = {
@@ -94,7 +94,7 @@ def _number(value: float) -> str:
 
 
 def _power(k: int) -> str:
-    return number_text(10.0**k) if -2 <= k <= 3 else f"$10^{{{k}}}$"
+    return number_text(10.0**k) if -2 <= k <= 3 else math_number(f"10^{k}")
 
 
 # ----------------------------------------------------------------------------------------- axes

@@ -26,24 +26,18 @@ from core.studies import tables as study_tables
 from core.studies.claims import Claim, SweepTable, parse_claims, parse_sweep
 from core.studies.derived import FACTOR, FORMULA, VARIANT, apply_formulas
 from core.studies.layout import FigureLayout, parse_layout
-from core.studies.tables import parse_setting, split_key, value_text
+from core.studies.tables import StudyFile, parse_setting, split_key, value_text
 from core.study_file.experiment import KINDS, Experiment
 from core.study_file.toml import parse_toml
-from core.study_file.validation import SECTIONS, build_experiment, check_keys, section_class
+from core.study_file.validation import (
+    SECTIONS,
+    build_experiment,
+    check_keys,
+    section_class,
+    table_of,
+)
 
 RESULTS = ("claims", "sweep")
-TOP_KEYS = (
-    "title",
-    "source",
-    "note",
-    *SECTIONS,
-    "axes",
-    "sizes",
-    "derived",
-    "variants",
-    "figure",
-    *RESULTS,
-)
 MAX_STUDY_BYTES = 1_000_000
 MOST_CHECKED = 40  # cells of a grid that is checked whole when it is read
 
@@ -313,28 +307,32 @@ def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study
 
     Raises InputError for text that is not TOML, for unknown keys and kinds, and for wrong values.
     """
-    document = parse_toml(text, identifier)
-    for key in document:
-        if key not in TOP_KEYS:
-            raise InputError(f"{identifier}: {key} does not exist; {did_you_mean(key, TOP_KEYS)}")
-    words = study_tables.words(document, identifier)
-    tables = {section: document[section] for section in SECTIONS if section in document}
-    axes = study_tables.axes(document.get("axes", {}), identifier)
-    sizes = study_tables.sizes(document.get("sizes", {}), identifier)
-    derived = study_tables.derived(document.get("derived", {}), identifier)
-    variants = study_tables.variants(document.get("variants", {}), identifier)
+    file = table_of(StudyFile, parse_toml(text, identifier), identifier)
+    tables = file.given(SECTIONS)
+    axes = study_tables.axes(file.axes, identifier)
+    sizes = study_tables.sizes(file.sizes, identifier)
+    study_tables.check_derived(file.derived, identifier)
+    study_tables.check_variants(file.variants, identifier)
     for key, values in axes.items():  # a base without its axis values need not be complete
         section, name = key.split(".", 1)
         if section != FACTOR:
             tables[section] = {**tables.get(section, {}), name: values[0]}
-    if not derived and not variants:  # else the cells are what is checked
+    if not file.derived and not file.variants:  # else the cells are what is checked
         build_experiment(tables, identifier)
     study = Study(
-        id=identifier, tables=tables, axes=axes, sizes=sizes, folder=folder, derived=derived,
-        title=words["title"].strip() or identifier, source=words["source"], note=words["note"],
-        variants=variants, figure=document.get("figure", {}),
-        results={key: document[key] for key in RESULTS if key in document},
-    )  # fmt: skip
+        id=identifier,
+        title=file.title.strip() or identifier,
+        source=file.source,
+        note=file.note,
+        folder=folder,
+        tables=tables,
+        axes=axes,
+        sizes=sizes,
+        derived=file.derived,
+        variants=file.variants,
+        figure=file.figure,
+        results=file.given(RESULTS),
+    )
     study.layout()
     _ = study.claims, study.sweep
     study.check()

@@ -16,6 +16,7 @@ from typing import Any, final
 from core.files import scratch
 from core.runs import estimated_bytes
 from core.studies.derived import VARIANT
+from core.studies.grouping import apart_from_seeds
 from core.studies.row import Row
 from core.studies.study import Cell, Study
 from core.sweep.cell import Task, expected, run_batch
@@ -156,7 +157,7 @@ def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
     found: dict[str, tuple[float, int]] = {}
     sized = []
     for cell in cells:
-        key = repr([(k, v) for k, v in cell.values.items() if not k.endswith(".seed")])
+        key = repr(apart_from_seeds(cell.values))
         if key not in found:
             problem = _task(study, cell, "x.msrun").problem()
             experiment = expected(problem)

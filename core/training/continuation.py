@@ -14,6 +14,7 @@ from core.dynamics.registry import prepared
 from core.dynamics.saved import STATE_VERSION
 from core.errors import InputError
 from core.problem.problem import Problem, Start, resolve
+from core.problem.schedule import further
 from core.problem.start import History
 from core.runs import RecordedRun, Run
 from core.runs.states import most_earlier
@@ -212,11 +213,10 @@ def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Exper
 
 
 def _extended(experiment: Experiment, until: float) -> Experiment:
-    """The experiment with a horizon a decade later, or twice as far once log10 t > 10."""
-    further = until + 1.0 if until <= 10.0 else 2.0 * until
-    if further > experiment.dynamics.furthest:
+    """The experiment with a horizon that lies further."""
+    if further(until) > experiment.dynamics.furthest:
         raise InputError(f"The run has reached log10 t = {until:g}, the furthest it can go.")
-    dynamics = experiment.dynamics.model_copy(update={"until_log10_time": further})
+    dynamics = experiment.dynamics.model_copy(update={"until_log10_time": further(until)})
     return experiment.model_copy(update={"dynamics": dynamics})
 
 

@@ -18,8 +18,7 @@ from core.figures.study_panels import Scale, key_columns, line_text, study_panel
 from core.figures.study_scene import Said, study_scene
 from core.network.activation import SMOOTH, Activation
 from core.studies.layout import parse_layout
-from core.studies.lines import Line
-from core.studies.panel_lines import lines_of
+from core.studies.panel_lines import Line, lines_of
 from tests.figures.test_study_values import cell, panel
 
 SWEEP = {"kind": "sweep", "x": "data.d", "y": "risk", "lines": "network.m", "legend": "$m$"}
