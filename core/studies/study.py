@@ -106,25 +106,33 @@ class Study:
                 yield self._cell(dict(zip(self.axes, values, strict=True)), variant, study)
 
     def check(self) -> None:
-        """Raise InputError for a value that is not allowed.
+        """Raise InputError for a value that is not allowed."""
+        for error in self.errors():
+            raise error
 
-        All of a small grid is looked at; of a large one every value, the other axes at their first,
-        since making thousands of cells takes seconds.
+    def errors(self) -> Iterator[InputError]:
+        """What is not allowed: in all of a small grid; of a large one in each of its values, the
+        other axes at their first, since making thousands of cells takes seconds.
         """
-        if self.count > study_tables.MAX_CELLS:
-            raise InputError(
-                f"{self.id}: the axes span {self.count:.3g} cells; at most "
-                f"{study_tables.MAX_CELLS} are allowed."
-            )
-        if self.count <= MOST_CHECKED:
-            for _ in self.each():
-                pass
+        axes, most = self.axes, study_tables.MAX_CELLS
+        if self.count > most:
+            text = f"the axes span {self.count:.3g} cells; at most {most} are allowed."
+            yield InputError(text, where=self.id)
             return
-        first = {key: values[0] for key, values in self.axes.items()}
-        for variant, study in self._varied():
-            for key, values in self.axes.items():
-                for value in values:
-                    self._cell({**first, key: value}, variant, study)
+        try:
+            varied = self._varied()
+        except InputError as error:
+            yield error
+            return
+        first = {key: values[0] for key, values in axes.items()}
+        whole = (dict(zip(axes, v, strict=True)) for v in itertools.product(*axes.values()))
+        along = ({**first, key: value} for key, values in axes.items() for value in values)
+        looked_at = whole if self.count <= MOST_CHECKED else along
+        for chosen, (variant, study) in itertools.product(looked_at, varied):
+            try:
+                self._cell(chosen, variant, study)
+            except InputError as error:
+                yield error
 
     def _cell(self, chosen: dict[str, Any], variant: str, study: Study) -> Cell:
         """A cell of the values of the axes and of a variant, which `study` is."""
@@ -150,9 +158,8 @@ class Study:
             own = {key.removeprefix(FORMULA): str(text) for key, text in formulas.items()}
             study = replace(study, derived={**study.derived, **own})
             if study.axes != plain.axes:
-                raise InputError(
-                    f"{self.id}: the variant {name} sets an axis of the study; leave that to axes."
-                )
+                text = f"the variant {name} sets an axis of the study; leave that to axes."
+                raise InputError(text, where=self.id)
             varied.append((name, study))
         return tuple(varied)
 
@@ -169,7 +176,7 @@ class Study:
         try:
             apply_formulas(tables, self.derived, factors)
         except InputError as error:
-            raise InputError(f"{where}: {error}") from error
+            raise InputError(error.text, where=where) from error
         return tables
 
     def with_settings(self, settings: Sequence[str]) -> Study:
@@ -194,7 +201,7 @@ class Study:
             if key not in self.axes:
                 known = [axis for axis in self.axes if axis.startswith(f"{FACTOR}.")]
                 hint = did_you_mean(key, known) if known else "it has none."
-                raise InputError(f"{self.id}: there is no {key} in this study; {hint}")
+                raise InputError(f"there is no {key} in this study; {hint}", where=self.id)
             values = value if isinstance(value, list) else [value]
             return replace(self, axes={**self.axes, key: study_tables.axis(key, values, "--set")})
         tables = {name_: dict(table) for name_, table in self.tables.items()}
