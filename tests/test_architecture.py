@@ -228,9 +228,12 @@ def strings_in(node: ast.AST) -> set[str]:
 
 def lists_kinds(node: ast.AST) -> bool:
     """Whether a node names two kinds or more of one sort."""
+    named = strings_in(node)
+    if len(named) < 2:
+        return False
     from core.study_file.experiment import KINDS
 
-    return any(len(strings_in(node) & set(kinds)) > 1 for kinds in KINDS.values())
+    return any(len(named & set(kinds)) > 1 for kinds in KINDS.values())
 
 
 def test_kinds_are_listed_in_registries_only() -> None:
