@@ -1,7 +1,7 @@
-"""Errors as sentences: a thin bar in the window, and a log for whoever mends the program.
+"""Errors as sentences, and a log for whoever mends the program.
 
-A traceback never reaches the screen. `install` sends what nobody caught to the log and a sentence
-about it to the bar.
+A traceback never reaches the screen: what nobody caught goes to the log, and a sentence about it
+to whoever listens to the Reporter.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import final
 
-from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtCore import QObject, Signal
 
 from core.errors import MarginscopeError
 
@@ -43,7 +41,7 @@ def open_log(folder: Path) -> logging.Handler | None:
 def sentence_of(error: BaseException, log: Path) -> str:
     """What to tell the person at the keyboard."""
     if isinstance(error, MarginscopeError):
-        return str(error)
+        return error.sentence
     if isinstance(error, MemoryError):
         return "There is not enough memory for this; close other runs or choose smaller ones."
     return f"Something went wrong in the program ({type(error).__name__}); {log} has the details."
@@ -85,45 +83,3 @@ class Reporter(QObject):
     def _uncaught_in_thread(self, given: threading.ExceptHookArgs) -> None:
         if given.exc_value is not None:
             self.report(given.exc_value)
-
-
-@final
-class MessageBar(QWidget):
-    """A thin bar with one sentence and a button that hides it; hidden while there is none."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("messageBar")
-        self.setAutoFillBackground(True)
-        self.setBackgroundRole(QPalette.ColorRole.AlternateBase)
-        self._words = QLabel(self)
-        self._words.setObjectName("messageBarText")
-        self._words.setWordWrap(True)
-        self._words.setTextFormat(Qt.TextFormat.PlainText)
-        self._words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        close = QToolButton(self)
-        close.setText("\u00d7")
-        close.setToolTip("Hide this message")
-        close.setAccessibleName("Hide this message")
-        close.setAutoRaise(True)
-        close.clicked.connect(self.clear)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(16, 4, 8, 4)
-        layout.setSpacing(8)
-        layout.addWidget(self._words, 1)
-        layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
-        self.hide()
-
-    @property
-    def text(self) -> str:
-        """The sentence that is shown; empty while there is none."""
-        return self._words.text()
-
-    def say(self, sentence: str) -> None:
-        """Show a sentence; an empty one hides the bar."""
-        self._words.setText(sentence)
-        self.setVisible(bool(sentence))
-
-    def clear(self) -> None:
-        """Hide the bar."""
-        self.say("")

@@ -29,7 +29,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.actions import SEPARATOR, TOOL_BAR, TOOL_BAR_RIGHT, WITH_TEXT, fill_menus
-from app.errors import MessageBar
 from app.panels.empty import EmptyState
 from app.panels.experiment_form import ExperimentForm
 from app.panels.side import SidePanel
@@ -37,6 +36,7 @@ from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
 from app.panels.transport import Transport
 from app.state.intent import MARGIN_AXES, VIEWS
+from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
 
 PAPER = "paper"  # the entry of the menu of views for the layout of the paper's figure

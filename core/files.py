@@ -153,5 +153,7 @@ def write_whole(path: Path, content: bytes | memoryview) -> None:
                 f"The disk is full: {path} was not written; free some space and try again."
             ) from error
         raise InputError(
-            f"{path} cannot be written ({error.strerror}); choose another place with --out."
+            f"{path} cannot be written ({error.strerror})",
+            remedy="choose another place",
+            typed="choose another place with --out",
         ) from error

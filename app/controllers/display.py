@@ -166,7 +166,7 @@ class DisplayController(QObject):
         try:
             return DisplayData(open_run(path), self.intent.coordinates)
         except MarginscopeError as error:
-            self.failed(run.key, str(error))
+            self.failed(run.key, error.sentence)
             return None
 
     def _show_anew(self, run: OpenRun) -> None:
@@ -307,7 +307,7 @@ class DisplayController(QObject):
             frames = run.data.update(READ_SECONDS)
         except (MarginscopeError, OSError) as error:
             LOG.exception("A run cannot be read.")
-            words = str(error) if isinstance(error, MarginscopeError) else READING_FAILED
+            words = error.sentence if isinstance(error, MarginscopeError) else READING_FAILED
             self._give_up(run, words)
             return
         if frames != before:

@@ -72,7 +72,7 @@ class ExperimentController(QObject):
             study = load_study(name)
             check_code(study, name)
         except InputError as error:
-            self.told.emit(str(error))
+            self.told.emit(error.sentence)
             return
         self.train(study)
 
@@ -119,7 +119,7 @@ class ExperimentController(QObject):
             study = study.with_value(key, seed % LARGEST_SEED)
             study.check()
         except InputError as error:
-            self.told.emit(str(error))
+            self.told.emit(error.sentence)
             return
         self._show(study)
         self._begin(study)
@@ -148,7 +148,7 @@ class ExperimentController(QObject):
         try:
             cells = tuple(islice(study.each(), MOST_RUNS))
         except InputError as error:
-            self.told.emit(str(error))
+            self.told.emit(error.sentence)
             return
         words = ""
         if study.count > MOST_RUNS:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 from app.panels.export_dialog import ExportDialog
 from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog, ProgressWindow
-from app.workers.export_jobs import CopyJob, DataJob, FigureJob, FilmJob, Job, data_paths
+from app.state.exports import CopyJob, DataJob, FigureJob, FilmJob, Job, data_paths
 from app.workers.export_worker import ExportWorker
 from core.figures.palette import LIGHT, Palette
 

@@ -106,7 +106,7 @@ class FileController(QObject):
             study = load_study(name)
             check_code(study, name)
         except MarginscopeError as error:
-            self.told.emit(str(error))
+            self.told.emit(error.sentence)
             return
         self._experiment.train(study)
         if name.endswith(STUDY):
@@ -162,7 +162,7 @@ class FileController(QObject):
         try:
             write_whole(path, study.to_toml().encode())
         except MarginscopeError as error:
-            self.told.emit(str(error).replace(" with --out", ""))
+            self.told.emit(error.sentence)
             return
         self.opened.emit(str(path))
 
@@ -192,5 +192,5 @@ def show_folder(folder: Path) -> str:
 
 def _words(error: MarginscopeError | OSError, path: Path) -> str:
     if isinstance(error, MarginscopeError):
-        return str(error)
+        return error.sentence
     return f"{path} cannot be read: {error.strerror or error}."

@@ -7,7 +7,7 @@ from typing import final
 from PySide6.QtCore import QObject
 
 from app.controllers.display import DisplayController
-from app.errors import MessageBar
+from app.widgets.message_bar import MessageBar
 from app.workers.margin_worker import MarginWorker
 from app.workers.run_worker import RunWorker
 from core.compiled import warming

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.controllers.export import ExportController
 from app.panels.study_window import StudyWindow
+from app.state.exports import StudyFigureJob, TableJob
 from app.state.sweep_lines import SweepLines, lines_of
-from app.workers.export_jobs import StudyFigureJob, TableJob
 from app.workers.study_readers import ClaimJudge, FigurePainter, Picture, Shelf
 from core.figures.palette import Palette
 from core.studies.derived import VARIANT

@@ -10,10 +10,9 @@ from PySide6.QtGui import QAction
 
 from app.controllers.display import DisplayController
 from app.main_window import MainWindow
-from app.panels.margin_list import margin_tip
-from app.panels.symbols import plain_symbols, rich, short_name
 from app.panels.theory import key_of
 from app.state.session import OpenRun
+from app.widgets.symbols import margin_tip, plain_symbols, rich, short_name
 from app.workers.judge import Case, Judge, Judgement
 from app.workers.margin_worker import MarginWorker
 from core.figures.palette import Palette

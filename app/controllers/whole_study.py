@@ -14,7 +14,6 @@ from PySide6.QtCore import QObject, Signal
 from app.main_window import MainWindow
 from app.panels.sweep_progress import words_of
 from app.places import Places
-from app.workers.export_jobs import window_sentence
 from app.workers.study_readers import CostReader, Shelf, ShelfReader
 from app.workers.sweep_worker import Order, SweepWorker
 from core.errors import MarginscopeError
@@ -158,7 +157,7 @@ class WholeStudyController(QObject):
         try:
             self.adopt(load_study(name))
         except MarginscopeError as error:
-            self._say(window_sentence(error))
+            self._say(error.sentence)
 
     def _open(self) -> None:
         from PySide6.QtWidgets import QFileDialog
@@ -178,7 +177,7 @@ class WholeStudyController(QObject):
             sized = study.at_size(size)
         except MarginscopeError as error:
             self._shelf = None
-            self._refuse(window_sentence(error))
+            self._refuse(error.sentence)
             return
         window.options.offer_folder(
             self._places.study_folder(study.id, size, sized.to_toml() if self._edited else "")

@@ -17,7 +17,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
-from app.panels.screen_text import shown_number
+from app.widgets.screen_text import shown_number
 from core.studies.study import Cell
 from core.studies.tables import value_text
 

@@ -12,10 +12,10 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from app.panels.inputs import heading_label, quiet_label
-from app.panels.screen_text import RAISED
 from app.panels.scrolled import fill_scrolled
-from app.panels.symbols import rich
 from app.panels.verdict_mark import Look, hue_of, paint_mark
+from app.widgets.screen_text import RAISED
+from app.widgets.symbols import rich
 from core.figures.numbers import MINUS
 from core.figures.palette import Palette
 from core.studies.study import Study

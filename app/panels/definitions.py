@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from app.panels.help_card import Explanation
-from app.panels.screen_text import raised
-from app.panels.symbols import rich
+from app.widgets.screen_text import raised
+from app.widgets.symbols import rich
 from core.errors import InputError
 
 

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels.inputs import Choice, ValueEdit, heading_label, problem_label, quiet_label
-from app.workers.export_jobs import Job, data_paths
+from app.state.exports import Job, data_paths
 from core.figures.palette import PALETTES
 
 MIDDLE = Qt.AlignmentFlag.AlignVCenter

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels.export_dialog import MOST_RUNS, ExportDialog
-from app.workers.export_jobs import DataJob, FigureJob, FilmJob, Job
+from app.state.exports import DataJob, FigureJob, FilmJob, Job
 from core.figures.names import PANELS
 from core.figures.palette import PALETTES, Palette
 

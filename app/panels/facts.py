@@ -9,8 +9,8 @@ from typing import final
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from app.panels.elided import ElidedLabel
 from app.panels.inputs import heading_label, line_height, quiet_label
+from app.widgets.elided import ElidedLabel
 
 ROW_HEIGHT = 24
 

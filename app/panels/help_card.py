@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app.panels.formula import FormulaLabel
 from app.panels.inputs import heading_label, quiet_label
-from app.panels.symbols import rich
+from app.widgets.symbols import rich
 
 WIDTH, MOST_HEIGHT = 400, 520
 NOTHING = "There is no definition of this yet: run a study, or open a run, first."

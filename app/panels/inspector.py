@@ -15,8 +15,8 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.facts import Fact, FactList
-from app.panels.screen_text import raised, shown_number
 from app.panels.scrolled import fill_scrolled
+from app.widgets.screen_text import raised, shown_number
 from core.figures.numbers import MINUS, power_text
 
 if TYPE_CHECKING:

@@ -10,28 +10,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.panels.inputs import heading_label, line_height, quiet_label
-from app.panels.screen_text import shown_number
-from app.panels.symbols import certainty, margin_text, rich
+from app.widgets.symbols import certainty, margin_text, margin_tip, rich
 
 if TYPE_CHECKING:
     from core.reference.margin import Reference, ReferenceMargin
 
 COMPUTING, WAITING, NONE, STOPPED = "computing ...", "waiting", "none", "cancelled"
-
-
-def margin_tip(found: ReferenceMargin) -> str:
-    """What a margin is, its bracket and how it was found, as rich text."""
-    reference, bracket = found.reference, found.bracket
-    lines = [f"<b>{rich(reference.title)}</b>", rich(reference.formula)]
-    if bracket.exists:
-        ends = f"{shown_number(bracket.lower, 6)} to {shown_number(bracket.upper, 6)}"
-        proved = "certified" if bracket.certified else "not certified"
-        lines.append(f"{shown_number(bracket.value, 6)}, bracket {ends}, {proved}.")
-    lines.append(rich(bracket.method))
-    lines.append(
-        f"Computed in {shown_number(found.seconds, 2)} s. Source: {rich(reference.source)}"
-    )
-    return "".join(f"<p>{line}</p>" for line in lines)
 
 
 def reference_tip(reference: Reference) -> str:

@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 
 from app.panels.inputs import Choice, heading_label, problem_label, quiet_label
 from app.panels.pictures import picture_strip
-from app.views.items import Markers, Style, Symbol
-from app.views.plot_item import Home, Plot
+from app.widgets.items import Markers, Style, Symbol
+from app.widgets.plot_item import Home, Plot
 from core.data.preview import Plane, Preview
 from core.figures.palette import Palette
 

@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
 
 from app.panels.formula import FormulaLabel
 from app.panels.inputs import line_height
-from app.panels.screen_text import shown_number
-from app.panels.symbols import greek, rich, short_name
 from app.panels.verdict_mark import LOOKS, MET, Look, hue_of, paint_mark
+from app.widgets.screen_text import shown_number
+from app.widgets.symbols import greek, rich, short_name
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
-from app.panels.elided import ElidedLabel
 from app.panels.inputs import line_height
-from app.panels.screen_text import duration_text, rate_text, whole_text
 from app.style import tabular
+from app.widgets.elided import ElidedLabel
+from app.widgets.screen_text import duration_text, rate_text, whole_text
 from core.figures.numbers import MINUS, clock_text
 
 # The longest texts that are usual: each place is this wide from the start, so nothing jumps.

@@ -6,23 +6,15 @@ of one kind come back when the kind does.
 
 from __future__ import annotations
 
-import itertools
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
-from pydantic import ValidationError
-
-from app.panels.fields import ONLY_WITH, Field, axis_text, fields_of, section_of, text_of, value_of
-from core.errors import InputError
+from app.panels.fields import ONLY_WITH, Field, axis_text, fields_of, text_of, value_of
+from core.errors import Clause, InputError
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
-from core.study_file.validation import DEFAULT_KINDS, SECTIONS, build_experiment, sentences
-
-FULL_CHECK = 64  # grids with more cells are checked along one axis at a time
-WHERE = re.compile(r"^--set: ")
-Tables = dict[str, dict[str, Any]]
+from core.study_file.validation import DEFAULT_KINDS
 
 
 @final
@@ -140,7 +132,7 @@ class StudyEdits:
     def outcome(self) -> Outcome:
         """The study that follows from all edits, or what is wrong with them."""
         study = self._switched
-        problems: dict[str, str] = {}
+        typed: dict[str, str] = {}
         for key in self._texts:
             field = self.field(key)
             if field is None or not self.edited(field):
@@ -149,79 +141,23 @@ class StudyEdits:
             try:
                 study = study.with_value(key, value)
             except InputError as error:
-                problems[key] = _sentence(WHERE.sub("", str(error)))
-        problems = self._wrong(study) | problems
+                typed[key] = _sentence(error.text)
+        problems: dict[str, str] = {}
+        for refused in study.errors():
+            problems = self._located(refused) | problems
+        problems |= typed
         return Outcome(None if problems else study, problems)
 
-    def _wrong(self, study: Study) -> dict[str, str]:
-        problems: dict[str, str] = {}
-        for tables in cells_to_check(study):
-            try:
-                build_experiment(tables, study.id)
-            except InputError as error:
-                problems = self._located(error, tables, study.id) | problems
-        return problems
-
-    def _located(self, error: InputError, tables: Tables, identifier: str) -> dict[str, str]:
-        """Each of the validator's sentences at the key that it is about."""
-        cause = error.__cause__
-        if not isinstance(cause, ValidationError):
-            return {"": _sentence(str(error).removeprefix(f"{identifier}: "))}
+    def _located(self, error: InputError) -> dict[str, str]:
+        """What is wrong by the key that it is about: of several the one edited last."""
         found: dict[str, str] = {}
-        for item, clause in zip(cause.errors(), sentences(cause, tables), strict=True):
-            key = self._place(item["loc"], item["msg"])
-            found.setdefault(key, _sentence(clause))
+        for clause in error.clauses or (Clause(error.text),):
+            keys = [key for key in clause.keys if key.endswith(".kind") or self.field(key)]
+            edited = [key for key in self._latest if key in keys]
+            key = edited[-1] if edited else next(iter(keys), "")
+            found.setdefault(key, _sentence(clause.text))
         return found
-
-    def _place(self, location: tuple[int | str, ...], message: str) -> str:
-        """The key that an error is about; for one about several the key edited last of them."""
-        if location:
-            section = str(location[0])
-            names = section_of(section, self.kind(section)).model_fields
-            for part in location[1:]:
-                # A union's member stands in between by its kind, which may be a key's name too.
-                if part in names and part != self.kind(section):
-                    return f"{section}.{part}"
-            named = [f"{section}.{name}" for name in names if re.search(rf"\b{name}\b", message)]
-        else:
-            known = {field.key for section in SECTIONS for field in self.fields(section)}
-            named = [key for key in re.findall(r"\b[a-z]+\.\w+", message) if key in known]
-            named += [key for key in sorted(known) if _is_size(key, message)]
-        latest = [key for key in self._latest if key in named]
-        return latest[-1] if latest else (named[0] if named else "")
-
-
-def _is_size(key: str, message: str) -> bool:
-    return key in ("data.d", "data.n", "network.m") and bool(
-        re.search(rf"\b{key[-1]} (?:\* \w )?=|\* {key[-1]} =", message)
-    )
 
 
 def _sentence(clause: str) -> str:
     return clause if clause.endswith((".", "?")) else f"{clause}."
-
-
-def cells_to_check(study: Study) -> Iterator[Tables]:
-    """The tables of the grid's cells; of a large grid those along each axis from the first cell."""
-    axes = study.axes
-    count = 1
-    for values in axes.values():
-        count *= len(values)
-    if count <= FULL_CHECK:
-        for values in itertools.product(*axes.values()):
-            yield _tables(study, dict(zip(axes, values, strict=True)))
-        return
-    first = {key: values[0] for key, values in axes.items()}
-    for key, values in axes.items():
-        for value in values:
-            yield _tables(study, {**first, key: value})
-
-
-def _tables(study: Study, chosen: Mapping[str, Any]) -> Tables:
-    tables = {section: dict(table) for section, table in study.tables.items()}
-    for key, value in chosen.items():
-        section, name = key.split(".", 1)
-        tables.setdefault(section, {})[name] = value
-    for section, kind in DEFAULT_KINDS.items():
-        tables.setdefault(section, {}).setdefault("kind", kind)
-    return tables

@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels.elided import ElidedLabel
 from app.panels.inputs import Choice, ValueEdit, line_height, problem_label, quiet_label
 from app.panels.study_chooser import StudyChooser
+from app.widgets.elided import ElidedLabel
 from core.studies.study import Study
 
 SIZES = {"quick": "quick", "paper": "the paper's size"}

@@ -15,16 +15,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.errors import MessageBar
 from app.panels.cell_table import CellTable
 from app.panels.claim_list import ClaimList
-from app.panels.elided import ElidedLabel
 from app.panels.study_options import StudyOptions
 from app.panels.study_picture import StudyPicture
 from app.panels.sweep_axes import SweepAxes
+from app.panels.sweep_plot import SweepPlot
 from app.panels.sweep_progress import SweepProgress
 from app.style import shades
-from app.views.sweep_plot import SweepPlot
+from app.widgets.elided import ElidedLabel
+from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
 
 TITLE = "Whole study"

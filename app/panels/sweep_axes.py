@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 
 from app.panels.cell_table import short_key
 from app.panels.inputs import Choice, quiet_label
-from app.panels.screen_text import shown_number
 from app.state.sweep_lines import first_axis, first_choice, first_column
+from app.widgets.screen_text import shown_number
 from core.studies.tables import value_text
 
 ALL = "all"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
-from app.panels.elided import ElidedLabel
-from app.panels.screen_text import duration_text, whole_text
+from app.widgets.elided import ElidedLabel
+from app.widgets.screen_text import duration_text, whole_text
 
 if TYPE_CHECKING:
     from core.sweep.control import SweepStatus

@@ -14,8 +14,8 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.panels.screen_text import raised, whole_text
 from app.state.resolve import Span, log10_of, moment_of
+from app.widgets.screen_text import raised, whole_text
 from core.figures.numbers import MINUS, clock_text, power_text
 from core.figures.palette import Palette
 

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData, Floats
 from app.state.intent import MOST_CURVES
-from app.views.header import Entry, Sign
-from app.views.levels import Level
-from app.views.overlay import Overlay
-from app.views.ticks import logarithmic, plain, screen_text
 from app.views.trace_view import Bound, Line, TraceView, padded
+from app.widgets.header import Entry, Sign
+from app.widgets.levels import Level
+from app.widgets.overlay import Overlay
+from app.widgets.ticks import logarithmic, plain, screen_text
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
 

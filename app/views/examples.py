@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.state.display import DisplayData
-from app.views.header import Entry
-from app.views.items import Markers, Style, Symbol
+from app.widgets.header import Entry
+from app.widgets.items import Markers, Style, Symbol
 from core.figures.palette import Palette, class_colours, kind_colours, rgba
 
 MOST_EXAMPLES = 4000

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
-from app.panels.margin_list import margin_tip
-from app.panels.screen_text import raised
-from app.panels.symbols import margin_digits
 from app.state.display import MARGINS, DisplayData
-from app.views.header import Entry, Sign
-from app.views.levels import Level
-from app.views.overlay import Overlay
-from app.views.ticks import screen_text
 from app.views.trace_view import Line, TraceView, padded
+from app.widgets.header import Entry, Sign
+from app.widgets.levels import Level
+from app.widgets.overlay import Overlay
+from app.widgets.screen_text import raised
+from app.widgets.symbols import margin_digits, margin_tip
+from app.widgets.ticks import screen_text
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
 

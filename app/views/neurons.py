@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData, Floats, Indices, Singles
 from app.views.examples import example_entries, shaded, show_examples
-from app.views.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
-from app.views.overlay import Mark, Overlay
-from app.views.plot_item import Drag, Home
 from app.views.sorted_nodes import NO_INNER, absence_of_nodes
-from app.views.ticks import screen_text
 from app.views.view import View
+from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
+from app.widgets.overlay import Mark, Overlay
+from app.widgets.plot_item import Drag, Home
+from app.widgets.ticks import screen_text
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
 

@@ -14,12 +14,12 @@ from app.state.display import DisplayData, Floats
 from app.state.later import Answer, Question
 from app.views.contours import contour
 from app.views.examples import example_entries, show_examples, show_points
-from app.views.header import Entry
-from app.views.items import CurveStack, Markers, Picture, path_of, pen_of
-from app.views.overlay import Overlay
-from app.views.plot_item import Home
-from app.views.ticks import screen_text
 from app.views.view import View
+from app.widgets.header import Entry
+from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
+from app.widgets.overlay import Overlay
+from app.widgets.plot_item import Home
+from app.widgets.ticks import screen_text
 from core.figures.numbers import number_text
 from core.figures.palette import Palette, class_colours, rgb
 

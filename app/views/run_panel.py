@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels.elided import ElidedLabel
 from app.state.display import DisplayData
 from app.state.intent import FIGURE_1, FIRST_CURVES, VIEWS
 from app.views.curves import CurvesView
@@ -30,6 +29,7 @@ from app.views.rotations import rotations_view
 from app.views.spectrum import SpectrumView
 from app.views.trace_view import Bound, TraceView
 from app.views.view import View
+from app.widgets.elided import ElidedLabel
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData, Floats, Indices
-from app.views.header import TimeKey
-from app.views.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
-from app.views.overlay import Mark, Overlay
-from app.views.plot_item import Home
-from app.views.ticks import LOG10, screen_text
 from app.views.view import View
+from app.widgets.header import TimeKey
+from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
+from app.widgets.overlay import Mark, Overlay
+from app.widgets.plot_item import Home
+from app.widgets.ticks import LOG10, screen_text
 from core.figures.numbers import number_text, time_text
 from core.figures.palette import Palette, time_colours
 

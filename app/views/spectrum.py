@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData, Floats
 from app.state.later import LEADING, SPECTRUM
 from app.views.curves import WAITING
-from app.views.header import Entry, TimeKey
-from app.views.overlay import Overlay
 from app.views.sorted_nodes import NO_INNER
-from app.views.ticks import logarithmic, screen_text
 from app.views.trace_view import Line, TraceView
+from app.widgets.header import Entry, TimeKey
+from app.widgets.overlay import Overlay
+from app.widgets.ticks import logarithmic, screen_text
 from core.figures.numbers import number_text
 from core.figures.palette import Colours, Palette, time_colours
 

@@ -14,14 +14,14 @@ from PySide6.QtGui import QPainterPath, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.state.display import DisplayData, Floats, with_stand_in
-from app.views.header import Sign
-from app.views.items import CurveStack, path_of, pen_of
-from app.views.levels import Level
-from app.views.overlay import Overlay
-from app.views.plot_item import Drag, Home
 from app.views.thinning import TOLERANCE, thinned
-from app.views.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
 from app.views.view import View
+from app.widgets.header import Sign
+from app.widgets.items import CurveStack, path_of, pen_of
+from app.widgets.levels import Level
+from app.widgets.overlay import Overlay
+from app.widgets.plot_item import Drag, Home
+from app.widgets.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
 from core.figures.palette import Palette, rgba
 from core.problem.schedule import PLAIN_HORIZON, coordinate
 

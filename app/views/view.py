@@ -9,9 +9,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.display import DisplayData
-from app.views.header import Header
-from app.views.overlay import Overlay
-from app.views.plot_item import Plot
+from app.widgets.header import Header
+from app.widgets.overlay import Overlay
+from app.widgets.plot_item import Plot
 from core.figures.palette import Palette
 
 

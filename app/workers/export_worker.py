@@ -8,7 +8,7 @@ from typing import final
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.export_jobs import Job, window_sentence
+from app.state.exports import Job
 from core.errors import MarginscopeError
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class ExportWorker(QObject):
         try:
             done = job.work(self._report, self._cancel.is_set)
         except MarginscopeError as error:
-            wrong = window_sentence(error)
+            wrong = error.sentence
         except MemoryError:
             wrong = "There is not enough memory for this; choose fewer runs or a smaller picture."
         except Exception:

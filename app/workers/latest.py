@@ -9,7 +9,6 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.export_jobs import window_sentence
 from core.errors import MarginscopeError
 
 log = logging.getLogger(__name__)
@@ -81,7 +80,7 @@ class LatestWorker(QObject):
         try:
             found = self.compute(*request)
         except MarginscopeError as error:
-            wrong = window_sentence(error)
+            wrong = error.sentence
         except MemoryError:
             wrong = self.NO_MEMORY
         except Exception:

@@ -287,7 +287,7 @@ class RunWorker(QObject):
         reason = job.control.status.reason or FinishReason.FAILED
         job.control.publish(state=RunState.FINISHED, reason=reason)
         if isinstance(error, MarginscopeError):
-            self.failed.emit(job.key, str(error))
+            self.failed.emit(job.key, error.sentence)
             return
         LOG.error("The run %s failed.", job.path.name, exc_info=error)
         self.failed.emit(job.key, f"The run {job.path.stem} {IN_THE_PROGRAM}")

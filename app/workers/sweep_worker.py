@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.export_jobs import window_sentence
 from core.errors import MarginscopeError
 from core.studies.study import Study
 
@@ -154,7 +153,7 @@ class SweepWorker(QObject):
         try:
             self._sweep(order, control)
         except MarginscopeError as error:
-            wrong = window_sentence(error)
+            wrong = error.sentence
         except MemoryError:
             wrong = NO_MEMORY
         except Exception:

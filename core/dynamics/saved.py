@@ -27,8 +27,9 @@ Parts = Mapping[str, NDArray[Any]]
 def refused(what: str) -> InputError:
     """The error for a state that a dynamics cannot go on from."""
     return InputError(
-        f"The state that the run before left is damaged: {what}; get a fresh copy of its file, or "
-        "go on from another of its frames with --frame."
+        f"The state that the run before left is damaged: {what}",
+        remedy="get a fresh copy of its file",
+        typed="get a fresh copy of its file, or go on from another of its frames with --frame",
     )
 
 

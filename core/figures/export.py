@@ -64,6 +64,8 @@ def save_figure(scene: FigureScene, path: Path, dpi: float = 300.0) -> None:
     if suffix == ".png" and pixels > MOST_PIXELS:
         raise InputError(
             f"At {dpi:g} dots per inch the figure has {pixels / 1e6:.0f} million pixels, more than "
-            f"{MOST_PIXELS / 1e6:.0f} million; lower --dpi or write a .pdf."
+            f"{MOST_PIXELS / 1e6:.0f} million",
+            remedy="lower the resolution or write a .pdf",
+            typed="lower --dpi or write a .pdf",
         )
     write_whole(path, figure_bytes(scene, suffix, dpi))

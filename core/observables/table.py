@@ -106,7 +106,12 @@ def write_table(
     if suffix not in (".npz", ".csv"):
         raise InputError(f"{path} must end in .npz or .csv; tables are written as one of these.")
     if suffix == ".csv" and parameters:
-        raise InputError(f"{path}: a CSV holds the scalars only; write an .npz for --parameters.")
+        raise InputError(
+            "a CSV holds the scalars only",
+            where=path,
+            remedy="choose NPZ for the parameters",
+            typed="write an .npz for --parameters",
+        )
     columns = scalar_columns(run, progress)
     if suffix == ".csv":
         write_whole(path, _csv(columns).encode())

@@ -90,11 +90,15 @@ def claim(path: Path, force: bool) -> Path:
             for leftover in (made, *(beside(made, suffix) for suffix in SIDE_FILES)):
                 leftover.unlink(missing_ok=True)
         elif path.exists():
-            raise InputError(f"The run file {path} exists; --force records over it.")
+            raise InputError(
+                f"The run file {path} exists", remedy="move it", typed="--force records over it"
+            )
         elif any(leftover.exists() for leftover in old):
             raise InputError(
                 f"Beside {path} lies {path.name}-wal or {path.name}-shm of a run whose file is "
-                "gone; move it back to its file, or --force removes it."
+                "gone",
+                remedy="move it back to its file",
+                typed="move it back to its file, or --force removes it",
             )
         os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except (OSError, ValueError) as error:
@@ -104,8 +108,9 @@ def claim(path: Path, force: bool) -> Path:
             ) from error
         reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"The run file {path} cannot be written ({reason}); choose a folder that you may "
-            "write to, with --out."
+            f"The run file {path} cannot be written ({reason})",
+            remedy="choose a folder that you may write to",
+            typed="choose a folder that you may write to, with --out",
         ) from error
     return made
 

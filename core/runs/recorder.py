@@ -97,17 +97,17 @@ class Recorder:
         self._refusal: DiskError | None = None
         continued = problem.start.state is not None or problem.start.earlier is not None
         self._keeping = Keeping(from_state=continued)
-        arrays = arrays_of(problem)  # before anything is removed
-        rows = meta_of(problem, engine, planned, temperature_cap)
+        arrays, rows = arrays_of(problem), meta_of(problem, engine, planned, temperature_cap)
         self._place = self.path  # where it goes in the end
-        self.path = claim(self.path, force)
+        self.path = claim(self.path, force)  # removes things: after what may fail above
         try:
             self._sqlite: sqlite3.Connection | None = created(self.path, rows, arrays)
         except (sqlite3.OperationalError, OSError) as error:
             remove(self.path)
             raise DiskError(
-                f"The disk refused to make the run file {path} ({error}); make room on it or "
-                "choose another folder with --out."
+                f"The disk refused to make the run file {path} ({error})",
+                remedy="make room on it or choose another folder",
+                typed="make room on it or choose another folder with --out",
             ) from error
 
     @property

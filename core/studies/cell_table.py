@@ -110,6 +110,7 @@ def means(
 
 
 def _write(columns: dict[str, list[Any]], path: Path) -> None:
+    check_table(path)
     if path.suffix == ".csv":
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -120,16 +121,16 @@ def _write(columns: dict[str, list[Any]], path: Path) -> None:
         buffer = io.BytesIO()
         np.savez(buffer, **{name: _array(values) for name, values in columns.items()})  # type: ignore[arg-type]
         write_whole(path, buffer.getbuffer())
-    elif path.suffix == ".parquet":
-        _write_parquet(columns, path)
     else:
-        raise InputError(f"--table {path}: write a name that ends in .csv, .npz or .parquet.")
+        _write_parquet(columns, path)
 
 
 def check_table(path: Path) -> None:
     """InputError, before anything is run, for a table that could not be written."""
     if path.suffix not in (".csv", ".npz", ".parquet"):
-        raise InputError(f"--table {path}: write a name that ends in .csv, .npz or .parquet.")
+        raise InputError(
+            "write a name that ends in .csv, .npz or .parquet.", where=path, option="--table"
+        )
     if path.suffix == ".parquet":
         _pyarrow()
 

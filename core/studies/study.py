@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
@@ -106,25 +107,33 @@ class Study:
                 yield self._cell(dict(zip(self.axes, values, strict=True)), variant, study)
 
     def check(self) -> None:
-        """Raise InputError for a value that is not allowed.
+        """Raise InputError for a value that is not allowed."""
+        for error in self.errors():
+            raise error
 
-        All of a small grid is looked at; of a large one every value, the other axes at their first,
-        since making thousands of cells takes seconds.
+    def errors(self) -> Iterator[InputError]:
+        """What is not allowed: in all of a small grid; of a large one in each of its values, the
+        other axes at their first, since making thousands of cells takes seconds.
         """
-        if self.count > study_tables.MAX_CELLS:
-            raise InputError(
-                f"{self.id}: the axes span {self.count:.3g} cells; at most "
-                f"{study_tables.MAX_CELLS} are allowed."
-            )
-        if self.count <= MOST_CHECKED:
-            for _ in self.each():
-                pass
+        axes, most = self.axes, study_tables.MAX_CELLS
+        if self.count > most:
+            text = f"the axes span {self.count:.3g} cells; at most {most} are allowed."
+            yield InputError(text, where=self.id)
             return
-        first = {key: values[0] for key, values in self.axes.items()}
-        for variant, study in self._varied():
-            for key, values in self.axes.items():
-                for value in values:
-                    self._cell({**first, key: value}, variant, study)
+        try:
+            varied = self._varied()
+        except InputError as error:
+            yield error
+            return
+        first = {key: values[0] for key, values in axes.items()}
+        whole = (dict(zip(axes, v, strict=True)) for v in itertools.product(*axes.values()))
+        along = ({**first, key: value} for key, values in axes.items() for value in values)
+        looked_at = whole if self.count <= MOST_CHECKED else along
+        for chosen, (variant, study) in itertools.product(looked_at, varied):
+            try:
+                self._cell(chosen, variant, study)
+            except InputError as error:
+                yield error
 
     def _cell(self, chosen: dict[str, Any], variant: str, study: Study) -> Cell:
         """A cell of the values of the axes and of a variant, which `study` is."""
@@ -150,9 +159,8 @@ class Study:
             own = {key.removeprefix(FORMULA): str(text) for key, text in formulas.items()}
             study = replace(study, derived={**study.derived, **own})
             if study.axes != plain.axes:
-                raise InputError(
-                    f"{self.id}: the variant {name} sets an axis of the study; leave that to axes."
-                )
+                text = f"the variant {name} sets an axis of the study; leave that to axes."
+                raise InputError(text, where=self.id)
             varied.append((name, study))
         return tuple(varied)
 
@@ -169,7 +177,7 @@ class Study:
         try:
             apply_formulas(tables, self.derived, factors)
         except InputError as error:
-            raise InputError(f"{where}: {error}") from error
+            raise InputError(error.text, where=where) from error
         return tables
 
     def with_settings(self, settings: Sequence[str]) -> Study:
@@ -194,7 +202,7 @@ class Study:
             if key not in self.axes:
                 known = [axis for axis in self.axes if axis.startswith(f"{FACTOR}.")]
                 hint = did_you_mean(key, known) if known else "it has none."
-                raise InputError(f"{self.id}: there is no {key} in this study; {hint}")
+                raise InputError(f"there is no {key} in this study; {hint}", where=self.id)
             values = value if isinstance(value, list) else [value]
             return replace(self, axes={**self.axes, key: study_tables.axis(key, values, "--set")})
         tables = {name_: dict(table) for name_, table in self.tables.items()}
@@ -247,25 +255,21 @@ class Study:
 
     def to_toml(self) -> str:
         """The study as TOML, which `parse_study` reads back to an equal study."""
-        document: dict[str, Any] = {"title": self.title, "source": self.source}
-        if self.note:
-            document["note"] = self.note
-        for section, table in self.tables.items():
-            plain = {key: _plain(value) for key, value in table.items() if value is not None}
-            if plain:
-                document[section] = plain
-        if self.axes:
-            document["axes"] = {key: list(values) for key, values in self.axes.items()}
-        if self.derived:
-            document["derived"] = dict(self.derived)
-        if self.variants:
-            document["variants"] = {name: dict(table) for name, table in self.variants.items()}
-        if self.sizes:
-            document["sizes"] = {name: dict(table) for name, table in self.sizes.items()}
-        if self.figure:
-            document["figure"] = dict(self.figure)
-        document |= self.results
-        return tomli_w.dumps(document)
+        sections = {
+            section: {key: _plain(value) for key, value in table.items() if value is not None}
+            for section, table in self.tables.items()
+        }
+        document = {
+            "note": self.note,
+            **sections,
+            "axes": {key: list(values) for key, values in self.axes.items()},
+            "derived": dict(self.derived),
+            "variants": {name: dict(table) for name, table in self.variants.items()},
+            "sizes": {name: dict(table) for name, table in self.sizes.items()},
+            "figure": dict(self.figure),
+        }
+        given = {key: part for key, part in document.items() if part}
+        return tomli_w.dumps({"title": self.title, "source": self.source, **given, **self.results})
 
 
 def _is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
@@ -351,16 +355,14 @@ class Summary:
 
 def shipped_summaries() -> tuple[Summary, ...]:
     """The shipped studies by their ids; damaged ones are left out."""
-    found = []
+    summaries = []
     for entry in sorted(_shipped(), key=_id):
-        try:
-            document = parse_toml(entry.read_text(encoding="utf-8"), _id(entry))
-        except (OSError, ValueError, InputError):
-            continue
-        words = [str(document.get(key, "")) for key in ("title", "source", "note")]
-        identifier = _id(entry)
-        found.append(Summary(identifier, words[0] or identifier, *words[1:]))
-    return tuple(found)
+        name = _id(entry)
+        with suppress(OSError, ValueError, InputError):
+            document = parse_toml(entry.read_text(encoding="utf-8"), name)
+            title, *words = (str(document.get(key, "")) for key in ("title", "source", "note"))
+            summaries.append(Summary(name, title or name, *words))
+    return tuple(summaries)
 
 
 def _id(entry: Any) -> str:

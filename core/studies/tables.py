@@ -111,7 +111,7 @@ def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:
         try:
             split_key(key)
         except InputError as error:
-            raise InputError(f"{where}: axes: {error}") from error
+            raise InputError(f"axes: {error.text}", where=where) from error
         found[key] = axis(key, values, where)
     cells = 1
     for values in found.values():
@@ -124,14 +124,15 @@ def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:
 def axis(key: str, values: Any, where: str) -> tuple[Any, ...]:
     """The values of an axis, each once; InputError for what is no list of values."""
     if not isinstance(values, list) or not values:
-        raise InputError(f"{where}: the axis {key} must be a list of at least one value.")
+        raise InputError(f"the axis {key} must be a list of at least one value.", where=where)
     if len(values) > MAX_CELLS:
         raise InputError(
-            f"{where}: the axis {key} has {len(values)} values; at most {MAX_CELLS} are allowed."
+            f"the axis {key} has {len(values)} values; at most {MAX_CELLS} are allowed.",
+            where=where,
         )
     repeated = sorted(t for t, count in Counter(map(value_text, values)).items() if count > 1)
     if repeated:
-        raise InputError(f"{where}: the axis {key} has the value {repeated[0]} twice.")
+        raise InputError(f"the axis {key} has the value {repeated[0]} twice.", where=where)
     return tuple(values)
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from core.errors import InputError, did_you_mean
+from core.errors import Clause, InputError, did_you_mean
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
 from core.study_file.settings import Section, Table
 from core.study_file.toml import NUMBER
 
+DOTTED = re.compile(r"\b([a-z]+)\.(\w+)")
+SIZES = (("data", "d"), ("data", "n"), ("network", "m"))
 LONG_NUMBER = re.compile(r"\d{12,}")
 SECTIONS = (*KINDS, *PLAIN_SECTIONS)
 DEFAULT_KINDS = {"data": "parity", "network": "standard", "loss": "exponential", "dynamics": "flow"}
@@ -114,11 +116,11 @@ def build_experiment(tables: Mapping[str, Any], where: str) -> Experiment:
     for section in SECTIONS:
         table = tables.get(section, {})
         if not isinstance(table, Mapping):
-            raise InputError(f"{where}: {section} must be a table [{section}] with keys.")
+            raise InputError(f"{section} must be a table [{section}] with keys.", where=where)
         try:
             cls = section_class(section, table)
         except InputError as error:
-            raise InputError(f"{where}: {error}") from error
+            raise InputError(error.text, where=where) from error
         check_keys(table, cls, section, where)
         filled[section] = dict(table)
         if section in KINDS:
@@ -126,23 +128,25 @@ def build_experiment(tables: Mapping[str, Any], where: str) -> Experiment:
     try:
         return Experiment.model_validate(filled)
     except ValidationError as error:
-        raise InputError(f"{where}: {'; '.join(sentences(error, filled))}.") from error
+        clauses = clauses_of(error, filled)
+        text = "; ".join(clause.text for clause in clauses)
+        raise InputError(f"{text}.", where=where, clauses=clauses) from error
 
 
 def check_keys(table: Mapping[str, Any], cls: type[Section], section: str, where: str) -> None:
     """Raise InputError for a key that the section does not have, and for true and false."""
-    for key, value in table.items():
-        if key not in cls.model_fields:
-            raise InputError(
-                f"{where}: {section}.{key} does not exist; {_hint(key, cls.model_fields)}"
-            )
-        wants_bool = cls.model_fields[key].annotation is bool
+    for name, value in table.items():
+        key = f"{section}.{name}"
+        if name not in cls.model_fields:
+            raise InputError(f"{key} does not exist; {_hint(name, cls.model_fields)}", where=where)
+        wants_bool = cls.model_fields[name].annotation is bool
+        wrong = ""
         if isinstance(value, bool) and not wants_bool:  # pydantic would take true as the number 1
-            raise InputError(
-                f"{where}: {section}.{key} = {str(value).lower()}: a number or text is needed."
-            )
-        if isinstance(value, str) and _wants_number(cls, key) and not NUMBER.fullmatch(value):
-            raise InputError(f"{where}: {section}.{key} = {value[:40]!r}: a number is needed.")
+            wrong = f"{key} = {str(value).lower()}: a number or text is needed."
+        if isinstance(value, str) and _wants_number(cls, name) and not NUMBER.fullmatch(value):
+            wrong = f"{key} = {value[:40]!r}: a number is needed."
+        if wrong:
+            raise InputError(wrong, where=where, clauses=[Clause(wrong, (key,))])
 
 
 def _wants_number(cls: type[Section], key: str) -> bool:
@@ -156,21 +160,37 @@ def _unions(kinds: set[Any]) -> set[Any]:
     return {kind for kind in kinds if get_args(kind)}
 
 
-def sentences(error: ValidationError, tables: Mapping[str, Any]) -> list[str]:
+def clauses_of(error: ValidationError, tables: Mapping[str, Any]) -> list[Clause]:
     """One clause for each wrong value: where it is, what was given, what is allowed."""
     clauses = []
     for item in error.errors():
-        place = _place(item["loc"], tables)
+        location = _without_kind(item["loc"], tables)
+        place = ".".join(location)
         message = item["msg"].removeprefix("Value error, ")
+        keys = _keys(location, message, tables)
         if item["type"] == "value_error":
             prefix = f"{place}: " if place and not message.startswith(f"{place}.") else ""
-            clauses.append(f"{prefix}{message}")
+            clauses.append(Clause(f"{prefix}{message}", keys))
             continue
         message = message[:1].lower() + message[1:]
         message = message.replace("input should be", "must be")
         message = LONG_NUMBER.sub(_short, message)
-        clauses.append(f"{place} = {shown(item['input'])}: {message}")
+        clauses.append(Clause(f"{place} = {shown(item['input'])}: {message}", keys))
     return clauses
+
+
+def _keys(location: Sequence[str], message: str, tables: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys that a clause is about: that of the value, or, of a rule, those that it names."""
+    if len(location) > 1:
+        return (".".join(location[:2]),)
+    if location:
+        (section,) = location
+        mine = section_class(section, tables[section]).model_fields
+        return tuple(f"{section}.{n}" for n in mine if re.search(rf"\b{n}\b", message))
+    names = {s: section_class(s, tables[s]).model_fields.keys() - {"kind"} for s in SECTIONS}
+    named = [pair for pair in DOTTED.findall(message) if pair[1] in names.get(pair[0], ())]
+    sizes = [(s, n) for s, n in SIZES if re.search(rf"\b{n} (?:\* \w )?=|\* {n} =", message)]
+    return tuple(map(".".join, (*named, *sizes)))
 
 
 def shown(value: object) -> str:
@@ -187,13 +207,10 @@ def _short(number: re.Match[str]) -> str:
     return f"{value:g}" if isfinite(value) else "a number of so many digits"
 
 
-def _place(location: tuple[int | str, ...], tables: Mapping[str, Any]) -> str:
-    """The dotted key; the name of a union's member, which pydantic puts in, is left out."""
-    if not location:
-        return ""
-    section = str(location[0])
-    rest = [str(part) for part in location[1:]]
+def _without_kind(location: tuple[int | str, ...], tables: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where a value is, without the name of a union's member, which pydantic puts in."""
+    section, *rest = map(str, location or ("",))
     kind = tables.get(section, {}).get("kind")
     if rest and section in KINDS and rest[0] == kind and kind not in ("", None):
         rest = rest[1:]
-    return ".".join([section, *rest])
+    return (section, *rest) if location else ()

@@ -139,8 +139,9 @@ def found_row(task: Task, file: Path, seconds: float) -> Row | None:
         with open_run(file) as run:
             if run.experiment != expected(task.problem()):
                 raise InputError(
-                    f"The run file {file} exists and holds another experiment; --force records "
-                    "over it, --out names another folder."
+                    f"The run file {file} exists and holds another experiment",
+                    remedy="choose another folder",
+                    typed="--force records over it, --out names another folder",
                 )
             if run.status != "finished" or run.reason not in ("completed", "diverged"):
                 return None
@@ -148,7 +149,9 @@ def found_row(task: Task, file: Path, seconds: float) -> Row | None:
     except RunFileError:
         if _is_foreign(file):
             raise InputError(
-                f"{file} exists and is no run file; --force records over it."
+                f"{file} exists and is no run file",
+                remedy="move it",
+                typed="--force records over it",
             ) from None
         return None
 

@@ -198,9 +198,10 @@ class ClusterPool(Pool):
         except (OSError, TimeoutError, ValueError) as error:
             if hasattr(self, "_client"):
                 self._client.close()
-            raise InputError(
-                f"--cluster {address}: no Dask scheduler with workers answers there; start "
-                "`dask scheduler` and `dask worker ADDRESS`, or check the address."
+            raise _unreachable(
+                address,
+                "no Dask scheduler with workers answers there; start `dask scheduler` and "
+                "`dask worker ADDRESS`, or check the address.",
             ) from error
         threads = self._client.nthreads()
         self.workers = max(1, sum(threads.values()))
@@ -227,24 +228,31 @@ def _check_protocol(distributed: Any, address: str) -> None:
     """
     protocol = _place(address).scheme
     if protocol not in PROTOCOLS:
-        raise InputError(f"--cluster {address}: write tcp://HOST:PORT, or tls://HOST:PORT.")
+        raise _unreachable(address, "write tcp://HOST:PORT, or tls://HOST:PORT.")
     try:
         told = distributed.Security().get_connection_args("client")
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"--cluster {address}: the certificates that Dask's configuration names cannot be read "
-            f"({error}); docs/sweeps.md says how they are named."
+        raise _unreachable(
+            address,
+            f"the certificates that Dask's configuration names cannot be read ({error}); "
+            "docs/sweeps.md says how they are named.",
         ) from error
     if protocol == "tls" and told.get("ssl_context") is None:
-        raise InputError(
-            f"--cluster {address}: Dask's configuration does not name the ca-file and the client's "
-            "cert that TLS needs; docs/sweeps.md says how."
+        raise _unreachable(
+            address,
+            "Dask's configuration does not name the ca-file and the client's cert that TLS needs; "
+            "docs/sweeps.md says how.",
         )
     if protocol == "tcp" and told.get("require_encryption"):
-        raise InputError(
-            f"--cluster {address}: Dask's configuration asks for encryption; start the scheduler "
-            "with --protocol tls, and give its address as tls://HOST:PORT."
+        raise _unreachable(
+            address,
+            "Dask's configuration asks for encryption; start the scheduler with --protocol tls, "
+            "and give its address as tls://HOST:PORT.",
         )
+
+
+def _unreachable(address: str, text: str) -> InputError:
+    return InputError(text, where=address, option="--cluster")
 
 
 def _place(address: str) -> SplitResult:
@@ -295,7 +303,7 @@ def pool_for(
     if cluster is not None:
         return ClusterPool(cluster)
     if jobs is not None and jobs < 1:
-        raise InputError(f"--jobs {jobs}: give 1 or more.")
+        raise InputError("give 1 or more.", where=jobs, option="--jobs")
     if together or (jobs is None and len(tasks) > 1 and _suits_a_device(tasks)):
         return TogetherPool(control, "cuda" if cuda_is_present() else "cpu")
     wanted = min(jobs or cores(), max(1, len(tasks)))

@@ -45,8 +45,10 @@ def continued(run: RecordedRun, frame: int | None, settings: Sequence[str]) -> t
     log_norm = float(run.rho[index]) + math.log(max(size, 1e-300))
     if not abs(log_norm) < LARGEST_LOG_NORM:
         raise InputError(
-            f"{run.path}: at frame {index} ln |W| = {log_norm:.4g}, from where no run can go on; "
-            "choose another --frame."
+            f"at frame {index} ln |W| = {log_norm:.4g}, from where no run can go on",
+            where=run.path,
+            remedy="continue a shorter run",
+            typed="choose another --frame",
         )
     experiment = _experiment(run, settings, time)
     facts = {"file": run.path.name, "frame": index}

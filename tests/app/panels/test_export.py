@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from app.controllers.export import BUSY, CANCELLED, NO_RUNS, ExportController
 from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog
-from app.workers.export_jobs import DataJob, FigureJob, FilmJob, data_paths
+from app.state.exports import DataJob, FigureJob, FilmJob, data_paths
 from core.figures.names import PANELS
 from core.figures.palette import DARK, LIGHT
 from core.runs import open_run
@@ -222,7 +222,7 @@ def test_runs_of_one_name_do_not_overwrite_each_other(tmp_path) -> None:
 
 
 def test_a_figure_is_copied_as_pixels_and_as_vectors(qtbot, controller, runs, monkeypatch) -> None:
-    monkeypatch.setattr("app.workers.export_jobs.COPY_DPI", 150.0)
+    monkeypatch.setattr("app.state.exports.COPY_DPI", 150.0)
     controller.set_coordinates(1, 2)
     said = finished(qtbot, controller, lambda: controller.copy_figure(runs[:1]))
     assert "clipboard" in said

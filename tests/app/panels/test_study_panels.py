@@ -14,8 +14,8 @@ from app.panels.cell_table import CellTable
 from app.panels.claim_list import ClaimList
 from app.panels.study_picture import StudyPicture
 from app.panels.sweep_axes import SweepAxes
+from app.panels.sweep_plot import NOTHING, SweepPlot
 from app.state.sweep_lines import lines_of
-from app.views.sweep_plot import NOTHING, SweepPlot
 from core.figures.palette import DARK, LIGHT
 from core.studies.cell_table import TableRow, rows_of
 from core.studies.row import Row

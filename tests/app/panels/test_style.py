@@ -10,8 +10,8 @@ import pytest
 from PySide6.QtGui import QColor, QIcon, QImage
 from PySide6.QtWidgets import QLineEdit, QStyle, QWidget
 
-from app.panels.elided import ElidedLabel
 from app.style import PICTURES, apply, icon, icon_names, shades, style_sheet
+from app.widgets.elided import ElidedLabel
 from core.figures.palette import DARK, LIGHT, Palette, contrast, rgb
 
 PALETTES = [LIGHT, DARK]

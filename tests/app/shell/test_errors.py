@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.actions import MENUS, SEPARATOR, TABLE
-from app.errors import LOG, LOG_FILE, MessageBar, Reporter, open_log, sentence_of
+from app.errors import LOG, LOG_FILE, Reporter, open_log, sentence_of
+from app.widgets.message_bar import MessageBar
 from core.errors import InputError
 
 

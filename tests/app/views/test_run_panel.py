@@ -13,9 +13,9 @@ from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
 from app.state.intent import VIEWS
-from app.views.plot_item import Plot
 from app.views.run_panel import RunPanel
 from app.views.sorted_nodes import MOST_MOMENTS
+from app.widgets.plot_item import Plot
 from core.figures.palette import DARK, LIGHT, node_colours, rgba
 from core.runs import open_run
 from tests.recording import recorded

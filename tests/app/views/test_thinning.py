@@ -9,10 +9,10 @@ from PySide6.QtGui import QImage
 
 from app.state.display import DisplayData
 from app.views import trace_view
-from app.views.axis import Axis
-from app.views.items import pen_of
 from app.views.run_panel import RunPanel
 from app.views.thinning import TOLERANCE, thinned
+from app.widgets.axis import Axis
+from app.widgets.items import pen_of
 
 LEVELS = 255.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.views.ticks import far_times, plain, powers, screen_text
+from app.widgets.ticks import far_times, plain, powers, screen_text
 from core.problem.schedule import coordinate
 
 

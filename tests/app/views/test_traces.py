@@ -14,7 +14,7 @@ from app.views.curves import CurvesView, Scale, scale_of, scaled
 from app.views.run_panel import RunPanel
 from app.views.spectrum import SpectrumView
 from app.views.thinning import TOLERANCE
-from app.views.ticks import logarithmic
+from app.widgets.ticks import logarithmic
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
-from app.views.levels import Drawn, Level, paint_levels
+from app.widgets.levels import Drawn, Level, paint_levels
 from core.figures.palette import Palette
 
 MARK = 5.0

@@ -9,7 +9,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtGui import QColor, QFontMetricsF
 
-from app.views.ticks import TickMaker
+from app.widgets.ticks import TickMaker
 from core.figures.palette import Palette
 
 TICK_PIXELS = 4

@@ -28,11 +28,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
 
-from app.views.axis import Axis
-from app.views.items import pen_of
-from app.views.levels import Drawn, Level, level_at
-from app.views.overlay import Overlay, paint_overlay
-from app.views.ticks import TickMaker, plain
+from app.widgets.axis import Axis
+from app.widgets.items import pen_of
+from app.widgets.levels import Drawn, Level, level_at
+from app.widgets.overlay import Overlay, paint_overlay
+from app.widgets.ticks import TickMaker, plain
 from core.figures.palette import Palette
 
 # useOpenGL is slower where Qt renders in software, and its pens cannot be told apart from ours.

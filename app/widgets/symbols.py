@@ -7,11 +7,11 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from app.panels.screen_text import raised
+from app.widgets.screen_text import raised, shown_number
 from core.figures.numbers import number_text
 
 if TYPE_CHECKING:
-    from core.reference.margin import Bracket
+    from core.reference.margin import Bracket, ReferenceMargin
 
 GREEK = {
     "alpha": "\u03b1",
@@ -132,6 +132,21 @@ def percent(share: float) -> str:
     ('20 %', '0.4 %')
     """
     return f"{100.0 * share:.2g} %"
+
+
+def margin_tip(found: ReferenceMargin) -> str:
+    """What a margin is, its bracket and how it was found, as rich text."""
+    reference, bracket = found.reference, found.bracket
+    lines = [f"<b>{rich(reference.title)}</b>", rich(reference.formula)]
+    if bracket.exists:
+        ends = f"{shown_number(bracket.lower, 6)} to {shown_number(bracket.upper, 6)}"
+        proved = "certified" if bracket.certified else "not certified"
+        lines.append(f"{shown_number(bracket.value, 6)}, bracket {ends}, {proved}.")
+    lines.append(rich(bracket.method))
+    lines.append(
+        f"Computed in {shown_number(found.seconds, 2)} s. Source: {rich(reference.source)}"
+    )
+    return "".join(f"<p>{line}</p>" for line in lines)
 
 
 def short_name(name: str) -> str:

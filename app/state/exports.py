@@ -5,14 +5,12 @@ Importing this module loads nothing of the figures and runs; working does.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, final
 
-from core.errors import MarginscopeError
 from core.figures.names import PANELS
 from core.figures.palette import LIGHT, PALETTES
 
@@ -29,30 +27,6 @@ Cancelled = Callable[[], bool]
 
 COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
 COPY_DPI = 300.0
-# Core's sentences name options of the command line, which nobody in front of a window knows.
-OPTIONS = (
-    (re.compile(r" with --out\b"), ""),
-    (re.compile(r"^--table "), ""),
-    (re.compile(r"lower --dpi\b"), "lower the resolution"),
-    (re.compile(r"write an \.npz for --parameters"), "choose NPZ for the parameters"),
-    (re.compile(r"^--(?:cluster|jobs) "), ""),
-    (re.compile(r" and is no run file; --force records over it"), " and is no run file; move it"),
-    (
-        re.compile(
-            r"holds another experiment; --force records over it, --out names another folder"
-        ),
-        "holds another experiment; choose another folder",
-    ),
-    (re.compile(r"; --force records over it, --out names another folder"), ""),
-)
-
-
-def window_sentence(error: MarginscopeError) -> str:
-    """An error's sentence without options of the command line."""
-    text = str(error)
-    for pattern, replacement in OPTIONS:
-        text = pattern.sub(replacement, text)
-    return text
 
 
 class Job(Protocol):

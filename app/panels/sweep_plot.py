@@ -17,7 +17,6 @@ from PySide6.QtGui import QAction, QGuiApplication, QPainterPath, QPen
 from PySide6.QtWidgets import QLabel, QMenu, QToolTip, QVBoxLayout, QWidget
 
 from app.panels.cell_table import short_key
-from app.panels.screen_text import shown_number
 from app.state.sweep_lines import (
     WIDE_X,
     WIDE_Y,
@@ -26,10 +25,11 @@ from app.state.sweep_lines import (
     SweepLines,
     wide,
 )
-from app.views.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
-from app.views.overlay import Overlay
-from app.views.plot_item import Home, Plot
-from app.views.ticks import Ticks, logarithmic, plain
+from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
+from app.widgets.overlay import Overlay
+from app.widgets.plot_item import Home, Plot
+from app.widgets.screen_text import shown_number
+from app.widgets.ticks import Ticks, logarithmic, plain
 from core.figures.palette import LIGHT, Palette, rgba, time_colours
 from core.studies.tables import value_text
 

@@ -10,7 +10,7 @@ from typing import final
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
-from app.panels.symbols import pieces
+from app.widgets.symbols import pieces
 from core.figures.palette import Palette
 
 BAND = 34  # opacity of 255

@@ -1,0 +1,1 @@
+"""What panels and views are both made of: plots and what is drawn in them, labels, texts."""
