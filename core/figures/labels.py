@@ -7,7 +7,7 @@ from typing import Any
 
 from core.figures.numbers import math_text, number_text, time_text
 from core.figures.primitives import NO_BREAK, plain
-from core.runs.run import Run
+from core.runs import Run
 from core.study_file.dynamics import DYNAMICS
 
 Fields = dict[str, Any]

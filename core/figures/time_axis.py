@@ -25,7 +25,7 @@ from core.figures.numbers import (
 from core.figures.palette import Palette, time_colours
 from core.figures.primitives import Axis
 from core.problem.schedule import PLAIN_HORIZON, coordinate
-from core.runs.run import Run
+from core.runs import Run
 
 Array = NDArray[np.float64]
 MOST_MOMENTS = 8

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 from core.files import scratch
@@ -194,11 +194,6 @@ def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     rows = np.column_stack([1.0 / seconds, works / scale / seconds])
     found, _ = nnls(rows, np.ones(works.size))
     return float(found[0]), float(found[1] / scale)
-
-
-def on_cores(cost: Cost, cores: int) -> Cost:
-    """The same work on another number of cores."""
-    return replace(cost, cores=cores)
 
 
 def lines(cost: Cost) -> list[str]:
