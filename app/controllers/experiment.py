@@ -15,6 +15,7 @@ from app.state.session import MOST_RUNS, OpenRun, Session
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import RunWorker, TrainingJob
 from core.errors import InputError
+from core.problem.schedule import further
 from core.studies.code import check_code
 from core.studies.study import Cell, Study, load_study
 from core.studies.tables import value_text
@@ -258,7 +259,7 @@ def _further(run: Run) -> float:
     until = run.experiment.dynamics.until_log10_time
     if run.frames and until > run.log10_time[-1] * (1 + 1e-12):
         return moment_of(until)
-    return moment_of(until + 1.0 if until <= 10.0 else 2.0 * until)
+    return moment_of(further(until))
 
 
 def _has(study: Study, key: str) -> bool:

@@ -1,16 +1,17 @@
-"""`list` and `describe`: what there is to run, and what its settings mean."""
+"""`list`, `describe`, `cost`: what there is to run, what its settings mean, what it costs."""
 
 from __future__ import annotations
 
 import argparse
 import textwrap
+from dataclasses import asdict
 from typing import Any
 
 from core.cli.output import print_json
 from core.errors import InputError, did_you_mean
+from core.settings import Section
 from core.studies.study import load_study, shipped_ids
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
-from core.study_file.settings import Section
 
 SUBJECTS = (*KINDS, *PLAIN_SECTIONS, "observables", "margins", "theorems")
 
@@ -108,8 +109,27 @@ def _describe_margins() -> None:
 def _describe_theorems() -> None:
     from core.theorems.registry import STATEMENTS
 
-    for item in STATEMENTS:
+    for item in STATEMENTS.values():
         print(f"{item.source}, {item.name}")
         for text in (item.text, f"for {item.where}", f"Note: {item.slip}" if item.slip else ""):
             if text:
                 print(textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="      "))
+
+
+def cost(arguments: argparse.Namespace) -> int:
+    """Print core-seconds a cell, the total, the wall time and the bytes."""
+    from core.sweep.cost import estimate, lines
+    from core.sweep.pools import cores
+
+    count = arguments.cores if arguments.cores is not None else cores()
+    if count < 1:
+        raise InputError(f"--cores {count}: give 1 or more.")
+    study = load_study(arguments.study).at_size(arguments.size).with_settings(arguments.settings)
+    found = estimate(study, count)
+    if arguments.json:
+        told = {"core_seconds": found.total, "bytes": found.bytes, "cores": count}
+        groups = [asdict(group) for group in found.groups]
+        print_json(told | {"wall_seconds": found.wall, "groups": groups})
+    else:
+        print("\n".join(lines(found)))
+    return 0

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.figures.numbers import linear_ticks, number_text
+from core.figures.numbers import linear_ticks, math_number, number_text
 from core.figures.palette import Palette, class_colours, kind_colours, rgba
 from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, KeyEntry, Marker, Panel
 from core.observables.nodes import outer_classes, outer_signs, positions
 from core.observables.registry import OBSERVABLES
-from core.runs.run import Run
+from core.runs import Run
 
 LONGEST_TRAIL = 128
 MOST_POINTS = 100_000  # of all trails together, so that a PDF of thousands of nodes opens quickly
@@ -121,6 +121,17 @@ def data_factor(run: Run, nodes: Track, coordinates: Coordinates) -> float:
     return float(f"{DATA_REACH * nodes.extent / extent:.3g}")
 
 
+def factor_text(factor: float) -> str:
+    r"""What the data are multiplied by, behind the words that say so.
+
+    >>> factor_text(14.2), factor_text(6.6e5), factor_text(1e5)
+    ('14.2', '6.6$\\times10^{5}$', '$10^{5}$')
+    """
+    text = number_text(factor)
+    mantissa, _, power = text.partition(" 10^")
+    return f"{mantissa}$\\times10^{{{power}}}$" if power else math_number(text)
+
+
 def data_dots(run: Run, factor: float, coordinates: Coordinates, palette: Palette) -> list[Dots]:
     """One marker for every distinct position and label, larger where more examples lie."""
     result = []
@@ -169,7 +180,7 @@ def _axes(nodes: Track, data: Sequence[Dots], box: Box, labels: Sequence[str]) -
     half = 1.1 * max(reach) or 1.0
     aspect = box.width / box.height
     halves = (half * max(aspect, 1.0), half * max(1.0 / aspect, 1.0))
-    unit = f" ($10^{{{nodes.power}}}$)" if nodes.power else ""
+    unit = f" ({math_number(f'10^{nodes.power}')})" if nodes.power else ""
     return (
         Axis(-halves[0], halves[0], linear_ticks(-halves[0], halves[0], 6), labels[0] + unit),
         Axis(-halves[1], halves[1], linear_ticks(-halves[1], halves[1], 6), labels[1] + unit),
@@ -194,10 +205,8 @@ def neurons_panel(
         for c in coordinates
     ]
     x, y = _axes(nodes, data, box, labels)
-    physical = number_text(factor * 10.0**nodes.power)
-    times = physical.replace(" 10^", "$\\times10^{") + "}$" if "10^" in physical else physical
     key = KeyEntry(
-        f"data $\\times$ {times}",
+        f"data $\\times$ {factor_text(factor * 10.0**nodes.power)}",
         tuple(f"#{bytes(dots.colours[0, :3]).hex()}" for dots in data),
         markers=tuple(dots.marker for dots in data),
     )

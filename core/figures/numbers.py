@@ -8,10 +8,9 @@ import re
 import numpy as np
 
 MINUS = "\u2212"
-TIMES = "\u00d7"
 LARGE, SMALL = 1e4, 1e-4
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-POWER = re.compile(r"10\^(\(?[^\s)]+\)?)")
+WHOLE_POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
 
 
 def _dropped_zero(text: str) -> str:
@@ -109,8 +108,11 @@ def clock_text(log10_time: float) -> str:
     return f"t = 10^{log10_time:.{2 if abs(log10_time) < 100.0 else 1}f}"
 
 
+# ---------------------------------------------------------------- as matplotlib's mathtext
+
+
 def math_text(text: str) -> str:
-    """The powers, `log10` and `t` of a text from this module as matplotlib's mathtext.
+    """The powers, `log10` and `t` of a text from this module.
 
     >>> math_text("t = 10^2.31"), math_text("log10 t = 2000"), math_text("6.6 10^5")
     ('$t$ = $10^{2.31}$', '$\\\\log_{10}\\\\,t$ = 2000', '6.6 $\\\\times$ $10^{5}$')
@@ -120,6 +122,33 @@ def math_text(text: str) -> str:
     text = re.sub(r"10\^(\S+)", lambda match: f"$10^{{{match[1]}}}$", text)
     text = text.replace("log10 t", "$\\log_{10}\\,t$")
     return re.sub(r"(^|\s)t(?= =)", r"\1$t$", text)
+
+
+def math_number(text: str) -> str:
+    """A single number of this module, as one formula where it is a power.
+
+    >>> math_number("10^2.31"), math_number("6.6 10^5"), math_number("14.2")
+    ('$10^{2.31}$', '$6.6\\\\times 10^{5}$', '14.2')
+    """
+    mantissa, ten, exponent = text.partition("10^")
+    if not ten:
+        return text
+    times = f"{mantissa.strip()}\\times " if mantissa.strip() else ""
+    return f"${times}10^{{{exponent.strip('()').replace(MINUS, '-')}}}$"
+
+
+def math_words(text: str) -> str:
+    """A sentence with whole powers and +- as they are set; what is a formula already stays.
+
+    >>> math_words("d = 10^4, 10^-2 +- 1, |W|^2, d^4")
+    'd = $10^{4}$, $10^{-2}$ \u00b1 1, |W$|^{2}$, $d^{4}$'
+    """
+    parts = text.replace("+-", "\u00b1").split("$")  # every other one is a formula
+    parts[::2] = [WHOLE_POWER.sub(r"$\1^{\2}$", part) for part in parts[::2]]
+    return "$".join(parts)
+
+
+# ------------------------------------------------------------------------------------ ticks
 
 
 def nice_step(span: float, most: int) -> float:

@@ -38,9 +38,7 @@ from core.figures.primitives import Axis, Box, Dots, FigureScene, Ink, Panel
 from core.figures.sorted_nodes import sorted_ink, sorted_panel, value_axis
 from core.figures.time_axis import Moments, TimeAxis, moments, time_axis
 from core.reference.margin import ReferenceMargin
-from core.runs.run import Run
-
-__all__ = ["MOST_ROWS", "PANELS", "FigureScene", "build_scene"]
+from core.runs import Run
 
 MOST_ROWS = 6
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -10,6 +9,7 @@ from typing import final
 from core.errors import InputError
 from core.figures.labels import SETTINGS, phrase
 from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, POINTS, wrapped
+from core.figures.numbers import math_words
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import (
     NO_BREAK,
@@ -23,15 +23,13 @@ from core.figures.primitives import (
 from core.figures.study_panels import study_panel
 from core.studies.cells import StudyCell
 from core.studies.layout import PICTURES, FigureLayout, PanelLayout
-from core.studies.lines import Line
-from core.studies.panel_lines import lines_of
+from core.studies.panel_lines import Line, lines_of
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Width of the figure in millimetres by the number of panels in a row.
 WIDTHS = {1: 96.0, 2: 150.0, 3: 180.0, 4: 180.0}
 LEFT, EDGE = 13.0, 4.0
 SMALL = POINTS - 1.0  # letters of the verdicts
-POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
 ASPECT = 0.78  # height of a panel by its width
 HEAD, KEY_LINE, TITLE_GAP = 9.0, 3.5, 2.4
 BARS = {
@@ -153,7 +151,7 @@ def _footer(
 ) -> list[Text]:
     source = f"Source: {plain(said.source)}. " if said.source else ""
     first = source + settings_text(cells) + _bars_text(layout, found)
-    paragraphs = [first, _powers(layout.note or said.note)]
+    paragraphs = [first, math_words(layout.note or said.note)]
     texts = []
     for paragraph in [text for text in paragraphs if text]:
         for line in wrapped(paragraph, width - 2 * MARGIN, POINTS):
@@ -161,25 +159,12 @@ def _footer(
             top += LINE
     top += 0.35 * LINE
     for verdict in said.verdicts:
-        words = wrapped(_powers(plain(verdict)), width - 3 * MARGIN, SMALL)
+        words = wrapped(math_words(plain(verdict)), width - 3 * MARGIN, SMALL)
         for position, line in enumerate(words):
             left = MARGIN if position == 0 else 2 * MARGIN
             texts.append(Text(left, round(top, 2), line, SMALL))
             top += 0.88 * LINE
     return texts
-
-
-def _powers(text: str) -> str:
-    """Whole powers and +- as they are set.
-
-    >>> _powers("d = 10^4, 10^-2 +- 1, |W|^2, d^4")
-    'd = $10^{4}$, $10^{-2}$ \u00b1 1, |W$|^{2}$, $d^{4}$'
-    """
-    parts = text.replace("+-", "\u00b1").split("$")  # every other one is set as it is
-    parts[::2] = [
-        re.sub(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)", r"$\1^{\2}$", part) for part in parts[::2]
-    ]
-    return "$".join(parts)
 
 
 def settings_text(cells: Sequence[StudyCell]) -> str:

@@ -15,11 +15,17 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.numbers import linear_ticks, nice_step, number_text, power_text
+from core.figures.numbers import (
+    linear_ticks,
+    math_number,
+    nice_step,
+    number_text,
+    power_text,
+)
 from core.figures.palette import Palette, time_colours
 from core.figures.primitives import Axis
 from core.problem.schedule import PLAIN_HORIZON, coordinate
-from core.runs.run import Run
+from core.runs import Run
 
 Array = NDArray[np.float64]
 MOST_MOMENTS = 8
@@ -56,8 +62,8 @@ class TimeAxis:
             return "$t$ = 0"
         if self.far:
             rounded = float(f"{log10_time:.1e}")  # frames lie near the moments, not at them
-            return _as_math(number_text(rounded) if rounded < 1e3 else _power(rounded))
-        return _as_math(power_text(log10_time))
+            return math_number(number_text(rounded) if rounded < 1e3 else _power(rounded))
+        return math_number(power_text(log10_time))
 
     def axis(self) -> Axis:
         """The horizontal axis of a panel."""
@@ -66,7 +72,8 @@ class TimeAxis:
         ticks = tuple((float(self.place(x)), self.text(x)) for x in self._ticks())
         if len(ticks) < 2:
             ticks = tuple(
-                (x, _as_math(f"10^{text}")) for x, text in linear_ticks(low, high, MOST_TICKS - 2)
+                (x, math_number(f"10^{text}"))
+                for x, text in linear_ticks(low, high, MOST_TICKS - 2)
             )
         return Axis(low - pad, high + pad, ticks, f"time {self.name}")
 
@@ -84,15 +91,6 @@ class TimeAxis:
 def _power(value: float) -> str:
     exponent = math.log10(value)
     return f"10^{exponent:.0f}" if abs(exponent - round(exponent)) < 1e-9 else number_text(value, 2)
-
-
-def _as_math(text: str) -> str:
-    mantissa, ten, exponent = text.partition("10^")
-    if not ten:
-        return text
-    times = f"{mantissa.strip()}\\times " if mantissa.strip() else ""
-    exponent = exponent.strip("()").replace("\u2212", "-")
-    return f"${times}10^{{{exponent}}}$"
 
 
 def time_axis(runs: Sequence[Run], lasts: Sequence[int]) -> TimeAxis:

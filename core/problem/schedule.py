@@ -29,6 +29,11 @@ def inverse_coordinate(u: Array) -> Array:
     return np.where(u <= 1.0, u, np.exp(np.maximum(u, 1.0) - 1.0))
 
 
+def further(until: float) -> float:
+    """Where a run goes on to from its horizon: a decade later, or twice as far on far runs."""
+    return until + 1.0 if until <= PLAIN_HORIZON else 2.0 * until
+
+
 def first_log10_time(lambda_0: float) -> float:
     """The decade of the first frame after t = 0: a tenth of 1/lambda_0, the start's own time."""
     if not np.isfinite(lambda_0) or lambda_0 <= 0.0:

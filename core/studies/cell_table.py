@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.files import write_whole
+from core.studies.grouping import Key, apart_from_seeds, fits, grouped
 from core.studies.row import Row
+from core.studies.statistics import Spread, spread
 from core.studies.study import Study
 from core.studies.tables import value_text
 
-SEED = "run.seed"
-FIXED = ("state", "reason", "fit", "seconds", "engine", "bytes")
 SPREAD = ("count", "mean", "sd", "se", "low", "high")
-LEVEL = 0.95  # of the confidence bands
 
 
 @final
@@ -38,8 +37,7 @@ class TableRow:
 
     @property
     def fit(self) -> bool | None:
-        error = self.row.values.get("train_error", math.nan)
-        return None if math.isnan(error) else error == 0.0
+        return fits(self.row.values.get("train_error", math.nan))
 
     def flat(self) -> dict[str, Any]:
         """Column by column, in the order of the table."""
@@ -55,47 +53,6 @@ class TableRow:
         return {**self.axes, **told, **row.values}
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Statistics of `count` values: mean, standard deviation (n - 1), standard error, and the
-    0.95 confidence band of the mean by Student's t; of one value the mean alone, the rest NaN.
-
-    `unfit` runs did not fit, and `excluded` says whether they were left out.
-    """
-
-    count: int
-    mean: float
-    sd: float
-    se: float
-    low: float
-    high: float
-    unfit: int = 0
-    excluded: bool = False
-
-
-def spread(values: Sequence[float], unfit: int = 0, excluded: bool = False) -> Spread:
-    """The statistics of the finite values.
-
-    >>> s = spread([1.0, 2.0, 3.0])
-    >>> s.mean, s.sd, round(s.se, 6), round(s.low, 4), round(s.high, 4)
-    (2.0, 1.0, 0.57735, -0.4841, 4.4841)
-    """
-    nan = math.nan
-    finite = np.array([value for value in values if math.isfinite(value)])
-    if finite.size == 0:
-        return Spread(0, nan, nan, nan, nan, nan, unfit, excluded)
-    mean = float(finite.mean())
-    if finite.size == 1:
-        return Spread(1, mean, nan, nan, nan, nan, unfit, excluded)
-    from scipy.special import stdtrit
-
-    sd = float(finite.std(ddof=1))
-    se = sd / math.sqrt(finite.size)
-    half = float(stdtrit(finite.size - 1, 0.5 + LEVEL / 2.0)) * se
-    return Spread(finite.size, mean, sd, se, mean - half, mean + half, unfit, excluded)
-
-
 def rows_of(study: Study, rows: Mapping[str, Row]) -> list[TableRow]:
     """A row for every cell of the study that has ended, in the order of the grid."""
     return [
@@ -105,35 +62,20 @@ def rows_of(study: Study, rows: Mapping[str, Row]) -> list[TableRow]:
     ]
 
 
-def is_seed(key: str) -> bool:
-    """Whether an axis is averaged over."""
-    return key.endswith(".seed")
+def by_setting(table: Sequence[TableRow], axis: str | None = None) -> dict[Key, list[TableRow]]:
+    """The repetitions of each setting: rows by the values of all axes but seeds, and of `axis`."""
+    return grouped(table, lambda row: apart_from_seeds(row.axes, axis))
 
 
-def key_of(row: TableRow, axis: str | None = None) -> tuple[tuple[str, Any], ...]:
-    """The axes of a cell without its seeds, unless a seed is itself the axis that is shown."""
-    return tuple((k, v) for k, v in row.axes.items() if k == axis or not is_seed(k))
-
-
-def groups(
-    table: Sequence[TableRow], column: str, exclude_unfit: bool, axis: str | None = None
-) -> dict[tuple[tuple[str, Any], ...], Spread]:
-    """Statistics of a column over the seeds: by the values of all other axes, and of `axis`.
+def statistics(rows: Sequence[TableRow], column: str, exclude_unfit: bool) -> Spread:
+    """Statistics of a column over the repetitions of a setting.
 
     Failed cells count for nothing; runs that did not fit are counted, and left out if so asked.
     """
-    found: dict[str, tuple[tuple[tuple[str, Any], ...], list[TableRow]]] = {}
-    for row in table:
-        key = key_of(row, axis)
-        found.setdefault(repr(key), (key, []))[1].append(row)
-    spreads = {}
-    for key, members in found.values():
-        done = [row for row in members if row.row.state == "done"]
-        unfit = [row for row in done if row.fit is False]
-        used = [row for row in done if not (exclude_unfit and row.fit is False)]
-        values = [row.row.values.get(column, math.nan) for row in used]
-        spreads[key] = spread(values, len(unfit), exclude_unfit)
-    return spreads
+    done = [row for row in rows if row.row.state == "done"]
+    used = [row for row in done if not (exclude_unfit and row.fit is False)]
+    values = [row.row.values.get(column, math.nan) for row in used]
+    return spread(values, sum(row.fit is False for row in done), exclude_unfit)
 
 
 def write_table(table: Sequence[TableRow], path: Path) -> None:
@@ -156,19 +98,15 @@ def means(
     done, how many of them did not fit, and of each column NAME_count, _mean, _sd, _se, _low and
     _high, as `Spread` has them; runs that did not fit are left out if so asked.
     """
-    done: dict[str, int] = {}
-    for row in table:
-        setting = repr(key_of(row))
-        done[setting] = done.get(setting, 0) + (row.row.state == "done")
-    rows: dict[str, dict[str, Any]] = {}
-    for column in columns:
-        for key, found in groups(table, column, exclude_unfit).items():
-            told = rows.setdefault(
-                repr(key), {**dict(key), "runs": done[repr(key)], "unfit": found.unfit}
-            )
-            for name in SPREAD:
-                told[f"{column}_{name}"] = getattr(found, name)
-    return list(rows.values())
+    means = []
+    for key, rows in by_setting(table).items():
+        fit = [row.fit for row in rows if row.row.state == "done"]
+        mean: dict[str, Any] = {**dict(key), "runs": len(fit), "unfit": fit.count(False)}
+        for column in columns:
+            found = statistics(rows, column, exclude_unfit)
+            mean |= {f"{column}_{name}": getattr(found, name) for name in SPREAD}
+        means.append(mean)
+    return means
 
 
 def _write(columns: dict[str, list[Any]], path: Path) -> None:

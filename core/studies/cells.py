@@ -19,6 +19,7 @@ from core.reference.registry import REFERENCES, compute
 from core.reference.watch import Watch
 from core.runs import Run, open_run
 from core.studies.derived import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
+from core.studies.grouping import SEEDS
 from core.studies.moments import START, Asked, Moment, names_of, observables_of, split
 from core.studies.study import Cell, Study
 from core.studies.tables import value_text
@@ -100,7 +101,7 @@ class StudyCell:
     @property
     def seeds(self) -> tuple[Any, ...]:
         """What tells repetitions of a setting apart."""
-        return tuple(self.settings.get(key) for key in ("run.seed", "data.seed", "network.seed"))
+        return tuple(self.settings.get(key) for key in SEEDS)
 
     def setting(self, formula: str) -> Any:
         """A setting under its dotted key, the variant, or a formula over d, n, m, k and factors.

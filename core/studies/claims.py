@@ -29,37 +29,41 @@ reference margin of that name, of each run's data. `options` are the arguments o
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, final
+from typing import Annotated, Any, Literal, final, get_args
 
-from core.errors import InputError, did_you_mean
+from pydantic import BeforeValidator, Field, model_validator
 
-OVER = ("mean", "median", "min", "max", "sum")
-COMPARE = (">=", "<=", "~")
-RELATIONS = ("difference", "ratio")
-SIZES = ("quick", "paper")
+from core.errors import InputError
+from core.study_file.tables import Table, Where, listed
+from core.study_file.validation import table_of
+
+Size = Literal["quick", "paper"]
+SIZES: tuple[Size, ...] = get_args(Size)
 COLUMNS = ("risk", "hard_margin", "smoothed_margin", "norm_squared", "train_error", "test_error")
 MOST_CLAIMS = 50
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Table, ABC):
     """A number to measure on the runs of a study."""
 
     measure: str
-    where: tuple[tuple[str, Any], ...] = ()
+    where: Where = ()
     at: float | None = None
     over: Literal["mean", "median", "min", "max", "sum"] = "mean"
     exclude_unfit: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = Field(default_factory=dict, description="must be a table")
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A sentence of the paper and the comparison that decides it.
+class Second(Quantity):
+    """What a claim compares its own number with."""
+
+
+@final
+class Claim(Quantity):
+    """A sentence of the paper, a number of the runs, and the comparison that decides it.
 
     ">=" confirms where measured >= value - tolerance, "<=" where measured <= value + tolerance, "~"
     where |measured - value| <= tolerance. With `interval` it is the whole .95 interval of what was
@@ -69,22 +73,43 @@ class Claim:
     """
 
     text: str
-    quantity: Quantity
     compare: Literal[">=", "<=", "~"]
     value: float
-    tolerance: float = 0.0
-    against: Quantity | None = None
+    tolerance: float = Field(0.0, ge=0.0, description="must be zero or more")
+    against: Second | None = None
     relation: Literal["difference", "ratio"] | None = None
-    sizes: tuple[str, ...] = SIZES
+    sizes: Annotated[tuple[Size, ...], BeforeValidator(listed)] = Field(
+        SIZES, description="must be a list of quick and paper, or empty"
+    )
     reason: str = ""
-    missing: float = 0.0
+    missing: float = Field(
+        0.0, ge=0.0, lt=1.0, description="is a share of the runs, at least 0 and below 1"
+    )
     interval: bool = False
     basis: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _second(cls, table: Any) -> Any:
+        """With the keys of the claim that `against` leaves out."""
+        against = table.get("against") if isinstance(table, dict) else None
+        if not isinstance(against, dict):
+            return table
+        own = {key: table[key] for key in Quantity.model_fields if key in table}
+        return {**table, "against": {**own, **against}}
+
+    @model_validator(mode="after")
+    def _complete(self) -> Claim:
+        if (self.against is None) != (self.relation is None):
+            raise ValueError("against and relation (difference, ratio) go together")
+        if len(self.sizes) < len(SIZES) and not self.reason:
+            raise ValueError("a claim for some sizes needs the reason why not at the others")
+        return self
 
     def confirmed(self, measured: float) -> bool:
         """Whether a measured number bears the claim out; NaN never does.
 
-        >>> Claim("", Quantity("risk"), "~", 1.0, tolerance=0.1).confirmed(1.05)
+        >>> Claim(text="", measure="risk", compare="~", value=1.0, tolerance=0.1).confirmed(1.05)
         True
         """
         if self.compare == "~":
@@ -95,134 +120,24 @@ class Claim:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class SweepTable:
+class SweepTable(Table):
     """`[sweep]`: scalar observables that stand in the table of results, and whether the statistics
     of groups leave out the runs that did not fit (train_error > 0 at the end).
     """
 
-    columns: tuple[str, ...] = COLUMNS
+    columns: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field(
+        COLUMNS, description="must be a list of names of observables"
+    )
     exclude_unfit: bool = False
 
 
-def parse_sweep(table: Any, where: str) -> SweepTable:
+def parse_sweep(table: Mapping[str, Any], where: str) -> SweepTable:
     """The `[sweep]` table; InputError for unknown keys and wrong values."""
-    _check(table, ("columns", "exclude_unfit"), f"{where}: sweep")
-    columns = table.get("columns", list(COLUMNS))
-    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
-        raise InputError(f"{where}: sweep.columns must be a list of names of observables.")
-    flag = _flag(table.get("exclude_unfit", False), f"{where}: sweep.exclude_unfit")
-    return SweepTable(tuple(columns), flag)
+    return table_of(SweepTable, table, f"{where}: sweep", ".")
 
 
 def parse_claims(entries: Any, where: str) -> tuple[Claim, ...]:
     """The claims of a study; InputError for unknown keys and wrong values."""
     if not isinstance(entries, list) or len(entries) > MOST_CLAIMS:
         raise InputError(f"{where}: claims must be at most {MOST_CLAIMS} tables [[claims]].")
-    return tuple(_claim(entry, f"{where}: claim {k}") for k, entry in enumerate(entries, 1))
-
-
-_QUANTITY = ("measure", "where", "at", "over", "exclude_unfit", "options")
-_CLAIM = (
-    "text",
-    *_QUANTITY,
-    "compare",
-    "value",
-    "tolerance",
-    "against",
-    "relation",
-    "sizes",
-    "reason",
-    "missing",
-    "interval",
-    "basis",
-)
-
-
-def _claim(entry: Any, where: str) -> Claim:
-    _check(entry, _CLAIM, where)
-    for key in ("text", "measure", "compare", "value"):
-        if key not in entry:
-            raise InputError(f"{where}: {key} is missing.")
-    against, relation = entry.get("against"), entry.get("relation")
-    if (against is None) != (relation is None):
-        raise InputError(f"{where}: against and relation (difference, ratio) go together.")
-    second = None
-    if against is not None:
-        _check(against, _QUANTITY, f"{where}: against")
-        second = _quantity({k: entry[k] for k in _QUANTITY if k in entry} | against, where)
-    sizes = entry.get("sizes", list(SIZES))
-    if not isinstance(sizes, list) or not all(size in SIZES for size in sizes):
-        raise InputError(f"{where}: sizes must be a list of quick and paper, or empty.")
-    reason = _text(entry.get("reason", ""), f"{where}: reason")
-    if len(sizes) < len(SIZES) and not reason:
-        raise InputError(f"{where}: a claim for some sizes needs the reason why not at the others.")
-    tolerance = _number(entry.get("tolerance", 0.0), f"{where}: tolerance")
-    if tolerance < 0.0:
-        raise InputError(f"{where}: tolerance must be zero or more.")
-    missing = _number(entry.get("missing", 0.0), f"{where}: missing")
-    if not 0.0 <= missing < 1.0:
-        raise InputError(f"{where}: missing is a share of the runs, at least 0 and below 1.")
-    return Claim(
-        text=_text(entry["text"], f"{where}: text"),
-        quantity=_quantity(entry, where),
-        compare=_choice(entry["compare"], COMPARE, f"{where}: compare"),
-        value=_number(entry["value"], f"{where}: value"),
-        tolerance=tolerance,
-        against=second,
-        relation=None if relation is None else _choice(relation, RELATIONS, f"{where}: relation"),
-        sizes=tuple(sizes),
-        reason=reason,
-        missing=missing,
-        interval=_flag(entry.get("interval", False), f"{where}: interval"),
-        basis=_text(entry.get("basis", ""), f"{where}: basis"),
-    )
-
-
-def _quantity(entry: Mapping[str, Any], where: str) -> Quantity:
-    kept, options = entry.get("where", {}), entry.get("options", {})
-    if not isinstance(kept, dict):
-        raise InputError(f'{where}: where must be a table such as {{ "network.m" = 16 }}.')
-    if not isinstance(options, dict):
-        raise InputError(f"{where}: options must be a table.")
-    moment = entry.get("at")
-    return Quantity(
-        measure=_text(entry["measure"], f"{where}: measure"),
-        where=tuple((k, tuple(v) if isinstance(v, list) else v) for k, v in kept.items()),
-        at=None if moment is None else _number(moment, f"{where}: at"),
-        over=_choice(entry.get("over", "mean"), OVER, f"{where}: over"),
-        exclude_unfit=_flag(entry.get("exclude_unfit", False), f"{where}: exclude_unfit"),
-        options=dict(options),
-    )
-
-
-def _check(table: Any, allowed: tuple[str, ...], where: str) -> None:
-    if not isinstance(table, dict):
-        raise InputError(f"{where} must be a table.")
-    for key in table:
-        if key not in allowed:
-            raise InputError(f"{where}: {key} does not exist; {did_you_mean(key, allowed)}")
-
-
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{where} must be text in quotes.")
-    return value
-
-
-def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{where} must be a number.")
-    return float(value)
-
-
-def _flag(value: Any, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(f"{where} must be true or false.")
-    return value
-
-
-def _choice(value: Any, choices: tuple[str, ...], where: str) -> Any:
-    if value not in choices:
-        raise InputError(f"{where} = {value!r}; allowed: {', '.join(choices)}.")
-    return value
+    return tuple(table_of(Claim, one, f"{where}: claim {k}") for k, one in enumerate(entries, 1))

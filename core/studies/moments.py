@@ -133,7 +133,7 @@ def moments_of(panel: PanelLayout) -> tuple[Moment, ...]:
     return tuple(told) or (END,)
 
 
-def moment_of(at: float | None) -> Moment:
+def claim_moment(at: float | None) -> Moment:
     """The moment of a claim: near log10 t = `at`, or the end."""
     return END if at is None else Moment("near", at)
 
@@ -151,7 +151,7 @@ def asked_of(study: Study) -> tuple[Asked, ...]:
             for formula in panel.y:
                 found.update(dict.fromkeys(a for m in moments for a in asked_in(formula, m)))
     for claim in study.claims:
-        for quantity in (claim.quantity, claim.against):
+        for quantity in (claim, claim.against):
             if quantity is not None:
                 found.update(dict.fromkeys(_asked_by(quantity)))
     columns = study.sweep.columns
@@ -162,7 +162,7 @@ def _asked_by(quantity: Quantity) -> Iterator[Asked]:
     formulas = [quantity.options.get(name) for name in FORMULAS]
     for formula in formulas if any(formulas) else [quantity.measure]:
         if isinstance(formula, str):
-            yield from asked_in(formula, moment_of(quantity.at))
+            yield from asked_in(formula, claim_moment(quantity.at))
 
 
 def values_of(run: Run, asked: tuple[Asked, ...]) -> Mapping[str, float]:

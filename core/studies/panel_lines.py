@@ -1,47 +1,54 @@
-"""What the panels of a study show, as plain numbers: lines with their means and spreads."""
+"""What the panels of a study show, as plain numbers: lines with their means and spreads.
+
+`points` and `function` show data and functions instead of numbers of runs: the training examples of
+the first run on their first two coordinates, by label (wei19, Figure 1), and its network on an
+interval, divided by its squared norm, beside the l1-SVM of the same data (wei19, Figure 5 right).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.studies import pictures
+from core.observables.predictor import flat_values
+from core.reference.l1_path import circle, max_margin, plane
+from core.runs import Run
 from core.studies.cells import StudyCell, check_formula
+from core.studies.grouping import by_setting, crossings, fits, matches
 from core.studies.layout import PanelLayout
-from core.studies.lines import Line
 from core.studies.moments import END, moments_of
-from core.studies.statistics import first_below, slope_of
-from core.studies.tables import value_text
+from core.studies.statistics import mean_bar, slope_of
 
 Array = NDArray[np.float64]
-NONE = ""  # the value of the only line of a panel
+ALL = ""  # what the only line of a panel stands for
+GRID = 401  # points of a curve
+LABELS = {1.0: "y = +1", -1.0: "y = -1"}
+NETWORK, SVM = "network", "l1-SVM"
 
 
-def spread_of(values: Array, spread: str, log: bool = False) -> tuple[float, float, float]:
-    """Mean, and the ends of the bar: one standard deviation or two standard errors each way.
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """A line of a panel: x (k,), mean, low and high (k,), and of how many runs each, (k,).
 
-    Of a single value the ends are that value. For `log` all is done with the logarithms.
+    x is log10 t where the panel's x is "t".
 
-    >>> spread_of(np.array([1.0, 3.0]), "sd")
-    (2.0, 0.5857864376269049, 3.414213562373095)
+    `value` is what the line stands for: a value of the setting `lines`, a formula, or a moment.
     """
-    values = values[np.isfinite(values)]
-    if log:
-        values = np.log(values[values > 0.0])
-    if values.size == 0:
-        return float("nan"), float("nan"), float("nan")
-    mean = float(values.mean())
-    half = 0.0
-    if values.size > 1 and spread != "none":
-        half = float(values.std(ddof=1))
-        half *= 2.0 / math.sqrt(values.size) if spread == "2se" else 1.0
-    ends = (mean, mean - half, mean + half)
-    return (math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])) if log else ends
+
+    value: Any
+    x: Array
+    mean: Array
+    low: Array
+    high: Array
+    count: NDArray[np.int64]
+    slope: tuple[float, float, float] | None = None  # of log y on log x, with its 0.95 interval
+    joined: bool = True  # false: points without a curve through them
 
 
 def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]:
@@ -59,38 +66,19 @@ def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]
     elif panel.kind == "activation":
         lines = _activations(panel, kept)
     else:
-        kinds = {"points": pictures.points, "function": pictures.functions}
-        lines = kinds[panel.kind](kept)
+        lines = {"points": points, "function": functions}[panel.kind](kept)
     return tuple(line for line in lines if np.isfinite(line.mean).any())
 
 
 def _chosen(cell: StudyCell, panel: PanelLayout) -> bool:
-    for key, wanted in panel.where:
-        allowed = wanted if isinstance(wanted, tuple) else (wanted,)
-        if not any(same(cell.setting(key), value) for value in allowed):
-            return False
-    if panel.exclude_unfit:
-        return not cell.at("train_error", END) > 0.0
-    return True
+    if not matches(cell, panel.where):
+        return False
+    return not panel.exclude_unfit or fits(cell.at("train_error", END)) is not False
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two settings are the same, numbers to one part in 1e9."""
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=1e-9)
-    return value_text(one) == value_text(other)
-
-
-def _grouped(cells: Iterable[StudyCell], formula: str) -> list[tuple[Any, list[StudyCell]]]:
-    """Cells by the value of a setting, numbers in increasing order, words as they come."""
-    groups: dict[Any, list[StudyCell]] = {}
-    for cell in cells:
-        value = cell.setting(formula) if formula else NONE
-        value = tuple(value) if isinstance(value, list) else value
-        groups.setdefault(value, []).append(cell)
-    if all(isinstance(value, int | float) for value in groups):
-        return sorted(groups.items())
-    return list(groups.items())
+def _by_line(cells: Sequence[StudyCell], panel: PanelLayout) -> list[tuple[Any, list[StudyCell]]]:
+    """The cells of each line: of its value of the setting `lines`; all where there is none."""
+    return by_setting(cells, panel.lines) if panel.lines else [(ALL, [*cells])]
 
 
 # --------------------------------------------------------------------------------------- traces
@@ -99,7 +87,7 @@ def _grouped(cells: Iterable[StudyCell], formula: str) -> list[tuple[Any, list[S
 def _traces(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     lines = []
     for formula in panel.y:
-        for value, group in _grouped(cells, panel.lines):
+        for value, group in _by_line(cells, panel):
             found = [_trace(cell, panel, formula) for cell in group]
             line = _mean_trace(formula if len(panel.y) > 1 else value, found, panel)
             if line is not None:
@@ -132,7 +120,7 @@ def _mean_trace(
     logarithmic = panel.x_scale == "log" and panel.x != "t"
     rows = np.array([_at(grid, x, y, logarithmic) for x, y in traces])
     log = panel.y_scale == "log"
-    ends = np.array([spread_of(column, panel.spread, log) for column in rows.T])
+    ends = np.array([mean_bar(column.tolist(), panel.spread, log) for column in rows.T])
     count = np.isfinite(rows).sum(axis=0)
     return Line(value, grid, ends[:, 0], ends[:, 1], ends[:, 2], count)
 
@@ -153,20 +141,18 @@ def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     moments = moments_of(panel)
     for moment in moments:
         for formula in panel.y:
-            for value, group in _grouped(cells, panel.lines):
+            for value, group in _by_line(cells, panel):
                 at = [
                     (x, [c.at(formula, moment) for c in some])
-                    for x, some in _grouped(group, panel.x)
+                    for x, some in by_setting(group, panel.x)
                 ]
                 told = formula if len(panel.y) > 1 else moment.place if len(moments) > 1 else value
-                lines.append(_line(told, at, panel))
+                lines.append(_line(told, at, panel.spread, panel.y_scale == "log"))
     return lines
 
 
-def _line(value: Any, at: Sequence[tuple[Any, Sequence[float]]], panel: PanelLayout) -> Line:
-    ends = np.array(
-        [spread_of(np.array(ys), panel.spread, panel.y_scale == "log") for _, ys in at]
-    ).reshape(-1, 3)
+def _line(value: Any, at: Sequence[tuple[Any, Sequence[float]]], bar: str, log: bool) -> Line:
+    ends = np.array([mean_bar(ys, bar, log) for _, ys in at]).reshape(-1, 3)
     x = np.array([float(place) for place, _ in at])
     count = np.array([np.isfinite(ys).sum() for _, ys in at], dtype=np.int64)
     return Line(value, x, ends[:, 0], ends[:, 1], ends[:, 2], count)
@@ -177,25 +163,18 @@ def _line(value: Any, at: Sequence[tuple[Any, Sequence[float]]], panel: PanelLay
 
 def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     """n* as geometric means over seeds, with the slope and the wider of its two intervals."""
+
+    def y(cell: StudyCell) -> float:
+        return cell.at(panel.y[0], END)
+
     lines = []
-    for value, group in _grouped(cells, panel.lines):
-        table = []
-        for x, some in _grouped(group, panel.x):
-            by_seed: dict[Any, list[StudyCell]] = {}
-            for cell in some:
-                by_seed.setdefault(cell.seeds, []).append(cell)
-            table.append((x, {seed: _crossing(panel, part) for seed, part in by_seed.items()}))
+    for value, group in _by_line(cells, panel):
+        table = crossings(group, panel.x, panel.along, panel.level, y)
         fit = slope_of(table, "geometric")
         slope = (fit.value, fit.low, fit.high) if math.isfinite(fit.value) else None
-        at = [(x, list(found.values())) for x, found in table]
-        lines.append(replace(_line(value, at, replace(panel, y_scale="log")), slope=slope))
+        at = [(x, [*by_seed.values()]) for x, by_seed in table]
+        lines.append(replace(_line(value, at, panel.spread, log=True), slope=slope))
     return lines
-
-
-def _crossing(panel: PanelLayout, cells: Sequence[StudyCell]) -> float:
-    pairs = sorted((float(cell.setting(panel.along)), cell.at(panel.y[0], END)) for cell in cells)
-    along, y = np.array(pairs).T
-    return first_below(along, y, panel.level)
 
 
 # ----------------------------------------------------------------------------------- activation
@@ -204,11 +183,61 @@ def _crossing(panel: PanelLayout, cells: Sequence[StudyCell]) -> float:
 def _activations(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     """phi of the first cell of each line on [-3, 3]."""
     z = np.linspace(-3.0, 3.0, 241)
-    count = np.ones(z.size, dtype=np.int64)
     lines = []
-    for value, group in _grouped(cells, panel.lines):
+    for value, group in _by_line(cells, panel):
         phi = group[0].record.activation
         if phi is not None:
-            y = np.asarray(phi(z), dtype=np.float64)
-            lines.append(Line(value, z, y, y, y, count))
+            lines.append(_curve(value, z, np.asarray(phi(z), dtype=np.float64)))
+    return lines
+
+
+# ------------------------------------------------------------------------------------ pictures
+
+
+def points(cells: Sequence[StudyCell]) -> list[Line]:
+    """The examples of the first cell that has its run, a line without a curve for each label."""
+    run = _first(cells)
+    if run is None or run.dataset.d < 2:
+        return []
+    return _labelled(run, run.dataset.x[:, 0], run.dataset.x[:, 1])
+
+
+def functions(cells: Sequence[StudyCell]) -> list[Line]:
+    """f/|W|^2 of the first cell's last frame, its data's l1-SVM likewise, and the examples."""
+    run = _first(cells)
+    if run is None or run.dataset.d != 1:
+        return []
+    x = run.dataset.x[:, 0]
+    grid = np.linspace(x.min(), x.max(), GRID)
+    lines = [_curve(NETWORK, grid, normalised(run, grid))]
+    seen = plane(run.problem)
+    if seen is not None:
+        found = max_margin(seen, run.dataset.y, circle())
+        lifted = np.column_stack([grid, np.ones(GRID)])
+        lines.append(_curve(SVM, grid, found.normalised(lifted)))
+    return lines + _labelled(run, x, np.zeros(x.size))
+
+
+def normalised(run: Run, grid: Array) -> Array:
+    """f/|W|^2 of the last frame on a line of inputs; the scale of the parameters drops out."""
+    last = run.frames - 1
+    flat = run.parameters(last)
+    return flat_values(run, last, grid[:, None]) / run.network.norm(flat) ** 2
+
+
+def _first(cells: Sequence[StudyCell]) -> Run | None:
+    return next((cell.record.run for cell in cells if cell.record.run is not None), None)
+
+
+def _curve(value: Any, x: Array, y: Array) -> Line:
+    return Line(value, x, y, y, y, np.ones(x.size, dtype=np.int64))
+
+
+def _labelled(run: Run, x: Array, y: Array) -> list[Line]:
+    lines = []
+    for label, words in LABELS.items():
+        here = run.dataset.y == label
+        if here.any():
+            count = np.ones(int(here.sum()), dtype=np.int64)
+            lines.append(Line(words, x[here], y[here], y[here], y[here], count, joined=False))
     return lines

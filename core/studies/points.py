@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from core.studies.cell_table import Spread, TableRow, groups, is_seed, key_of
+from core.studies.cell_table import TableRow, by_setting, statistics
+from core.studies.grouping import is_seed
+from core.studies.statistics import Spread
 
 
 @final
@@ -50,18 +52,18 @@ def points(
     A seed is an axis too: over it every run is a point of its own. Cells that lack the axis, or
     have failed, make no point.
     """
-    members: dict[str, list[Member]] = {}
-    for row in table:
-        if row.row.state == "done":
-            seeds = tuple((k, v) for k, v in row.axes.items() if is_seed(k))
-            value = row.row.values.get(column, math.nan)
-            member = Member(row.name, seeds, value, row.fit, paths[row.name])
-            members.setdefault(repr(key_of(row, axis)), []).append(member)
     found = []
-    for key, spread in groups(table, column, exclude_unfit, axis).items():
+    for key, rows in by_setting(table, axis).items():
+        runs = tuple(_member(row, column, paths) for row in rows if row.row.state == "done")
         values = dict(key)
-        runs = members.get(repr(key), [])
         if axis in values and runs:
             line = tuple((k, v) for k, v in key if k != axis)
-            found.append(Point(values[axis], line, spread, tuple(runs)))
+            spread = statistics(rows, column, exclude_unfit)
+            found.append(Point(values[axis], line, spread, runs))
     return found
+
+
+def _member(row: TableRow, column: str, paths: Mapping[str, Path]) -> Member:
+    seeds = tuple((key, value) for key, value in row.axes.items() if is_seed(key))
+    value = row.row.values.get(column, math.nan)
+    return Member(row.name, seeds, value, row.fit, paths[row.name])

@@ -1,4 +1,8 @@
-"""Crossings and slopes: n* from a grid of n, and exponents with their intervals."""
+"""Statistics over seeds: means with their bars and intervals, crossings n*, and exponents.
+
+Figures, claims, tables and the points of a sweep take their numbers from here, so that no two of
+them say something else of the same runs.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,142 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-RESAMPLES = 1000
 NAN = float("nan")
+LEVEL = 0.95  # of every interval
+RESAMPLES, PAIRED_RESAMPLES = 1000, 2000  # of bootstraps: of slopes, and of ratios of pairs
+LEAST_FOR_INTERVAL = 3  # runs: Student's interval of two is 12.7 standard errors each way
+
+
+# ------------------------------------------------------------------------- means and their spread
+
+
+def together(values: Sequence[float], over: str) -> float:
+    """Mean, median, min, max, sum or geometric mean of the finite values; NaN of none.
+
+    >>> together([1.0, 2.0, 9.0, float("nan")], "median")
+    2.0
+    """
+    known = np.array([value for value in values if math.isfinite(value)])
+    if not known.size:
+        return NAN
+    if over == "geometric":
+        return float(np.exp(np.log(known).mean())) if (known > 0.0).all() else NAN
+    return float(getattr(np, over)(known))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Statistics of `count` values: mean, standard deviation (n - 1), standard error, and the
+    0.95 confidence band of the mean by Student's t; of one value the mean alone, the rest NaN.
+
+    `unfit` runs did not fit, and `excluded` says whether they were left out.
+    """
+
+    count: int
+    mean: float = NAN
+    sd: float = NAN
+    se: float = NAN
+    low: float = NAN
+    high: float = NAN
+    unfit: int = 0
+    excluded: bool = False
+
+
+def spread(values: Sequence[float], unfit: int = 0, excluded: bool = False) -> Spread:
+    """The statistics of the finite values.
+
+    >>> s = spread([1.0, 2.0, 3.0])
+    >>> s.mean, s.sd, round(s.se, 6), round(s.low, 4), round(s.high, 4)
+    (2.0, 1.0, 0.57735, -0.4841, 4.4841)
+    """
+    finite = np.array([value for value in values if math.isfinite(value)])
+    mean = together(finite.tolist(), "mean")
+    if finite.size < 2:
+        return Spread(finite.size, mean, unfit=unfit, excluded=excluded)
+    sd = float(finite.std(ddof=1))
+    se = sd / math.sqrt(finite.size)
+    half = _student(finite.size - 1) * se
+    return Spread(finite.size, mean, sd, se, mean - half, mean + half, unfit, excluded)
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """The mean of the finite values with Student's .95 interval, which takes three; NaN of none.
+
+    >>> [round(x, 3) for x in mean_interval([1.0, 2.0, 3.0])]
+    [2.0, -0.484, 4.484]
+    """
+    found = spread(values)
+    if found.count < LEAST_FOR_INTERVAL:
+        return found.mean, NAN, NAN
+    return found.mean, found.low, found.high
+
+
+def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[float, float, float]:
+    """Mean, and the ends of its bar: one standard deviation ("sd") or two standard errors ("2se")
+    each way; with "none", and of a single value, the ends are the mean.
+
+    For `log` all is done with the logarithms of the positive values.
+
+    >>> mean_bar([1.0, 3.0], "sd")
+    (2.0, 0.5857864376269049, 3.414213562373095)
+    """
+    known = np.array([value for value in values if math.isfinite(value)])
+    found = spread(np.log(known[known > 0.0]).tolist() if log else known.tolist())
+    half = {"sd": found.sd, "2se": 2.0 * found.se, "none": 0.0}[bar] if found.count > 1 else 0.0
+    ends = np.array([found.mean, found.mean - half, found.mean + half])
+    if log:
+        with np.errstate(over="ignore"):
+            ends = np.array([np.exp(end) for end in ends])
+    mean, low, high = ends.tolist()
+    return mean, low, high
+
+
+def _student(freedom: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.5 + LEVEL / 2.0)) if freedom > 0 else NAN
+
+
+def _middle(values: Sequence[float] | Array) -> tuple[float, float]:
+    """The ends of the middle .95 of resampled values."""
+    low, high = np.quantile(values, [0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0])
+    return float(low), float(high)
+
+
+def ratio_of_means(first: Array, second: Array) -> tuple[float, float, float]:
+    """Mean of the second by mean of the first, paired, with its bootstrap interval; NaN of none.
+
+    >>> ratio_of_means(np.array([2.0, 4.0]), np.array([1.0, 2.0]))
+    (0.5, nan, nan)
+    """
+    if not first.size or not first.mean():
+        return NAN, NAN, NAN
+    value = float(second.mean() / first.mean())
+    if first.size < LEAST_FOR_INTERVAL:
+        return value, NAN, NAN
+    drawn = np.random.default_rng(0).integers(first.size, size=(PAIRED_RESAMPLES, first.size))
+    below = first[drawn].mean(axis=1)
+    if not below.all():
+        return value, NAN, NAN
+    return value, *_middle(second[drawn].mean(axis=1) / below)
+
+
+# -------------------------------------------------------------------------- crossings and exponents
+
+
+def first_below(x: Array, y: Array, level: float) -> float:
+    """Where y first falls to a level, ln x interpolated; NaN where it never does, or did before.
+
+    >>> first_below(np.array([1.0, 2.0, 8.0]), np.array([0.5, 0.2, 0.0]), 0.1)
+    4.0
+    """
+    below = np.flatnonzero(y <= level)
+    if below.size == 0 or below[0] == 0:
+        return NAN
+    k = int(below[0])
+    share = (y[k - 1] - level) / (y[k - 1] - y[k])
+    return float(round(np.exp(np.log(x[k - 1]) + share * np.log(x[k] / x[k - 1])), 12))
 
 
 @final
@@ -24,38 +162,6 @@ class Slope:
     low: float = NAN
     high: float = NAN
     note: str = ""
-
-
-def first_below(x: Array, y: Array, level: float) -> float:
-    """Where y first falls to a level, ln x interpolated; NaN where it never does, or did before.
-
-    >>> first_below(np.array([1.0, 2.0, 8.0]), np.array([0.5, 0.2, 0.0]), 0.1)
-    4.0
-    """
-    below = np.flatnonzero(y <= level)
-    if below.size == 0 or below[0] == 0:
-        return float("nan")
-    k = int(below[0])
-    share = (y[k - 1] - level) / (y[k - 1] - y[k])
-    return float(round(np.exp(np.log(x[k - 1]) + share * np.log(x[k] / x[k - 1])), 12))
-
-
-def fitted_slope(x: Array, y: Array) -> tuple[float, float] | None:
-    """Slope of ln y on ln x by least squares, and its standard error; None for under two points.
-
-    >>> fitted_slope(np.array([1.0, 2.0, 4.0]), np.array([3.0, 12.0, 48.0]))[0]
-    2.0
-    """
-    known = np.isfinite(y) & (y > 0.0) & (x > 0.0)
-    if np.count_nonzero(known) < 2:
-        return None
-    u, v = np.log(x[known]), np.log(y[known])
-    u = u - u.mean()
-    slope = float(u @ v / (u @ u))
-    rest = v - v.mean() - slope * u
-    freedom = u.size - 2
-    error = math.sqrt(float(rest @ rest) / freedom / float(u @ u)) if freedom else math.nan
-    return round(slope, 12), error
 
 
 def slope_of(table: Sequence[tuple[float, Mapping[Any, float]]], over: str) -> Slope:
@@ -77,10 +183,22 @@ def slope_of(table: Sequence[tuple[float, Mapping[Any, float]]], over: str) -> S
     return Slope(value, *interval, f"the wider of two intervals, by {name}")
 
 
-def _student(freedom: int) -> float:
-    from scipy.special import stdtrit
+def fitted_slope(x: Array, y: Array) -> tuple[float, float] | None:
+    """Slope of ln y on ln x by least squares, and its standard error; None for under two points.
 
-    return float(stdtrit(freedom, 0.975)) if freedom > 0 else NAN
+    >>> fitted_slope(np.array([1.0, 2.0, 4.0]), np.array([3.0, 12.0, 48.0]))[0]
+    2.0
+    """
+    known = np.isfinite(y) & (y > 0.0) & (x > 0.0)
+    if np.count_nonzero(known) < 2:
+        return None
+    u, v = np.log(x[known]), np.log(y[known])
+    u = u - u.mean()
+    slope = float(u @ v / (u @ u))
+    rest = v - v.mean() - slope * u
+    freedom = u.size - 2
+    error = math.sqrt(float(rest @ rest) / freedom / float(u @ u)) if freedom else math.nan
+    return round(slope, 12), error
 
 
 def _bootstrap(x: Array, seeds: Sequence[Array], over: str) -> tuple[float, float]:
@@ -94,21 +212,4 @@ def _bootstrap(x: Array, seeds: Sequence[Array], over: str) -> tuple[float, floa
         fit = fitted_slope(x, np.array(drawn))
         if fit is not None:
             slopes.append(fit[0])
-    if not slopes:
-        return NAN, NAN
-    low, high = np.quantile(slopes, [0.025, 0.975])
-    return float(low), float(high)
-
-
-def together(values: Sequence[float], over: str) -> float:
-    """Mean, median, min, max, sum or geometric mean of the finite values; NaN of none.
-
-    >>> together([1.0, 2.0, 9.0, float("nan")], "median")
-    2.0
-    """
-    known = np.array([value for value in values if math.isfinite(value)])
-    if not known.size:
-        return NAN
-    if over == "geometric":
-        return float(np.exp(np.log(known).mean())) if (known > 0.0).all() else NAN
-    return float(getattr(np, over)(known))
+    return _middle(slopes) if slopes else (NAN, NAN)

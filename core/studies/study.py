@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
@@ -21,19 +22,23 @@ import tomli_w
 
 from core.errors import InputError, did_you_mean
 from core.files import is_there, read_text
+from core.settings import Section
 from core.studies import tables as study_tables
 from core.studies.claims import Claim, SweepTable, parse_claims, parse_sweep
 from core.studies.derived import FACTOR, FORMULA, VARIANT, apply_formulas
 from core.studies.layout import FigureLayout, parse_layout
-from core.studies.tables import parse_setting, split_key, value_text
+from core.studies.tables import StudyFile, parse_setting, split_key, value_text
 from core.study_file.experiment import KINDS, Experiment
-from core.study_file.settings import Section
 from core.study_file.toml import parse_toml
-from core.study_file.validation import SECTIONS, build_experiment, check_keys, section_class
+from core.study_file.validation import (
+    SECTIONS,
+    build_experiment,
+    check_keys,
+    section_class,
+    table_of,
+)
 
 RESULTS = ("claims", "sweep")
-WORDS = ("title", "source", "note")
-TOP_KEYS = (*WORDS, *SECTIONS, "axes", "sizes", "derived", "variants", "figure", *RESULTS)
 MAX_STUDY_BYTES = 1_000_000
 MOST_CHECKED = 40  # cells of a grid that is checked whole when it is read
 
@@ -250,25 +255,21 @@ class Study:
 
     def to_toml(self) -> str:
         """The study as TOML, which `parse_study` reads back to an equal study."""
-        document: dict[str, Any] = {"title": self.title, "source": self.source}
-        if self.note:
-            document["note"] = self.note
-        for section, table in self.tables.items():
-            plain = {key: _plain(value) for key, value in table.items() if value is not None}
-            if plain:
-                document[section] = plain
-        if self.axes:
-            document["axes"] = {key: list(values) for key, values in self.axes.items()}
-        if self.derived:
-            document["derived"] = dict(self.derived)
-        if self.variants:
-            document["variants"] = {name: dict(table) for name, table in self.variants.items()}
-        if self.sizes:
-            document["sizes"] = {name: dict(table) for name, table in self.sizes.items()}
-        if self.figure:
-            document["figure"] = dict(self.figure)
-        document |= self.results
-        return tomli_w.dumps(document)
+        sections = {
+            section: {key: _plain(value) for key, value in table.items() if value is not None}
+            for section, table in self.tables.items()
+        }
+        document = {
+            "note": self.note,
+            **sections,
+            "axes": {key: list(values) for key, values in self.axes.items()},
+            "derived": dict(self.derived),
+            "variants": {name: dict(table) for name, table in self.variants.items()},
+            "sizes": {name: dict(table) for name, table in self.sizes.items()},
+            "figure": dict(self.figure),
+        }
+        given = {key: part for key, part in document.items() if part}
+        return tomli_w.dumps({"title": self.title, "source": self.source, **given, **self.results})
 
 
 def _is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
@@ -310,28 +311,32 @@ def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study
 
     Raises InputError for text that is not TOML, for unknown keys and kinds, and for wrong values.
     """
-    document = parse_toml(text, identifier)
-    for key in document:
-        if key not in TOP_KEYS:
-            raise InputError(f"{identifier}: {key} does not exist; {did_you_mean(key, TOP_KEYS)}")
-    words = study_tables.words(document, identifier)
-    tables = {section: document[section] for section in SECTIONS if section in document}
-    axes = study_tables.axes(document.get("axes", {}), identifier)
-    sizes = study_tables.sizes(document.get("sizes", {}), identifier)
-    derived = study_tables.derived(document.get("derived", {}), identifier)
-    variants = study_tables.variants(document.get("variants", {}), identifier)
+    file = table_of(StudyFile, parse_toml(text, identifier), identifier)
+    tables = file.given(SECTIONS)
+    axes = study_tables.axes(file.axes, identifier)
+    sizes = study_tables.sizes(file.sizes, identifier)
+    study_tables.check_derived(file.derived, identifier)
+    study_tables.check_variants(file.variants, identifier)
     for key, values in axes.items():  # a base without its axis values need not be complete
         section, name = key.split(".", 1)
         if section != FACTOR:
             tables[section] = {**tables.get(section, {}), name: values[0]}
-    if not derived and not variants:  # else the cells are what is checked
+    if not file.derived and not file.variants:  # else the cells are what is checked
         build_experiment(tables, identifier)
     study = Study(
-        id=identifier, tables=tables, axes=axes, sizes=sizes, folder=folder, derived=derived,
-        title=words["title"].strip() or identifier, source=words["source"], note=words["note"],
-        variants=variants, figure=document.get("figure", {}),
-        results={key: document[key] for key in RESULTS if key in document},
-    )  # fmt: skip
+        id=identifier,
+        title=file.title.strip() or identifier,
+        source=file.source,
+        note=file.note,
+        folder=folder,
+        tables=tables,
+        axes=axes,
+        sizes=sizes,
+        derived=file.derived,
+        variants=file.variants,
+        figure=file.figure,
+        results=file.given(RESULTS),
+    )
     study.layout()
     _ = study.claims, study.sweep
     study.check()
@@ -350,16 +355,14 @@ class Summary:
 
 def shipped_summaries() -> tuple[Summary, ...]:
     """The shipped studies by their ids; damaged ones are left out."""
-    found = []
+    summaries = []
     for entry in sorted(_shipped(), key=_id):
-        try:
-            document = parse_toml(entry.read_text(encoding="utf-8"), _id(entry))
-        except (OSError, ValueError, InputError):
-            continue
-        words = [str(document.get(key, "")) for key in ("title", "source", "note")]
-        identifier = _id(entry)
-        found.append(Summary(identifier, words[0] or identifier, *words[1:]))
-    return tuple(found)
+        name = _id(entry)
+        with suppress(OSError, ValueError, InputError):
+            document = parse_toml(entry.read_text(encoding="utf-8"), name)
+            title, *words = (str(document.get(key, "")) for key in ("title", "source", "note"))
+            summaries.append(Summary(name, title or name, *words))
+    return tuple(summaries)
 
 
 def _id(entry: Any) -> str:

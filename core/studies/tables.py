@@ -7,17 +7,59 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, final
+
+from pydantic import Field, ValidationInfo, field_validator
 
 from core.errors import InputError, did_you_mean
 from core.studies.derived import FACTOR, FORMULA, VARIANT
+from core.study_file.tables import Table
 from core.study_file.toml import reason
 from core.study_file.validation import SECTIONS, section_class
 
 SIZES = ("quick", "paper")
 MAX_CELLS = 100_000
 MAX_SETTING = 200_000
+
+
+@final
+class StudyFile(Table):
+    """A study file as it is written: the tables of the experiment, and those of the study."""
+
+    title: str = ""
+    source: str = ""
+    note: str = ""
+    data: dict[str, Any] = Field({}, description="must be a table [data] with keys")
+    network: dict[str, Any] = Field({}, description="must be a table [network] with keys")
+    loss: dict[str, Any] = Field({}, description="must be a table [loss] with keys")
+    dynamics: dict[str, Any] = Field({}, description="must be a table [dynamics] with keys")
+    recording: dict[str, Any] = Field({}, description="must be a table [recording] with keys")
+    run: dict[str, Any] = Field({}, description="must be a table [run] with keys")
+    axes: dict[str, Any] = Field({}, description='must be a table, such as "network.m" = [16, 256]')
+    sizes: dict[str, Any] = Field(
+        {}, description="must hold the tables sizes.quick and sizes.paper"
+    )
+    derived: dict[str, str] = Field(
+        {}, description='must hold formulas, such as "network.m" = "2 * d^2"'
+    )
+    variants: dict[str, dict[str, Any]] = Field(
+        {}, description='must hold tables [variants.NAME] of "section.key"'
+    )
+    figure: Any = Field(default_factory=dict)
+    claims: Any = Field(default_factory=list)
+    sweep: Any = Field(default_factory=dict)
+
+    @field_validator("title", "source", "note")
+    @classmethod
+    def _printable(cls, text: str, info: ValidationInfo) -> str:
+        if any(not char.isprintable() and char not in "\n\t" for char in text):
+            raise ValueError(f"{info.field_name} holds a character that cannot be printed")
+        return text
+
+    def given(self, names: Iterable[str]) -> dict[str, Any]:
+        """Those of the tables that are there."""
+        return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
 def value_text(value: Any) -> str:
@@ -60,24 +102,8 @@ def parse_setting(text: str) -> tuple[str, Any]:
         raise InputError(f"--set {key.strip()[:60]}: {reason(error)}.") from error
 
 
-def words(document: Mapping[str, Any], where: str) -> dict[str, str]:
-    """Title, source and note; InputError for what is no printable text, and no table of keys."""
-    found = {key: document.get(key, "") for key in ("title", "source", "note")}
-    for key, value in found.items():
-        if not isinstance(value, str):
-            raise InputError(f"{where}: {key} must be text in quotes.")
-        if any(not char.isprintable() and char not in "\n\t" for char in value):
-            raise InputError(f"{where}: {key} holds a character that cannot be printed.")
-    for key in SECTIONS:
-        if not isinstance(document.get(key, {}), dict):
-            raise InputError(f"{where}: {key} must be a table [{key}] with keys.")
-    return found
-
-
-def axes(table: Any, where: str) -> dict[str, tuple[Any, ...]]:
+def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:
     """The axes of a study, by key; InputError for what is no list of values."""
-    if not isinstance(table, dict):
-        raise InputError(f'{where}: axes must be a table, such as "network.m" = [16, 256].')
     found = {}
     for key, values in table.items():
         if isinstance(values, dict):
@@ -110,10 +136,8 @@ def axis(key: str, values: Any, where: str) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def sizes(table: Any, where: str) -> dict[str, dict[str, Any]]:
+def sizes(table: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]]:
     """The settings of the sizes; InputError for unknown sizes and keys."""
-    if not isinstance(table, dict):
-        raise InputError(f"{where}: sizes must hold the tables sizes.quick and sizes.paper.")
     for size, settings in table.items():
         if size not in SIZES:
             raise InputError(f"{where}: sizes.{size} does not exist; {did_you_mean(size, SIZES)}")
@@ -122,29 +146,23 @@ def sizes(table: Any, where: str) -> dict[str, dict[str, Any]]:
         for key in settings:
             if key != VARIANT:
                 split_key(key)
-    return table
-
-
-def derived(table: Any, where: str) -> dict[str, str]:
-    """The formulas of derived settings; InputError for what is no formula."""
-    if not isinstance(table, dict) or not all(isinstance(text, str) for text in table.values()):
-        raise InputError(f'{where}: derived must hold formulas, such as "network.m" = "2 * d^2".')
-    for key in table:
-        if split_key(key)[0] == FACTOR:
-            raise InputError(f"{where}: derived: {key} is a factor, which only axes set.")
     return dict(table)
 
 
-def variants(table: Any, where: str) -> dict[str, dict[str, Any]]:
-    """The settings of each variant; InputError for unknown keys."""
-    if not isinstance(table, dict) or not all(isinstance(part, dict) for part in table.values()):
-        raise InputError(f'{where}: variants must hold tables [variants.NAME] of "section.key".')
-    for settings in table.values():
+def check_derived(formulas: Mapping[str, str], where: str) -> None:
+    """InputError for formulas of what cannot be derived."""
+    for key in formulas:
+        if split_key(key)[0] == FACTOR:
+            raise InputError(f"{where}: derived: {key} is a factor, which only axes set.")
+
+
+def check_variants(variants: Mapping[str, Mapping[str, Any]], where: str) -> None:
+    """InputError for variants with unknown keys."""
+    for settings in variants.values():
         for key, value in settings.items():
             split_key(key.removeprefix(FORMULA))
             if key.startswith(FORMULA) and not isinstance(value, str):
                 raise InputError(f"{where}: variants: {key} must be a formula in quotes.")
-    return dict(table)
 
 
 def set_in_variants(

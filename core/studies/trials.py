@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +16,8 @@ from core.observables.observable import Observable
 from core.runs import Run, open_run
 from core.studies.cells import Recorded, StudyCell, cell_of, check_formula, settings_of
 from core.studies.claims import Quantity
-from core.studies.moments import asked_of, moment_of, observables_of, values_of
-from core.studies.panel_lines import same
+from core.studies.grouping import Key, apart_from_seeds, fits, matches
+from core.studies.moments import asked_of, claim_moment, observables_of, values_of
 from core.studies.row import Row
 from core.studies.study import Cell, Study
 
@@ -55,13 +55,12 @@ class Trial:
     @property
     def fit(self) -> bool:
         """Whether the run ends without training errors."""
-        return self.value("train_error", None) == 0.0
+        return fits(self.value("train_error", None)) is True
 
     @property
-    def apart_from_seeds(self) -> tuple[tuple[str, str], ...]:
+    def apart_from_seeds(self) -> Key:
         """All settings but the seeds, to tell repetitions from other cells."""
-        settings = self._cell.settings.items()
-        return tuple(sorted((k, repr(v)) for k, v in settings if not k.endswith(".seed")))
+        return apart_from_seeds(self._cell.settings)
 
     @cached_property
     def log10_times(self) -> Array:
@@ -107,7 +106,7 @@ class Trial:
             return _nodes(run, name, at)
 
     def _value(self, formula: str, at: float | None) -> float:
-        moment = moment_of(at)
+        moment = claim_moment(at)
         if observables_of(formula):
             answer = self._cell.answered(formula, moment)
             if answer is not None:
@@ -143,7 +142,7 @@ def _of_nodes(name: str) -> Observable:
 
 def _nodes(run: Run, name: str, at: float | None) -> Array:
     observable = _of_nodes(name)
-    frame = moment_of(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
+    frame = claim_moment(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
     if frame is None:
         return np.array([math.nan])
     return np.asarray(observable.at(run, frame), dtype=np.float64)
@@ -175,21 +174,5 @@ def trials_of(
 
 def kept(trials: Sequence[Trial], quantity: Quantity) -> list[Trial]:
     """Those that a quantity is about: `where`, and with exclude_unfit those that fit."""
-    found = [trial for trial in trials if _chosen(trial, quantity)]
+    found = [trial for trial in trials if matches(trial, quantity.where)]
     return [trial for trial in found if trial.fit] if quantity.exclude_unfit else found
-
-
-def _chosen(trial: Trial, quantity: Quantity) -> bool:
-    for key, wanted in quantity.where:
-        allowed = wanted if isinstance(wanted, tuple) else (wanted,)
-        if not any(same(trial.setting(key), value) for value in allowed):
-            return False
-    return True
-
-
-def grouped(trials: Iterable[Trial], formula: str) -> list[tuple[float, list[Trial]]]:
-    """Trials by the number that a setting or formula is for them, in increasing order."""
-    groups: dict[float, list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault(float(trial.setting(formula)), []).append(trial)
-    return sorted(groups.items())

@@ -80,7 +80,7 @@ def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iter
 
 
 def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
-    found = _measured(claim.quantity, trials)
+    found = _measured(claim, trials)
     if claim.against is not None:
         found = _related(claim, found, trials)
     if size is not None and size not in claim.sizes:
@@ -101,7 +101,7 @@ def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
 
     Cells that failed were asked about, and have no number.
     """
-    every = kept(trials, replace(quantity, exclude_unfit=False))
+    every = kept(trials, quantity.model_copy(update={"exclude_unfit": False}))
     ended = [trial for trial in every if not trial.failed]
     failed = len(every) - len(ended)
     if not ended:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from core.errors import Clause, InputError, did_you_mean
+from core.settings import Section
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
-from core.study_file.settings import Section
+from core.study_file.tables import Table
 from core.study_file.toml import NUMBER
 
 DOTTED = re.compile(r"\b([a-z]+)\.(\w+)")
@@ -37,6 +39,73 @@ def section_class(section: str, table: Mapping[str, Any]) -> type[Section]:
 
 def _hint(name: object, allowed: Mapping[str, Any]) -> str:
     return did_you_mean(str(name), allowed)
+
+
+PREDICATES = {
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "string_type": "must be text in quotes",
+    "model_type": "must be a table",
+}
+TableType = TypeVar("TableType", bound=Table)
+
+
+def table_of(cls: type[TableType], table: Any, where: str, joint: str = ": ") -> TableType:
+    """A table of a study file as a value; `joint` stands between `where` and the names of keys.
+
+    Raises InputError with a sentence for the first thing that is wrong, unknown keys before others.
+    """
+    try:
+        return cls.model_validate(table)
+    except ValidationError as error:
+        items = sorted(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
+        raise InputError(_table_sentence(cls, items[0], where, joint)) from error
+
+
+def _table_sentence(cls: type[Table], item: ErrorDetails, where: str, joint: str) -> str:
+    """What is wrong in a table, by the type of pydantic's error and the field it is about."""
+    kind, location = item["type"], item["loc"]
+    if kind == "value_error":  # several keys together
+        return f"{where}: {item['ctx']['error']}."
+    names: list[str] = []
+    inner: type[Table] | None = cls
+    for part in location:
+        if inner is not None and isinstance(part, str):
+            cls = inner
+            names.append(part)
+            inner = (
+                _table_in(cls.model_fields[part].annotation) if part in cls.model_fields else None
+            )
+    if not names:
+        return f"{where} {PREDICATES['model_type']}."
+    *outer, name = names
+    if kind == "extra_forbidden":
+        hint = did_you_mean(name, cls.model_fields)
+        return f"{': '.join((where, *outer))}: {name} does not exist; {hint}"
+    place, field = f"{where}{joint}{': '.join(names)}", cls.model_fields[name]
+    choices = ", ".join(_choices(field.annotation))
+    if kind == "missing" and location[-1] == name:
+        return f"{place} is missing{f'; allowed: {choices}' if choices else ''}."
+    if field.description and kind not in ("float_type", "bool_type"):
+        return f"{place} {field.description}."
+    if kind == "literal_error":
+        return f"{place} = {shown(item['input'])}; allowed: {choices}."
+    return f"{place} {PREDICATES[kind]}."
+
+
+def _table_in(annotation: Any) -> type[Table] | None:
+    """The class of the table or tables that a field holds."""
+    if isinstance(annotation, type) and issubclass(annotation, Table):
+        return annotation
+    return next(filter(None, map(_table_in, get_args(annotation))), None)
+
+
+def _choices(annotation: Any) -> list[str]:
+    """The words that a field may have."""
+    parts = get_args(annotation)
+    return [part for part in parts if isinstance(part, str)] or [
+        word for part in parts for word in _choices(part)
+    ]
 
 
 def build_experiment(tables: Mapping[str, Any], where: str) -> Experiment:

@@ -1,4 +1,4 @@
-"""The facts of frei23 and batchnorm (known figures), by the shipped studies' settings."""
+"""Figures of frei23 and batchnorm by the shipped studies (docs/theory.md, 7.7 and 7.9)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.problem.problem import resolve
 from core.reference.registry import REFERENCES, compute
 from core.reference.watch import Watch
 from core.runs import Recorder, open_run
-from core.studies.measures.leaky_items import ITEMS
+from core.studies.measures.of_run import LEAKY
 from core.studies.study import load_study
 from core.training.trajectory import run as run_problem
 
@@ -62,7 +62,7 @@ def test_theorem_3_2_item_by_item(tmp_path: Path) -> None:
     problem = resolve(study.cells()[0].experiment)
     run_problem(problem, partial(Recorder, path))
     with open_run(path) as run:
-        found = {name: item(run) for name, item in ITEMS.items()}
+        found = {name: item(run) for name, item in LEAKY.items()}
         margin = OBSERVABLES["hard_margin"].at(run, run.frames - 1)
     assert found["1"] < 1e-3
     assert found["2"] < 1e-2
@@ -101,5 +101,5 @@ def test_the_items_tell_a_flow_that_is_not_there_yet(tmp_path: Path) -> None:
     path = tmp_path / "run.msrun"
     run_problem(resolve(study.cells()[0].experiment), partial(Recorder, path))
     with open_run(path) as run:
-        assert ITEMS["1"](run) > 0.01
-        assert ITEMS["2"](run) > 0.1
+        assert LEAKY["1"](run) > 0.01
+        assert LEAKY["2"](run) > 0.1

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 from core.figures.palette import LIGHT
-from core.figures.study_colours import coloured
+from core.figures.study_panels import coloured
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, resolve
 from core.reference.intervals import l1_margin, lifted
 from core.reference.l1_path import PathMargin, circle, max_margin, path_point, plane, solve
 from core.reference.watch import Watch
 from core.runs import Recorder, open_run
-from core.studies import pictures
+from core.studies import panel_lines
 from core.studies.cells import open_cell
-from core.studies.claims import Quantity
-from core.studies.measures.l1_path_items import path_of, sample_of
+from core.studies.claims import Second
+from core.studies.measures.of_run import PATH, SAMPLE
 from core.studies.measures.registry import MEASURES
 from core.studies.study import load_study, shipped_ids
 from core.study_file.validation import build_experiment
@@ -74,7 +74,7 @@ def test_a_study_has_what_it_needs(name: str) -> None:
     quick = study.at_size("quick")
     assert 0 < len(quick.cells()) < len(study.cells())
     assert study.layout() is not None and len(study.claims) >= 3
-    assert all(claim.quantity.measure for claim in study.claims)
+    assert all(claim.measure for claim in study.claims)
 
 
 def test_mnist_takes_the_place_of_the_digits(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_mnist_takes_the_place_of_the_digits(tmp_path: Path) -> None:
 
 
 def test_the_kernel_has_constant_error_at_a_quarter_of_d_squared(tmp_path: Path) -> None:
-    """Known figures: .40-.44 at n = d^2/4, .10 at n = d^2."""
+    """docs/theory.md, 7.8: .40-.44 at n = d^2/4, .10 at n = d^2."""
     for d, c, low, high in ((20, 1.0, 0.40, 0.45), (30, 1.0, 0.40, 0.45), (20, 4.0, 0.07, 0.13)):
         settings = (f"data.d={d}", f"factor.c={c}", "run.seed=0", "variant=NTK kernel")
         at = cell("wei19-theorem-2-1", *settings)
@@ -115,6 +115,7 @@ def test_the_kernel_has_constant_error_at_a_quarter_of_d_squared(tmp_path: Path)
 
 
 def test_the_network_needs_seven_d(tmp_path: Path) -> None:
+    """docs/theory.md, 7.8: the error is about 0 there."""
     settings = ("data.d=20", "run.seed=0", "variant=network")
     few = cell("wei19-theorem-2-1", "factor.c=0.5", *settings)
     enough = cell("wei19-theorem-2-1", "factor.c=2.0", *settings)
@@ -141,10 +142,10 @@ def test_samples_of_the_distribution(tmp_path: Path) -> None:
         ]
         assert sum(shares) == pytest.approx(1.0)
         expected = max(abs(share - 0.25) for share in shares)
-        assert sample_of(found, {"of": "cases"}) == pytest.approx(expected)
+        assert SAMPLE["cases"](found) == pytest.approx(expected)
         assert 0.0 < expected < 4.0 * np.sqrt(0.25 * 0.75 / 400)
-        assert sample_of(found, {"of": "lengths"}) == 0.0
-        assert sample_of(found, {"of": "correlations"}) < 4.0 / np.sqrt(400)
+        assert SAMPLE["lengths"](found) == 0.0
+        assert SAMPLE["correlations"](found) < 4.0 / np.sqrt(400)
 
 
 # --------------------------------------------------------------------------------- the l1 problem
@@ -209,9 +210,9 @@ def test_a_trained_network_solves_it(tmp_path: Path) -> None:
     bracket = PathMargin().compute(at, Watch())
     assert bracket.value == pytest.approx(found.margin)
     with open_run(tmp_path / "a.msrun") as run_:
-        assert abs(path_of(run_, {"of": "excess"})) < 2e-3
-        assert path_of(run_, {"of": "least excess"}) <= path_of(run_, {"of": "excess"})
-        assert 0.0 < path_of(run_, {"of": "distance"}) < 1.0
+        assert abs(PATH["excess"](run_)) < 2e-3
+        assert PATH["least excess"](run_) <= PATH["excess"](run_)
+        assert 0.0 < PATH["distance"](run_) < 1.0
 
 
 def test_where_it_is_defined() -> None:
@@ -233,11 +234,11 @@ def test_the_function_panel_shows_network_and_svm(tmp_path: Path) -> None:
     record(at, path)
     found = open_cell(path, load_study("wei19-figure-5"), lambda kept: kept)
     assert found is not None and found.record.run is not None
-    lines = pictures.functions([found])
+    lines = panel_lines.functions([found])
     assert [line.value for line in lines] == ["network", "l1-SVM", "y = +1", "y = -1"]
     assert [line.joined for line in lines] == [True, True, False, False]
     y, x = at.dataset.y, at.dataset.x[:, 0]
-    values = pictures.normalised(found.record.run, x)
+    values = panel_lines.normalised(found.record.run, x)
     assert (y * values).min() == pytest.approx(found.record.at("hard_margin", 2))
     svm = np.interp(x, lines[1].x, lines[1].mean)
     assert 2.0 * (y * svm).min() == pytest.approx(l1_margin(at.dataset.x, y, Watch())[0], rel=0.05)
@@ -252,7 +253,7 @@ def test_the_points_panel_shows_the_examples(tmp_path: Path) -> None:
     record(at, path)
     found = open_cell(path, load_study("wei19-figure-1"), lambda kept: kept)
     assert found is not None and found.record.run is not None
-    plus, minus = pictures.points([found])
+    plus, minus = panel_lines.points([found])
     assert set(plus.x) == {-1.0, 1.0} and set(plus.mean) == {0.0}
     assert set(minus.x) == {0.0} and set(minus.mean) == {-1.0, 1.0}
     assert plus.x.size + minus.x.size == 200
@@ -283,7 +284,7 @@ def test_widths_are_compared_on_the_seeds_that_fit_at_both() -> None:
         Made(64, 2, True, 6.0),
     ]
     options = {"y": "hard_margin", "along": "network.m", "ends": [16, 64]}
-    found = MEASURES["paired"](trials, Quantity("paired", options=options))
+    found = MEASURES["paired"](trials, Second(measure="paired", options=options))
     assert (found.value, found.count) == (pytest.approx(1.5), 2)
     nothing: Any = [SimpleNamespace(setting=lambda key: 8, seeds=(0,), fit=True)]
-    assert np.isnan(MEASURES["paired"](nothing, Quantity("paired", options=options)).value)
+    assert np.isnan(MEASURES["paired"](nothing, Second(measure="paired", options=options)).value)

@@ -36,8 +36,8 @@ def test_a_layout_with_everything() -> None:
     panel = layout.panels[0]
     assert (layout.columns, layout.note, panel.y) == (3, "words", ("risk", "1 - test_error"))
     assert panel.limits == (0.0, 1.0)
-    assert panel.levels == (Mark(0.85, "best"),)
-    assert panel.slopes == (Mark(2.0, "", (10.0, 0.5)),)
+    assert panel.levels == (Mark(value=0.85, text="best"),)
+    assert panel.slopes == (Mark(value=2.0, at=(10.0, 0.5)),)
     assert panel.where == (("network.m", (16, 64)),)
     assert panel.exclude_unfit
 

@@ -12,14 +12,15 @@ import pytest
 
 from core.errors import InputError
 from core.figures.export import figure_bytes
-from core.figures.palette import DARK, LIGHT, contrast
+from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import FigureScene, Panel, TimeKey
-from core.figures.study_panels import Scale, key_columns, line_text, study_panel
+from core.figures.study_axes import Scale
+from core.figures.study_panels import key_columns, line_text, study_panel
 from core.figures.study_scene import Said, study_scene
 from core.network.activation import SMOOTH, Activation
 from core.studies.layout import parse_layout
-from core.studies.lines import Line
-from core.studies.panel_lines import lines_of
+from core.studies.panel_lines import Line, lines_of
+from tests.contrast import contrast
 from tests.figures.test_study_values import cell, panel
 
 SWEEP = {"kind": "sweep", "x": "data.d", "y": "risk", "lines": "network.m", "legend": "$m$"}

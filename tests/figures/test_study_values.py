@@ -13,9 +13,8 @@ import pytest
 from core.errors import InputError
 from core.studies.cells import Recorded, StudyCell
 from core.studies.layout import PanelLayout, parse_layout
-from core.studies.lines import Line
-from core.studies.panel_lines import lines_of, spread_of
-from core.studies.statistics import first_below, fitted_slope
+from core.studies.panel_lines import Line, lines_of
+from core.studies.statistics import first_below, fitted_slope, mean_bar
 
 
 def cell(
@@ -63,7 +62,7 @@ def test_two_standard_errors() -> None:
 
 def test_logarithms_have_geometric_means() -> None:
     """Of e^-1, 1, e: mean 1, and one standard deviation is a factor e."""
-    ends = spread_of(np.exp([-1.0, 0.0, 1.0]), "sd", log=True)
+    ends = mean_bar(np.exp([-1.0, 0.0, 1.0]).tolist(), "sd", log=True)
     assert ends == pytest.approx((1.0, math.exp(-1.0), math.e))
 
 

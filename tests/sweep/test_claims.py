@@ -69,32 +69,26 @@ def test_the_crossing_slope_of_a_power_law_is_its_rate(rate: float) -> None:
     _, trials = power_law(rate)
     options = 'options = { y = "test_error", along = "data.n", x = "data.d", level = 0.1 }'
     ask = claim(f'measure = "crossing_slope"\n{options}\ncompare = "~"\nvalue = 1.0').claims[0]
-    found = measured(trials, ask.quantity)
+    found = measured(trials, ask)
     assert found.value == pytest.approx(rate, abs=1e-9)
     assert found.low <= found.value + 1e-9
     assert found.value - 1e-9 <= found.high
     one = claim(
         f'measure = "crossing"\n{options}\nwhere = {{ "data.d" = 8 }}\ncompare = "~"\nvalue = 1.0'
     ).claims[0]
-    assert measured(kept(trials, one.quantity), one.quantity).value == pytest.approx(
-        1.25 * 8.0**rate
-    )
+    assert measured(kept(trials, one), one).value == pytest.approx(1.25 * 8.0**rate)
 
 
 def test_shares_and_ranks() -> None:
     _, trials = power_law(1.0)
-    share = (
-        claim(
-            'measure = "share"\noptions = { of = "test_error", below = 0.0 }\n'
-            'compare = "~"\nvalue = 0.5'
-        )
-        .claims[0]
-        .quantity
-    )
+    share = claim(
+        'measure = "share"\noptions = { of = "test_error", below = 0.0 }\n'
+        'compare = "~"\nvalue = 0.5'
+    ).claims[0]
     values = np.array([trial.value("test_error", None) for trial in trials])
     assert measured(trials, share).value == np.mean(values < 0.0)
     text = 'measure = "spearman"\noptions = { y = "test_error", x = "data.n" }\n'
-    rank = claim(text + 'where = { "data.d" = 8 }\ncompare = "<="\nvalue = 0.0').claims[0].quantity
+    rank = claim(text + 'where = { "data.d" = 8 }\ncompare = "<="\nvalue = 0.0').claims[0]
     assert measured(kept(trials, rank), rank).value == pytest.approx(-1.0)
 
 
@@ -102,7 +96,7 @@ def test_an_unknown_measure_is_told_with_those_there_are() -> None:
     _, trials = power_law(1.0)
     ask = claim('measure = "no_such"\ncompare = "~"\nvalue = 0.0').claims[0]
     with pytest.raises((InputError, FileNotFoundError)):
-        measured(trials, ask.quantity)
+        measured(trials, ask)
 
 
 @pytest.mark.parametrize(
@@ -179,11 +173,11 @@ def test_values_of_nodes(tmp_path: Path) -> None:
         with open_run(path) as run:
             least.append(float(np.min(OBSERVABLES["rotation"].at(run, run.frames - 1))))
     text = 'measure = "nodes"\noptions = { of = "rotation", by = "min" }\nover = "max"\n'
-    ask = claim(text + 'compare = "~"\nvalue = 1').claims[0].quantity
+    ask = claim(text + 'compare = "~"\nvalue = 1').claims[0]
     assert measured(trials, ask).value == max(least)
     below = (
         'measure = "nodes"\noptions = { of = "rotation", below = 2.0 }\ncompare = "~"\nvalue = 1'
     )
-    assert measured(trials, claim(below).claims[0].quantity).value == 1.0
+    assert measured(trials, claim(below).claims[0]).value == 1.0
     with pytest.raises(InputError, match="no value of each node"):
         trials[0].nodes("risk", None)

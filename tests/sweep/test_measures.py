@@ -13,10 +13,11 @@ from scipy.stats import spearmanr, t
 from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
-from core.studies.measures.measured import Measured, brought, mean_and_spread
+from core.studies.measures.measured import Measured, brought
 from core.studies.measures.over_frames import largest_fall
 from core.studies.measures.registry import MEASURES, OPTIONS, measured
 from core.studies.row import Row
+from core.studies.statistics import mean_interval
 from core.studies.study import Study, parse_study
 from core.studies.trials import Trial, kept, trials_of
 from core.studies.verdicts import Judged, judge
@@ -177,7 +178,7 @@ def run_trials(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, tuple[T
 
 def quantity(study: Study, claim: str) -> Any:
     """The quantity of a claim without its comparison."""
-    return with_claims(study, claim + 'compare = "~"\nvalue = 0.0\n').claims[0].quantity
+    return with_claims(study, claim + 'compare = "~"\nvalue = 0.0\n').claims[0]
 
 
 def traces(trials: tuple[Trial, ...], name: str) -> list[np.ndarray[Any, Any]]:
@@ -252,7 +253,7 @@ def test_a_statement_is_what_the_theorems_say(run_trials: Any) -> None:
     ask = quantity(
         study, 'measure = "statement"\nover = "max"\noptions = { name = "Lemma A.2 (norms)" }\n'
     )
-    (statement,) = (one for one in STATEMENTS if one.name == "Lemma A.2 (norms)")
+    (statement,) = (one for one in STATEMENTS.values() if one.name == "Lemma A.2 (norms)")
     wanted = []
     for trial in trials:
         with open_run(trial.path) as run:
@@ -339,7 +340,7 @@ def test_an_interval_is_judged_by_its_ends() -> None:
     ):
         assert asked(study, trials, claim.format(value, flag)).verdict == verdict
     low, high = t.interval(0.95, 3, loc=1.0, scale=np.std([1.0, 1.2, 0.8, 1.0], ddof=1) / 2.0)
-    found = measured(trials, with_claims(study, claim.format(1.0, "")).claims[0].quantity)
+    found = measured(trials, with_claims(study, claim.format(1.0, "")).claims[0])
     assert (found.low, found.high) == pytest.approx((low, high))
     one = made_up(errors([1.0], []))  # no interval of one run
     assert asked(*one, claim.format(2.0, "interval = true\n")).verdict == "refuted"
@@ -382,6 +383,6 @@ def test_what_measures_need_is_told() -> None:
 def test_no_numbers_are_no_number() -> None:
     empty = brought([], "mean")
     assert math.isnan(empty.value) and empty.missing == 0
-    assert all(math.isnan(x) for x in mean_and_spread(np.array([])))
+    assert all(math.isnan(x) for x in mean_interval([]))
     assert Measured(1.0, count=2, asked=2).used == "on 2 runs"
     assert kept((), quantity(parse_study(WIDTHS, "w"), 'measure = "risk"\n')) == []

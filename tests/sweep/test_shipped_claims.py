@@ -45,7 +45,7 @@ def test_claims_are_about_cells_that_the_study_has(name: str) -> None:
     for size in SIZES:
         study = load_study(name).at_size(size)
         for claim in study.claims:
-            for quantity in filter(None, (claim.quantity, claim.against)):
+            for quantity in filter(None, (claim, claim.against)):
                 wanted = dict(quantity.where)
                 if quantity.measure == "paired":
                     wanted[quantity.options["along"]] = tuple(quantity.options["ends"])
@@ -65,16 +65,16 @@ def _there(study: Study, key: str) -> set[object]:
 
 
 def test_statements_that_claims_name_exist() -> None:
-    known = {(one.source, one.name) for one in STATEMENTS}
+    known = {(one.source, one.name) for one in STATEMENTS.values()}
     for name, claim in CLAIMS:
-        if claim.quantity.measure == "statement":
+        if claim.measure == "statement":
             source = load_study(name).source
-            assert (source, claim.quantity.options["name"]) in known, (name, claim.text)
+            assert (source, claim.options["name"]) in known, (name, claim.text)
 
 
 def test_claims_use_options_that_their_measures_have() -> None:
     for name, claim in CLAIMS:
-        for quantity in filter(None, (claim.quantity, claim.against)):
+        for quantity in filter(None, (claim, claim.against)):
             if quantity.measure in MEASURES:
                 assert set(quantity.options) <= set(OPTIONS[quantity.measure]), (name, claim.text)
 

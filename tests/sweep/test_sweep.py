@@ -13,9 +13,10 @@ from core.cli.checking import judged_in
 from core.cli.main import main
 from core.errors import InputError
 from core.runs import open_run
-from core.studies.cell_table import groups, rows_of, spread, write_table
+from core.studies.cell_table import by_setting, rows_of, statistics, write_table
 from core.studies.points import points
 from core.studies.row import Row
+from core.studies.statistics import spread
 from core.studies.study import Study, parse_study
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.ledger import read_ledger
@@ -186,8 +187,8 @@ def test_runs_that_did_not_fit_are_marked_and_left_out(study: Study) -> None:
     table = rows_of(study, told)
     assert [row.fit for row in table] == [True, False, True, True, True, True]
     first = (("data.n", 8),)
-    assert groups(table, "risk", exclude_unfit=False)[first].mean == 0.5
-    left = groups(table, "risk", exclude_unfit=True)[first]
+    assert statistics(by_setting(table)[first], "risk", exclude_unfit=False).mean == 0.5
+    left = statistics(by_setting(table)[first], "risk", exclude_unfit=True)
     assert (left.mean, left.count, left.unfit) == (0.0, 1, 1)
     paths = {name: Path(name) for name in told}
     found = points(table, paths, "data.n", "risk")

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.studies.claims import Quantity
-from core.studies.statistics import together
+from core.studies.grouping import grouped
+from core.studies.statistics import NAN, mean_interval, together
 from core.studies.trials import Trial
 
 Array = NDArray[np.float64]
-NAN = float("nan")
 STATISTICS = ("min", "max", "mean", "median")
 
 
@@ -91,28 +91,11 @@ def formula_values(trials: Sequence[Trial], quantity: Quantity, formula: str) ->
     return np.array([trial.value(formula, quantity.at) for trial in trials], dtype=np.float64)
 
 
-def mean_and_spread(values: Array) -> tuple[float, float, float]:
-    """The mean with Student's .95 interval, which takes three values; NaN of none.
-
-    >>> [round(x, 3) for x in mean_and_spread(np.array([1.0, 2.0, 3.0]))]
-    [2.0, -0.484, 4.484]
-    """
-    if not values.size:
-        return NAN, NAN, NAN
-    mean = float(values.mean())
-    if values.size < 3:
-        return mean, NAN, NAN
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(values.size - 1, 0.975) * values.std(ddof=1) / math.sqrt(values.size))
-    return mean, mean - half, mean + half
-
-
 def with_spread(trials: Sequence[Trial], found: Sequence[float], over: str) -> Measured:
     """As `brought`; a mean over runs that differ in their seeds only has Student's interval."""
     told = brought(found, over)
-    alike = len({trial.apart_from_seeds for trial in trials}) == 1
+    alike = len(grouped(trials, lambda trial: trial.apart_from_seeds)) == 1
     if over != "mean" or not alike or told.missing:
         return told
-    value, low, high = mean_and_spread(np.array(found))
+    value, low, high = mean_interval(found)
     return Measured(value, low, high, told.count, told.note, told.asked)

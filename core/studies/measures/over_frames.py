@@ -17,9 +17,10 @@ from core.errors import InputError, did_you_mean
 from core.reference.margin import ReferenceMargin
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
-from core.studies.measures.measured import NAN, Array, Measured, brought, number, option, statistic
-from core.studies.statistics import together
+from core.studies.measures.measured import Array, Measured, brought, number, option, statistic
+from core.studies.statistics import NAN, together
 from core.studies.trials import Trial
+from core.theorems.statement import Context, assess
 
 MARGIN_SECONDS = 20.0
 
@@ -92,7 +93,7 @@ def _followed(trial: Trial, quantity: Quantity, name: str = "of") -> Array:
 
 
 @final
-class _Margins(Mapping[str, ReferenceMargin]):
+class RunMargins(Mapping[str, ReferenceMargin]):
     """The reference margins of a run, each computed when it is first asked for."""
 
     def __init__(self, run: Run) -> None:
@@ -134,13 +135,12 @@ def statement(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 def _judged(run: Run, name: str) -> tuple[float, bool]:
     """Measured by bound at the worst frame, and whether all hypotheses are met."""
     from core.theorems.registry import applicable
-    from core.theorems.statement import Context, assess
 
     known = {one.name: one for one in applicable(run)}
     if name not in known:
         raise InputError(f"No statement {name} is about this run: {did_you_mean(name, known)}")
     with np.errstate(all="ignore"):  # late frames overflow
-        one = assess(known[name], Context(run, _Margins(run)))
+        one = assess(known[name], Context(run, RunMargins(run)))
     told, met = one.comparison, all(hypothesis.met for hypothesis in one.hypotheses)
     if told.holds is None or not told.bound > 0.0:
         return NAN, met

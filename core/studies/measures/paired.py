@@ -13,12 +13,11 @@ import numpy as np
 
 from core.errors import InputError
 from core.studies.claims import Quantity
-from core.studies.measures.measured import NAN, Array, Measured, mean_and_spread, option, statistic
-from core.studies.panel_lines import same
-from core.studies.statistics import together
+from core.studies.grouping import same
+from core.studies.measures.measured import Array, Measured, option, statistic
+from core.studies.statistics import NAN, mean_interval, ratio_of_means, together
 from core.studies.trials import Trial
 
-RESAMPLES = 2000
 WAYS = ("ratio", "difference", "share")
 
 
@@ -83,27 +82,8 @@ def _value(trial: Trial, quantity: Quantity) -> float:
     return together([*trial.nodes(name, quantity.at)], statistic(str(by), "nodes"))
 
 
-def ratio_of_means(first: Array, second: Array) -> tuple[float, float, float]:
-    """Mean of the second by mean of the first with its bootstrap interval; NaN of none.
-
-    >>> ratio_of_means(np.array([2.0, 4.0]), np.array([1.0, 2.0]))
-    (0.5, nan, nan)
-    """
-    if not first.size or not first.mean():
-        return NAN, NAN, NAN
-    value = float(second.mean() / first.mean())
-    if first.size < 3:
-        return value, NAN, NAN
-    drawn = np.random.default_rng(0).integers(first.size, size=(RESAMPLES, first.size))
-    below = first[drawn].mean(axis=1)
-    if not below.all():
-        return value, NAN, NAN
-    low, high = np.quantile(second[drawn].mean(axis=1) / below, [0.025, 0.975])
-    return value, float(low), float(high)
-
-
 def _difference(first: Array, second: Array) -> tuple[float, float, float]:
-    return mean_and_spread(second - first)
+    return mean_interval((second - first).tolist())
 
 
 def _share(first: Array, second: Array) -> tuple[float, float, float]:

@@ -15,10 +15,8 @@ import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.studies.claims import Quantity
-from core.studies.measures.l1_path_items import path_of, sample_of
-from core.studies.measures.leaky_items import activation_of, item_of, values
+from core.studies.grouping import by_setting, crossings
 from core.studies.measures.measured import (
-    NAN,
     Array,
     Measured,
     brought,
@@ -26,10 +24,11 @@ from core.studies.measures.measured import (
     option,
     with_spread,
 )
+from core.studies.measures.of_run import ACTIVATION, LEAKY, PATH, SAMPLE, measure_of
 from core.studies.measures.over_frames import fall, span, statement
 from core.studies.measures.paired import paired
-from core.studies.statistics import first_below, slope_of, together
-from core.studies.trials import Trial, grouped
+from core.studies.statistics import NAN, slope_of, together
+from core.studies.trials import Trial
 
 CURVES = "n* of each curve: one x, one seed"
 Measure = Callable[[Sequence[Trial], Quantity], Measured]
@@ -100,8 +99,8 @@ def slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """
     formula, by = str(option(quantity, "y")), str(option(quantity, "x"))
     table = [
-        (x, {trial.seeds: trial.value(formula, quantity.at) for trial in some})
-        for x, some in grouped(trials, by)
+        (float(x), {trial.seeds: trial.value(formula, quantity.at) for trial in some})
+        for x, some in by_setting(trials, by)
     ]
     return _slope(table, quantity.over)
 
@@ -118,32 +117,16 @@ def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """n* itself: where y first falls to `level` as `along` grows, geometric mean over seeds."""
-    values = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
-    known = np.array([n for n in values if math.isfinite(n)])
-    if not known.size:
-        return Measured(NAN, asked=len(values))
-    mean = float(np.exp(np.log(known).mean()))
-    return Measured(mean, count=known.size, asked=len(values), note=CURVES)
+    found = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
+    return brought(found, "geometric", CURVES if any(map(math.isfinite, found)) else "")
 
 
 def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float, dict[Any, float]]]:
     """For every x, n* by seed; NaN where it was not crossed."""
-    formula, along = str(option(quantity, "y")), str(option(quantity, "along"))
+    formula = str(option(quantity, "y"))
+    x, along = str(option(quantity, "x")), str(option(quantity, "along"))
     level = float(quantity.options.get("level", 0.1))
-    table = []
-    for x, some in grouped(trials, str(option(quantity, "x"))):
-        seeds: dict[Any, list[Trial]] = {}
-        for trial in some:
-            seeds.setdefault(trial.seeds, []).append(trial)
-        found = {}
-        for seed, members in seeds.items():
-            pairs = sorted(
-                (float(t.setting(along)), t.value(formula, quantity.at)) for t in members
-            )
-            grid, y = np.array(pairs).T
-            found[seed] = first_below(grid, y, level)
-        table.append((x, found))
-    return table
+    return crossings(trials, x, along, level, lambda trial: trial.value(formula, quantity.at))
 
 
 def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str = "") -> Measured:
@@ -152,30 +135,6 @@ def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str
     count = sum(math.isfinite(value) for value in every)
     told = "; ".join(filter(None, (found.note, note)))
     return Measured(found.value, found.low, found.high, count, told, len(every))
-
-
-def leaky_item(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """The item `item` of frei23's Theorem 3.2 at the end of each run, brought together."""
-    found = values(trials, item_of, quantity.options)
-    return brought(found, quantity.over)
-
-
-def activation(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """The property `of` of each run's activation function, brought together."""
-    found = values(trials, activation_of, quantity.options)
-    return brought(found, quantity.over)
-
-
-def l1_path(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """The comparison `of` of each run with the l1 problem of wei19, section F.4."""
-    found = values(trials, path_of, quantity.options)
-    return brought(found, quantity.over)
-
-
-def sample(trials: Sequence[Trial], quantity: Quantity) -> Measured:
-    """The property `of` of each run's training examples from D of wei19 (2.1)."""
-    found = values(trials, sample_of, quantity.options)
-    return brought(found, quantity.over)
 
 
 MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
@@ -187,10 +146,10 @@ MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
         "slope": slope,
         "crossing": crossing,
         "crossing_slope": crossing_slope,
-        "leaky_item": leaky_item,
-        "activation": activation,
-        "l1_path": l1_path,
-        "sample": sample,
+        "leaky_item": measure_of(LEAKY, "item"),
+        "activation": measure_of(ACTIVATION, "of"),
+        "l1_path": measure_of(PATH, "of"),
+        "sample": measure_of(SAMPLE, "of"),
         "paired": paired,
         "span": span,
         "fall": fall,

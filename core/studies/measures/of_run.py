@@ -1,0 +1,244 @@
+"""Measures that are a named function of each run: `options.of` (or `item`) says which.
+
+`activation` is about the network's activation function, `leaky_item` measures the items of frei23's
+Theorem 3.2 as its statements do (core.theorems.frei23_points) and two of them in other ways,
+`l1_path` compares a network with the l1 problem that it solves at the run's own lambda (wei19,
+section F.4), and `sample` counts in the training examples of the distribution D (wei19, 2.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from core.errors import InputError, did_you_mean
+from core.network.fixed_outer import FixedOuter
+from core.reference.l1_path import PathPoint, circle, max_margin, plane, solve
+from core.runs import Run, open_run
+from core.studies.claims import Quantity
+from core.studies.measures.measured import Array, Measured, brought, option
+from core.studies.measures.over_frames import RunMargins
+from core.studies.panel_lines import GRID, normalised
+from core.studies.trials import Trial
+from core.theorems.frei23_points import (
+    TOLERANCE,
+    Point,
+    equal_margins,
+    lengths,
+    linear_margins,
+    linear_norm,
+    slope,
+    two_directions,
+)
+from core.theorems.statement import Context
+
+POINTS = 20_000  # random points on which signs are compared
+ARGUMENTS = np.linspace(-40.0, 40.0, 32_001)  # at which an activation is looked at
+Functions = Mapping[str, Callable[[Run], float]]
+
+
+def measure_of(functions: Functions, key: str) -> Callable[[Sequence[Trial], Quantity], Measured]:
+    """The measure that is one of these functions, which an option names, joined by `over`."""
+
+    def measure(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+        name = str(option(quantity, key))
+        if name not in functions:
+            raise InputError(f"options.{key} = {name!r}: {did_you_mean(name, functions)}")
+        found = []
+        for trial in trials:
+            with open_run(trial.path) as run:
+                found.append(functions[name](run))
+        return brought(found, quantity.over)
+
+    return measure
+
+
+# ----------------------------------------------------------------------------------- activations
+
+
+def _activation(run: Run) -> Any:
+    phi = getattr(run.network, "activation", None)
+    if phi is None:
+        raise InputError("The network of this run has no activation function of its own.")
+    return phi
+
+
+def _slopes(run: Run) -> Array:
+    """phi' on ARGUMENTS."""
+    return np.asarray(_activation(run).slopes(ARGUMENTS), dtype=np.float64)
+
+
+def smallest_slope(run: Run) -> float:
+    """min phi'."""
+    return float(_slopes(run).min())
+
+
+def largest_slope(run: Run) -> float:
+    """max phi'."""
+    return float(_slopes(run).max())
+
+
+def largest_curvature(run: Run) -> float:
+    """The Lipschitz constant of phi', by differences."""
+    return float(np.abs(np.diff(_slopes(run))).max() / (ARGUMENTS[1] - ARGUMENTS[0]))
+
+
+def value_at_0(run: Run) -> float:
+    """phi(0)."""
+    return float(_activation(run)(np.zeros(1))[0])
+
+
+ACTIVATION: Functions = MappingProxyType(
+    {
+        "smallest slope": smallest_slope,
+        "largest slope": largest_slope,
+        "largest curvature": largest_curvature,
+        "value at 0": value_at_0,
+    }
+)
+
+
+# -------------------------------------------------------------------- items of frei23, Theorem 3.2
+
+
+def item(measure: Callable[[Point, Context], float]) -> Callable[[Run], float]:
+    """What the theorems' panel measures at the last frame, scaled to min_i p_i = 1, of any run."""
+
+    def measured(run: Run) -> float:
+        if not isinstance(run.network, FixedOuter) or run.frames == 0:
+            raise InputError("The items of Theorem 3.2 are those of network.kind = fixed_outer.")
+        point = Point(run)
+        if not point.least > 0.0:
+            raise InputError(
+                "The run does not fit its data, so the items of Theorem 3.2 say nothing."
+            )
+        return measure(point, Context(run, RunMargins(run)))
+
+    return measured
+
+
+def multipliers_within(point: Point, context: Context) -> float:
+    """The share of lambda_i in (1/(2 Rmax^2), 3/(2 gamma^2 Rmin^2)).
+
+    They are read off v and u, of which each is such a combination, by least squares.
+    """
+    gamma, (least, most) = slope(context.run), lengths(context.run)
+    sides = [np.where(point.y == sign, 1.0, -gamma)[:, None] * point.x for sign in (1.0, -1.0)]
+    matrix = np.concatenate(sides, axis=1).T / np.sqrt(point.m)
+    found = np.linalg.lstsq(matrix, np.concatenate([point.v, point.u]), rcond=None)[0]
+    low, high = 0.5 / most**2, 1.5 / (gamma**2 * least**2)
+    return float(np.mean((found > low) & (found < high)))
+
+
+def disagreements(point: Point, context: Context) -> float:
+    """The share of random points with sign f(x) != sign <z, x>, z = sum_j a_j w_j.
+
+    Half of the points are Gaussian, half Gaussian combinations of the examples.
+    """
+    run = context.run
+    flat, x = run.parameters(run.frames - 1), run.dataset.x
+    V = run.network.directions(flat)
+    z = run.network.fixed["a"] @ (V if run.reduction is None else run.reduction.full(V))
+    rng = np.random.default_rng(0)
+    inside = rng.standard_normal((POINTS // 2, x.shape[0])) @ x
+    points = np.concatenate([rng.standard_normal((POINTS // 2, x.shape[1])), inside])
+    f = np.asarray(run.network.outputs(flat, *run.seen(points)))
+    return float(np.mean(np.sign(f) != np.sign(points @ z)))
+
+
+def length_of_linear(point: Point, context: Context) -> float:
+    """|z| (kappa + gamma)/(2 |z*|); infinite if some y_i <z, x_i> < 1, to a thousandth."""
+    separates = linear_margins(point, context) >= 1.0 - TOLERANCE
+    return linear_norm(point, context) if separates else float("inf")
+
+
+LEAKY: Functions = MappingProxyType(
+    {
+        "1": item(equal_margins),
+        "2": item(two_directions),
+        "3": item(multipliers_within),
+        "6": item(disagreements),
+        "7": item(length_of_linear),
+    }
+)
+
+
+# ------------------------------------------------------------------------------ wei19's l1 problem
+
+
+def _objective(run: Run, frame: int) -> float:
+    """R + lambda |W|^2 at a frame."""
+    flat = run.parameters(frame)  # physical: there is no log-time flow with l2 > 0
+    p = run.network.margins(flat, run.inputs, run.dataset.y)
+    return float(run.loss.value(p).mean()) + run.experiment.loss.l2 * run.network.norm(flat) ** 2
+
+
+def _solved(run: Run) -> PathPoint:
+    found = solve(run.problem)
+    if found is None:
+        raise InputError(
+            "The l1 problem is solved for the logistic loss with l2 > 0, and networks with biases "
+            "on the line or without in the plane."
+        )
+    return found
+
+
+def excess(run: Run) -> float:
+    """How far the run's objective is above the least one, relative to it."""
+    return _objective(run, run.frames - 1) / _solved(run).objective - 1.0
+
+
+def least_excess(run: Run) -> float:
+    """The same at the best of the recorded moments (Theorem 3.3 is about min over t)."""
+    best = min(_objective(run, frame) for frame in range(run.frames))
+    return best / _solved(run).objective - 1.0
+
+
+def distance(run: Run) -> float:
+    """max |f/|W|^2 - g| / max |g| on the data's interval, g the normalised hard-margin l1-SVM."""
+    seen = plane(run.problem)
+    if seen is None or run.dataset.d != 1:
+        raise InputError("Functions are compared on the line, with network.kind = bias.")
+    x = np.linspace(run.dataset.x.min(), run.dataset.x.max(), GRID)
+    svm = max_margin(seen, run.dataset.y, circle())
+    g = svm.normalised(np.column_stack([x, np.ones(GRID)]))
+    return float(np.abs(normalised(run, x) - g).max() / np.abs(g).max())
+
+
+PATH: Functions = MappingProxyType(
+    {"excess": excess, "least excess": least_excess, "distance": distance}
+)
+
+
+# -------------------------------------------------------------------------------- samples of D
+
+
+def cases(run: Run) -> float:
+    """The largest difference from 1/4 of the shares of e_1, -e_1 (y = +1), e_2, -e_2 (y = -1)."""
+    x, y = run.dataset.x, run.dataset.y
+    scale = float(np.abs(x).max())
+    found = [
+        np.mean((y == label) & (np.sign(x[:, k]) == sign) & (np.abs(x[:, 1 - k]) < 1e-12 * scale))
+        for label, k in ((1.0, 0), (-1.0, 1))
+        for sign in (1.0, -1.0)
+    ]
+    return float(max(abs(share - 0.25) for share in found))
+
+
+def square_lengths(run: Run) -> float:
+    """The largest difference of |x_i|^2 from d - 1."""
+    squares = (run.dataset.x**2).sum(axis=1)
+    return float(np.abs(squares - (run.dataset.d - 1)).max())
+
+
+def correlations(run: Run) -> float:
+    """The largest |mean of y_i x_ij| over the coordinates: no linear predictor is of use."""
+    return float(np.abs((run.dataset.y[:, None] * run.dataset.x).mean(axis=0)).max())
+
+
+SAMPLE: Functions = MappingProxyType(
+    {"cases": cases, "lengths": square_lengths, "correlations": correlations}
+)

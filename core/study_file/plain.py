@@ -1,0 +1,48 @@
+"""The sections without kinds: what is recorded, and the seed."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import field_validator, model_validator
+
+from core.settings import MAX_FRAMES, Section, setting
+
+
+class Recording(Section):
+    title: ClassVar[str] = "what is kept of a run: frames on a schedule fixed before it starts"
+
+    frames: int = setting(
+        400, meaning="upper bound on the number of frames, t = 0 included", ge=2, le=MAX_FRAMES
+    )
+    log10_times: tuple[float, ...] = setting(
+        (), meaning="extra marks: times t = 10^this that get a frame of their own", unit="log10 t"
+    )
+
+    @field_validator("log10_times", mode="before")
+    @classmethod
+    def _tuple(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _marks_fit(self) -> Recording:
+        if len(set(self.log10_times)) > self.frames - 2:
+            raise ValueError(
+                f"{len(set(self.log10_times))} marks do not fit into frames = {self.frames}; "
+                "raise frames or give fewer log10_times"
+            )
+        return self
+
+
+class RunSettings(Section):
+    title: ClassVar[str] = "the seed, and how numbers are held"
+
+    seed: int = setting(0, meaning="seed of data and parameters (NumPy PCG64)", ge=0, le=2**63 - 1)
+    precision: Literal["float64", "float32"] = setting(
+        "float64", meaning="float64, or float32 for gradient descent up to t = 1e4"
+    )
+    device: Literal["auto", "cpu", "cuda"] = setting(
+        "auto",
+        meaning="where gradient descent computes; auto: on an NVIDIA GPU if there is one and the "
+        "problem is large",
+    )
