@@ -12,7 +12,7 @@ from tests.guards import no_leaks
 
 __all__ = ["no_leaks"]
 
-# Kinds that tests.test_extension registers for itself; doctests would import, and so register, them.
+# Kinds that tests.test_extension registers for itself: who looks for doctests would import them.
 collect_ignore = ["extension"]
 
 # The same examples on every machine; no deadline, since a kernel may be loaded in the middle.
