@@ -25,7 +25,7 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.t
 # Two pytest workers with many BLAS threads each would fight over the processors.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: setup run test lint bench fuzz hunt recording format clean help
+.PHONY: setup run test lint bench fuzz hunt recording drawing format clean help
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,9 @@ bench: setup ## measure speed; not part of the tests
 
 recording: setup ## record anew the Figure 1 that a first start plays; after changes of the flow
 	$(PY) -m core.training.recorded
+
+drawing: $(SETUP) ## make docs/images/architecture.svg anew from the code
+	$(PY) -m tests.drawing
 
 fuzz: setup ## open 6,000 damaged files of every format, and count what came of them
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.fuzz $(ARGS)

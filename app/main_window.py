@@ -34,7 +34,7 @@ from app.panels.experiment_form import ExperimentForm
 from app.panels.side import SidePanel
 from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
-from app.panels.transport import Transport
+from app.panels.transport import TransportBar
 from app.state.intent import MARGIN_AXES, VIEWS
 from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
@@ -70,7 +70,7 @@ class MainWindow(QMainWindow):
         self.form = ExperimentForm(self)
         self.side = SidePanel(palette, self)
         self.inspector, self.theory = self.side.inspector, self.side.theory
-        self.transport = Transport(palette, self)
+        self.transport = TransportBar(palette, self)
         self.status_area = QWidget(self)  # the line shows itself with each new text
         self.status = StatusLine(self.status_area)
         self.empty = EmptyState(self)

@@ -45,6 +45,7 @@ class LossFunction(ABC):
     code: int  # how compiled kernels tell the losses apart
     at_zero: float  # l(0): below R = l(0)/n every example is classified correctly
     monotone: bool = True
+    lipschitz: bool = False  # |l'| is bounded
 
     @abstractmethod
     def log_value(self, z: Array) -> Array:
@@ -168,6 +169,7 @@ class Logistic(MarginLoss):
     kind = "logistic"
     code = 1
     at_zero = float(np.log(2.0))
+    lipschitz = True
 
     def log_value(self, z: Array) -> Array:
         small = np.log(softplus(-np.minimum(z, LARGE_MARGIN)))
@@ -248,6 +250,7 @@ class CrossEntropy(LossFunction):
     kind = "cross_entropy"
     code = 3
     at_zero = float(np.log(2.0))
+    lipschitz = True
 
     @staticmethod
     def _against_all(P: Array) -> Array:

@@ -17,7 +17,7 @@ from app.state.resolve import moment_of
 from app.state.session import OpenRun
 from core.errors import MarginscopeError
 from core.figures.numbers import number_text, time_text
-from core.study_file.sections.dynamics import KernelPredictor
+from core.study_file.dynamics import KernelPredictor
 from core.training.control import RunState, Status
 
 TEXT_MS = 250

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Any, Literal, Union, final, get_args, get_origin
 
+from core.settings import Section
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
-from core.study_file.settings import Section
 
 HEADINGS = {
     "data": "Data",

@@ -34,6 +34,8 @@ class Intent:
 
     `cursor` is a moment in the coordinate of core.problem.schedule, START for t = 0. At pace 1 a
     whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
+    Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
+    statements whose bounds are shown.
     """
 
     cursor: float = START
@@ -48,3 +50,5 @@ class Intent:
     views: tuple[str, ...] = FIGURE_1
     curves: tuple[str, ...] = FIRST_CURVES
     palette: str = "light"
+    hidden_margins: frozenset[str] = frozenset()
+    shown_bounds: frozenset[str] = frozenset()

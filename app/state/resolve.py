@@ -94,6 +94,8 @@ class ResolvedView:
     views: tuple[str, ...]
     curves: tuple[str, ...]
     palette: str
+    hidden_margins: frozenset[str] = frozenset()
+    shown_bounds: frozenset[str] = frozenset()
 
 
 def span_of(snapshot: Snapshot) -> Span:
@@ -149,6 +151,8 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
         views=tuple(name for name in VIEWS if name in intent.views) or FIGURE_1,
         curves=intent.curves,
         palette=intent.palette,
+        hidden_margins=intent.hidden_margins,
+        shown_bounds=intent.shown_bounds,
     )
 
 

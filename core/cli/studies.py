@@ -9,9 +9,9 @@ from typing import Any
 
 from core.cli.output import print_json
 from core.errors import InputError, did_you_mean
+from core.settings import Section
 from core.studies.study import load_study, shipped_ids
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
-from core.study_file.settings import Section
 
 SUBJECTS = (*KINDS, *PLAIN_SECTIONS, "observables", "margins", "theorems")
 
@@ -109,7 +109,7 @@ def _describe_margins() -> None:
 def _describe_theorems() -> None:
     from core.theorems.registry import STATEMENTS
 
-    for item in STATEMENTS:
+    for item in STATEMENTS.values():
         print(f"{item.source}, {item.name}")
         for text in (item.text, f"for {item.where}", f"Note: {item.slip}" if item.slip else ""):
             if text:

@@ -47,6 +47,8 @@ GROUPS = (
     GRAM_32,
     STOCHASTIC_32,
 )
+# The group of the same kernels for float32, where they are others.
+SINGLE = {DESCENT: DESCENT_32, GRAM: GRAM_32, STOCHASTIC: STOCHASTIC_32}
 MARK = ".group"
 
 _listeners: list[Callable[[str], None]] = []

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
-from core.data.dataset import Dataset, Distribution, TestSet
-from core.data.images import Choice, Images
+from core.data.dataset import Dataset, Distribution
+from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, Images, check_classes
 from core.data.pickled import PickleError, read_pickle
+from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection
 from core.data.sizes import check_sizes
 from core.errors import InputError
+from core.settings import SEED_MEANING, setting
 
 PIXELS = 3072  # 32 x 32 in red, green and blue, one colour after the other
 RECORD = 1 + PIXELS
@@ -54,9 +57,6 @@ class Cifar(Distribution):
             f"data.path: {self.path} has neither data_batch_1.bin nor data_batch_1; name the "
             "folder that holds the batches of CIFAR-10."
         )
-
-    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
-        return None
 
 
 def read_batches(paths: Sequence[Path]) -> Images:
@@ -123,3 +123,41 @@ def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     if any(not 0 <= label <= 9 for label in numbers):
         raise InputError(f"data.path: {path} has a label outside 0 to 9.")
     return _labelled(pixels, np.array(numbers, dtype=np.int64), path)
+
+
+@final
+class CifarData(FileSection):
+    title: ClassVar[str] = "CIFAR-10 from the user's disk: binary or Python batches"
+    source: ClassVar[str] = "batchnorm, appendix A (cats and dogs); frei23, section F.2 (ten)"
+    names: ClassVar[str] = "the folder of its batches"
+    own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
+
+    kind: Literal["cifar10"] = "cifar10"
+    path: str | None = setting(
+        None,
+        meaning="folder with data_batch_1 ... (or data_batch_1.bin ...) and test_batch, or one "
+        "batch; relative to the study file",
+    )
+    classes: tuple[int, ...] = setting(
+        (3, 5),
+        meaning=f"{CLASSES_MEANING}; none: all that there are. 3 are cats and 5 dogs",
+        source="batchnorm, appendix A",
+    )
+    d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
+    n: int | None = setting(1000, meaning=f"{N_MEANING}, drawn from those there; none: all", ge=2)
+    scale: Literal["unit_max", "centred", "pixels"] = setting(
+        "unit_max", meaning=f"{UNIT_MAX}; pixels: values 0 to 255 divided by 255 (frei23)"
+    )
+    content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @model_validator(mode="after")
+    def _classes(self) -> CifarData:
+        check_classes(self.classes)
+        return self
+
+    def read_from(self, path: Path) -> Cifar:
+        return Cifar(path, Choice(self.classes, self.n, self.scale), self.d)
+
+    def picture_shape(self, d: int) -> tuple[int, ...]:
+        return (3, 32, 32)

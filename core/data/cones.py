@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, Literal, final
 
 import numpy as np
+from pydantic import model_validator
 
 from core.data.dataset import Array, Dataset, Law
+from core.data.section import D_MEANING, MAX_N, MAX_SEED, N_MEANING, DataSection
 from core.data.separator import max_margin
+from core.settings import SEED_MEANING, setting
 
 
 def simplex(r: int, d: int) -> Array:
@@ -41,9 +44,11 @@ def across(generator: np.random.Generator, axes: Array) -> Array:
     return np.asarray(normal * generator.random((count, 1)) ** (1.0 / (d - 1)))
 
 
+APART = 135.0  # degrees: <x_i, x_j> <= -1/sqrt 2 between the two cones
+
+
 @final
-@dataclass(frozen=True, slots=True)
-class Cones(Law):
+class ConesData(DataSection, Law):
     """Neural collapse (telgarsky22, Assumption 3.1, corrected as stated here).
 
     An example of cone k, k uniform on r: x = s beta_k + w with s uniform on [gamma_nc,
@@ -53,12 +58,72 @@ class Cones(Law):
     +1, ...
     """
 
-    d: int
-    n: int
-    r: int
-    gamma_nc: float
-    offset: float
-    mixed: bool
+    title: ClassVar[str] = "neural collapse: narrow cones around the r corners of a simplex"
+    source: ClassVar[str] = "telgarsky22, Assumption 3.1 (with the sign of its own cone only)"
+
+    kind: Literal["cones"] = "cones"
+    d: int = setting(10, meaning=D_MEANING, ge=1, le=10_000)
+    n: int = setting(64, meaning=N_MEANING, ge=1, le=MAX_N)
+    r: int = setting(4, meaning="number of cones, at most d + 1", ge=1, le=10_001)
+    gamma_nc: float = setting(
+        0.5, meaning="<beta_k, x> is at least this in the cone around beta_k", gt=0, le=1
+    )
+    eps: float = setting(
+        0.05,
+        meaning="<beta_l, x> <= -eps for all other cones; an example lies at most "
+        "gamma_nc sqrt(eps/2) off its axis",
+        gt=0,
+        lt=1,
+    )
+    labels: Literal["single", "mixed"] = setting(
+        "mixed", meaning="single: all +1; mixed: the cones are +1, -1, +1, ..."
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @property
+    def single(self) -> bool:
+        """Whether one class is intended."""
+        return self.labels == "single"
+
+    @property
+    def offset(self) -> float:
+        """How far from its axis an example may lie: gamma_nc sqrt(eps/2)."""
+        return self.gamma_nc * math.sqrt(self.eps / 2.0)
+
+    @model_validator(mode="after")
+    def _possible(self) -> ConesData:
+        if self.r > self.d + 1:
+            raise ValueError(
+                f"r = {self.r} cones that exclude each other do not exist in d = {self.d} "
+                "dimensions: a simplex has at most d + 1 corners; lower r or raise d"
+            )
+        if self.labels == "mixed" and self.r < 2:
+            raise ValueError('labels = "mixed" needs two cones; raise r, or use labels = "single"')
+        if self.eps >= self.gamma_nc:
+            raise ValueError(
+                f"eps = {self.eps:g} must be below gamma_nc = {self.gamma_nc:g}; lower eps"
+            )
+        if math.hypot(self.gamma_nc, self.offset) > 1.0:
+            raise ValueError(
+                f"gamma_nc = {self.gamma_nc:g} with eps = {self.eps:g} leaves the unit ball; "
+                "lower gamma_nc"
+            )
+        self._exclude()
+        return self
+
+    def _exclude(self) -> None:
+        """The least favourable point of a cone must lie in the polar of the others."""
+        if self.r < 2:
+            return
+        slope = 1.0 / (self.r - 1)
+        sideways = math.sqrt(1.0 - slope**2) if self.d > 1 else 0.0
+        reach = self.gamma_nc * slope - self.offset * sideways
+        if reach < self.eps:
+            raise ValueError(
+                f"with r = {self.r}, gamma_nc = {self.gamma_nc:g} and eps = {self.eps:g} the cones "
+                f"only reach <beta_l, x> <= {-reach:.3g}, and -eps = {-self.eps:g} is needed; "
+                "lower eps or r, or raise gamma_nc"
+            )
 
     def directions(self, generator: np.random.Generator) -> dict[str, Array]:
         return {"axes": simplex(self.r, self.d)}
@@ -70,45 +135,76 @@ class Cones(Law):
         axes = known["axes"][cone]
         along = generator.uniform(self.gamma_nc, np.sqrt(1.0 - self.offset**2), (count, 1))
         x = along * axes + self.offset * across(generator, axes)
-        return x, np.where((cone % 2 == 1) & self.mixed, -1.0, 1.0)
+        return x, np.where((cone % 2 == 1) & (self.labels == "mixed"), -1.0, 1.0)
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class TwoCones(Law):
+class TwoConesData(DataSection, Law):
     """S_1, S_2 and x' of Proposition 2.6 (telgarsky22; appendix B has the construction).
 
-    Unit vectors: ceil((n - 1)/2) within `spread` (radians) of the first axis, the others of the
+    Unit vectors: ceil((n - 1)/2) within `spread` degrees of the first axis, the others of the
     second, `separation` away; the last one is x' = alpha v_0 - sqrt(1 - alpha^2) v_1, where u is
     the linear separator of S_1 and S_2, v_1 its support vector in S_1 and v_0 the direction of u
     across v_1. Every label is +1. In the plane the linear margin is sin(asin(alpha)/2) whenever x'
     lies beyond S_2. Test and fresh examples are x' with probability 1/n, else of either cone.
 
-    >>> data = TwoCones(2, 5, 0.3, np.deg2rad(140), 0.0).sample(np.random.default_rng(0))
+    >>> data = TwoConesData(n=5, spread=0.0).sample(np.random.default_rng(0))
     >>> round(max_margin(data.x)[0], 6), round(float(np.sin(np.arcsin(0.3) / 2)), 6)
     (0.151758, 0.151758)
     """
 
-    d: int
-    n: int
-    alpha: float
-    separation: float
-    spread: float
+    title: ClassVar[str] = "two narrow cones and one point x' that spoils the linear predictor"
+    source: ClassVar[str] = "telgarsky22, Proposition 2.6 and Figure 2; every label is +1"
+
+    kind: Literal["two_cones"] = "two_cones"
+    d: int = setting(2, meaning=D_MEANING, ge=2, le=1000)
+    n: int = setting(21, meaning=f"{N_MEANING}: n - 1 in the cones, and x'", ge=3, le=100_000)
+    alpha: float = setting(
+        0.3,
+        meaning="x' = alpha v_0 - sqrt(1 - alpha^2) v_1; the smaller, the worse the linear margin",
+        gt=0,
+        le=math.sqrt(0.5),
+    )
+    separation: float = setting(
+        140.0, meaning="angle between the axes of the cones", unit="degrees", ge=APART, lt=180
+    )
+    spread: float = setting(
+        2.5, meaning="angle between a cone's axis and its edge", unit="degrees", ge=0, lt=22.5
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @property
+    def single(self) -> bool:
+        """One class is the point of the construction."""
+        return True
+
+    @model_validator(mode="after")
+    def _apart(self) -> TwoConesData:
+        low, high = self.separation - 2 * self.spread, self.separation + 2 * self.spread
+        if low < APART:
+            raise ValueError(
+                f"separation = {self.separation:g} with spread = {self.spread:g} brings the cones "
+                f"within {low:g} degrees; Proposition 2.6 needs {APART:g}: lower spread"
+            )
+        if high >= 180.0:
+            raise ValueError(
+                f"separation = {self.separation:g} with spread = {self.spread:g} spans {high:g} "
+                "degrees, where no linear predictor is right on both cones; stay below 180"
+            )
+        return self
 
     def _axes(self) -> Array:
         axes = np.zeros((2, self.d))
-        axes[:, 0] = np.cos(self.separation / 2.0)
-        axes[:, 1] = np.sin(self.separation / 2.0) * np.array([-1.0, 1.0])
+        axes[:, 0] = np.cos(math.radians(self.separation) / 2.0)
+        axes[:, 1] = np.sin(math.radians(self.separation) / 2.0) * np.array([-1.0, 1.0])
         return axes
 
     def _in_cones(self, generator: np.random.Generator, cone: Array) -> Array:
         axes = self._axes()[cone.astype(np.int64)]
-        sideways = across(generator, axes)
+        sideways, spread = across(generator, axes), math.radians(self.spread)
         angle = np.linalg.norm(sideways, axis=1, keepdims=True)
         sideways /= np.where(angle > 0, angle, 1.0)
-        return np.asarray(
-            np.cos(self.spread * angle) * axes + np.sin(self.spread * angle) * sideways
-        )
+        return np.asarray(np.cos(spread * angle) * axes + np.sin(spread * angle) * sideways)
 
     def sample(self, generator: np.random.Generator) -> Dataset:
         first = self.n // 2  # ceil((n - 1) / 2)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from pydantic import model_validator
 
 from core.data.dataset import (
     EXACT_TEST_DIMENSION,
@@ -17,21 +17,31 @@ from core.data.dataset import (
     TestSet,
 )
 from core.data.parity import all_corners
+from core.data.section import D_MEANING, MAX_D, MAX_N, MAX_SEED, N_MEANING, DataSection
 from core.errors import InputError
+from core.settings import SEED_MEANING, setting
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Wei19(Law):
+class Wei19Data(DataSection, Law):
     """D of wei19 (2.1): y = +1 with x_1 = +-1, x_2 = 0; y = -1 with x_1 = 0, x_2 = +-1.
 
     The four cases are alike, the other d - 2 coordinates are uniform bits +-1, so |x|^2 = d - 1;
     `scaled` divides by sqrt(d - 1).
     """
 
-    d: int
-    n: int
-    scaled: bool
+    title: ClassVar[str] = "distribution D: the signal in two coordinates, random bits in the rest"
+    source: ClassVar[str] = "wei19, equation (2.1) and Theorem 2.1"
+
+    kind: Literal["wei19"] = "wei19"
+    d: int = setting(20, meaning=D_MEANING, ge=2, le=MAX_D)
+    n: int = setting(100, meaning=N_MEANING, ge=1, le=MAX_N)
+    scaled: bool = setting(
+        False,
+        meaning="true: divided by sqrt(d - 1), so that |x| = 1; false: as in the paper, where "
+        "|x| = sqrt(d - 1)",
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def _point(self, corners: Array) -> tuple[Array, Array]:
         """(x, y) of corners of the cube: s_1 is the label, s_2 the sign of the signal."""
@@ -47,24 +57,55 @@ class Wei19(Law):
 
     def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet:
         if self.d > EXACT_TEST_DIMENSION:
-            return super(Wei19, self).test_set(generator, training)
+            return super().test_set(generator, training)
         x, y = self._point(all_corners(self.d))
         return TestSet(x, y, exact=True)
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Intervals(Law):
+class IntervalsData(DataSection, Law):
     """x uniform on the pieces of [-1, 1] (by length), labelled -1, +1, -1, ... from the left."""
 
-    n: int
-    pieces: tuple[tuple[float, float], ...]
-    d: int = 1
+    title: ClassVar[str] = "points of [-1, 1], labelled -1 and +1 in turn from break to break"
+    source: ClassVar[str] = "wei19, section F.4 (which leaves its points open)"
+    own: ClassVar[tuple[str, ...]] = ("d",)
+
+    kind: Literal["intervals"] = "intervals"
+    d: int = setting(1, meaning="always 1", ge=1, le=1, advanced=True)
+    n: int = setting(20, meaning=N_MEANING, ge=2, le=MAX_N)
+    breaks: tuple[float, ...] = setting(
+        (-0.5, 0.0, 0.5), meaning="where the label changes, in rising order"
+    )
+    gap: float = setting(
+        0.1, meaning="no point lies nearer than half of this to a break", ge=0, lt=2
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @model_validator(mode="after")
+    def _room(self) -> IntervalsData:
+        shown = ", ".join(f"{place:g}" for place in self.breaks)
+        if not self.breaks:
+            raise ValueError("breaks is empty, so that there is one class; give at least one")
+        if list(self.breaks) != sorted(set(self.breaks)):
+            raise ValueError(f"breaks = {shown} must rise; put them in order, each once")
+        if any(high <= low for low, high in self.pieces()):
+            raise ValueError(
+                f"breaks = {shown} with gap = {self.gap:g} leave an interval of [-1, 1] without "
+                "room; lower gap, or move the breaks apart and inside (-1, 1)"
+            )
+        return self
+
+    def pieces(self) -> list[tuple[float, float]]:
+        """The intervals that points are drawn from, left to right."""
+        half = self.gap / 2.0
+        lows = [-1.0, *(place + half for place in self.breaks)]
+        highs = [*(place - half for place in self.breaks), 1.0]
+        return list(zip(lows, highs, strict=True))
 
     def draw(
         self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
     ) -> tuple[Array, Array]:
-        low, high = np.array(self.pieces).T
+        low, high = np.array(self.pieces()).T
         ends = np.cumsum(high - low)
         way = generator.random(count) * ends[-1]
         piece = np.minimum(np.searchsorted(ends, way, side="right"), ends.size - 1)
@@ -73,34 +114,64 @@ class Intervals(Law):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Dyadic(Distribution):
+class DyadicData(DataSection, Distribution):
     """(2^-j e_j, +1) and (-2^-j e_j, -1), j = 1, ..., d (batchnorm, Definition 1.1).
 
-    >>> Dyadic(2).sample(np.random.default_rng(0)).x.tolist()
+    >>> DyadicData(d=2).sample(np.random.default_rng(0)).x.tolist()
     [[0.5, 0.0], [0.0, 0.25], [-0.5, -0.0], [-0.0, -0.25]]
     """
 
-    d: int
+    title: ClassVar[str] = "2^-j e_j labelled +1 and -2^-j e_j labelled -1, j = 1, ..., d"
+    source: ClassVar[str] = "batchnorm, Definition 1.1 and Proposition 1.1"
+    own: ClassVar[tuple[str, ...]] = ("n",)
+
+    kind: Literal["dyadic"] = "dyadic"
+    d: int = setting(8, meaning=D_MEANING, ge=1, le=500)
+    n: int = setting(16, meaning="always 2 d; follows d when left out", ge=2, advanced=True)
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, given: Any) -> Any:
+        if isinstance(given, dict) and "d" in given and "n" not in given:
+            try:
+                return {**given, "n": 2 * int(given["d"])}
+            except (TypeError, ValueError):
+                return given  # the field's own check says what is wrong with d
+        return given
+
+    @model_validator(mode="after")
+    def _two_each(self) -> DyadicData:
+        if self.n != 2 * self.d:
+            raise ValueError(
+                f"n = {self.n}, and the dyadic set has 2 d = {2 * self.d} examples; leave n out"
+            )
+        return self
 
     def sample(self, generator: np.random.Generator) -> Dataset:
         half = np.diag(2.0 ** -np.arange(1.0, self.d + 1.0))
         return Dataset(np.vstack([half, -half]), np.repeat([1.0, -1.0], self.d))
 
-    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
-        return None
-
 
 @final
-@dataclass(frozen=True, slots=True)
-class ThreePoint(Distribution):
+class ThreePointData(DataSection, Distribution):
     """x = (-1,0,0), (eps, sqrt(1-eps^2), 0), (0,0,1) with y = -1, +1, +1 (frei23, Lemma B.8).
 
     At slope 1/2 and as many positive as negative outer weights the limit has
     lambda = (8/(4 eps + 5), 8/(4 eps + 5), 8/5), and is not the linear max-margin predictor.
     """
 
-    eps: float
+    title: ClassVar[str] = "three points whose leaky ReLU limit is not the linear max-margin one"
+    source: ClassVar[str] = "frei23, Lemma B.8: (-1,0,0)-, (eps,sqrt(1-eps^2),0)+, (0,0,1)+"
+    own: ClassVar[tuple[str, ...]] = ("d", "n")
+
+    kind: Literal["three_point"] = "three_point"
+    d: int = setting(3, meaning="always 3", ge=3, le=3, advanced=True)
+    n: int = setting(3, meaning="always 3", ge=3, le=3, advanced=True)
+    eps: float = setting(
+        0.01, meaning="-<x_1, x_2>; Theorem 3.2 at slope 1/2 needs at most 1/72", gt=0, lt=1
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def sample(self, generator: np.random.Generator) -> Dataset:
         second = [self.eps, np.sqrt(1.0 - self.eps**2), 0.0]
@@ -108,13 +179,9 @@ class ThreePoint(Distribution):
             np.array([[-1.0, 0.0, 0.0], second, [0.0, 0.0, 1.0]]), np.array([-1.0, 1.0, 1.0])
         )
 
-    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
-        return None
-
 
 @final
-@dataclass(frozen=True, slots=True)
-class NearOrthogonal(Distribution):
+class NearOrthogonalData(DataSection, Distribution):
     """n unit vectors of R^d with a prescribed random Gram matrix (frei23, Theorem 3.2's setting).
 
     Off-diagonal entries are uniform on [-1, 1] and then scaled, so that the largest is `coherence`;
@@ -123,9 +190,26 @@ class NearOrthogonal(Distribution):
     that Gram matrix.
     """
 
-    d: int
-    n: int
-    coherence: float
+    title: ClassVar[str] = "unit vectors of prescribed Gram matrix: |<x_i, x_j>| <= coherence"
+    source: ClassVar[str] = "frei23, Theorem 3.2 (which needs 3 n coherence <= gamma^3)"
+    own: ClassVar[tuple[str, ...]] = ("d", "n")
+
+    kind: Literal["near_orthogonal"] = "near_orthogonal"
+    d: int = setting(40, meaning=f"{D_MEANING}, at least n", ge=2, le=4096)
+    n: int = setting(20, meaning=f"{N_MEANING}, half of each class", ge=2, le=4096)
+    coherence: float = setting(
+        0.002, meaning="the largest |<x_i, x_j>|, which one pair reaches", ge=0, lt=1
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @model_validator(mode="after")
+    def _room(self) -> NearOrthogonalData:
+        if self.n > self.d:
+            raise ValueError(
+                f"n = {self.n} linearly independent vectors do not fit into d = {self.d} "
+                "dimensions; raise d or lower n"
+            )
+        return self
 
     def gram(self, generator: np.random.Generator) -> Array:
         """The Gram matrix (n, n), drawn."""
@@ -145,6 +229,3 @@ class NearOrthogonal(Distribution):
         y = np.ones(self.n)
         y[generator.permutation(self.n)[: self.n // 2]] = -1.0
         return Dataset(root @ frame.T, y)
-
-    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
-        return None

@@ -12,7 +12,7 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.errors import InputError
-from core.study_file.settings import MAX_ELEMENTS
+from core.settings import MAX_ELEMENTS
 
 MOST_LINE = 32_000_000  # characters: a million coordinates with all their digits
 

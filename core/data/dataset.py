@@ -6,6 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,12 +80,12 @@ class Distribution(ABC):
     def sample(self, generator: np.random.Generator) -> Dataset:
         """Draw the training examples."""
 
-    @abstractmethod
     def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
         """Points for the test error, or None where the distribution is not known.
 
         `training` is what `sample` drew, with its directions.
         """
+        return None
 
     def fresh(
         self, generator: np.random.Generator, count: int, training: Dataset
@@ -102,8 +103,9 @@ class Law(Distribution):
     Subclasses have the fields `d` and `n`, and say how to draw; `directions` are drawn first.
     """
 
-    d: int
-    n: int
+    if TYPE_CHECKING:
+        d: int
+        n: int
 
     def directions(self, generator: np.random.Generator) -> dict[str, Array]:
         """What is drawn once, before the examples; nothing unless a law says so."""

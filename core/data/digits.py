@@ -2,31 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, Literal, final
 
 import numpy as np
+from pydantic import model_validator
 
-from core.data.dataset import Dataset, Distribution, TestSet
-from core.data.images import Choice, Images
+from core.data.dataset import Dataset, Distribution
+from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, Images, check_classes
+from core.data.section import MAX_SEED, N_MEANING, DataSection
+from core.settings import SEED_MEANING, setting
+
+# How many of scikit-learn's bundled digits show 0, 1, ..., 9.
+DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Digits(Distribution):
+class DigitsData(DataSection, Distribution):
     """n digits of the chosen classes; those not drawn are the data set's own test set.
 
     A run holds both, so that it opens where another scikit-learn is installed or none.
     """
 
-    choice: Choice
+    title: ClassVar[str] = (
+        "scikit-learn's 8 x 8 digits: n of the chosen classes, tested on the rest"
+    )
+    source: ClassVar[str] = "the bundled data of scikit-learn (1797 digits); runs hold the content"
+    own: ClassVar[tuple[str, ...]] = ("d", "n")
+
+    kind: Literal["digits"] = "digits"
+    classes: tuple[int, ...] = setting((3, 8), meaning=f"{CLASSES_MEANING}; none: all ten")
+    d: int = setting(64, meaning="always 64 pixels", ge=64, le=64, advanced=True)
+    n: int = setting(
+        256, meaning=f"{N_MEANING}; the digits left over are the test set", ge=2, le=1796
+    )
+    scale: Literal["unit_max", "centred", "pixels"] = setting(
+        "unit_max", meaning=f"{UNIT_MAX}; pixels: grey values 0 to 16 divided by 16"
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @model_validator(mode="after")
+    def _enough(self) -> DigitsData:
+        check_classes(self.classes)
+        there = sum(DIGIT_COUNTS[number] for number in self.classes or range(10))
+        if self.n >= there:
+            raise ValueError(
+                f"n = {self.n} leaves none of the {there} digits of these classes for the test; "
+                f"choose at most {there - 1}"
+            )
+        return self
 
     def sample(self, generator: np.random.Generator) -> Dataset:
         from sklearn.datasets import load_digits  # slow to load, and not always needed
 
         pixels, labels = load_digits(return_X_y=True)
         images = Images(pixels, np.asarray(labels, dtype=np.int64), 16.0)
-        return self.choice.dataset(generator, images, None, "the bundled set of digits")
+        choice = Choice(self.classes, self.n, self.scale)
+        return choice.dataset(generator, images, None, "the bundled set of digits")
 
-    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
-        return None
+    def picture_shape(self, d: int) -> tuple[int, ...]:
+        return (8, 8)

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from core.data.csv_file import read_csv
-from core.data.dataset import Array, Dataset, Distribution, TestSet
+from core.data.dataset import Array, Dataset, Distribution
 from core.data.npz import NpzFile
+from core.data.section import CONTENT_MEANING, MAX_SEED, FileSection
 from core.data.sizes import check_sizes, check_stated
 from core.errors import InputError, did_you_mean
-from core.study_file.settings import MAX_ELEMENTS
+from core.settings import MAX_ELEMENTS, SEED_MEANING, setting
 
 MAX_CLASSES = 10_000
 NAMES = (("x", "y"), ("x_test", "y_test"))
@@ -173,5 +174,23 @@ class FileSource(Distribution):
         check_stated(self.path, (("d", self.d, d), ("n", self.n, n)))
         return {name: file.read(name) for pair in NAMES for name in pair if name in shapes}
 
-    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
-        return None
+
+@final
+class FileData(FileSection):
+    title: ClassVar[str] = "data from a file: NPZ (x, y, optional x_test, y_test) or CSV (label y)"
+    source: ClassVar[str] = "the user's own"
+    names: ClassVar[str] = "an NPZ or CSV file"
+
+    kind: Literal["file"] = "file"
+    path: str | None = setting(
+        None,
+        meaning="NPZ or CSV file, relative to the study file; labels -1 and +1, 0 and 1, or class "
+        "numbers 0, 1, ..., k - 1",
+    )
+    d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
+    n: int | None = setting(None, meaning="number of examples, if it should be checked", ge=1)
+    content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    def read_from(self, path: Path) -> FileSource:
+        return FileSource(path, self.d, self.n)

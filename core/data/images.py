@@ -10,10 +10,28 @@ from numpy.typing import NDArray
 
 from core.data.dataset import Array, Dataset
 from core.errors import InputError
-from core.study_file.settings import MAX_ELEMENTS
+from core.settings import MAX_ELEMENTS
 
 Scale = Literal["unit_max", "centred", "pixels"]
 MOST_TEST_IMAGES = 10_000
+CLASSES_MEANING = (
+    "class numbers to use: two are labelled -1 and +1 in this order, more are numbered 0, 1, ..."
+)
+UNIT_MAX = (
+    "unit_max: divided by the largest norm, so that |x| <= 1; centred: the same of x - mu, "
+    "mu the training mean (batchnorm assumes |x - mu| <= 1)"
+)
+
+
+def check_classes(classes: tuple[int, ...]) -> None:
+    """Raise ValueError for class numbers that are no choice of two or more of 0, ..., 9."""
+    shown = ", ".join(map(str, classes))
+    if len(classes) == 1:
+        raise ValueError(f"classes = {shown} is one class; choose at least two, such as 3, 8")
+    if len(set(classes)) < len(classes):
+        raise ValueError(f"classes = {shown} names a class twice; name each once")
+    if any(not 0 <= number <= 9 for number in classes):
+        raise ValueError(f"classes = {shown}: classes are numbered 0 to 9")
 
 
 @final

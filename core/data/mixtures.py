@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from core.data.dataset import Array, Dataset, Law
+from core.data.section import D_MEANING, MAX_D, MAX_N, MAX_SEED, N_MEANING, DataSection
+from core.settings import SEED_MEANING, setting
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class GaussianMixture(Law):
+class MixtureData(DataSection, Law):
     """x = s mu + z with a clean sign s, |mu| = d^mean_exponent and z ~ N(0, I) (frei23, eq. 4).
 
     mu has equal positive entries. Training: the first n - floor(n/2) examples have s = +1 and the
@@ -22,15 +22,28 @@ class GaussianMixture(Law):
     are independent: s uniform, the label wrong with probability `flips` (accuracy is against the
     noisy labels).
 
-    >>> data = GaussianMixture(4, 100, 0.26, 0.15).sample(np.random.default_rng(0))
+    >>> data = MixtureData(d=4, n=100).sample(np.random.default_rng(0))
     >>> int((data.y[:50] < 0).sum()) in (7, 8), float(data.directions["mean"].std())
     (True, 0.0)
     """
 
-    d: int
-    n: int
-    mean_exponent: float
-    flips: float
+    title: ClassVar[str] = "two Gaussian clusters x = y mu + z, z ~ N(0, I), with label flips"
+    source: ClassVar[str] = "frei23, equation (4) and section F.1"
+
+    kind: Literal["gaussian_mixture"] = "gaussian_mixture"
+    d: int = setting(1000, meaning=D_MEANING, ge=1, le=MAX_D)
+    n: int = setting(100, meaning=f"{N_MEANING}, half of them in each cluster", ge=2, le=MAX_N)
+    mean_exponent: float = setting(
+        0.26, meaning="|mu| = d^this; mu has equal positive entries", ge=-2, le=2
+    )
+    flips: float = setting(
+        0.15,
+        meaning="share of wrong labels in each cluster: exactly so many, rounded up or down at "
+        "random (7 or 8 of 50); test labels are wrong with this probability",
+        ge=0,
+        le=0.5,
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def directions(self, generator: np.random.Generator) -> dict[str, Array]:
         return {"mean": np.full((1, self.d), float(self.d) ** (self.mean_exponent - 0.5))}
@@ -64,22 +77,28 @@ class GaussianMixture(Law):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Xor(Law):
+class XorData(DataSection, Law):
     """x = z + xi, z uniform on {+-mu_1, +-mu_2}, xi ~ N(0, I) (frei23, section 5).
 
     y = sign(|<mu_1, x>| - |<mu_2, x>|), |mu_1| = |mu_2| = d^mean_exponent; mu_1 lies along e_1 and
     mu_2 along e_2, which loses nothing since the noise has no direction. The label is that of x,
     not of z: it is never wrong, and a cluster's outliers bear the other one.
 
-    >>> data = Xor(3, 8, 1.0).sample(np.random.default_rng(0))
+    >>> data = XorData(d=3, n=8, mean_exponent=1.0).sample(np.random.default_rng(0))
     >>> bool(np.all(data.y == np.sign(np.abs(data.x[:, 0]) - np.abs(data.x[:, 1]))))
     True
     """
 
-    d: int
-    n: int
-    mean_exponent: float
+    title: ClassVar[str] = "noisy 2-XOR: x = z + N(0, I), z one of +-mu_1, +-mu_2"
+    source: ClassVar[str] = "frei23, section 5"
+
+    kind: Literal["xor"] = "xor"
+    d: int = setting(1000, meaning=D_MEANING, ge=2, le=MAX_D)
+    n: int = setting(100, meaning=N_MEANING, ge=2, le=MAX_N)
+    mean_exponent: float = setting(
+        0.26, meaning="|mu_1| = |mu_2| = d^this; mu_1 along e_1 and mu_2 along e_2", ge=-2, le=2
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def directions(self, generator: np.random.Generator) -> dict[str, Array]:
         return {"means": np.eye(2, self.d) * float(self.d) ** self.mean_exponent}

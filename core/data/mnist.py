@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import gzip
+import math
 import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, final
+from typing import ClassVar, Literal, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
-from core.data.dataset import Dataset, Distribution, TestSet
-from core.data.images import Choice, Images
+from core.data.dataset import Dataset, Distribution
+from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, Images, check_classes
+from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection
 from core.data.sizes import check_sizes
 from core.errors import InputError
+from core.settings import SEED_MEANING, setting
 
 IMAGES, LABELS = 2051, 2049  # the first four bytes: unsigned bytes, three axes or one
 MOST_BYTES = 200_000_000
@@ -60,9 +64,6 @@ class Mnist(Distribution):
                 f"data.path: the images of {test} are not as large as those of {found}."
             )
         return train_images, test_images
-
-    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
-        return None
 
 
 def find(folder: Path, part: str, what: str, axes: int) -> Path | None:
@@ -148,3 +149,38 @@ def _read_idx(file: _Readable, path: Path, magic: int) -> NDArray[np.uint8]:
     if file.read(1):
         raise InputError(f"data.path: {path} is longer than its header says.")
     return np.frombuffer(content, dtype=np.uint8).reshape(shape)
+
+
+@final
+class MnistData(FileSection):
+    title: ClassVar[str] = "MNIST from the user's disk: idx files, plain or .gz"
+    source: ClassVar[str] = "wei19, section F.2"
+    names: ClassVar[str] = "the folder of its idx files"
+    own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
+
+    kind: Literal["mnist"] = "mnist"
+    path: str | None = setting(
+        None,
+        meaning="folder with train-images-idx3-ubyte and train-labels-idx1-ubyte (and t10k-... "
+        "for the test), or one file of images beside its labels; relative to the study file",
+    )
+    classes: tuple[int, ...] = setting((), meaning=f"{CLASSES_MEANING}; none: all that there are")
+    d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
+    n: int | None = setting(None, meaning=f"{N_MEANING}, drawn from those there; none: all", ge=2)
+    scale: Literal["unit_max", "centred", "pixels"] = setting(
+        "unit_max", meaning=f"{UNIT_MAX}; pixels: grey values 0 to 255 divided by 255"
+    )
+    content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @model_validator(mode="after")
+    def _classes(self) -> MnistData:
+        check_classes(self.classes)
+        return self
+
+    def read_from(self, path: Path) -> Mnist:
+        return Mnist(path, Choice(self.classes, self.n, self.scale), self.d)
+
+    def picture_shape(self, d: int) -> tuple[int, ...]:
+        side = math.isqrt(d)
+        return (side, side)

@@ -16,7 +16,7 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.errors import InputError
-from core.study_file.settings import MAX_ELEMENTS
+from core.settings import MAX_ELEMENTS
 
 MOST_ARRAYS = 64
 MOST_DIRECTORY = 64_000  # bytes of a zip's list of contents

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
+from pydantic import model_validator
 
 from core.data.dataset import (
     EXACT_TEST_DIMENSION,
@@ -15,13 +15,14 @@ from core.data.dataset import (
     TestSet,
     points_at,
 )
+from core.data.section import D_MEANING, MAX_D, MAX_N, MAX_SEED, N_MEANING, DataSection
+from core.settings import SEED_MEANING, setting
 
 CornerLaw = Literal["uniform", "biased", "markov", "decoy"]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Parity(Distribution):
+class ParityData(DataSection, Distribution):
     """x on {+-1/sqrt(d)}^d and y = d^(k/2) x_1 ... x_k.
 
     With s = sqrt(d) x the laws on the corners are: `uniform`; `biased`, P(s_i = 1) = bias for
@@ -29,17 +30,55 @@ class Parity(Distribution):
     P(s_(k+1) = y) = bias (homogeneity, Example 4.1: any law on the corners). With `freeze`
     s_d = 1: then the points no longer come in pairs x, -x, and odd k has a positive margin.
 
-    >>> data = Parity(d=3, n=5, k=2).sample(np.random.default_rng(0))
+    >>> data = ParityData(d=3, n=5, k=2).sample(np.random.default_rng(0))
     >>> bool(np.allclose(data.y, 3 * data.x[:, 0] * data.x[:, 1]))
     True
     """
 
-    d: int
-    n: int
-    k: int
-    law: CornerLaw = "uniform"
-    bias: float = 0.75
-    freeze: bool = False
+    title: ClassVar[str] = "k-sparse parity on {+-1/sqrt(d)}^d: y = d^(k/2) x_1...x_k"
+    source: ClassVar[str] = (
+        "telgarsky22, section 1.3 and Figure 1; support-only: homogeneity, Example 4.1"
+    )
+
+    kind: Literal["parity"] = "parity"
+    d: int = setting(20, meaning=D_MEANING, ge=1, le=MAX_D)
+    n: int = setting(64, meaning=N_MEANING, ge=1, le=MAX_N)
+    k: int = setting(2, meaning="number of coordinates whose parity is the label", ge=1)
+    law: Literal["uniform", "biased", "markov", "decoy"] = setting(
+        "uniform",
+        advanced=True,
+        meaning="law on the corners; uniform: all alike; biased: each coordinate is positive with "
+        "probability bias; markov: each equals the one before with probability bias; decoy: "
+        "coordinate k + 1 has the label's sign with probability bias",
+        source="homogeneity, Example 4.1 (any law on the corners)",
+    )
+    bias: float = setting(
+        0.75,
+        meaning="the probability that the law names; the uniform law has none",
+        advanced=True,
+        gt=0,
+        lt=1,
+    )
+    freeze: bool = setting(
+        False,
+        advanced=True,
+        meaning="true: the last coordinate is held at +1/sqrt(d), which lets a network without "
+        "biases learn odd k >= 3",
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @model_validator(mode="after")
+    def _k_fits_d(self) -> ParityData:
+        if self.k > self.d:
+            raise ValueError(f"k = {self.k} is larger than d = {self.d}; k may be 1 to d")
+        needed, why = self.k + self.freeze, "a frozen coordinate" if self.freeze else ""
+        if self.law == "decoy":
+            needed, why = needed + 1, f"a decoy and {why}" if why else "a decoy"
+        if needed > self.d:
+            raise ValueError(
+                f"k = {self.k} with {why} needs d >= {needed}, and d = {self.d}; raise d"
+            )
+        return self
 
     def labels(self, corners: Array) -> Array:
         """The parity of the first k signs, for corners in {-1, +1}^d."""

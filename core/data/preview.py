@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from core.data.dataset import Array, Dataset
 from core.data.registry import draw
+from core.data.section import DataSection
 
 MOST_POINTS = 5_000  # drawn and projected; of more the first ones
 MOST_FOR_AXES = 1_000  # examples that the principal components are computed from
 PICTURES = 12
 DIRECTIONS, COMPONENTS = "known directions", "principal components"
-SHAPES = {"digits": (8, 8), "cifar10": (3, 32, 32)}
 
 
 @final
@@ -58,7 +58,7 @@ class Preview:
         return Plane("coordinates", f"coordinate {first + 1}", f"coordinate {second + 1}", points)
 
 
-def preview(section: Any, run_seed: int, folder: Path | None) -> Preview:
+def preview(section: DataSection, run_seed: int, folder: Path | None) -> Preview:
     """The data that a run with this data section and seed would be trained on, described.
 
     Raises InputError as the run would.
@@ -77,7 +77,7 @@ def preview(section: Any, run_seed: int, folder: Path | None) -> Preview:
         float(norms.max()),
         places[:MOST_POINTS].astype(np.int64),
         tuple(_planes(dataset)),
-        _pictures(section.kind, dataset, places),
+        _pictures(section.picture_shape(dataset.d), dataset, places),
     )
 
 
@@ -141,10 +141,10 @@ def _orthonormal(rows: list[Array]) -> Array:
     return np.array(found)
 
 
-def _pictures(kind: str, dataset: Dataset, places: NDArray[Any]) -> NDArray[np.uint8] | None:
+def _pictures(
+    shape: tuple[int, ...], dataset: Dataset, places: NDArray[Any]
+) -> NDArray[np.uint8] | None:
     """The first images of each class in turn, as bytes; None for other data."""
-    side = round(dataset.d**0.5)
-    shape = SHAPES.get(kind, (side, side) if kind == "mnist" else ())
     if not shape or int(np.prod(shape)) != dataset.d:
         return None
     classes = int(places.max()) + 1

@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from core.data.dataset import Array, Law
+from core.data.section import D_MEANING, MAX_N, MAX_SEED, N_MEANING, DataSection
 from core.errors import InputError
+from core.settings import SEED_MEANING, setting
 
 MOST_VALUES = 2**20  # of one batch of proposals
 MOST_PROPOSALS = (200_000, 1000)  # so many, and so many more for each example wanted
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Teacher(Law):
+class TeacherData(DataSection, Law):
     """y = sign f(x), f(x) = sum_j a_j relu(<w_j, x>) with |f(x)| >= margin; x ~ N(0, I).
 
     a_j and w_j are N(0, 1); f is not normalised. wei19 leaves these laws open: with standard normal
-    inputs its section F.1 has the known errors, with inputs of norm 1 it does
+    inputs its section F.1 has the margins of docs/theory.md, 7.8, with inputs of norm 1 it does
     not. The directions are |a_j| w_j, `positive` and `negative` by the sign of a_j, so that f is
     the sum of their relu(<., x>) minus that of the negative ones. Raises InputError where fewer
     than one proposal in a thousand keeps the margin.
     """
 
-    d: int
-    n: int
-    units: int
-    margin: float
+    title: ClassVar[str] = "labels of a random two-layer ReLU network, kept where |f(x)| >= margin"
+    source: ClassVar[str] = "wei19, sections F.1 (10 units, margin .01) and F.3 (6 units, .1)"
+
+    kind: Literal["teacher"] = "teacher"
+    d: int = setting(20, meaning=D_MEANING, ge=1, le=100_000)
+    n: int = setting(200, meaning=N_MEANING, ge=1, le=MAX_N)
+    units: int = setting(10, meaning="hidden units of the teacher", ge=1, le=10_000)
+    margin: float = setting(
+        0.01, meaning="inputs with |f(x)| below this are drawn again", ge=0, le=1e6
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def directions(self, generator: np.random.Generator) -> dict[str, Array]:
         inner = generator.standard_normal((self.units, self.d))

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from core.compiled import descent as kernel
 from core.dynamics.full_batch import FullBatch
-from core.network.parametrisation import PLAIN_NETWORKS
 from core.problem.problem import Problem
 
 
@@ -32,7 +31,7 @@ def batch_key(problem: Problem) -> Hashable | None:
     the trained parameters can, begun at t = 0.
     """
     experiment = problem.experiment
-    if experiment.dynamics.kind != "gd" or problem.network.kind not in PLAIN_NETWORKS:
+    if experiment.dynamics.kind != "gd" or not problem.network.alone:
         return None
     if problem.start.step:
         return None

@@ -185,7 +185,7 @@ class CompiledEngine(BatchEngine):
 
 @final
 class ArrayEngine(BatchEngine):
-    """Every network, through `network.gradient`: the abstract head, and a user's own."""
+    """Every network, through `network.gradient`."""
 
     def __init__(
         self, problem: Problem, rule: Rule, dtype: Any, limit: float, batch: int, full: bool = False
@@ -256,6 +256,6 @@ def batch_engine(
     network = problem.network
     if network.kind == "standard" and batch == 1 and not full and not rule.adam:
         return RowEngine(problem, rule, dtype, limit)
-    if isinstance(network, TwoLayer):
+    if network.compiled:
         return CompiledEngine(problem, rule, dtype, limit, batch, full)
     return ArrayEngine(problem, rule, dtype, limit, batch, full)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from core.dynamics.descent import Descent
-from core.dynamics.gram_descent import NETWORKS, GramDescent
+from core.dynamics.general_descent import GeneralDescent
+from core.dynamics.gram_descent import GramDescent
 from core.dynamics.integrator import Integrator
 from core.dynamics.tensor_descent import TensorDescent
 from core.errors import InputError
@@ -26,7 +27,7 @@ def check_device(problem: Problem) -> None:
     if problem.experiment.run.device != "cuda":
         return
     kind, network = problem.experiment.dynamics.kind, problem.network.kind
-    if kind != "gd" or network in ("head", "custom"):
+    if kind != "gd" or not isinstance(problem.network, TwoLayer):
         raise InputError(
             f'run.device = "cuda" trains two-layer networks by dynamics.kind = "gd", not '
             f'network.kind = "{network}" by "{kind}"; use run.device = "auto".'
@@ -78,18 +79,20 @@ def _check_lengths(problem: Problem) -> None:
 
 
 def descent(problem: Problem) -> Integrator:
-    """The engine for full-batch descent of a two-layer network."""
+    """The engine for full-batch descent."""
+    if not isinstance(problem.network, TwoLayer):
+        return GeneralDescent(problem)
     device = problem.experiment.run.device
     (n, D), m = problem.inputs.shape, problem.network.m
     if device == "cuda":
         return TensorDescent(problem, "cuda")
     if device == "auto" and m * n * D >= CUDA_PRODUCT and _cuda_is_present():
         return TensorDescent(problem, "cuda")
-    if n <= D and problem.network.kind in NETWORKS:
+    if n <= D and problem.network.direct:
         return GramDescent(problem)
     if m * n >= TENSOR_ACTIVATIONS:
         return TensorDescent(problem)
-    return Descent(problem)
+    return Descent(problem) if problem.network.compiled else GeneralDescent(problem)
 
 
 def _cuda_is_present() -> bool:

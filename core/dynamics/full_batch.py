@@ -20,7 +20,7 @@ from core.dynamics.step_size import default_step, rounded_down
 from core.problem.frame import Frame
 from core.problem.problem import Problem
 from core.problem.start import State
-from core.study_file.sections.dynamics import GradientDescent
+from core.study_file.dynamics import GradientDescent
 
 BUFFER_BYTES = 8_000_000
 BLOW_UP = 1e6  # a risk this much above its start does not come back

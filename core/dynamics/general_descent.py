@@ -12,14 +12,14 @@ from core.dynamics.full_batch import FullBatch
 
 @final
 class GeneralDescent(FullBatch):
-    """Steps along `network.gradient`: of the abstract head, and of a user's own network."""
+    """Steps along `network.gradient`, whatever the network."""
 
     def engine_name(self) -> str:
         return f"{self.problem.network.engine} {self.dtype.name}"
 
     def _allocate(self) -> None:
         self._inputs = self.problem.inputs.astype(self.dtype)
-        self._watched = self.problem.loss.code in (kernel.LOGISTIC, kernel.CROSS_ENTROPY)
+        self._watched = self.problem.loss.lipschitz
 
     def _loss_measure(self, f: np.ndarray) -> float:
         """What divergence is seen by, as in core.compiled.descent.slopes."""

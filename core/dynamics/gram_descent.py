@@ -10,15 +10,12 @@ from core.compiled import descent, gram
 from core.dynamics.full_batch import FullBatch
 from core.network.parametrisation import TwoLayer
 
-TRAINS_OUTER = frozenset({"standard", "bias", "multiclass"})
-NETWORKS = TRAINS_OUTER | {"fixed_outer"}
-
 
 @final
 class GramDescent(FullBatch):
     """Many steps a call in float64 or float32, at a cost that does not depend on d.
 
-    Only for networks in `NETWORKS`, whose inner weights are parameters as they are.
+    Only for `direct` networks, whose weights are parameters as they are, or not trained.
     """
 
     def engine_name(self) -> str:
@@ -27,7 +24,7 @@ class GramDescent(FullBatch):
     def _allocate(self) -> None:
         problem, network, dtype = self.problem, self.problem.network, self.dtype
         assert isinstance(network, TwoLayer)
-        assert network.kind in NETWORKS
+        assert network.direct
         inputs = problem.inputs
         (n, D), m, k = inputs.shape, network.m, network.k
         alpha, U = network.effective(problem.physical_start())
@@ -47,12 +44,12 @@ class GramDescent(FullBatch):
     def _take_steps(self, budget: int) -> int:
         network = self.problem.network
         assert isinstance(network, TwoLayer)
-        phi, kind = network.activation, network.kind
+        phi = network.activation
         slope: Any = self.dtype.type(phi.slope)
         code: int = gram.descend(
             phi.code,
             slope,
-            int(kind in TRAINS_OUTER),
+            int("a" not in network.fixed),
             self._alpha,
             self._U0,
             self._scale,

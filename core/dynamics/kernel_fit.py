@@ -20,7 +20,7 @@ from core.network.kernel_predictor import KernelNetwork
 from core.network.parametrisation import Shape
 from core.problem.frame import Frame
 from core.problem.problem import Problem, Start
-from core.study_file.sections.dynamics import KernelPredictor
+from core.study_file.dynamics import KernelPredictor
 
 Array = NDArray[np.float64]
 MOST_EXAMPLES = {False: 10_000, True: 2_000}  # of ridge regression, of the hard margin
@@ -39,7 +39,7 @@ def kernel_start(problem: Problem) -> Problem:
         raise InputError(f"n = {n} examples are too many for {words}; choose at most {most}.")
     shape = Shape(problem.network.m, problem.dataset.x)
     zero = np.zeros(n)
-    network = KernelNetwork(shape, dynamics)
+    network = dynamics.recorded_network(problem.experiment.network, shape, {})
     return replace(problem, network=network, start=Start(zero, zero))
 
 

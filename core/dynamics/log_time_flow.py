@@ -28,7 +28,7 @@ from core.network.parametrisation import Network, TwoLayer
 from core.problem.frame import Frame
 from core.problem.problem import Problem
 from core.problem.start import State
-from core.study_file.sections.dynamics import GradientFlow
+from core.study_file.dynamics import GradientFlow
 
 LATE_LOG10_TIME = 30.0
 WIDE = 1024  # from this width on the early steps may be longer, and need not be as fine

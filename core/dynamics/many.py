@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 
 from core.dynamics.descent import Descent
+from core.dynamics.general_descent import GeneralDescent
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
-from core.network.parametrisation import PLAIN_NETWORKS
 from core.problem.frame import Frame
 from core.problem.problem import Problem
 
@@ -60,7 +60,7 @@ def _why_no_batch(problems: Sequence[Problem]) -> str:
     kinds = {at.experiment.dynamics.kind for at in problems}
     if kinds - {"gd"}:
         return "they are not all full-batch gradient descent"
-    if {at.network.kind for at in problems} - PLAIN_NETWORKS:
+    if not all(at.network.alone for at in problems):
         return "a network depends on more than its trained parameters"
     shapes = {
         (at.network.kind, at.network.layout, at.inputs.shape, at.loss.kind, _precision(at))
@@ -86,7 +86,7 @@ def _steps(problem: Problem) -> int:
 def _in_a_batch(problems: Sequence[Problem]) -> list[Frame]:
     from core.tensors.batched import BatchedStepper
 
-    runs = [Descent(at) for at in problems]
+    runs = [Descent(at) if at.network.compiled else GeneralDescent(at) for at in problems]
     cuda = _cuda_is_present()
     starts = np.stack([run.start_parameters for run in runs])
     sizes = [run.step_size for run in runs]

@@ -23,9 +23,9 @@ from core.dynamics.integrator import Chunk, Integrator, Outcome
 from core.dynamics.log_time_flow import LogTimeFlow
 from core.dynamics.registry import integrator
 from core.dynamics.stochastic import Stochastic
-from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 from core.problem.start import State
+from core.study_file.dynamics import Adam, GradientDescent, GradientFlow, StochasticGradientDescent
 
 FAMILIES: tuple[Any, ...] = (LogTimeFlow, FullBatch, Stochastic)
 WAIT_SECONDS = 0.02
@@ -40,13 +40,15 @@ def uncompiled(problem: Problem) -> Integrator | None:
     """
     if problem.start.earlier is not None or problem.experiment.run.device == "cuda":
         return None
-    kind, network = problem.experiment.dynamics.kind, problem.network
+    dynamics, network = problem.experiment.dynamics, problem.network
     # Parts of degree 0 are moved with other speeds there (core.dynamics.general_flow).
-    if kind == "flow" and (network.scaled == network.size or not isinstance(network, TwoLayer)):
+    if isinstance(dynamics, GradientFlow) and (
+        network.scaled == network.size or not network.compiled
+    ):
         return GeneralFlow(problem)
-    if kind == "gd" and isinstance(network, TwoLayer):
+    if isinstance(dynamics, GradientDescent) and network.compiled:
         return GeneralDescent(problem)
-    if kind in ("sgd", "adam") and isinstance(network, TwoLayer):
+    if isinstance(dynamics, StochasticGradientDescent | Adam) and network.compiled:
         return Stochastic(problem, compiled=False)
     return None
 

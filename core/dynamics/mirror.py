@@ -22,7 +22,7 @@ from core.dynamics.stepper import Stepper
 from core.errors import InputError
 from core.network.parametrisation import Network
 from core.problem.problem import Problem, with_dynamics
-from core.study_file.sections.dynamics import GradientFlow, MirrorFlow
+from core.study_file.dynamics import GradientFlow, MirrorFlow
 
 Array = NDArray[np.float64]
 PREVIOUS = 6  # which of the kernel's points is lambda before the last step
@@ -182,11 +182,11 @@ class SteppedMirror(Stepper):
 
 def mirror_step(problem: Problem) -> float | None:
     """The default step; None for the scalar network, which chooses its own."""
-    return None if problem.network.kind == "scalar" else default_step(problem)
+    return None if problem.network.fixed_features else default_step(problem)
 
 
 def mirror_flow(problem: Problem) -> Integrator:
     """The mirror flow of a problem: exact for the scalar network."""
-    if problem.network.kind == "scalar":
+    if problem.network.fixed_features:
         return ScalarMirror(problem)
     return SteppedMirror(problem)

@@ -27,7 +27,7 @@ from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import generator_at
 from core.problem.problem import Problem, Start
-from core.study_file.sections.dynamics import PerturbedFlow
+from core.study_file.dynamics import PerturbedFlow
 
 Array = NDArray[np.float64]
 BLOCK = 1024  # steps whose replacements are drawn together
@@ -57,7 +57,7 @@ def perturbed_start(problem: Problem) -> Problem:
 def perturbed_step(problem: Problem) -> float:
     """The smaller of 1/max_i |x_i|^2 and 1/lambda_0 at the particles' start.
 
-    With inputs of entries +-1, eta = 1/d and lambda = 2e-3 are known to do. For those of
+    With inputs of entries +-1, eta = 1/d and lambda = 2e-3 do (docs/theory.md, 7.5). For those of
     |x| = 1 the same run has eta = d^(-1/2) and lambda = 2e-3 d^(-1/2).
     """
     largest = float((problem.dataset.x**2).sum(axis=1).max())

@@ -1,7 +1,7 @@
 """When and how a problem is put into row-space form (core.problem.reduction), and taken out of it.
 
-Exact for full-batch training, and for stochastic descent on the training set, of every two-layer
-network: each gradient in v_j lies in the span of the (centred) data rows and of v_j(0).
+Exact for full-batch training, and for stochastic descent on the training set, of networks with
+`row_space`: each gradient in v_j lies in the span of the (centred) data rows and of v_j(0).
 """
 
 from __future__ import annotations
@@ -20,10 +20,6 @@ from core.problem.reduction import Reduction, reduction
 
 Array = NDArray[np.float64]
 Change = Callable[[Array], Array]
-NETWORKS = frozenset(
-    {"standard", "scalar", "normalised", "fixed_outer", "batch_norm", "bias", "multiclass"}
-)
-CENTRED = "batch_norm"
 # Below this a step costs about 0.1 ms directly, and plain coordinates are easier to look at.
 SMALLEST = 1_000_000
 GAIN = 2.0  # in dimensions
@@ -32,11 +28,8 @@ GAIN = 2.0  # in dimensions
 def possible(problem: Problem) -> bool:
     """Whether the dynamics of a problem stays within the row space, and it starts at t = 0."""
     dynamics, start = problem.experiment.dynamics, problem.start
-    kept = dynamics.kind in ("gd", "flow") or (
-        dynamics.kind == "sgd" and not getattr(dynamics, "fresh", False)
-    )
     fresh = start.step == 0 and np.array_equal(start.parameters, start.origin)
-    return kept and fresh and problem.network.kind in NETWORKS
+    return dynamics.in_row_space() and fresh and problem.network.row_space
 
 
 def worth_it(problem: Problem) -> bool:
@@ -57,8 +50,8 @@ def reduced(problem: Problem) -> Problem:
             f'Row-space form is not exact for network.kind = "{problem.network.kind}" under '
             f'dynamics.kind = "{problem.experiment.dynamics.kind}" from this start.'
         )
-    kind, x = problem.network.kind, problem.dataset.x
-    found = reduction(x, _inner(problem.network, problem.start.origin), kind == CENTRED)
+    network, x = problem.network, problem.dataset.x
+    found = reduction(x, _inner(network, problem.start.origin), network.centred)
     return _in_other_coordinates(problem, found, found.training(x), found.inner)
 
 
@@ -72,11 +65,7 @@ def restored(problem: Problem) -> Problem:
 def suited(problem: Problem) -> Problem:
     """The problem in the form that its dynamics is best run in."""
     if problem.reduction is not None:
-        kind = problem.experiment.dynamics.kind
-        kept = kind in ("gd", "flow", "sgd") and not getattr(
-            problem.experiment.dynamics, "fresh", False
-        )
-        return problem if kept else restored(problem)
+        return problem if problem.experiment.dynamics.in_row_space() else restored(problem)
     return reduced(problem) if will_be_reduced(problem) else problem
 
 

@@ -19,7 +19,7 @@ from core.compiled import log_time as state
 from core.dynamics.proximal import Proximal, Weights
 from core.losses import MarginLoss
 from core.network.activation import SMOOTH
-from core.network.parametrisation import Network, TwoLayer
+from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
@@ -71,7 +71,7 @@ class Sliding:
             return False
         small = n <= MOST_EXAMPLES and network.m * n <= MOST_ENTRIES
         plain = network.k == 1 and network.activation.code != SMOOTH
-        return small and plain and is_direct(network, problem.inputs.shape[1])
+        return small and plain and network.direct and not network.fixed
 
     def advance(
         self,
@@ -203,19 +203,3 @@ def _measure(start: Weights, end: Weights, difference: Weights) -> float:
         return of_all
     of_nodes = np.sqrt(difference.squares()[grows] / size[grows]).max() / OF_A_NODE
     return max(of_all, float(of_nodes))
-
-
-def is_direct(network: Network, D: int) -> bool:
-    """Whether the parameters are (a, U) in some order: `effective` is linear and keeps lengths."""
-    if not isinstance(network, TwoLayer) or network.size != network.m * (1 + D):
-        return False
-    flat = np.sin(1.0 + np.arange(network.size))
-    weights = network.effective(flat)
-    shapes = [np.shape(part) for part in weights]
-    if shapes != [(network.m,), (network.m, D)]:
-        return False
-    same = all(
-        np.array_equal(left, right)
-        for left, right in zip(weights, network.push(flat, flat), strict=True)
-    )
-    return same and np.array_equal(network.pull(flat, *weights), flat)

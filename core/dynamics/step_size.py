@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.parametrisation import Network, TwoLayer
-from core.network.tangent import gram
 from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
 DENSE_EXAMPLES = 1_500
 DENSE_VALUES = 2e7
 SAMPLED_EXAMPLES = 256
-STARTING_SMALL = ("normalised", "head")
 
 
 def jacobian(network: Network, flat: Array, inputs: Array) -> Array:
@@ -47,7 +45,7 @@ def lambda_0(problem: Problem, flat: Array | None = None) -> float:
     dense = isinstance(network, TwoLayer) or n * network.size <= DENSE_VALUES
     if network.k == 1 and n <= DENSE_EXAMPLES and dense:
         root = np.sqrt(ones)
-        weighted = root[:, None] * gram(network, at, problem.inputs) * root
+        weighted = root[:, None] * network.gram(at, problem.inputs) * root
         return float(np.linalg.eigvalsh(weighted)[-1]) / n + penalty
     return _by_lanczos(problem, at, f) / n + penalty
 
@@ -78,7 +76,7 @@ def default_step(problem: Problem) -> float:
     """
     value = lambda_0(problem)
     step = 1.0 / value if np.isfinite(value) and value > 0.0 else 1.0
-    return min(step, 1.0) if problem.network.kind in STARTING_SMALL else step
+    return min(step, 1.0) if problem.network.starts_small else step
 
 
 def rounded_down(value: float) -> float:
@@ -121,4 +119,4 @@ def stochastic_step(problem: Problem) -> float:
     """
     value = largest_curvature(problem)
     step = 0.2 / value if np.isfinite(value) and value > 0.0 else 0.2
-    return min(step, 0.2) if problem.network.kind in STARTING_SMALL else step
+    return min(step, 0.2) if problem.network.starts_small else step

@@ -140,6 +140,6 @@ class Stepper(Integrator):
         """The mean loss measure (core.compiled.descent.slopes) above which a run has diverged."""
         loss, start = self.problem.loss, self.problem.start.origin
         measure = np.maximum(-self.problem.margins(start), 0.0)
-        if loss.kind in ("exponential", "squared"):
+        if not loss.lipschitz:
             measure = loss.value(self.problem.scores(start))
         return BLOW_UP * max(1.0, float(measure.mean()))

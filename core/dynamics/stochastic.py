@@ -18,8 +18,8 @@ from core.dynamics.stepper import Stepper
 from core.dynamics.stream import Fresh, Reshuffled, Stream
 from core.errors import InputError
 from core.problem.problem import Problem
-from core.study_file.sections.combinations import batch_too_large
-from core.study_file.sections.dynamics import Adam, StochasticGradientDescent
+from core.study_file.dynamics import Adam, StochasticGradientDescent
+from core.study_file.dynamics_section import check_batch
 
 
 @final
@@ -32,8 +32,11 @@ class Stochastic(Stepper):
         assert isinstance(dynamics, StochasticGradientDescent | Adam)
         self._dynamics = dynamics
         fresh = isinstance(dynamics, StochasticGradientDescent) and dynamics.fresh
-        if dynamics.batch > problem.dataset.n and not fresh:
-            raise InputError(f"{batch_too_large(dynamics.batch, problem.dataset.n)}.")
+        if not fresh:  # files say how many examples there are only now
+            try:
+                check_batch(dynamics.batch, problem.dataset.n)
+            except ValueError as error:
+                raise InputError(f"{error}.") from error
         step = dynamics.step
         super().__init__(problem, stochastic_step(problem) if step is None else step)
         batch, full = dynamics.batch or problem.dataset.n, dynamics.batch == 0

@@ -14,7 +14,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.registry import distribution
 from core.dynamics import saved
 from core.errors import InputError
 from core.problem.problem import Problem
@@ -35,7 +34,7 @@ class FreshSource:
         section, training = problem.experiment.data, problem.dataset
         if section.embedded:
             raise self._nothing(section.kind)
-        self._kind, self._source = section.kind, distribution(section, None)
+        self._kind, self._source = section.kind, section.distribution(None)
         if not training.directions:  # a data set read from a run file does not know its teacher
             seed = problem.experiment.run.seed if section.seed is None else section.seed
             training = self._source.sample(np.random.default_rng(seed))

@@ -11,15 +11,11 @@ from core.compiled import network as codes
 from core.compiled.kernel import ROWS
 from core.network.parametrisation import TwoLayer
 
-MULTICLASS = 6  # core.network.multiclass: plain, or with biases
-
 
 def twin(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> tuple[NDArray[Any], ...]:
     """`net` of core.compiled.network for n inputs of dimension D, with work arrays of its own."""
     m, k = network.m, network.k
     code = network.code
-    if code == MULTICLASS:
-        code = codes.WITH_BIAS if len(network.layout) == 3 else codes.PLAIN
     constants, eps = network.compiled_constants()
     spec = np.zeros(codes.SPEC, dtype=np.int64)
     spec[codes.CODE], spec[codes.PHI] = code, network.activation.code

@@ -26,7 +26,7 @@ from core.dynamics.stepper import Stepper
 from core.dynamics.stream import FreshSource, generator_at
 from core.problem.problem import Problem
 from core.problem.schedule import first_log10_time
-from core.study_file.sections.dynamics import TwoPhase
+from core.study_file.dynamics import TwoPhase
 
 Array = NDArray[np.float64]
 BLOCK = 4096  # examples of the large batch at a time

@@ -8,18 +8,12 @@ from typing import Any
 from core.figures.numbers import math_text, number_text, time_text
 from core.figures.primitives import NO_BREAK, plain
 from core.runs import Run
-from core.study_file.experiment import KINDS
-from core.study_file.sections.dynamics import DynamicsSection
+from core.study_file.dynamics import DYNAMICS
 
 Fields = dict[str, Any]
 
 PHRASES: dict[str, str | dict[str, str]] = {
-    "data.kind": {"parity": "parity", "file": "own data"},
-    "dynamics.kind": {
-        kind: section.words
-        for kind, section in KINDS["dynamics"].items()
-        if issubclass(section, DynamicsSection)
-    },
+    "data.kind": {"file": "own data"},
     "data.d": "$d$ = {}",
     "data.n": "$n$ = {}",
     "data.k": "$k$ = {}",
@@ -71,6 +65,8 @@ def phrase(key: str, value: Any) -> str:
         return f"to {math_text(time_text(float(value)))}"
     if key.endswith(".content"):
         return f"{key.split('.')[0]} {str(value)[:8]}"
+    if key == "dynamics.kind":
+        return DYNAMICS[value].words
     words = PHRASES.get(key, key.split(".")[-1].replace("_", " ") + " {}")
     text = math_text(number_text(value)) if isinstance(value, float) else plain(str(value))
     if isinstance(words, dict):

@@ -7,13 +7,29 @@ the biased covariance Sigma of the training inputs. Source: batchnorm, section 1
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
 from core.errors import InputError
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
-from core.study_file.sections.network import BatchNormNetwork
+from core.network.section import FILE_MEANING, NetworkSection
+from core.settings import setting
+
+
+@final
+class BatchNormNetwork(NetworkSection):
+    title: ClassVar[str] = "f(x) = sum_j a_j relu(c_j <v_j, x - mu>/N(v_j)), whole-data statistics"
+    source: ClassVar[str] = "batchnorm, section 1.3"
+
+    kind: Literal["batch_norm"] = "batch_norm"
+    eps: float = setting(0.0, meaning="eps in N(v) = sqrt(v' Sigma v + eps)", ge=0, le=1e6)
+    normalise: bool = setting(
+        True, meaning="false: N(v) = 1, the same network without batch norm, for comparison"
+    )
+    init: Literal["paper", "file"] = setting(
+        "paper", meaning=f"paper: a ~ N(0, 1/m), V ~ N(0, I/d), c = 1; {FILE_MEANING}"
+    )
 
 
 @final
@@ -24,6 +40,10 @@ class BatchNorm(TwoLayer):
     """
 
     kind = "batch_norm"
+    section = BatchNormNetwork
+    compiled = True
+    row_space = True
+    centred = True
     code = 4
     product = ("a", "c")
 
@@ -93,6 +113,19 @@ class BatchNorm(TwoLayer):
 
     def directions(self, flat: Array) -> Array:
         return np.asarray(self._parts(flat)[2])
+
+    def gram(self, flat: Array, inputs: Array) -> Array:
+        """The inner weights' part loses what lies along Sigma v_j."""
+        a, c, V = (part.reshape(self.m, -1) for part in self._parts(flat))
+        N, VS = self.statistics(V)
+        z = self.effective(flat)[1] @ inputs.T
+        h, o = self.activation(z), self.activation.slopes(z)
+        P, q, w = V @ inputs.T / N, VS / N, a * c * o / N
+        wP, wr = w * P, w * (q @ inputs.T)
+        lengths = np.linalg.norm(q, axis=1)[:, None] * wP
+        cross, scale = wr.T @ wP, a * o * P
+        inner = (inputs @ inputs.T) * (w.T @ w) - cross - cross.T + lengths.T @ lengths
+        return np.asarray(h.T @ h + scale.T @ scale + inner)
 
     def compiled_constants(self) -> tuple[Array, float]:
         if not self.normalise:

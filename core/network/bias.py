@@ -6,7 +6,7 @@ Source: wei19, section F.4; frei23, section F.2. It is the standard network on (
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from core.network.parametrisation import (
     joined,
     squared_norms,
 )
+from core.network.section import FILE_MEANING, NORMAL_MEANING, NetworkSection
 from core.network.standard import INIT_SCALES
-from core.study_file.sections.network import BiasNetwork
+from core.settings import setting
 
 
 def with_biases(V: Any, b: Any) -> Any:
@@ -38,10 +39,26 @@ def with_ones(x: Array) -> Array:
 
 
 @final
+class BiasNetwork(NetworkSection):
+    title: ClassVar[str] = "f(x) = sum_j a_j relu(<v_j, x> + b_j), all trained"
+    source: ClassVar[str] = "wei19, section F.4; frei23, section F.2"
+
+    kind: Literal["bias"] = "bias"
+    init: Literal["paper", "normal", "small", "file"] = setting(
+        "paper",
+        meaning=f"paper: a ~ N(0, 1/m), (v, b) ~ N(0, I/(d + 1)); {NORMAL_MEANING}; {FILE_MEANING}",
+    )
+
+
+@final
 class Bias(TwoLayer):
     """alpha_j = a_j, u_j = (v_j, b_j), x~ = (x, 1)."""
 
     kind = "bias"
+    section = BiasNetwork
+    compiled = True
+    row_space = True
+    direct = True
     code = 5
 
     def __init__(self, section: BiasNetwork, shape: Shape, fixed: Arrays) -> None:
@@ -84,6 +101,3 @@ class Bias(TwoLayer):
     def imbalance(self, flat: Array) -> Array:
         a, V, b = self._parts(flat)
         return np.asarray(a**2 - squared_norms(V) - b**2)
-
-    def directions(self, flat: Array) -> Array:
-        return np.asarray(self._parts(flat)[1])

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from pydantic import model_validator
 
 from core.errors import InputError
 from core.network.parametrisation import Array, Arrays, Block, Network, Shape
-from core.study_file.sections.network import CustomNetwork
+from core.network.section import FILE_MEANING, MAX_CODE, NetworkSection
+from core.settings import setting
 
 NEEDED = ("initial", "outputs")
 
@@ -52,6 +54,30 @@ def _where(error: Exception) -> str:
 
 
 @final
+class CustomNetwork(NetworkSection):
+    title: ClassVar[str] = "a parametrisation of your own: a Python file, trained by autograd"
+    source: ClassVar[str] = "the user's own"
+    embedded: ClassVar[bool] = True
+
+    kind: Literal["custom"] = "custom"
+    path: str | None = setting(
+        None, meaning="Python file with initial() and outputs(), relative to the study file"
+    )
+    code: str | None = setting(
+        None, meaning="the file's text; set by the program", advanced=True, max_length=MAX_CODE
+    )
+    init: Literal["paper", "file"] = setting(
+        "paper", meaning=f"paper: what initial() gives; {FILE_MEANING}"
+    )
+
+    @model_validator(mode="after")
+    def _has_a_file(self) -> CustomNetwork:
+        if self.path is None and self.code is None:
+            raise ValueError('network.path is missing; with kind = "custom" name a Python file')
+        return self
+
+
+@final
 class Custom(Network):
     """The network of a file: outputs by its code, gradients by autograd.
 
@@ -59,6 +85,8 @@ class Custom(Network):
     """
 
     kind = "custom"
+    section = CustomNetwork
+    classes = "any"
     engine = "PyTorch autograd"
 
     def __init__(self, section: CustomNetwork, shape: Shape, fixed: Arrays) -> None:
@@ -102,9 +130,6 @@ class Custom(Network):
             if name is not None and (name not in example or example[name].shape != size):
                 raise InputError(f"network.path: {name} is no parameter of shape {size}.")
 
-    def inputs(self, x: Array) -> Array:
-        return x
-
     def _evaluate(self, flat: Any, inputs: Any) -> Any:
         try:
             return self._outputs(self.unpack(flat), inputs)
@@ -141,9 +166,6 @@ class Custom(Network):
         (slope,) = torch.autograd.grad((f * g).sum(), leaf, create_graph=True)
         (along,) = torch.autograd.grad((slope * torch.tensor(direction)).sum(), g)
         return np.asarray(along.numpy())
-
-    def imbalance(self, flat: Array) -> Array:
-        return np.zeros(0)
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:
         s = np.full(self.m, np.nan) if self._outer is None else self.unpack(flat)[self._outer]

@@ -6,13 +6,37 @@ the leaky ReLU; the smoothed leaky ReLU is not homogeneous.
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
 from core.network.activation import LEAKY, SMOOTH, Activation
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer
-from core.study_file.sections.network import FixedOuterNetwork
+from core.network.section import FILE_MEANING, NetworkSection
+from core.settings import setting
+
+
+@final
+class FixedOuterNetwork(NetworkSection):
+    title: ClassVar[str] = "f(x) = sum_j a_j phi(<v_j, x>), a_j = +-1/sqrt(m) fixed, phi leaky"
+    source: ClassVar[str] = "frei23, section 2"
+
+    kind: Literal["fixed_outer"] = "fixed_outer"
+    slope: float = setting(0.1, meaning="gamma, slope of phi on the left", gt=0, le=1)
+    smooth: bool = setting(
+        False,
+        meaning="false: phi(z) = max(gamma z, z); true: gamma z + (1 - gamma) ln((1 + e^z)/2)",
+    )
+    init: Literal["paper", "file"] = setting(
+        "paper", meaning=f"paper: V ~ N(0, w^2), half of a positive; {FILE_MEANING}"
+    )
+    init_multiple: float = setting(
+        1.0, meaning="w in multiples of w_TF = sqrt(2/(m + d))", gt=0, le=1e6
+    )
+
+    def not_homogeneous(self) -> str:
+        smooth = "network.smooth = true: the smoothed leaky ReLU is not homogeneous"
+        return smooth if self.smooth else ""
 
 
 @final
@@ -20,6 +44,10 @@ class FixedOuter(TwoLayer):
     """alpha_j = a_j, u_j = v_j; a is not trained."""
 
     kind = "fixed_outer"
+    section = FixedOuterNetwork
+    compiled = True
+    row_space = True
+    direct = True
     code = 3
     degree = 1
 
@@ -41,9 +69,6 @@ class FixedOuter(TwoLayer):
         w = section.init_multiple * np.sqrt(2.0 / (m + d))
         return {"a": a, "V": w * generator.standard_normal((m, d))}
 
-    def inputs(self, x: Array) -> Array:
-        return x
-
     def _a(self, like: Any) -> Any:
         return self.constant(self.fixed["a"], like)
 
@@ -55,12 +80,6 @@ class FixedOuter(TwoLayer):
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
         return d_U.reshape(-1)
-
-    def imbalance(self, flat: Array) -> Array:
-        return np.zeros(0)
-
-    def directions(self, flat: Array) -> Array:
-        return flat.reshape(self.m, self.d)
 
     def compiled_constants(self) -> tuple[Array, float]:
         return self.fixed["a"][None], 0.0

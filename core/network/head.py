@@ -8,15 +8,40 @@ flow.
 
 from __future__ import annotations
 
-from typing import Any, final
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
 from core.network.parametrisation import Array, Arrays, Block, Network, Shape, joined
+from core.network.section import FILE_MEANING, NetworkSection
 from core.network.starts import signs
-from core.study_file.sections.network import HeadNetwork
+from core.settings import setting
 
 EPS = 1e-5  # of the normalisation layers, as frameworks have it
+
+
+@final
+class HeadNetwork(NetworkSection):
+    title: ClassVar[str] = "f(x) = <a*b, F(x; V)>, F an MLP that ends in a normalisation layer"
+    source: ClassVar[str] = "homogeneity, equation 2 and section 2"
+
+    kind: Literal["head"] = "head"
+    depth: int = setting(2, meaning="number of weight matrices of F", ge=1, le=16)
+    hidden: int = setting(32, meaning="width of F's hidden layers", ge=1, le=10_000)
+    normaliser: Literal["rms", "layer"] = setting(
+        "rms", meaning="rms: RMSNorm; layer: LayerNorm (without trained gain and shift)"
+    )
+    init: Literal["paper", "file"] = setting(
+        "paper",
+        meaning="paper: a, b = +-1/sqrt(m) uniformly, V ~ N(0, 2/fan-in), the last N(0, 1/fan-in); "
+        f"{FILE_MEANING}",
+    )
+    shrinks: ClassVar[str] = "hidden, depth or m"
+
+    def weights(self, d: int, k: int) -> int:
+        widths = [d, *[self.hidden] * (self.depth - 1), self.m or 1]
+        return sum(a * b for a, b in pairwise(widths)) + 2 * (self.m or 1)
 
 
 @final
@@ -24,6 +49,10 @@ class Head(Network):
     """Parameters a, b (m,) and V1 (hidden, d), ..., V_depth (m, hidden)."""
 
     kind = "head"
+    section = HeadNetwork
+    inner_weights = False
+    factored = True
+    starts_small = True
 
     def __init__(self, section: HeadNetwork, shape: Shape, fixed: Arrays) -> None:
         m, self.m, self.d = shape.m, shape.m, shape.d
@@ -49,9 +78,6 @@ class Head(Network):
             sd = np.sqrt((1.0 if last else 2.0) / block.shape[1])
             arrays[block.name] = sd * generator.standard_normal(block.shape)
         return arrays
-
-    def inputs(self, x: Array) -> Array:
-        return x
 
     def _parts(self, flat: Any) -> tuple[Any, Any, list[Any]]:
         parts = self.unpack(flat)
@@ -112,6 +138,3 @@ class Head(Network):
     def nodes(self, flat: Array) -> tuple[Array, Array]:
         a, b, _ = self._parts(flat)
         return np.asarray(a * b), np.full((self.m, self.d), np.nan)
-
-    def directions(self, flat: Array) -> Array:
-        return np.full((self.m, self.d), np.nan)

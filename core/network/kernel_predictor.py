@@ -17,10 +17,8 @@ from typing import Any, Literal, final
 import numpy as np
 
 from core.network.parametrisation import Array, Block, Network, Shape
-from core.study_file.sections.dynamics import KernelPredictor
 
 Weights = Literal["both", "first", "second"]
-PREDICTOR = "kernel_predictor"
 FLAT = 2e-6  # 1 - |cosine| from which arccos is good to 1e-13
 CHUNK = 2**22  # values of the near pairs' coordinates at once
 
@@ -77,24 +75,28 @@ class KernelNetwork(Network):
     kernel's space. m is the width of the network whose limit it is, and means nothing here.
     """
 
-    kind = PREDICTOR
+    kind = "kernel_predictor"
     degree = 1
     homogeneous = False  # in c, but not in the norm of c: no flow, and no KKT residual
 
-    def __init__(self, shape: Shape, section: KernelPredictor) -> None:
+    def __init__(
+        self, shape: Shape, weights: Weights = "both", variance: float | None = None
+    ) -> None:
         self.m, self.d = shape.m, shape.d
-        self.points, self._section = shape.x, section
+        self.points, self._weights, self._variance = shape.x, weights, variance
         self.layout = (Block("coefficients", (shape.x.shape[0],)),)
         self.fixed = {}
         self.scaled = self.size
+
+    @staticmethod
+    def initial(section: Any, shape: Shape, generator: np.random.Generator) -> dict[str, Array]:
+        """c = 0: nothing is predicted before the fit."""
+        return {"coefficients": np.zeros(shape.x.shape[0])}
 
     @cached_property
     def matrix(self) -> Array:
         """K (n, n) of the training points."""
         return self._between(self.points)
-
-    def inputs(self, x: Array) -> Array:
-        return x
 
     def _kernel(self, inputs: Array) -> Array:
         if inputs is self.points:
@@ -102,8 +104,7 @@ class KernelNetwork(Network):
         return self._between(inputs)
 
     def _between(self, inputs: Array) -> Array:
-        section = self._section
-        return tangent_kernel(inputs, self.points, section.weights, section.variance)
+        return tangent_kernel(inputs, self.points, self._weights, self._variance)
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
         return self._kernel(inputs) @ flat
@@ -116,12 +117,3 @@ class KernelNetwork(Network):
 
     def norm(self, flat: Array) -> float:
         return float(np.sqrt(max(float(flat @ self.matrix @ flat), 0.0)))
-
-    def imbalance(self, flat: Array) -> Array:
-        return np.zeros(0)
-
-    def nodes(self, flat: Array) -> tuple[Array, Array]:
-        return np.full(self.m, np.nan), np.full((self.m, self.d), np.nan)
-
-    def directions(self, flat: Array) -> Array:
-        return np.full((self.m, self.d), np.nan)

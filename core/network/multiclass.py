@@ -6,11 +6,11 @@ largest other. 2-homogeneous; |A_j|^2 - |v_j|^2 - b_j^2 is constant along gradie
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from core.network.bias import with_biases, with_ones
+from core.network.bias import Bias, with_biases, with_ones
 from core.network.parametrisation import (
     Array,
     Arrays,
@@ -20,9 +20,27 @@ from core.network.parametrisation import (
     joined,
     squared_norms,
 )
-from core.network.standard import INIT_SCALES
+from core.network.section import FILE_MEANING, NORMAL_MEANING, NetworkSection
+from core.network.standard import INIT_SCALES, Standard
 from core.network.starts import glorot_uniform
-from core.study_file.sections.network import MulticlassNetwork
+from core.settings import setting
+
+
+@final
+class MulticlassNetwork(NetworkSection):
+    title: ClassVar[str] = "k outputs sum_j A_jc relu(<v_j, x> + b_j), one for each class"
+    source: ClassVar[str] = "frei23, section F.2; wei19, Theorem C.1"
+
+    kind: Literal["multiclass"] = "multiclass"
+    biases: bool = setting(False, meaning="whether the nodes have biases b, which start at 0")
+    init: Literal["paper", "normal", "small", "file"] = setting(
+        "paper",
+        meaning="paper: Glorot uniform, of variance 2/(m + k) for A and w^2 for V; "
+        f"{NORMAL_MEANING}; {FILE_MEANING}",
+    )
+    init_multiple: float = setting(
+        1.0, meaning="w in multiples of w_TF = sqrt(2/(m + d))", gt=0, le=1e6
+    )
 
 
 @final
@@ -30,11 +48,16 @@ class Multiclass(TwoLayer):
     """alpha = A (m, k), u_j = v_j, or (v_j, b_j) on (x, 1)."""
 
     kind = "multiclass"
-    code = 6
+    section = MulticlassNetwork
+    compiled = True
+    classes = "several"
+    row_space = True
+    direct = True
 
     def __init__(self, section: MulticlassNetwork, shape: Shape, fixed: Arrays) -> None:
         m, d, k = self.m, self.d, self.k = shape.m, shape.d, max(shape.k, 2)
         self.biases = section.biases
+        self.code = Bias.code if section.biases else Standard.code
         self.layout = (Block("A", (m, k)), Block("V", (m, d)))
         if self.biases:
             self.layout = (*self.layout, Block("b", (m,)))
@@ -73,6 +96,3 @@ class Multiclass(TwoLayer):
     def imbalance(self, flat: Array) -> Array:
         A, U = self.effective(flat)
         return np.asarray(squared_norms(A) - squared_norms(U))
-
-    def directions(self, flat: Array) -> Array:
-        return np.asarray(self.unpack(flat)["V"])

@@ -6,13 +6,26 @@ constant along gradient flow for every node.
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
+from core.network.section import FILE_MEANING, NetworkSection
 from core.network.starts import on_sphere, signs
-from core.study_file.sections.network import NormalisedNetwork
+from core.settings import setting
+
+
+@final
+class NormalisedNetwork(NetworkSection):
+    title: ClassVar[str] = "f(x) = sum_j a_j b_j relu(<v_j/|v_j|, x>), all trained"
+    source: ClassVar[str] = "homogeneity, equation 1 and section 4"
+
+    kind: Literal["normalised"] = "normalised"
+    init: Literal["paper", "file"] = setting(
+        "paper",
+        meaning=f"paper: a, b = +-1/sqrt(m) uniformly, v uniform on the sphere; {FILE_MEANING}",
+    )
 
 
 @final
@@ -20,6 +33,12 @@ class Normalised(TwoLayer):
     """alpha_j = a_j b_j, u_j = v_j/|v_j|."""
 
     kind = "normalised"
+    section = NormalisedNetwork
+    compiled = True
+    row_space = True
+    factored = True
+    starts_small = True
+    plain_relu = True
     code = 2
 
     def __init__(self, section: NormalisedNetwork, shape: Shape, fixed: Arrays) -> None:
@@ -36,9 +55,6 @@ class Normalised(TwoLayer):
         scale = shape.m**-0.5
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)
         return {"a": a, "b": b, "V": on_sphere(generator, shape.m, shape.d)}
-
-    def inputs(self, x: Array) -> Array:
-        return x
 
     def _parts(self, flat: Any) -> tuple[Any, Any, Any]:
         m = self.m
@@ -69,3 +85,12 @@ class Normalised(TwoLayer):
 
     def directions(self, flat: Array) -> Array:
         return np.asarray(self._parts(flat)[2])
+
+    def gram(self, flat: Array, inputs: Array) -> Array:
+        """The inner weights' part loses what lies along each node's own v_j."""
+        a, b, V = (part.reshape(self.m, -1) for part in self._parts(flat))
+        U, norms = self._unit(V)
+        z = U @ inputs.T
+        outer, w = np.hypot(a, b) * self.activation(z), a * b * self.activation.slopes(z) / norms
+        wz = w * z
+        return np.asarray(outer.T @ outer + (inputs @ inputs.T) * (w.T @ w) - wz.T @ wz)

@@ -11,19 +11,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.network import kernel
 from core.network.activation import Activation
+from core.network.section import NetworkSection
 
 Array = NDArray[np.float64]
 Arrays = Mapping[str, Any]
-
-# Two-layer networks whose effective weights depend on nothing but the trained parameters.
-PLAIN_NETWORKS = frozenset({"standard", "normalised", "bias", "multiclass"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +30,11 @@ class Block:
 
     name: str
     shape: tuple[int, ...]
+
+    @property
+    def alone(self) -> bool:
+        """Whether effective weights depend on nothing but `flat`: then runs can be one batch."""
+        return False
 
     @property
     def size(self) -> int:
@@ -65,7 +68,25 @@ class Network(ABC):
     """
 
     kind: ClassVar[str]
+    section: ClassVar[type[NetworkSection]]
     engine: ClassVar[str] = "NumPy"  # what computes where there is no compiled twin
+    # What other parts of the program ask of a network: each default is right for any network.
+    compiled: ClassVar[bool] = False  # there are kernels for it: its twin in core.compiled.network
+    classes: ClassVar[Literal["two", "several", "any"]] = "two"  # of data, for k = 1 or k >= 3
+    # Full-batch training leaves each v_j in the span of the rows of x~ and of v_j(0); `centred`:
+    # x~ are the inputs minus their training mean (core.problem.reduction).
+    row_space: ClassVar[bool] = False
+    centred: ClassVar[bool] = False
+    # alpha and U are parameters as they are, or not trained: `pull` of them gives them back.
+    direct: ClassVar[bool] = False
+    # f = <a*b, F(x)> with outer weights a_j b_j; `fixed_features`: nothing of F is trained.
+    factored: ClassVar[bool] = False
+    fixed_features: ClassVar[bool] = False
+    starts_small: ClassVar[bool] = False  # f is near 0 at the paper's start, whatever the weights
+    inner_weights: ClassVar[bool] = True  # a node has inner weights u_j in the space of x~
+    # f is a sum of alpha_j relu(<u_j, x>) on x itself: min_i p_i/|W|^2 <= gamma_gl/2, and the
+    # features of gamma_ntk are those of the nodes.
+    plain_relu: ClassVar[bool] = False
     degree: int = 2
     homogeneous: bool = True
     m: int
@@ -77,14 +98,31 @@ class Network(ABC):
     # The blocks of which margins are divided by the product of the norms, instead of |W_h|^L.
     product: tuple[str, ...] = ()
 
+    @abstractmethod
+    def __init__(self, section: Any, shape: Shape, fixed: Arrays) -> None:
+        """The network of a section, of its own class, for a shape; `fixed` has what is untrained.
+
+        Sets m, d, k, layout, fixed and scaled.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def initial(section: Any, shape: Shape, generator: np.random.Generator) -> dict[str, Array]:
+        """All arrays of the paper's start by name, trained and untrained."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether effective weights depend on nothing but `flat`: then runs can be one batch."""
+        return False
+
     @property
     def size(self) -> int:
         """Number of trained parameters."""
         return sum(block.size for block in self.layout)
 
-    @abstractmethod
     def inputs(self, x: Array) -> Array:
-        """x~ (n, D), what the nodes see of x (n, d): centred, or with a 1 appended."""
+        """x~ (n, D), what the nodes see of x (n, d): x itself, centred, or with a 1 appended."""
+        return x
 
     @abstractmethod
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
@@ -102,20 +140,35 @@ class Network(ABC):
     def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
         """The derivative of the outputs along a flat direction: J direction, (n,) or (n, k)."""
 
-    @abstractmethod
+    def gram(self, flat: Array, inputs: Array) -> Array:
+        """The tangent kernel <grad f_i, grad f_r>, (n, n); (n k, n k) with the class fastest.
+
+        Row by row as J (J' e_i), without J (n, size) itself: right for any network. Networks whose
+        kernel has a closed form override this.
+        """
+        n, k = inputs.shape[0], self.k
+        rows = np.empty((n * k, n * k))
+        for index in range(n * k):
+            i, c = divmod(index, k)
+            g = np.ones(1) if k == 1 else np.eye(k)[c : c + 1]
+            slope = np.asarray(self.gradient(flat, inputs[i : i + 1], g))
+            rows[index] = np.ravel(self.derivative(flat, inputs, slope))
+        return 0.5 * (rows + rows.T)
+
     def imbalance(self, flat: Array) -> Array:
         """Per node, the difference of squared norms that gradient flow conserves; empty if none."""
+        return np.zeros(0)
 
-    @abstractmethod
     def nodes(self, flat: Array) -> tuple[Array, Array]:
         """(s (m,), U (m, D)): signed sizes of the outer weights, and the effective inner weights.
 
-        For k > 1 outputs s_j = |A_j|. NaN where a network has no inner weights (a deep head).
+        For k > 1 outputs s_j = |A_j|. NaN where there are none.
         """
+        return np.full(self.m, np.nan), np.full((self.m, self.d), np.nan)
 
-    @abstractmethod
     def directions(self, flat: Array) -> Array:
         """The inner weight vector of each node, whose rotation is watched, (m, d); NaN if none."""
+        return self.nodes(flat)[1][:, : self.d]
 
     def fixed_shapes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
         """The shapes that the untrained arrays must have, by name."""
@@ -178,13 +231,28 @@ class TwoLayer(Network):
     """f(x) = sum_j alpha_j phi(<u_j, x~>) for weights that depend on the trained parameters.
 
     A parametrisation gives `effective`, its linearisation `push` and the transpose `pull`. They
-    take NumPy arrays and torch tensors, of any floating type. `code` names the compiled twin in
-    core.compiled.network.
+    take NumPy arrays and torch tensors, of any floating type. `code` is the number of the compiled
+    twin in core.compiled.network; without one the general engines train the network.
     """
 
-    code: ClassVar[int]
+    code: int
     d: int  # of V, which the last coordinate of U may exceed by a bias
     activation: Activation = Activation()
+
+    @property
+    def alone(self) -> bool:
+        return not self.fixed and not self.centred
+
+    def gram(self, flat: Array, inputs: Array) -> Array:
+        """As of any network; in closed form where the weights are parameters, or fixed."""
+        if not self.direct:
+            return super().gram(flat, inputs)
+        alpha, U = self.effective(flat)
+        z = U @ inputs.T
+        inner, outer = weighted_gram(inputs, alpha, self.activation.slopes(z)), self.activation(z)
+        if "a" in self.fixed:
+            return inner
+        return np.asarray(inner + np.kron(outer.T @ outer, np.eye(self.k)))
 
     @abstractmethod
     def effective(self, flat: Any) -> tuple[Any, Any]:
@@ -228,6 +296,20 @@ class TwoLayer(Network):
     def compiled_constants(self) -> tuple[Array, float]:
         """What the compiled twin needs beside flat: an array (p, q), and a number."""
         return np.zeros((1, 1)), 0.0
+
+
+def weighted_gram(inputs: Array, alpha: Array, slopes: Array) -> Array:
+    """sum_j <x~_i, x~_r> w_ji w_jr with w = alpha phi'(z), (n, n), or (n k, n k) for alpha (m, k).
+
+    What the trained inner weights contribute to the tangent kernel.
+    """
+    xx, n = inputs @ inputs.T, inputs.shape[0]
+    if alpha.ndim == 1:
+        w = alpha[:, None] * slopes
+        return np.asarray(xx * (w.T @ w))
+    m, k = alpha.shape
+    w = (slopes[:, :, None] * alpha[:, None, :]).reshape(m, n * k)
+    return np.asarray(np.repeat(np.repeat(xx, k, axis=0), k, axis=1) * (w.T @ w))
 
 
 def joined(parts: list[Any]) -> Any:

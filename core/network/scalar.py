@@ -6,13 +6,26 @@ flow for every node.
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
+from core.network.section import FILE_MEANING, NetworkSection
 from core.network.starts import on_sphere, signs
-from core.study_file.sections.network import ScalarNetwork
+from core.settings import setting
+
+
+@final
+class ScalarNetwork(NetworkSection):
+    title: ClassVar[str] = "f(x) = sum_j a_j relu(b_j <v_j, x>), only a and b trained: no rotation"
+    source: ClassVar[str] = "telgarsky22, section 3.2"
+
+    kind: Literal["scalar"] = "scalar"
+    init: Literal["paper", "file"] = setting(
+        "paper",
+        meaning=f"paper: a, b = +-m^(-1/4) uniformly, v uniform on the sphere; {FILE_MEANING}",
+    )
 
 
 @final
@@ -20,6 +33,12 @@ class Scalar(TwoLayer):
     """alpha_j = a_j, u_j = b_j v_j; V is not trained."""
 
     kind = "scalar"
+    section = ScalarNetwork
+    compiled = True
+    row_space = True
+    factored = True
+    fixed_features = True
+    plain_relu = True
     code = 1
 
     def __init__(self, section: ScalarNetwork, shape: Shape, fixed: Arrays) -> None:
@@ -36,9 +55,6 @@ class Scalar(TwoLayer):
         scale = shape.m**-0.25
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)
         return {"a": a, "b": b, "V": on_sphere(generator, shape.m, shape.d)}
-
-    def inputs(self, x: Array) -> Array:
-        return x
 
     def _V(self, like: Any) -> Any:
         return self.constant(self.fixed["V"], like)
@@ -57,6 +73,13 @@ class Scalar(TwoLayer):
 
     def directions(self, flat: Array) -> Array:
         return self.fixed["V"]
+
+    def gram(self, flat: Array, inputs: Array) -> Array:
+        alpha, U = self.effective(flat)
+        z = U @ inputs.T
+        h = self.activation(z)
+        w = alpha[:, None] * self.activation.slopes(z) * (self.fixed["V"] @ inputs.T)
+        return np.asarray(h.T @ h + w.T @ w)
 
     def compiled_constants(self) -> tuple[Array, float]:
         return self.fixed["V"], 0.0

@@ -6,7 +6,7 @@ gradient flow for every node.
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
@@ -19,9 +19,21 @@ from core.network.parametrisation import (
     joined,
     squared_norms,
 )
-from core.study_file.sections.network import StandardNetwork
+from core.network.section import FILE_MEANING, NORMAL_MEANING, NetworkSection
+from core.settings import setting
 
 INIT_SCALES = {"normal": 1.0, "small": 0.01}  # wei19, sections F.1 and F.2
+
+
+@final
+class StandardNetwork(NetworkSection):
+    title: ClassVar[str] = "two-layer ReLU network f(x) = sum_j a_j relu(<v_j, x>), both trained"
+    source: ClassVar[str] = "telgarsky22, section 1.2; wei19, section 2"
+
+    kind: Literal["standard"] = "standard"
+    init: Literal["paper", "normal", "small", "file"] = setting(
+        "paper", meaning=f"paper: a ~ N(0, 1/m), V ~ N(0, I/d); {NORMAL_MEANING}; {FILE_MEANING}"
+    )
 
 
 @final
@@ -34,6 +46,11 @@ class Standard(TwoLayer):
     """
 
     kind = "standard"
+    section = StandardNetwork
+    compiled = True
+    row_space = True
+    direct = True
+    plain_relu = True
     code = 0
 
     def __init__(self, section: StandardNetwork, shape: Shape, fixed: Arrays) -> None:
@@ -54,9 +71,6 @@ class Standard(TwoLayer):
             return {"a": scale * a, "V": scale * V}
         return {"a": a / np.sqrt(shape.m), "V": V / np.sqrt(shape.d)}
 
-    def inputs(self, x: Array) -> Array:
-        return x
-
     def effective(self, flat: Any) -> tuple[Any, Any]:
         return flat[: self.m], flat[self.m :].reshape(self.m, self.d)
 
@@ -69,6 +83,3 @@ class Standard(TwoLayer):
     def imbalance(self, flat: Array) -> Array:
         a, V = self.effective(flat)
         return np.asarray(a**2 - squared_norms(V))
-
-    def directions(self, flat: Array) -> Array:
-        return np.asarray(self.effective(flat)[1])

@@ -12,7 +12,7 @@ from core.observables.margins import atoms, flat_scores, scale
 from core.observables.nodes import balance_drift
 from core.observables.observable import once
 from core.runs import Run
-from core.study_file.sections.dynamics import GradientDescent, GradientFlow
+from core.study_file.dynamics import GradientDescent, GradientFlow
 
 Kind = Literal["margin", "balance", "resolution"]
 FLOW_DRIFT = 1e-3  # flow gives at most 2.8e-5 on Figure 1

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from core.network.tangent import gram
 from core.observables.margins import flat_scores
 from core.observables.observable import Observable, Shape, memoised
 from core.runs import Run
@@ -46,7 +45,7 @@ def certificate(run: Run, index: int) -> Certificate:
 
 def score_gram(run: Run, flat: Array) -> Array:
     """<grad P, grad P'> for all scores, (n, n) or (n (k - 1), n (k - 1)), the class fastest."""
-    K, y, k = gram(run.network, flat, run.inputs), run.dataset.y, run.network.k
+    K, y, k = run.network.gram(flat, run.inputs), run.dataset.y, run.network.k
     if k == 1:
         return np.asarray(y[:, None] * K * y[None, :])
     own, n = y.astype(np.int64), y.size
@@ -120,6 +119,9 @@ OBSERVABLES = (
         kkt_residual,
         applies=has_certificate,
         where=WHERE,
+        tex=r"\frac{\min_{\lambda\geq 0}|\hat\theta-\sum_i\lambda_i"
+        r"\nabla p_i(\hat\theta)|}{|\hat\theta|}",
+        normalisation="divided by |theta^|, theta^ = theta/p_min^(1/L): scale-free",
     ),
     Observable(
         "complementarity",
@@ -130,5 +132,7 @@ OBSERVABLES = (
         complementarity,
         applies=has_certificate,
         where=WHERE,
+        tex=r"\frac{\sum_i\lambda_i(p_i(\hat\theta)-1)}{\sum_i\lambda_i}",
+        normalisation="lambda divided by its sum, p by p_min: scale-free",
     ),
 )

@@ -63,6 +63,7 @@ OBSERVABLES = (
         outer_displacement,
         applies=is_batch_norm,
         where="batch_norm",
+        tex=r"|U_t-U_0|,\ U=(a,c)",
     ),
     Observable(
         "inner_displacement",
@@ -73,6 +74,7 @@ OBSERVABLES = (
         inner_displacement,
         applies=is_batch_norm,
         where="batch_norm",
+        tex=r"|V_t-V_0|_F",
     ),
     Observable(
         "smallest_normaliser",
@@ -83,6 +85,7 @@ OBSERVABLES = (
         smallest_normaliser,
         applies=is_batch_norm,
         where="batch_norm",
+        tex=r"\min_jN(v_j)",
     ),
     Observable(
         "median_normaliser",
@@ -93,6 +96,7 @@ OBSERVABLES = (
         median_normaliser,
         applies=is_batch_norm,
         where="batch_norm",
+        tex=r"\mathrm{median}_j\,N(v_j)",
     ),
     Observable(
         "normaliser",
@@ -103,5 +107,6 @@ OBSERVABLES = (
         normaliser,
         applies=is_batch_norm,
         where="batch_norm",
+        tex=r"N(v_j)=\sqrt{v_j^T\Sigma v_j+\epsilon}",
     ),
 )

@@ -20,7 +20,7 @@ MOST_VALUES = 20_000_000
 
 def has_reparametrisation(run: Run) -> bool:
     """Whether the outer weights are products a_j b_j."""
-    return run.network.kind in ("scalar", "normalised", "head")
+    return run.network.factored
 
 
 def reparametrised(run: Run, index: int) -> Array:
@@ -177,6 +177,7 @@ OBSERVABLES = (
         reparametrised,
         applies=has_reparametrisation,
         where=WITH_U,
+        tex=r"u_j=|a_jb_j|",
     ),
     Observable(
         "kl_pbar",
@@ -186,6 +187,8 @@ OBSERVABLES = (
         S,
         kl_from_reference,
         applies=has_reparametrisation,
+        tex=r"\langle\bar p,\ln(\bar p/u)\rangle+\langle 1,u-\bar p\rangle",
+        normalisation="|pbar|_1 = 1, u of any total; natural logarithm",
     ),
     Observable(
         "c_1",
@@ -195,6 +198,7 @@ OBSERVABLES = (
         S,
         c_1,
         applies=has_slopes,
+        tex=r"\max_{i,r,j}|\langle\nabla_VF_j(x_i),\nabla_VF_j(x_r)\rangle|",
     ),
     Observable(
         "c_2",
@@ -204,5 +208,6 @@ OBSERVABLES = (
         S,
         c_2,
         applies=has_slopes,
+        tex=r"\max_{i,r,j\neq k}|\langle\nabla_VF_j(x_i),\nabla_VF_k(x_r)\rangle|",
     ),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from core.errors import InputError, did_you_mean
-from core.observables.observable import Observable, Shape
+from core.observables.observable import PLAIN, Observable, Shape
 
 
 @final
@@ -21,51 +21,6 @@ class Help:
     normalisation: str
     unit: str = ""
 
-
-HOMOGENEOUS = (
-    "divided by |W|^L: |W|^2 = |a|^2 + |V|_F^2 for the standard and bias networks, |a|^2 + |b|^2 "
-    "for the scalar and normalised ones and the head, |W| (L = 1) for a fixed outer layer, "
-    "|a| |c| for batch norm"
-)
-MEAN = "with 1/n"
-PLAIN = "none, at the physical scale of the parameters"
-NORMALISATIONS = {
-    "risk": MEAN,
-    "log10_risk": "with 1/n; logarithm to base 10",
-    "hard_margin": HOMOGENEOUS,
-    "smoothed_margin": HOMOGENEOUS + "; the sum of the losses, without 1/n",
-    "l1_margin": "divided by sum_j |a_j| |v_j| (l1); comparable with |W|^2 after halving",
-    "balanced_margin": "divided by |a|^2 + |c|^2",
-    "dual_margin": HOMOGENEOUS + "; q divided by its sum",
-    "train_error": MEAN,
-    "atoms": "a count",
-    "dual": "sum_i q_i = 1 for the exponential loss, at least 1 for the logistic one",
-    "balance_drift": "divided by |W(t)|^2",
-    "balance": "divided by |W|^2",
-    "patterns_changed": "divided by m n",
-    "rotation": "a cosine",
-    "relative_norm": "divided by the largest node",
-    "test_error": "with 1/N, N test points",
-    "test_error_se": "divided by sqrt(N), N test points",
-    "test_loss": "with 1/N, N test points",
-    "stable_rank": "scale-free",
-    "trajectory_rank": "scale-free; natural logarithm",
-    "kkt_residual": "divided by |theta^|, theta^ = theta/p_min^(1/L): scale-free",
-    "complementarity": "lambda divided by its sum, p by p_min: scale-free",
-    "kl_pbar": "|pbar|_1 = 1, u of any total; natural logarithm",
-    "mirror_gap": "divided by max_j u_j",
-    "perceptron_sum": "with 1/n; for sgd a sum over steps, without the step size",
-    "log10_perceptron_sum": "logarithm to base 10 of what has 1/n",
-    "loss_ratio": "a ratio",
-    "log10_loss_ratio": "logarithm to base 10 of a ratio",
-    "proxy_pl": "a ratio; both sides with 1/n",
-    "pbar_margin": "|pbar|_1 = 1 (l1)",
-    "covering_radius": "unit directions",
-    "cone_potential": "sum_k |alpha_k| = 1; natural logarithm",
-    "empty_cones": "a count",
-    "scalar_potential": "sum_k |alpha_k| = 1; natural logarithm",
-    "batch_norm_potential": "squared norms, |abar| = |cbar| = 1 in Ubar = (abar, cbar)",
-}
 
 VIEWS = {
     "positions": Help(
@@ -139,5 +94,5 @@ def explain(name: str) -> Help:
 
 def _of(item: Observable) -> Help:
     usual = "none, at each node" if item.shape is Shape.NODE else PLAIN
-    normalisation = NORMALISATIONS.get(item.name, usual)
+    normalisation = item.normalisation or usual
     return Help(item.title, item.tex, item.formula, item.source, normalisation, item.unit)

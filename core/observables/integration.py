@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from core.observables.margins import dual_margin, flat_norm_power, hard_margin, scale
 from core.observables.observable import Observable, Shape, memoised
 from core.runs import Run
-from core.study_file.sections.dynamics import GradientFlow, MirrorFlow
+from core.study_file.dynamics import GradientFlow, MirrorFlow
 
 Array = NDArray[np.float64]
 
 
 def has_error(run: Run) -> bool:
     """A flow in log time, whose steps are checked."""
-    exact = run.network.kind == "scalar" and isinstance(run.experiment.dynamics, MirrorFlow)
+    exact = run.network.fixed_features and isinstance(run.experiment.dynamics, MirrorFlow)
     return exact or isinstance(run.experiment.dynamics, GradientFlow)
 
 
@@ -70,5 +70,6 @@ OBSERVABLES = (
         integration_error,
         applies=has_error,
         where="flows in log time",
+        tex=r"\max\frac{|\min_i p_i-\min_i p_i'|}{|W|^L}",
     ),
 )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.parametrisation import margins_of
-from core.observables.observable import Observable, Shape, memoised
+from core.observables.observable import HOMOGENEOUS, MEAN, Observable, Shape, memoised
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -83,7 +83,7 @@ def smoothed_margin(run: Run, index: int) -> float:
 
 def l1_margin(run: Run, index: int) -> float:
     s, U = run.network.nodes(run.parameters(index))
-    lengths = np.ones(s.shape) if run.network.kind == "head" else np.linalg.norm(U, axis=1)
+    lengths = np.linalg.norm(U, axis=1) if run.network.inner_weights else np.ones(s.shape)
     return _over(float(flat_margins(run, index).min()), float(np.abs(s) @ lengths))
 
 
@@ -133,7 +133,16 @@ def is_batch_norm(run: Run) -> bool:
 
 S, P = Shape.SCALAR, Shape.POINT
 OBSERVABLES = (
-    Observable("risk", "risk", "R = (1/n) sum_i l(p_i)", "telgarsky22, section 1.2", S, risk),
+    Observable(
+        "risk",
+        "risk",
+        "R = (1/n) sum_i l(p_i)",
+        "telgarsky22, section 1.2",
+        S,
+        risk,
+        tex=r"R=\frac{1}{n}\sum_{i=1}^n\ell(p_i)",
+        normalisation=MEAN,
+    ),
     Observable(
         "log10_risk",
         "log10 of the risk",
@@ -141,6 +150,8 @@ OBSERVABLES = (
         "telgarsky22, section 1.2",
         S,
         log10_risk,
+        tex=r"\log_{10}\frac{1}{n}\sum_{i=1}^n\ell(p_i)",
+        normalisation="with 1/n; logarithm to base 10",
     ),
     Observable(
         "hard_margin",
@@ -149,6 +160,8 @@ OBSERVABLES = (
         "telgarsky22, section 1.2; batchnorm, section 1.3",
         S,
         hard_margin,
+        tex=r"\frac{\min_i p_i}{|W|^L}",
+        normalisation=HOMOGENEOUS,
     ),
     Observable(
         "smoothed_margin",
@@ -157,6 +170,8 @@ OBSERVABLES = (
         "telgarsky22, section 1.2; homogeneity, section 3",
         S,
         smoothed_margin,
+        tex=r"\frac{\ell^{-1}(\sum_i\ell(p_i))}{|W|^L}",
+        normalisation=HOMOGENEOUS + "; the sum of the losses, without 1/n",
     ),
     Observable(
         "l1_margin",
@@ -165,6 +180,8 @@ OBSERVABLES = (
         "telgarsky22, Assumption 1.1",
         S,
         l1_margin,
+        tex=r"\frac{\min_i p_i}{\sum_j|a_j|\,|v_j|}",
+        normalisation="divided by sum_j |a_j| |v_j| (l1); comparable with |W|^2 after halving",
     ),
     Observable(
         "balanced_margin",
@@ -175,6 +192,8 @@ OBSERVABLES = (
         balanced_margin,
         applies=is_batch_norm,
         where="batch_norm",
+        tex=r"\frac{\min_i p_i}{|a|^2+|c|^2}",
+        normalisation="divided by |a|^2 + |c|^2",
     ),
     Observable(
         "dual_margin",
@@ -185,6 +204,8 @@ OBSERVABLES = (
         dual_margin,
         applies=has_duals,
         where="losses with duals",
+        tex=r"\frac{\sum_i q_i p_i}{|W|^L\,\sum_i q_i}",
+        normalisation=HOMOGENEOUS + "; q divided by its sum",
     ),
     Observable(
         "train_error",
@@ -193,6 +214,8 @@ OBSERVABLES = (
         "definition",
         S,
         train_error,
+        tex=r"\frac{1}{n}\sum_{i=1}^n 1[\mathrm{not}\ p_i>0]",
+        normalisation=MEAN,
     ),
     Observable(
         "atoms",
@@ -203,6 +226,8 @@ OBSERVABLES = (
         atoms,
         applies=has_duals,
         where="losses with duals",
+        tex=r"\sum_{i=1}^n 1[q_i>10^{-3}]",
+        normalisation="a count",
     ),
     Observable(
         "dual",
@@ -213,5 +238,7 @@ OBSERVABLES = (
         dual,
         applies=has_duals,
         where="losses with duals",
+        tex=r"q_i=\frac{\ell'(p_i)}{\ell'(\ell^{-1}(\sum_k\ell(p_k)))}",
+        normalisation="sum_i q_i = 1 for the exponential loss, at least 1 for the logistic one",
     ),
 )

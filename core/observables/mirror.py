@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from core.dynamics.mirror import MirrorField, is_balanced
 from core.observables.observable import Observable, Shape
 from core.runs import Run
-from core.study_file.sections.combinations import BALANCED
-from core.study_file.sections.dynamics import GradientDescent
+from core.study_file.dynamics import GradientDescent
 
 Array = NDArray[np.float64]
 MOST_STEPS = 20_000  # of the companion: seconds of one core
@@ -73,7 +72,7 @@ def has_companion(run: Run) -> bool:
     """Gradient descent on a network with outer weights a_j b_j, started balanced at t = 0."""
     return (
         isinstance(run.experiment.dynamics, GradientDescent)
-        and run.network.kind in BALANCED
+        and run.network.factored
         and run.experiment.loss.l2 == 0.0
         and run.whole.complete
         and not run.changed
@@ -123,5 +122,7 @@ OBSERVABLES = (
         Shape.SCALAR,
         mirror_gap,
         applies=has_companion,
+        tex=r"\frac{\max_j|u_j-u_j^{\mathrm{mirror}}|}{\max_ju_j}",
+        normalisation="divided by max_j u_j",
     ),
 )

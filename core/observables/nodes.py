@@ -67,7 +67,7 @@ def unit_rows(V: Array) -> tuple[Array, Array]:
 def node_norms(run: Run, index: int) -> Array:
     """|alpha_j u_j| at the flat parameters, (m,); |a_j b_j| for the head, which has no u_j."""
     s, U = run.network.nodes(run.parameters(index))
-    if run.network.kind == "head":
+    if not run.network.inner_weights:
         return np.abs(s)
     return np.asarray(np.abs(s) * np.linalg.norm(U, axis=1))
 
@@ -166,6 +166,7 @@ OBSERVABLES = (
         "telgarsky22, section 1.2",
         S,
         norm_squared,
+        tex=r"|W|^2=|a|^2+|V|_F^2",
     ),
     Observable(
         "distance",
@@ -174,6 +175,7 @@ OBSERVABLES = (
         "telgarsky22, Theorem 2.1",
         S,
         distance,
+        tex=r"|W(t)-W(0)|",
     ),
     Observable(
         "balance_drift",
@@ -183,6 +185,8 @@ OBSERVABLES = (
         "telgarsky22, section 3.1",
         S,
         balance_drift,
+        tex=r"\max_j\frac{|[a_j^2-|v_j|^2](t)-[a_j^2-|v_j|^2](0)|}{|W(t)|^2}",
+        normalisation="divided by |W(t)|^2",
     ),
     Observable(
         "patterns_changed",
@@ -193,6 +197,9 @@ OBSERVABLES = (
         patterns_changed,
         applies=is_two_layer,
         where="two-layer networks",
+        tex=r"\frac{1}{mn}\sum_{j,i}1[o_{ji}(t)\neq o_{ji}(0)],\ "
+        r"o_{ji}=1[\langle u_j,x_i\rangle>0]",
+        normalisation="divided by m n",
     ),
     Observable(
         "rotation",
@@ -201,6 +208,8 @@ OBSERVABLES = (
         "telgarsky22, Figure 1c",
         N,
         rotation,
+        tex=r"\frac{\langle v_j(0),v_j(t)\rangle}{|v_j(0)|\,|v_j(t)|}",
+        normalisation="a cosine",
     ),
     Observable(
         "relative_norm",
@@ -209,6 +218,8 @@ OBSERVABLES = (
         "telgarsky22, Figure 1d",
         N,
         relative_norm,
+        tex=r"\frac{|a_jv_j|}{\max_k|a_kv_k|}",
+        normalisation="divided by the largest node",
     ),
     Observable(
         "balance",
@@ -219,5 +230,7 @@ OBSERVABLES = (
         balance,
         applies=is_balanced,
         where="networks whose layers stay balanced",
+        tex=r"\frac{a_j^2-|v_j|^2}{|W|^2}",
+        normalisation="divided by |W|^2",
     ),
 )

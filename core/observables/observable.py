@@ -14,6 +14,13 @@ from numpy.typing import NDArray
 from core.runs import Run
 
 Array = NDArray[np.float64]
+HOMOGENEOUS = (
+    "divided by |W|^L: |W|^2 = |a|^2 + |V|_F^2 for the standard and bias networks, |a|^2 + |b|^2 "
+    "for the scalar and normalised ones and the head, |W| (L = 1) for a fixed outer layer, "
+    "|a| |c| for batch norm"
+)
+MEAN = "with 1/n"
+PLAIN = "none, at the physical scale of the parameters"
 MEMO_BYTES = 64 * 2**20  # arrays per frame are kept only while a whole run of them fits in this
 
 
@@ -36,6 +43,9 @@ def everywhere(run: Run) -> bool:
 class Observable:
     """A quantity of one frame. `formula` uses the symbols of the papers; `unit` may be empty.
 
+    `tex` is the formula in the part of TeX that matplotlib's mathtext knows, without dollar signs;
+    `normalisation` what the number is divided by, empty where by nothing.
+
     `applies` says for which runs it exists, and `where` says it in words; tables leave the others
     out. At a run that it does not apply to its value is NaN, or not defined. No value is infinite:
     it is NaN where the number is beyond float64 (its logarithm is an observable of its own where
@@ -52,13 +62,8 @@ class Observable:
     most_examples: int | None = None  # too slow beyond this many examples to be put into tables
     applies: Callable[[Run], bool] = everywhere
     where: str = ""
-
-    @property
-    def tex(self) -> str:
-        """The formula for matplotlib's mathtext, without dollar signs."""
-        from core.observables.tex import TEX
-
-        return TEX[self.name]
+    tex: str = ""
+    normalisation: str = ""
 
     def in_tables(self, run: Run) -> bool:
         """Whether it exists for a run and is worth computing at every frame."""

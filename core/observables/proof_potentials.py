@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.cones import Cones
-from core.data.registry import distribution
+from core.data.cones import ConesData
 from core.network.batch_norm import BatchNorm
 from core.observables.observable import Observable, Shape, once
 from core.observables.proofs import known_features, knows_features, unit_directions
@@ -54,8 +53,8 @@ def _log_sums(run: Run, index: int) -> Array:
 
 def cone_eps(run: Run) -> float:
     """eps of the law: its points are at most gamma_nc sqrt(eps/2) across their own axis."""
-    law = distribution(run.experiment.data, None)
-    assert isinstance(law, Cones)
+    law = run.experiment.data
+    assert isinstance(law, ConesData)
     return 2.0 * (law.offset / law.gamma_nc) ** 2
 
 
@@ -173,6 +172,8 @@ OBSERVABLES = (
         cone_potential,
         applies=has_cone_potential,
         where="standard, exponential loss, cones",
+        tex=r"\Phi=\frac{1}{4}\sum_k|\alpha_k|\,\ln\sum_j\varphi_{kj}|a_jv_j|",
+        normalisation="sum_k |alpha_k| = 1; natural logarithm",
     ),
     Observable(
         "empty_cones",
@@ -183,6 +184,8 @@ OBSERVABLES = (
         empty_cones,
         applies=has_cone_potential,
         where="standard, exponential loss, cones",
+        tex=r"\#\{k:\ \varphi_{kj}=0\ \mathrm{for\ all}\ j\}",
+        normalisation="a count",
     ),
     Observable(
         "scalar_potential",
@@ -194,6 +197,8 @@ OBSERVABLES = (
         scalar_potential,
         applies=has_scalar_potential,
         where="scalar, exponential loss, 2-parity or cones",
+        tex=r"\Phi=\frac{1}{4}\sum_k|\alpha_k|\,\ln(a_k^2+b_k^2)",
+        normalisation="sum_k |alpha_k| = 1; natural logarithm",
     ),
     Observable(
         "batch_norm_potential",
@@ -205,5 +210,7 @@ OBSERVABLES = (
         batch_norm_potential,
         applies=has_batch_norm_potential,
         where="batch_norm, losses with duals, n <= 1000",
+        tex=r"|U_t-\bar U|^2-|U_0-\bar U|^2+\alpha|V_t-V_0|^2",
+        normalisation="squared norms, |abar| = |cbar| = 1 in Ubar = (abar, cbar)",
     ),
 )

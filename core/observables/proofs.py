@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.cones import Cones
-from core.data.parity import Parity
-from core.data.registry import distribution
+from core.data.cones import ConesData
+from core.data.parity import ParityData
 from core.losses import softplus
 from core.network.fixed_outer import FixedOuter
 from core.observables.features import (
@@ -22,11 +21,7 @@ from core.observables.margins import dual_margin, flat_scores, scale
 from core.observables.nodes import unit_rows
 from core.observables.observable import Observable, Shape, once
 from core.runs import Run
-from core.study_file.sections.dynamics import (
-    GradientDescent,
-    GradientFlow,
-    StochasticGradientDescent,
-)
+from core.study_file.dynamics import GradientDescent, GradientFlow, StochasticGradientDescent
 
 Array = NDArray[np.float64]
 LN_10 = float(np.log(10.0))
@@ -217,18 +212,15 @@ def known_features(run: Run) -> tuple[Array, Array] | None:
 
 
 def _known_features(run: Run) -> tuple[Array, Array] | None:
-    section = run.experiment.data
-    if section.embedded:
-        return None
-    law = distribution(section, None)
-    if isinstance(law, Parity) and law.k == 2:
+    law = run.experiment.data
+    if isinstance(law, ParityData) and law.k == 2:
         signs = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
         beta = np.zeros((4, law.d))
         beta[:, :2] = signs / np.sqrt(2.0)
         return np.asarray(signs.prod(axis=1) / 4.0), beta
-    if isinstance(law, Cones):
+    if isinstance(law, ConesData):
         odd = np.arange(law.r) % 2 == 1
-        alpha = np.where(odd & law.mixed, -1.0, 1.0) / law.r
+        alpha = np.where(odd & (law.labels == "mixed"), -1.0, 1.0) / law.r
         return alpha, law.directions(np.random.default_rng(0))["axes"]
     return None
 
@@ -274,6 +266,8 @@ OBSERVABLES = (
         perceptron_sum,
         applies=has_perceptron_sum,
         where="flow, gd and sgd on the training examples, two classes, no l2, from t = 0",
+        tex=r"\int_0^t\frac{1}{n}\sum_i|\ell'(p_i)|\,ds",
+        normalisation="with 1/n; for sgd a sum over steps, without the step size",
     ),
     Observable(
         "log10_perceptron_sum",
@@ -284,6 +278,8 @@ OBSERVABLES = (
         log10_perceptron_sum,
         applies=has_perceptron_sum,
         where="flow, gd and sgd on the training examples, two classes, no l2, from t = 0",
+        tex=r"\log_{10}\int_0^t\frac{1}{n}\sum_i|\ell'(p_i)|\,ds",
+        normalisation="logarithm to base 10 of what has 1/n",
     ),
     Observable(
         "loss_ratio",
@@ -294,6 +290,8 @@ OBSERVABLES = (
         loss_ratio,
         applies=has_slopes,
         where="two classes, losses with duals",
+        tex=r"\max_{i,j}\frac{\ell'(p_i)}{\ell'(p_j)}",
+        normalisation="a ratio",
     ),
     Observable(
         "log10_loss_ratio",
@@ -304,6 +302,8 @@ OBSERVABLES = (
         log10_loss_ratio,
         applies=has_slopes,
         where="two classes, losses with duals",
+        tex=r"\log_{10}\max_{i,j}\frac{\ell'(p_i)}{\ell'(p_j)}",
+        normalisation="logarithm to base 10 of a ratio",
     ),
     Observable(
         "proxy_pl",
@@ -315,6 +315,9 @@ OBSERVABLES = (
         proxy_pl,
         applies=has_proxy_pl,
         where="fixed_outer with a positive slope",
+        tex=r"\frac{3R\sqrt{n}\,|\nabla L|}{\sqrt{2}R_{\min}\gamma\,\hat G},\ "
+        r"\hat G=-\frac{1}{n}\sum_i\ell'(p_i)",
+        normalisation="a ratio; both sides with 1/n",
     ),
     Observable(
         "pbar_margin",
@@ -325,6 +328,8 @@ OBSERVABLES = (
         pbar_margin,
         applies=has_reparametrisation,
         where="networks whose outer weights are products a_j b_j",
+        tex=r"\min_i\langle\bar p,z_i\rangle",
+        normalisation="|pbar|_1 = 1 (l1)",
     ),
     Observable(
         "covering_radius",
@@ -335,5 +340,7 @@ OBSERVABLES = (
         covering_radius,
         applies=knows_features,
         where="2-parity and cones",
+        tex=r"\max_k\min_j|\frac{v_j(0)}{|v_j(0)|}-\beta_k|",
+        normalisation="unit directions",
     ),
 )

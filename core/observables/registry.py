@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from core.observables import (
     certificates,
     displacements,
@@ -17,6 +19,7 @@ from core.observables import (
 )
 from core.observables.observable import Observable, Shape
 from core.runs import Run
+from core.settings import Registry
 
 MODULES = (
     margins,
@@ -31,9 +34,9 @@ MODULES = (
     proof_potentials,
     integration,
 )
-OBSERVABLES: dict[str, Observable] = {
-    observable.name: observable for module in MODULES for observable in module.OBSERVABLES
-}
+OBSERVABLES: Registry[Observable] = Registry(
+    attrgetter("name"), *(one for module in MODULES for one in module.OBSERVABLES)
+)
 
 
 def of_shape(shape: Shape) -> tuple[Observable, ...]:

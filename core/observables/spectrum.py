@@ -213,6 +213,8 @@ OBSERVABLES = (
         stable_rank,
         applies=has_inner,
         where=WHERE,
+        tex=r"\frac{|V|_F^2}{|V|_2^2}",
+        normalisation="scale-free",
     ),
     Observable(
         "sigma_1",
@@ -223,6 +225,7 @@ OBSERVABLES = (
         sigma_1,
         applies=has_inner,
         where=WHERE,
+        tex=r"\sigma_1(V)=|V|_2",
     ),
     Observable(
         "sigma_2",
@@ -233,6 +236,7 @@ OBSERVABLES = (
         sigma_2,
         applies=has_inner,
         where=WHERE,
+        tex=r"\sigma_2(V)",
     ),
     Observable(
         "sigma_3",
@@ -243,6 +247,7 @@ OBSERVABLES = (
         sigma_3,
         applies=has_inner,
         where=WHERE,
+        tex=r"\sigma_3(V)",
     ),
     Observable(
         "trajectory_rank",
@@ -254,5 +259,7 @@ OBSERVABLES = (
         trajectory_rank,
         applies=moves_inner,
         where="trained V, m d <= 31,250",
+        tex=r"\exp(-\sum_k r_k\ln r_k),\ r_k=\frac{\sigma_k^2}{\sum_l\sigma_l^2}",
+        normalisation="scale-free; natural logarithm",
     ),
 )

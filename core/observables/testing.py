@@ -115,6 +115,8 @@ OBSERVABLES = (
         "telgarsky22, Theorem 2.1",
         S,
         error_on_test,
+        tex=r"\mathrm{Pr}[\mathrm{not}\ yf(x)>0]",
+        normalisation="with 1/N, N test points",
     ),
     Observable(
         "test_error_se",
@@ -123,6 +125,8 @@ OBSERVABLES = (
         "definition (binomial standard error)",
         S,
         standard_error,
+        tex=r"\sqrt{e(1-e)/N}",
+        normalisation="divided by sqrt(N), N test points",
     ),
     Observable(
         "test_loss",
@@ -133,5 +137,7 @@ OBSERVABLES = (
         loss_on_test,
         applies=is_squared,
         where="squared loss",
+        tex=r"\frac{1}{N}\sum_{i=1}^N\min((y_i-f(x_i))^2,1)",
+        normalisation="with 1/N, N test points",
     ),
 )

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from core.data.npz import NpzFile
 from core.errors import InputError
+from core.network.batch_norm import BatchNormNetwork
+from core.network.normalised import NormalisedNetwork
 from core.network.parametrisation import Block, Network, Shape
 from core.network.registry import build_network, initial_arrays
-from core.study_file.sections.network import BatchNormNetwork, NetworkSection, NormalisedNetwork
+from core.network.section import NetworkSection
 
 Array = NDArray[np.float64]
 

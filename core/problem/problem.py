@@ -16,18 +16,19 @@ import numpy as np
 
 from core import trust
 from core.data.dataset import Array, Dataset, TestSet
-from core.data.registry import distribution, draw
+from core.data.registry import draw
 from core.errors import InputError
 from core.files import read_text
 from core.losses import LOSSES, LossFunction
+from core.network.custom import CustomNetwork
 from core.network.parametrisation import Network, Shape
-from core.network.registry import build_network, initial_arrays
+from core.network.registry import NETWORKS, build_network, initial_arrays
+from core.network.section import MAX_CODE
 from core.problem.initial import check_size, read_arrays
 from core.problem.reduction import Reduction
 from core.problem.start import Start
+from core.settings import MAX_ELEMENTS, Section
 from core.study_file.experiment import Experiment
-from core.study_file.sections.network import MAX_CODE, CustomNetwork
-from core.study_file.settings import MAX_ELEMENTS, Section
 
 __all__ = ["Problem", "Start", "points_for_test", "resolve", "with_dynamics"]
 
@@ -153,14 +154,15 @@ def _outputs(dataset: Dataset) -> int:
 
 def _check_classes(experiment: Experiment, dataset: Dataset) -> None:
     many, kind = dataset.classes > 2, experiment.network.kind
-    if many and kind not in ("multiclass", "custom"):
+    classes = NETWORKS[kind].classes
+    if many and classes == "two":
         raise InputError(
             f'The data have {dataset.classes} classes, and network.kind = "{kind}" has one output; '
             'use network.kind = "multiclass" with loss.kind = "cross_entropy", or two classes.'
         )
-    if not many and kind == "multiclass":
+    if not many and classes == "several":
         raise InputError(
-            'network.kind = "multiclass" needs data of three or more classes, and these have two; '
+            f'network.kind = "{kind}" needs data of three or more classes, and these have two; '
             'use network.kind = "standard" or "bias" with loss.kind = "logistic".'
         )
 
@@ -194,7 +196,7 @@ def points_for_test(problem: Problem) -> TestSet | None:
     if section.embedded:
         return None
     seed = problem.experiment.run.seed if section.seed is None else section.seed
-    source = distribution(section, None)
+    source = section.distribution(None)
     if not data.directions:  # a data set read from a run file does not know its teacher
         data = source.sample(np.random.default_rng(seed))
     return source.test_set(np.random.default_rng([seed, 1]), data)

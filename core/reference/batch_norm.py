@@ -6,7 +6,7 @@ Both reference networks are then linear in what moves, so that each is an exact 
     gamma_c = max over |c| <= 1 of min_i y_i sum_j c_j a_j(0) 1[c_j(0) A_ij > 0] A_ij/sqrt(m),
 
 A_ij = <v_j(0), x_i - mu>/N(v_j(0)). The text's inequalities lack y_i and the division by sqrt(m)
-(its Appendix A.1 divides, equation 28 uses it).
+(its Appendix A.2 divides, equation 28 uses it).
 """
 
 from __future__ import annotations

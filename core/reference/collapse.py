@@ -6,13 +6,12 @@ from typing import Any, final
 
 import numpy as np
 
-from core.data.cones import simplex
+from core.data.cones import ConesData, simplex
 from core.data.dataset import Array
 from core.problem.problem import Problem
 from core.reference.margin import Bracket, Reference, absent
 from core.reference.sample import binary, data_key, refusal
 from core.reference.watch import Watch
-from core.study_file.sections.clusters import ConesData
 
 ROUNDING = 1e-12
 
@@ -63,9 +62,8 @@ class CollapseMargin(Reference):
     factor = 1.0
 
     def applies(self, problem: Problem) -> bool:
-        kinds = ("standard", "scalar", "normalised")
         data = problem.experiment.data
-        return isinstance(data, ConesData) and binary(problem) and problem.network.kind in kinds
+        return isinstance(data, ConesData) and binary(problem) and problem.network.plain_relu
 
     def key(self, problem: Problem) -> str:
         section: Any = problem.experiment.data

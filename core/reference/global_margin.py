@@ -17,7 +17,7 @@ from core.problem.problem import Problem
 from core.reference.arrangement import MOST_DIMENSIONS
 from core.reference.degenerate import pair_bound, rounding, why_not
 from core.reference.generation import Atoms, Generated, Generation, nearest_to_use
-from core.reference.margin import RELU, Bracket, Reference, absent, exact, nothing, unresolved
+from core.reference.margin import Bracket, Reference, absent, exact, nothing, unresolved
 from core.reference.sample import binary, data_key, refusal
 from core.reference.watch import Watch
 from core.reference.zonotope import Proof, prove
@@ -262,7 +262,7 @@ def global_margin(
 
     x (n, d), y (n,) in {-1, 1}; `columns` (k, d) are directions to try, a trained network's V. The
     generator of the starts is default_rng(seed). Raises CancelledError. telgarsky22, section 1.2
-    (Assumption 1.4) and its dual, min over q in the simplex of max over |v| <= 1 of
+    (Assumption 1.1) and its dual, min over q in the simplex of max over |v| <= 1 of
     |sum_i q_i y_i relu(<v, x_i>)|.
 
     >>> x, y = np.array([[1.0], [-2.0]]), np.array([1.0, -1.0])
@@ -311,7 +311,7 @@ class GlobalMargin(Reference):
     factor = 0.5
 
     def applies(self, problem: Problem) -> bool:
-        return binary(problem) and problem.network.kind in RELU
+        return binary(problem) and problem.network.plain_relu
 
     def key(self, problem: Problem) -> str:
         return data_key(problem)

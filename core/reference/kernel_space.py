@@ -40,8 +40,7 @@ class KernelMargin(Reference):
     )
 
     def applies(self, problem: Problem) -> bool:
-        kinds = ("standard", "scalar", "normalised")
-        return binary(problem) and problem.network.kind in kinds
+        return binary(problem) and problem.network.plain_relu
 
     def key(self, problem: Problem) -> str:
         return data_key(problem)

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.problem.problem import Problem
 from core.reference.hull import MOST_POINTS, TOO_MANY, Separation, nearest
-from core.reference.margin import RELU, Bracket, Reference, absent, nothing, unresolved
+from core.reference.margin import Bracket, Reference, absent, nothing, unresolved
 from core.reference.sample import binary, data_key, refusal, signed
 from core.reference.watch import Watch
 
@@ -55,7 +55,7 @@ class LinearMargin(Reference):
 
     def drawn_in(self, problem: Problem) -> bool:
         """A linear predictor is a ReLU network of margin gamma_linear / 2, but no leaky one."""
-        return problem.network.kind in RELU
+        return problem.network.plain_relu
 
     def key(self, problem: Problem) -> str:
         return data_key(problem)

@@ -12,7 +12,6 @@ from core.problem.problem import Problem
 from core.reference.watch import Watch
 
 NAN = float("nan")
-RELU = ("standard", "scalar", "normalised")  # networks whose margins are at most gamma_gl / 2
 
 
 @final

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import comb, sqrt
 from typing import Any, final
 
+from core.data.constructions import DyadicData, Wei19Data
+from core.data.parity import ParityData
 from core.problem.problem import Problem
 from core.reference.margin import Bracket, Reference, absent, exact
 from core.reference.watch import Watch
-from core.study_file.sections.constructions import DyadicData, Wei19Data
-from core.study_file.sections.data import ParityData
 
 
 def even_parity(k: int, d: int) -> float:
@@ -54,7 +54,7 @@ class ParityPopulation(Reference):
             isinstance(section, ParityData)
             and section.law == "uniform"
             and not section.freeze
-            and problem.network.kind in ("standard", "scalar", "normalised")
+            and problem.network.plain_relu
         )
 
     def key(self, problem: Problem) -> str:

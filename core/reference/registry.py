@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from types import MappingProxyType
+from operator import attrgetter
 
 from core.problem.problem import Problem
 from core.reference import cache as disk
@@ -19,8 +19,10 @@ from core.reference.margin import Bracket, Reference, ReferenceMargin, Told
 from core.reference.population import DyadicPopulation, ParityPopulation, Wei19Population
 from core.reference.tangent import TangentMargin
 from core.reference.watch import Watch
+from core.settings import Registry
 
-_IN_ORDER: tuple[Reference, ...] = (
+REFERENCES: Registry[Reference] = Registry(
+    attrgetter("name"),
     ParityPopulation(),
     Wei19Population(),
     DyadicPopulation(),
@@ -35,8 +37,6 @@ _IN_ORDER: tuple[Reference, ...] = (
     PathMargin(),
     GlobalMargin(),
 )
-REFERENCES: MappingProxyType[str, Reference] = MappingProxyType({r.name: r for r in _IN_ORDER})
-"""By name, the cheap ones first."""
 
 
 def references_of(problem: Problem) -> tuple[Reference, ...]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.problem.problem import Problem
-from core.study_file.sections.data import one_class
 
 
 def binary(problem: Problem) -> bool:
@@ -20,7 +19,7 @@ def data_key(problem: Problem, *more: object) -> str:
     """SHA-256 of the training examples, whether one class is meant, and what else matters."""
     data = problem.dataset
     digest = hashlib.sha256(
-        repr((data.x.shape, data.classes, one_class(_section(problem)))).encode()
+        repr((data.x.shape, data.classes, problem.experiment.data.single)).encode()
     )
     for array in (data.x, data.y):
         digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
@@ -43,7 +42,7 @@ def refusal(problem: Problem) -> str:
     data = problem.dataset
     if data.classes != 2:
         return f"The data have {data.classes} classes, and this margin is one of two classes."
-    if np.unique(data.y).size == 1 and not one_class(_section(problem)):
+    if np.unique(data.y).size == 1 and not problem.experiment.data.single:
         return f"All {data.n} examples have the same label, so there is nothing to separate."
     pair = contradiction(data.x, data.y)
     if pair is not None:
@@ -66,7 +65,3 @@ def contradiction(x: Array, y: Array) -> tuple[int, int] | None:
         if y[first] != y[place]:
             return first, place
     return None
-
-
-def _section(problem: Problem) -> object:
-    return problem.experiment.data

@@ -214,8 +214,7 @@ class TangentMargin(Reference):
     )
 
     def applies(self, problem: Problem) -> bool:
-        kinds = ("standard", "scalar", "normalised")
-        return binary(problem) and problem.network.kind in kinds
+        return binary(problem) and problem.network.plain_relu
 
     def key(self, problem: Problem) -> str:
         return data_key(problem, NODES, SEED, WORK)

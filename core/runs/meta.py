@@ -22,7 +22,7 @@ from core.runs.schema import (
     MIN_LOG10_TIME,
     MIN_RHO,
 )
-from core.study_file.settings import MAX_ELEMENTS, MAX_FRAMES
+from core.settings import MAX_ELEMENTS, MAX_FRAMES
 
 MOST_DIGITS = 20  # of a whole number: those of 64 bits have 19 and a sign
 Status = Literal["recording", "finished"]

@@ -31,10 +31,9 @@ from core.runs.schema import (
     TABLES,
 )
 from core.runs.wal import read_wal_header
-from core.study_file.settings import MAX_ELEMENTS
+from core.settings import MAX_ELEMENTS
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
-CARRIES = ("flow", "mirror", "adam")  # whose states are as long as two frames
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -200,14 +199,13 @@ def estimated_bytes(problem: Problem, planned: int) -> int:
     """
     data, m = problem.dataset, problem.network.m
     examples, width = data.n, 4 if problem.experiment.run.precision == "float32" else 8
-    kind = problem.experiment.dynamics.kind
     size, arrays = problem.network.size, sum(a.nbytes for a in arrays_of(problem).values())
     if will_be_reduced(problem):
         spared = m * (data.d - examples - 1)
         size -= 0 if "V" in problem.network.fixed else spared
         arrays += 8 * ((examples + m) * data.d - spared)
     row = size * width + (8 * examples if width == 4 else 0) + 40
-    states = 1 + planned // KEEP_EVERY if kind in CARRIES else 0
+    states = 1 + planned // KEEP_EVERY if problem.experiment.dynamics.long_state else 0
     pages = _pages(row, planned) + _pages(2 * size * 8 + 8 * examples, states)
     return arrays + 12 * PAGE_SIZE + pages * PAGE_SIZE
 

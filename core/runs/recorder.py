@@ -35,7 +35,7 @@ from core.runs.schema import (
     time_of,
 )
 from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, Keeping, range_of, state_rows
-from core.study_file.settings import MAX_FRAMES
+from core.settings import MAX_FRAMES
 
 FRAMES_PER_COMMIT = 64
 SECONDS_PER_COMMIT = 0.05

@@ -20,7 +20,7 @@ from core import trust
 from core.data.dataset import Array, Dataset
 from core.errors import InputError, RunFileError
 from core.network.parametrisation import Network, Shape
-from core.network.registry import recorded_kind, recorded_network
+from core.network.registry import NETWORKS
 from core.problem.reduction import Reduction, mean_of
 from core.runs.connection import Connection, typed
 from core.runs.meta import Meta, parse_json, printable
@@ -42,8 +42,8 @@ from core.runs.schema import (
     MIN_RHO,
     frame_crc,
 )
+from core.settings import MAX_ELEMENTS, MAX_FRAMES
 from core.study_file.experiment import Experiment
-from core.study_file.settings import MAX_ELEMENTS, MAX_FRAMES
 from core.study_file.validation import SECTIONS, build_experiment
 
 LENGTHS = "typeof(parameters), length(parameters), typeof(dual), length(dual)"
@@ -128,7 +128,7 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
     except InputError as error:
         raise connection.damaged(short(error)) from error
     data, network, sizes = experiment.data, experiment.network, meta.sizes
-    kind = recorded_kind(network, experiment.dynamics)
+    kind = experiment.dynamics.recorded_kind(network)
     if (data.n, data.d, network.m) != (sizes.n, sizes.d, sizes.m) or kind != meta.network:
         raise connection.damaged("its experiment and its sizes contradict each other")
     if experiment.run.precision != meta.dtype:
@@ -192,7 +192,7 @@ def _reduction(
         raise connection.damaged("its array basis has more rows than there are examples")
     basis = _shaped(connection, found, "basis", (rank, meta.sizes.d))
     outside = _shaped(connection, found, "perpendicular", (meta.sizes.m, meta.sizes.d))
-    centred = experiment.network.kind == "batch_norm"
+    centred = NETWORKS[experiment.network.kind].centred
     return Reduction(basis, outside, mean_of(dataset.x, centred))
 
 
@@ -219,7 +219,7 @@ def _network(
     shape = Shape(meta.sizes.m, x, meta.sizes.k)
     _check_trust(connection, experiment)
     try:
-        network = recorded_network(experiment.network, experiment.dynamics, shape, fixed)
+        network = experiment.dynamics.recorded_network(experiment.network, shape, fixed)
     except (InputError, KeyError, ValueError) as error:
         raise connection.damaged(f"its network cannot be made ({short(error)})") from error
     if meta.layout != [[block.name, list(block.shape)] for block in network.layout]:

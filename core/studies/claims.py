@@ -36,7 +36,7 @@ from typing import Annotated, Any, Literal, final, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from core.errors import InputError
-from core.study_file.settings import Table, Where, listed
+from core.study_file.tables import Table, Where, listed
 from core.study_file.validation import table_of
 
 Size = Literal["quick", "paper"]

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal, final
 from pydantic import BeforeValidator, Field, model_validator
 
 from core.errors import InputError
-from core.study_file.settings import Numbers, Table, Texts, Where, listed, several
+from core.study_file.tables import Numbers, Table, Texts, Where, listed, several
 from core.study_file.validation import table_of
 
 Kind = Literal["traces", "sweep", "crossing", "activation", "points", "function"]

@@ -22,13 +22,13 @@ import tomli_w
 
 from core.errors import InputError, did_you_mean
 from core.files import is_there, read_text
+from core.settings import Section
 from core.studies import tables as study_tables
 from core.studies.claims import Claim, SweepTable, parse_claims, parse_sweep
 from core.studies.derived import FACTOR, FORMULA, VARIANT, apply_formulas
 from core.studies.layout import FigureLayout, parse_layout
 from core.studies.tables import StudyFile, parse_setting, split_key, value_text
 from core.study_file.experiment import KINDS, Experiment
-from core.study_file.settings import Section
 from core.study_file.toml import parse_toml
 from core.study_file.validation import (
     SECTIONS,

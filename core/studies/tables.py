@@ -14,7 +14,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from core.errors import InputError, did_you_mean
 from core.studies.derived import FACTOR, FORMULA, VARIANT
-from core.study_file.settings import Table
+from core.study_file.tables import Table
 from core.study_file.toml import reason
 from core.study_file.validation import SECTIONS, section_class
 

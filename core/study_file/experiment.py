@@ -7,148 +7,65 @@ beside it, and `python -m core describe` and the window's form print them from h
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, final
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, SerializeAsAny, model_validator
 
-from core.study_file.sections.clusters import (
-    ConesData,
-    MixtureData,
-    NearOrthogonalData,
-    TwoConesData,
-    XorData,
-)
-from core.study_file.sections.combinations import check_dynamics
-from core.study_file.sections.constructions import (
-    DyadicData,
-    IntervalsData,
-    TeacherData,
-    ThreePointData,
-    Wei19Data,
-)
-from core.study_file.sections.data import CifarData, DigitsData, FileData, MnistData, ParityData
-from core.study_file.sections.dynamics import (
-    Adam,
-    GradientDescent,
-    GradientFlow,
-    KernelPredictor,
-    MirrorFlow,
-    PerturbedFlow,
-    StochasticGradientDescent,
-    TwoPhase,
-)
-from core.study_file.sections.loss import (
-    CrossEntropyLoss,
-    ExponentialLoss,
-    LogisticLoss,
-    SquaredLoss,
-)
-from core.study_file.sections.network import (
-    BatchNormNetwork,
-    BiasNetwork,
-    CustomNetwork,
-    FixedOuterNetwork,
-    HeadNetwork,
-    MulticlassNetwork,
-    NormalisedNetwork,
-    ScalarNetwork,
-    StandardNetwork,
-)
-from core.study_file.sections.plain import Recording, RunSettings
-from core.study_file.settings import MAX_ELEMENTS, Section, setting
+from core.data.parity import ParityData
+from core.data.registry import DATA
+from core.data.section import DataSection
+from core.network.registry import NETWORKS
+from core.network.section import NetworkSection
+from core.network.standard import StandardNetwork
+from core.settings import MAX_ELEMENTS, Section, setting
+from core.study_file.dynamics import DYNAMICS, GradientFlow
+from core.study_file.dynamics_section import DynamicsSection
+from core.study_file.loss import LOSSES, ExponentialLoss, LossSection
+from core.study_file.plain import Recording, RunSettings
 
-Data = Annotated[
-    ParityData
-    | Wei19Data
-    | MixtureData
-    | XorData
-    | NearOrthogonalData
-    | ThreePointData
-    | ConesData
-    | TwoConesData
-    | TeacherData
-    | IntervalsData
-    | DyadicData
-    | DigitsData
-    | FileData
-    | MnistData
-    | CifarData,
-    Field(discriminator="kind"),
-]
-Network = Annotated[
-    StandardNetwork
-    | ScalarNetwork
-    | NormalisedNetwork
-    | FixedOuterNetwork
-    | BatchNormNetwork
-    | BiasNetwork
-    | MulticlassNetwork
-    | HeadNetwork
-    | CustomNetwork,
-    Field(discriminator="kind"),
-]
-Loss = Annotated[
-    ExponentialLoss | LogisticLoss | SquaredLoss | CrossEntropyLoss, Field(discriminator="kind")
-]
-Dynamics = Annotated[
-    GradientDescent
-    | StochasticGradientDescent
-    | Adam
-    | GradientFlow
-    | MirrorFlow
-    | PerturbedFlow
-    | TwoPhase
-    | KernelPredictor,
-    Field(discriminator="kind"),
-]
 
-KINDS: dict[str, dict[str, type[Section]]] = {
-    "data": {
-        "parity": ParityData,
-        "wei19": Wei19Data,
-        "gaussian_mixture": MixtureData,
-        "xor": XorData,
-        "near_orthogonal": NearOrthogonalData,
-        "three_point": ThreePointData,
-        "cones": ConesData,
-        "two_cones": TwoConesData,
-        "teacher": TeacherData,
-        "intervals": IntervalsData,
-        "dyadic": DyadicData,
-        "digits": DigitsData,
-        "file": FileData,
-        "mnist": MnistData,
-        "cifar10": CifarData,
-    },
-    "network": {
-        "standard": StandardNetwork,
-        "scalar": ScalarNetwork,
-        "normalised": NormalisedNetwork,
-        "fixed_outer": FixedOuterNetwork,
-        "batch_norm": BatchNormNetwork,
-        "bias": BiasNetwork,
-        "multiclass": MulticlassNetwork,
-        "head": HeadNetwork,
-        "custom": CustomNetwork,
-    },
-    "loss": {
-        "exponential": ExponentialLoss,
-        "logistic": LogisticLoss,
-        "squared": SquaredLoss,
-        "cross_entropy": CrossEntropyLoss,
-    },
-    "dynamics": {
-        "flow": GradientFlow,
-        "gd": GradientDescent,
-        "sgd": StochasticGradientDescent,
-        "adam": Adam,
-        "mirror": MirrorFlow,
-        "perturbed": PerturbedFlow,
-        "two_phase": TwoPhase,
-        "kernel": KernelPredictor,
-    },
+@final
+class NetworkSections(Mapping[str, type[NetworkSection]]):
+    """The sections of the networks that are registered, by kind."""
+
+    def __getitem__(self, kind: str) -> type[NetworkSection]:
+        return NETWORKS[kind].section
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NETWORKS)
+
+    def __len__(self) -> int:
+        return len(NETWORKS)
+
+
+KINDS: Mapping[str, Mapping[str, type[Section]]] = {
+    "data": DATA,
+    "network": NetworkSections(),
+    "loss": LOSSES,
+    "dynamics": DYNAMICS,
 }
 PLAIN_SECTIONS: dict[str, type[Section]] = {"recording": Recording, "run": RunSettings}
+
+
+def _of_kind(section: str) -> BeforeValidator:
+    """A table becomes the section of its kind, whatever kinds are registered by then."""
+
+    def made(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        kind = value.get("kind")
+        if not isinstance(kind, str) or kind not in KINDS[section]:
+            raise ValueError(f"kind = {kind!r} does not exist")
+        return KINDS[section][kind].model_validate(value)
+
+    return BeforeValidator(made)
+
+
+Data = Annotated[SerializeAsAny[DataSection], _of_kind("data")]
+Network = Annotated[SerializeAsAny[NetworkSection], _of_kind("network")]
+Loss = Annotated[SerializeAsAny[LossSection], _of_kind("loss")]
+Dynamics = Annotated[SerializeAsAny[DynamicsSection], _of_kind("dynamics")]
 
 
 class Experiment(Section):
@@ -163,17 +80,13 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _sizes_and_precision(self) -> Experiment:
-        if self.dynamics.kind == "flow" and self.run.precision == "float32":
+        self.dynamics.check(self)
+        network, loss = NETWORKS[self.network.kind], self.loss
+        if network.classes != "any" and (network.classes == "several") != loss.several:
             raise ValueError(
-                'run.precision = "float32" cannot follow gradient flow, whose margins live in '
-                'the last digits; use "float64", or dynamics.kind = "gd"'
+                f'network.kind = "{self.network.kind}" does not go with loss.kind = "{loss.kind}": '
+                '"multiclass" needs "cross_entropy", and the other networks one of the other losses'
             )
-        if self.dynamics.kind == "flow" and self.loss.l2 > 0.0:
-            raise ValueError(
-                f"loss.l2 = {self.loss.l2:g} cannot be followed in log time, where the penalised "
-                'flow comes to rest; use dynamics.kind = "gd", or l2 = 0'
-            )
-        self._check_combinations()
         d, n, m = self.data.d, self.data.n, self.network.m
         for name, size, other, value in (("n", n, "d", d), ("m", m, "d", d)):
             if size is not None and value is not None and size * value > MAX_ELEMENTS:
@@ -185,23 +98,3 @@ class Experiment(Section):
         if too_large:
             raise ValueError(f"network: {too_large}")
         return self
-
-    def _check_combinations(self) -> None:
-        """Raise ValueError for parts that do not fit together."""
-        many, network, loss = "cross_entropy", self.network, self.loss
-        check_dynamics(self.dynamics, self.data, network, loss, self.run)
-        if (network.kind == "multiclass") != (loss.kind == many) and network.kind != "custom":
-            raise ValueError(
-                f'network.kind = "{network.kind}" does not go with loss.kind = "{loss.kind}": '
-                '"multiclass" needs "cross_entropy", and the other networks one of the other losses'
-            )
-        if self.dynamics.kind == "flow" and loss.kind == "squared":
-            raise ValueError(
-                'loss.kind = "squared" has no log time, which needs a loss that goes to zero; use '
-                'dynamics.kind = "gd", or the exponential or logistic loss'
-            )
-        if self.dynamics.kind == "flow" and getattr(network, "smooth", False):
-            raise ValueError(
-                "network.smooth = true: the smoothed leaky ReLU is not homogeneous, so its flow "
-                'cannot be followed in log time; use dynamics.kind = "gd", or smooth = false'
-            )

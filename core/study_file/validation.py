@@ -11,8 +11,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from core.errors import Clause, InputError, did_you_mean
+from core.settings import Section
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
-from core.study_file.settings import Section, Table
+from core.study_file.tables import Table
 from core.study_file.toml import NUMBER
 
 DOTTED = re.compile(r"\b([a-z]+)\.(\w+)")

@@ -6,8 +6,9 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -16,6 +17,7 @@ from core.files import scratch
 from core.problem.problem import Problem, resolve
 from core.runs import Recorder, RecorderAt, Run, open_run
 from core.runs.meta import printable
+from core.settings import Registry
 from core.studies.row import Row, State
 from core.study_file.experiment import Experiment
 from core.training.control import Control
@@ -31,9 +33,9 @@ class Task:
     """What a worker needs to record a cell; small, and readable on any machine.
 
     `requested` is what the study's figure and claims need of the row (core.studies.moments).
-    `stage` records in a folder of the worker's own and moves the finished file to `path`, for
-    folders that several machines share, on which run files cannot grow (SQLite's WAL needs one
-    machine's memory).
+    `extensions` are the modules of kinds that are not this program's own. `stage` records in a
+    folder of the worker's own and moves the finished file to `path`, for folders that several
+    machines share, on which run files cannot grow (SQLite's WAL needs one machine's memory).
     """
 
     name: str
@@ -45,6 +47,7 @@ class Task:
     columns: tuple[str, ...]
     stage: bool = False
     requested: tuple[Requested, ...] = ()
+    extensions: tuple[str, ...] = field(default_factory=Registry.extensions)
 
     def problem(self) -> Problem:
         """The cell's data and parameters; InputError where they cannot be had."""
@@ -135,6 +138,8 @@ def ended_row(task: Task, path: Path, worker: str = "") -> Row:
 def _record(task: Task, control: Control | None) -> Path | None:
     """Record the run and return its file; None where the sweep was stopped before there was one."""
     path = Path(task.path)
+    for module in task.extensions:  # a worker is another process
+        import_module(module)
     if not task.stage:
         sink = RecorderAt(path)
         run(task.problem(), sink, control)

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.network.parametrisation import PLAIN_NETWORKS, TwoLayer
+from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 from core.tensors.repeat import repeated
 from core.tensors.slopes import SLOPES
@@ -34,7 +34,7 @@ class BatchedStepper:
         first = problems[0]
         network = first.network
         assert isinstance(network, TwoLayer)
-        assert network.kind in PLAIN_NETWORKS
+        assert network.alone
         self._phi, self._k = network.activation, network.k
         self.flat = torch.tensor(starts, device=device)
         new = self.flat.new_tensor

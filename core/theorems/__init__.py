@@ -1,1 +1,4 @@
-"""The papers' statements: hypotheses, bounds and verdicts for a run, one file a paper."""
+"""The papers' statements: hypotheses, bounds and verdicts for a run, one file a paper.
+
+docs/theory.md, 8 lists them with what is evaluated, and with the slips of the texts.
+"""

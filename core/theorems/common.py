@@ -23,7 +23,6 @@ Array = NDArray[np.float64]
 HOMOGENEOUS_ROOM = 1e-6  # a user's own network may compute in float32
 ROUNDING = statement.ROUNDING
 NAN = float("nan")
-FLOW, DESCENT = "flow", "gd"
 
 
 def shown(value: float) -> str:
@@ -100,11 +99,17 @@ def flow(run: Run) -> Hypothesis:
     if run.experiment.loss.l2 > 0.0:
         l2 = shown(run.experiment.loss.l2)
         return Hypothesis(text, "dW/dt = -grad R", f"{dynamics.words} with l2 = {l2}", False)
-    exact = dynamics.kind == FLOW or (dynamics.kind == "mirror" and run.network.kind == "scalar")
+    exact = dynamics.log_time and (dynamics.full_gradient or run.network.fixed_features)
     present = dynamics.words
     if not exact and getattr(dynamics, "step", None) is not None:
         present += f", step {shown(float(dynamics.step))}: an approximation"
     return Hypothesis(text, "dW/dt = -grad R", present, exact)
+
+
+def follows_gradient(run: Run, mirror: bool = False) -> bool:
+    """W follows -grad R, by flow or full-batch descent; with `mirror` the mirror flow too."""
+    dynamics = run.experiment.dynamics
+    return dynamics.full_gradient or (mirror and dynamics.log_time)
 
 
 def plain_risk(run: Run) -> Hypothesis:
@@ -299,6 +304,6 @@ def power(value: float, exponent: float) -> float:
 
 def fitted(context: Context) -> Array:
     """Frames at which R(W) < l(0)/n, (T,)."""
-    threshold = {"exponential": 1.0, "logistic": math.log(2.0)}.get(context.run.loss.kind, NAN)
-    n = context.run.dataset.n
+    loss, n = context.run.loss, context.run.dataset.n
+    threshold = loss.at_zero if context.run.experiment.loss.exp_tailed else NAN
     return np.asarray(context.trace("log10_risk") < math.log10(threshold / n))

@@ -9,9 +9,9 @@ import numpy as np
 from core.observables.registry import OBSERVABLES
 from core.reference.leaky import optimum
 from core.runs import Run
+from core.study_file.loss import EXP_TAILED
 from core.theorems import common
 from core.theorems.frei23_points import (
-    BOTH,
     KKT,
     ROOM,
     SOURCE,
@@ -38,7 +38,7 @@ def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     needed = math.log10(math.log(2.0) / run.dataset.n)
     smallest = float(context.trace("log10_risk").min())
     reached = common.below("log10 L(t_0) < log10 log(2)/n", needed, smallest)
-    return common.flow(run), common.loss_is(run, *BOTH), reached
+    return common.flow(run), common.loss_is(run, *EXP_TAILED), reached
 
 
 def becomes_kkt(context: Context) -> Comparison:
@@ -118,7 +118,7 @@ def three_point(run: Run) -> bool:
 
 def lemma_b_8(context: Context) -> Comparison:
     run = context.run
-    eps = float(run.experiment.data.eps)  # type: ignore[union-attr]
+    eps = float(run.experiment.data.eps)  # type: ignore[attr-defined]
     found = optimum(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
     wanted = np.array([8.0 / (4.0 * eps + 5.0), 8.0 / (4.0 * eps + 5.0), 1.6])
     apart = common.NAN if found is None else float(np.abs(found.multipliers - wanted).max())
@@ -126,7 +126,7 @@ def lemma_b_8(context: Context) -> Comparison:
 
 
 def b_8_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    eps = float(context.run.experiment.data.eps)  # type: ignore[union-attr]
+    eps = float(context.run.experiment.data.eps)  # type: ignore[attr-defined]
     return (common.at_most("eps <= 1/72", 1.0 / 72.0, eps),)
 
 

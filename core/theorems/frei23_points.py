@@ -13,6 +13,7 @@ from core.observables.registry import OBSERVABLES
 from core.observables.testing import points_of
 from core.reference.leaky import optimum
 from core.runs import Run
+from core.study_file.loss import EXP_TAILED
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
@@ -20,21 +21,20 @@ from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 SOURCE = "frei23"
 TOLERANCE = 1e-3  # of the items of Theorem 3.2 at a KKT point to CLOSE
 CLOSE = 1e-4
-BOTH = ("exponential", "logistic")
 KKT = "kkt_residual"
 
 
 def leaky(run: Run) -> bool:
     """The fixed outer layer with a leaky ReLU of slope in (0, 1), two classes, a monotone loss."""
     network = run.network
-    if not isinstance(network, FixedOuter) or run.loss.kind not in BOTH:
+    if not isinstance(network, FixedOuter) or not run.experiment.loss.exp_tailed:
         return False
     return network.homogeneous and 0.0 < network.activation.slope < 1.0
 
 
 def leaky_flow(run: Run) -> bool:
     """The leaky network under gradient flow or its descent."""
-    return leaky(run) and run.experiment.dynamics.kind in (common.FLOW, common.DESCENT)
+    return leaky(run) and common.follows_gradient(run)
 
 
 def certified(run: Run) -> bool:
@@ -110,7 +110,7 @@ def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         *network_hypotheses(run),
         near_orthogonal(run),
         common.flow(run),
-        common.loss_is(run, *BOTH),
+        common.loss_is(run, *EXP_TAILED),
     )
 
 

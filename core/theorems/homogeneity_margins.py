@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from core.data.parity import ParityData
 from core.observables.alarms import monotone_margin
 from core.observables.features import reference_distribution
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
-from core.study_file.sections.data import ParityData
 from core.theorems import common
 from core.theorems.homogeneity_mirror import (
     FLOWS,
@@ -165,11 +165,11 @@ def parity(run: Run) -> bool:
     """k-parity with the uniform law on all corners."""
     section = run.experiment.data
     uniform = isinstance(section, ParityData) and section.law == "uniform" and not section.freeze
-    return uniform and run.experiment.data.k >= 2  # type: ignore[union-attr]
+    return uniform and run.experiment.data.k >= 2  # type: ignore[attr-defined]
 
 
 def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    k = context.run.experiment.data.k  # type: ignore[union-attr]
+    k = context.run.experiment.data.k  # type: ignore[attr-defined]
     return (
         Hypothesis("x on corners, y = d^(k/2) prod x_i", "parity", f"k = {k}, all corners", True),
     )
@@ -186,7 +186,7 @@ def example_4_1(context: Context) -> Comparison:
 
 def monotone(run: Run) -> bool:
     """Two classes with the logistic or exponential loss."""
-    return run.loss.kind in ("logistic", "exponential") and run.network.k == 1
+    return run.experiment.loss.exp_tailed and run.network.k == 1
 
 
 def fits_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -19,8 +19,8 @@ START = "a_j, b_j uniform on +-1/sqrt(m)"
 
 def reparametrises(run: Run) -> bool:
     """<a*b, F(x; V)> with a loss with duals, under gradient flow or its descent."""
-    flow = run.experiment.dynamics.kind in (common.FLOW, common.DESCENT)
-    return run.network.kind in ("normalised", "head") and run.loss.kind == "logistic" and flow
+    trains_features = run.network.factored and not run.network.fixed_features
+    return trains_features and run.loss.kind == "logistic" and common.follows_gradient(run)
 
 
 def shallow(run: Run) -> bool:
@@ -30,8 +30,8 @@ def shallow(run: Run) -> bool:
 
 def homogeneous_part(run: Run) -> bool:
     """Homogeneous in some of the parameters, a loss with duals, flow or descent."""
-    flow = run.experiment.dynamics.kind in (common.FLOW, common.DESCENT, "mirror")
-    losses = run.loss.kind in ("exponential", "logistic")
+    flow = common.follows_gradient(run, mirror=True)
+    losses = run.experiment.loss.exp_tailed
     return run.network.homogeneous and losses and flow
 
 
@@ -40,7 +40,7 @@ def bounded(run: Run) -> Hypothesis:
 
     A head's normalising layer bounds F by sqrt(m) only; its largest value at the frames counts.
     """
-    if run.network.kind == "head":
+    if not run.network.inner_weights:
         largest = max(float(np.abs(signed_features(run, k)).max()) for k in range(run.frames))
         return common.at_most("|F| <= 1 on the run (Assumption 2.1 has any bound)", 1.0, largest)
     return common.unit_ball(run)
@@ -134,7 +134,7 @@ def late_gamma(context: Context) -> Hypothesis:
 
 
 def balance(context: Context) -> Comparison:
-    tolerance = 1e-3 if context.run.experiment.dynamics.kind == common.FLOW else 5e-2
+    tolerance = 1e-3 if context.run.experiment.dynamics.log_time else 5e-2
     return common.throughout("<=", tolerance, context.trace("balance_drift"), "balance_drift")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from core.reference.margin import ReferenceMargin
 from core.reference.watch import Watch
 from core.runs import Run
+from core.settings import Registry
 from core.theorems import (
     batchnorm,
     batchnorm_alignment,
@@ -43,8 +44,8 @@ MODULES = (
     batchnorm,
     batchnorm_alignment,
 )
-STATEMENTS: tuple[Statement, ...] = tuple(
-    statement for module in MODULES for statement in module.STATEMENTS
+STATEMENTS: Registry[Statement] = Registry(
+    Statement.full_name, *(one for module in MODULES for one in module.STATEMENTS)
 )
 
 
@@ -52,7 +53,7 @@ def applicable(run: Run) -> tuple[Statement, ...]:
     """The statements about a run's data, network, loss and dynamics; none without frames."""
     if run.frames == 0:
         return ()
-    return tuple(statement for statement in STATEMENTS if statement.applies(run))
+    return tuple(statement for statement in STATEMENTS.values() if statement.applies(run))
 
 
 def assess_all(

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from core.data.parity import ParityData
 from core.runs import Run
-from core.study_file.sections.data import ParityData
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 

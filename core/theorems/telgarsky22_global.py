@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from core.data.cones import ConesData, TwoConesData
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
-from core.study_file.sections.clusters import ConesData, TwoConesData
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
@@ -39,7 +39,7 @@ def in_the_end(sense: str, bound: float, measured: float, context: Context) -> C
 
 def two_cones(run: Run) -> bool:
     """The standard network under gradient flow on two cones and x'."""
-    flow = run.experiment.dynamics.kind in (common.FLOW, common.DESCENT)
+    flow = common.follows_gradient(run)
     return run.network.kind == "standard" and isinstance(run.experiment.data, TwoConesData) and flow
 
 
@@ -102,7 +102,7 @@ def lemma_a_1(context: Context) -> Comparison:
 
 def on_cones(run: Run) -> bool:
     """The standard network with the exponential loss under gradient flow on cones."""
-    flow = run.experiment.dynamics.kind in (common.FLOW, common.DESCENT)
+    flow = common.follows_gradient(run)
     cones = isinstance(run.experiment.data, ConesData)
     return run.network.kind == "standard" and cones and flow and run.loss.kind == EXPONENTIAL
 
@@ -160,7 +160,7 @@ def potential_bound(context: Context) -> Comparison:
 
 def scalar_flow(run: Run) -> bool:
     """The scalar network with the exponential loss under its flow."""
-    flow = run.experiment.dynamics.kind in (common.FLOW, common.DESCENT, "mirror")
+    flow = common.follows_gradient(run, mirror=True)
     return run.network.kind == "scalar" and flow and run.loss.kind == EXPONENTIAL
 
 
@@ -218,7 +218,7 @@ def scalar_balance(context: Context) -> Comparison:
     |W|^2 ever was. A network that vanishes, on data that it cannot fit, is rounding in the end.
     """
     run = context.run
-    tolerance = 1e-3 if run.experiment.dynamics.kind != common.DESCENT else 5e-2
+    tolerance = 1e-3 if run.experiment.dynamics.log_time else 5e-2
     norms = [run.network.norm(run.parameters(k)) for k in range(run.frames)]
     with np.errstate(divide="ignore", under="ignore"):
         sizes = 2.0 * (np.log(norms) + run.rho[: run.frames])
@@ -232,7 +232,7 @@ def scalar_balance(context: Context) -> Comparison:
 
 def homogeneous_flow(run: Run) -> bool:
     """A homogeneous network, a loss with duals, gradient flow or its descent."""
-    flow = run.experiment.dynamics.kind in (common.FLOW, common.DESCENT, "mirror")
+    flow = common.follows_gradient(run, mirror=True)
     return run.network.homogeneous and run.loss.kind in (EXPONENTIAL, "logistic") and flow
 
 
@@ -296,7 +296,7 @@ def is_exponential(run: Run) -> bool:
 def covers(run: Run) -> bool:
     """Directions of the law are known, and inner weights that start Gaussian or on the sphere."""
     observable = OBSERVABLES["covering_radius"]
-    return run.network.kind in ("standard", "scalar") and observable.applies(run)
+    return run.network.plain_relu and not run.network.starts_small and observable.applies(run)
 
 
 def cover_eps(context: Context) -> float:

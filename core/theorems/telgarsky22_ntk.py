@@ -8,22 +8,21 @@ from collections.abc import Callable
 import numpy as np
 
 from core.runs import Run
+from core.study_file.loss import EXP_TAILED
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 from core.theorems.telgarsky22_data import GAUSSIAN, SOURCE, two_parity
 
-BOTH = ("exponential", "logistic")
-
 
 def standard(run: Run) -> bool:
     """Two classes, f = sum_j a_j relu(<v_j, x>), a loss with a smoothed margin, and training."""
-    return run.network.kind == "standard" and run.loss.kind in BOTH
+    return run.network.kind == "standard" and run.experiment.loss.exp_tailed
 
 
 def is_flow(run: Run) -> bool:
     """The standard network under gradient flow, or the descent that approximates it."""
-    return standard(run) and run.experiment.dynamics.kind in (common.FLOW, common.DESCENT)
+    return standard(run) and common.follows_gradient(run)
 
 
 def on_sample(context: Context) -> Hypothesis:
@@ -48,7 +47,8 @@ def almost_surely(context: Context) -> tuple[float, Hypothesis]:
 def general(context: Context) -> tuple[Hypothesis, ...]:
     """What section 1.2 assumes throughout."""
     run = context.run
-    return common.unit_ball(run), common.paper_start(run, GAUSSIAN), common.loss_is(run, *BOTH)
+    start = common.paper_start(run, GAUSSIAN)
+    return common.unit_ball(run), start, common.loss_is(run, *EXP_TAILED)
 
 
 def needed_width(factor: float, count: float, context: Context, gamma: float) -> float:

@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 
+from core.data.constructions import Wei19Data
 from core.runs import Run
-from core.study_file.sections.constructions import Wei19Data
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 
 SOURCE = "wei19"
-NETS = ("standard", "scalar", "normalised")
 
 
 def on_d(run: Run) -> bool:
@@ -27,7 +26,8 @@ def kernel_on_d(run: Run) -> bool:
 
 def trained(run: Run) -> bool:
     """A two-layer network with two classes that was trained."""
-    return run.network.kind in ("standard", "bias") and run.experiment.dynamics.kind != "kernel"
+    network = run.network
+    return network.direct and not network.fixed and network.k == 1
 
 
 def net_on_d(run: Run) -> bool:
@@ -47,9 +47,9 @@ def many_classes(run: Run) -> bool:
 
 def bounded_margin(run: Run) -> bool:
     """Networks whose normalised margin has gamma* as its largest value."""
-    monotone = run.loss.kind in ("exponential", "logistic")
+    monotone = run.experiment.loss.exp_tailed
     one_dimensional = run.network.kind == "bias" and run.dataset.d == 1
-    return monotone and run.dataset.classes == 2 and (run.network.kind in NETS or one_dimensional)
+    return monotone and run.dataset.classes == 2 and (run.network.plain_relu or one_dimensional)
 
 
 def best_name(run: Run) -> str:

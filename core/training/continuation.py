@@ -20,8 +20,8 @@ from core.runs import RecordedRun, Run
 from core.runs.states import most_earlier
 from core.studies.study import Study
 from core.studies.tables import split_key
+from core.study_file.dynamics import KernelPredictor
 from core.study_file.experiment import Experiment
-from core.study_file.sections.dynamics import KernelPredictor
 
 LARGEST_LOG_NORM = 900.0  # a run file holds frames up to 1000, and runs grow
 CHANGEABLE = ("loss", "dynamics", "recording")
@@ -88,26 +88,12 @@ def _goes_on(before: Experiment, now: Experiment) -> bool:
     """Whether the dynamics of a run goes on in another, if perhaps with another step."""
     if (before.loss, before.run.precision) != (now.loss, now.run.precision):
         return False
-    # How many particles the perturbed flow replaces follows from its step.
-    free = {"until_log10_time"} | (set() if now.dynamics.kind == "perturbed" else {"step"})
+    free = {"until_log10_time", "step"} - now.dynamics.fixed_by
     return before.dynamics.model_dump(exclude=free) == now.dynamics.model_dump(exclude=free)
 
 
 def _same_step(before: Experiment, now: Experiment) -> bool:
     return bool(getattr(before.dynamics, "step", None) == getattr(now.dynamics, "step", None))
-
-
-def _anew(experiment: Experiment) -> str:
-    """What begins anew where only a frame is known; empty where the frame says everything."""
-    kind = experiment.dynamics.kind
-    if kind == "adam":
-        return "Adam's moments begin anew there"
-    if kind == "flow" or (kind == "mirror" and experiment.network.kind == "scalar"):
-        return (
-            "the flow's steps begin anew there, and agree with those of an uninterrupted run "
-            "within the integration error"
-        )
-    return ""
 
 
 def with_state(run: RecordedRun, start: Start, index: int, experiment: Experiment) -> Start:
@@ -116,10 +102,11 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     kept = [frame for frame in run.kept_states() if frame <= index] if known else []
     if index in kept:
         return replace(start, state=run.state(index))
-    note, kind = _anew(run.experiment), run.experiment.dynamics.kind
+    dynamics = run.experiment.dynamics
+    note = dynamics.anew(run.network.fixed_features)
     # Orders of examples and replacements are found by counting, where they began at t = 0.
-    counted = run.start_log10_time == -np.inf and not kept
-    if kind == "gd" or (not note and (counted or kind == "mirror")):
+    counted = dynamics.count_is_all and run.start_log10_time == -np.inf and not kept
+    if not note and (counted or dynamics.frame_is_all):
         return start
     if known and _same_step(run.experiment, experiment):
         earlier = _earlier(run, kept)

@@ -73,7 +73,7 @@ def opened(folder: Path, *names: str) -> Marginscope:
     """A window of its own in a folder of its own."""
     program = Marginscope(Places.under(folder), names)
     program.window.resize(1280, 800)
-    program.worker.begun.connect(program.settle)  # as the program does
+    program.worker.started.connect(program.settle)  # as the program does
     program.start()
     return program
 

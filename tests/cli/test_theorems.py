@@ -49,7 +49,7 @@ def rows(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, di
 
 def test_json(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     found = rows(capsys, small)
-    assert set(found) <= {f"{one.source}, {one.name}" for one in STATEMENTS}
+    assert set(found) <= {f"{one.source}, {one.name}" for one in STATEMENTS.values()}
     assert len(found) > 15
     words = {verdict.value for verdict in Verdict}
     for row in found.values():
@@ -157,8 +157,8 @@ def test_not_a_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 def test_describe_theorems(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["describe", "theorems"]) == 0
     out = capsys.readouterr().out
-    assert all(one.name in out for one in STATEMENTS)
-    assert all(one.source in out for one in STATEMENTS)
+    assert all(one.name in out for one in STATEMENTS.values())
+    assert all(one.source in out for one in STATEMENTS.values())
 
 
 def test_an_interrupt_ends_it_without_a_traceback(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.dynamics.integrator import Integrator
-from core.dynamics.registry import INTEGRATORS, integrator, prepared
+from core.dynamics.registry import ENGINES, integrator, prepared
 from core.dynamics.replay import Replay
 from core.problem.problem import Problem
 from core.runs import Recorder, open_run
@@ -87,7 +87,7 @@ EVERY = pytest.mark.parametrize("kind", KINDS, ids=str)
 
 def test_no_dynamics_is_left_out() -> None:
     """Kernel predictors are fitted and never go on."""
-    assert {kind.dynamics["kind"] for kind in KINDS} == set(INTEGRATORS) - {"kernel"}
+    assert {kind.dynamics["kind"] for kind in KINDS} == set(ENGINES) - {"kernel"}
 
 
 def end_of(problem: Problem) -> float:

@@ -17,7 +17,6 @@ from core.dynamics.step_size import (
     lambda_0,
     rounded_down,
 )
-from core.network.tangent import gram
 from core.problem.problem import Problem, Start
 from core.training.trajectory import chunks, trajectory
 from tests.networks import Case, small_problem
@@ -50,7 +49,7 @@ def test_equals_a_plain_loop(loss: str, m: int, l2: float) -> None:
 
 
 def test_figure_1_at_t_1000() -> None:
-    """Known figures: seed 0, step .25, within 1 %."""
+    """docs/theory.md, 7.2: seed 0, step .25, within 1 %."""
     for m, hard, norm in ((16, 0.022884, 211.94), (256, 0.012545, 427.74)):
         at = problem(GD, "dynamics.step=0.25", "dynamics.until_log10_time=3", m=m)
         last = list(trajectory(at))[-1]
@@ -79,13 +78,13 @@ def test_lambda_0_is_the_largest_curvature() -> None:
     weights = at.loss.curvature(at.margins(flat))
     gauss_newton = J.T @ (weights[:, None] * J) / 64
     assert lambda_0(at) == pytest.approx(np.linalg.eigvalsh(gauss_newton)[-1], rel=1e-10)
-    assert np.allclose(gram(at.network, flat, at.inputs), J @ J.T, rtol=1e-11, atol=1e-12)
+    assert np.allclose(at.network.gram(flat, at.inputs), J @ J.T, rtol=1e-11, atol=1e-12)
     lanczos = _by_lanczos(at, flat, at.outputs(flat)) / 64
     assert lanczos == pytest.approx(lambda_0(at), rel=1e-7)
 
 
 def test_lambda_0_on_figure_1() -> None:
-    """Known figures: about m/115 for the exponential loss, a quarter for the logistic."""
+    """docs/theory.md, 7.2: about m/115 for the exponential loss, a quarter for the logistic."""
     for m in (256, 1024):
         exponential = lambda_0(problem(m=m))
         assert exponential == pytest.approx(m / 115, rel=0.1)
@@ -104,6 +103,7 @@ def test_lambda_0_on_figure_1() -> None:
     ],
 )
 def test_the_edge_of_stability(m: int, step: float, outcome: Outcome) -> None:
+    """docs/theory.md, 7.2."""
     at = problem(GD, f"dynamics.step={step}", "dynamics.until_log10_time=1.3", m=m)
     last = list(chunks(Descent(at)))[-1]
     assert last.outcome is outcome

@@ -1,4 +1,4 @@
-"""The log-time flow: known figures, a closed form, a dense oracle, Euler, invariants."""
+"""The log-time flow: docs/theory.md, 7.2, a closed form, a dense oracle, Euler, invariants."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from core.errors import InputError
 from core.losses import LOSSES
 from core.network.kernel import outputs
 from core.network.parametrisation import Shape
-from core.network.standard import Standard
+from core.network.standard import Standard, StandardNetwork
 from core.problem.frame import Frame
 from core.problem.problem import Problem, Start, points_for_test
-from core.study_file.sections.network import StandardNetwork
 from core.training.trajectory import chunks, trajectory
 from tests.networks import HOMOGENEOUS, Case, small_problem
 from tests.problems import margin_of, physical, problem
@@ -41,7 +40,7 @@ def frames_at(at: Problem, times: tuple[float, ...]) -> list[Frame]:
 @pytest.mark.parametrize("accuracy", ["figures", "numbers"])
 @pytest.mark.parametrize("m", [16, 256])
 def test_known_hard_margins(m: int, accuracy: str) -> None:
-    """Known figures, seed 0, within 1e-4."""
+    """docs/theory.md, 7.2: seed 0, within 1e-4."""
     marks = "recording.log10_times=[10, 30, 100, 300, 1000]"
     settings = ("dynamics.until_log10_time=10000", f"dynamics.accuracy={accuracy}", marks)
     at = problem(*settings, "recording.frames=30", m=m)
@@ -50,6 +49,7 @@ def test_known_hard_margins(m: int, accuracy: str) -> None:
 
 
 def test_figure_time_values() -> None:
+    """docs/theory.md, 7.2: seed 0 at t = 1000."""
     for m, hard, smoothed, norm in (
         (16, 0.022884, 0.010180, 211.94),
         (256, 0.012545, 0.005471, 427.74),
@@ -304,7 +304,7 @@ def error_on_points(at: Problem, frame: Frame) -> float:
 
 
 def test_parity_is_solved_only_late() -> None:
-    """Known figures: m = 256, seed 1, at log10 t = 3, 100, 1000."""
+    """docs/theory.md, 7.2: m = 256, seed 1, at log10 t = 3, 100, 1000."""
     settings = ("run.seed=1", "dynamics.until_log10_time=1000", "recording.log10_times=[3, 100]")
     at = problem(*settings, "recording.frames=6", m=256)
     wanted = (0.336, 0.016, 0.0002)
@@ -313,7 +313,7 @@ def test_parity_is_solved_only_late() -> None:
 
 
 def test_ten_seeds() -> None:
-    """Known figures: medians over ten seeds at t = 1000, with [min, max]."""
+    """docs/theory.md, 7.2: medians over ten seeds at t = 1000."""
     from scipy.stats import spearmanr
 
     wanted = {

@@ -1,4 +1,4 @@
-"""Problems: the reference draws, seeds of their own, and the user's files."""
+"""Problems: the order of draws, seeds of their own, and the user's files."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.data.parity import Parity
+from core.data.parity import ParityData
 from core.errors import InputError
 from core.problem.problem import Problem, points_for_test, resolve
 from core.studies.study import parse_study
 from tests.problems import problem
 
 
-def test_draws_are_those_of_the_sheet() -> None:
-    """The order of draws: parity, then a, then V, from one default_rng(seed)."""
+def test_the_order_of_draws() -> None:
+    """docs/theory.md, 2.3: parity, then a, then V, from one default_rng(seed)."""
     rng = np.random.default_rng(3)
     x = rng.choice([-1, 1], (64, 20)) / np.sqrt(20)
     a = rng.standard_normal(16) / np.sqrt(16)
@@ -42,7 +42,7 @@ def test_seeds_of_their_own() -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_parity_labels_and_exact_test_set(k: int) -> None:
-    parity = Parity(d=6, n=10, k=k)
+    parity = ParityData(d=6, n=10, k=k)
     points = parity.test_set(np.random.default_rng(0), parity.sample(np.random.default_rng(0)))
     assert points.exact
     assert np.unique(points.x, axis=0).shape == (64, 6)

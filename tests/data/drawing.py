@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from core.data.dataset import Dataset, Distribution
-from core.data.registry import distribution
 from core.problem.problem import Problem, resolve
 from core.studies.study import parse_study
 
@@ -35,7 +34,7 @@ def _toml(value: object) -> str:
 
 def law_of(problem: Problem) -> Distribution:
     """The distribution of a problem's data."""
-    return distribution(problem.experiment.data, None)
+    return problem.experiment.data.distribution(None)
 
 
 def fresh_of(problem: Problem, count: int) -> tuple[np.ndarray, np.ndarray]:

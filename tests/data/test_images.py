@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from core.data.digits import DIGIT_COUNTS
 from core.data.pickled import PickleError, read_pickle
 from core.errors import InputError
 from core.problem.problem import points_for_test
-from core.study_file.sections.data import DIGIT_COUNTS
 from tests.data.drawing import data_of, problem_of
 
 RNG = np.random.default_rng(5)

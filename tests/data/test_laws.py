@@ -1,4 +1,4 @@
-"""Every distribution against its definition, closed forms, and known facts."""
+"""Every distribution against its definition, closed forms, and docs/theory.md, 5 and 6."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from core.data.constructions import Intervals
+from core.data.constructions import IntervalsData
 from core.data.dataset import TEST_VALUES
-from core.data.parity import Parity
+from core.data.parity import ParityData
 from core.data.separator import max_margin
-from core.data.teacher import Teacher
+from core.data.teacher import TeacherData
 from core.errors import InputError
 from core.problem.problem import points_for_test
 from tests.data.drawing import data_of, fresh_of, law_of, problem_of
@@ -105,7 +105,7 @@ def test_uniform_parity_is_drawn_as_it_was() -> None:
 @pytest.mark.parametrize("law", ["uniform", "biased", "markov", "decoy"])
 def test_laws_on_the_corners(law: str) -> None:
     d, k, bias, n = 6, 2, 0.8, 40_000
-    parity = Parity(d, n, k, law, bias)
+    parity = ParityData(d=d, n=n, k=k, law=law, bias=bias)
     data = parity.sample(np.random.default_rng(1))
     s = data.x * np.sqrt(d)
     assert set(np.unique(s.round(12))) == {-1.0, 1.0}
@@ -137,8 +137,8 @@ def best_margin(x: np.ndarray, y: np.ndarray) -> float:
     ("k", "freeze", "learnt"), [(2, False, True), (3, False, False), (3, True, True)]
 )
 def test_a_frozen_coordinate_repairs_odd_parity(k: int, freeze: bool, learnt: bool) -> None:
-    """Known figures: without biases odd k >= 3 has margin 0 on the full cube."""
-    parity = Parity(4, 10, k, freeze=freeze)
+    """docs/theory.md, 5.3: without biases odd k >= 3 has margin 0 on the full cube."""
+    parity = ParityData(d=4, n=10, k=k, freeze=freeze)
     generator = np.random.default_rng(0)
     points = parity.test_set(generator, parity.sample(generator))
     assert points.exact
@@ -190,7 +190,7 @@ def test_the_teacher_keeps_its_margin(units: int, margin: float) -> None:
             for i, row in enumerate(inputs[:20])
         )
         assert np.all(labels[:20] * f[:20] >= margin)
-    assert np.all(y * Teacher.outputs(x, known) >= margin)
+    assert np.all(y * TeacherData.outputs(x, known) >= margin)
 
 
 def test_a_hopeless_margin_is_refused() -> None:
@@ -271,7 +271,7 @@ def test_orthogonal_sets() -> None:
 @pytest.mark.parametrize("labels", ["single", "mixed"])
 @pytest.mark.parametrize(("r", "d", "eps"), [(2, 1, 0.1), (4, 3, 0.05), (4, 10, 0.05), (1, 3, 0.1)])
 def test_cones_satisfy_the_assumption(labels: str, r: int, d: int, eps: float) -> None:
-    """Known figures: the corrected Assumption 3.1 of telgarsky22, and |x| <= 1."""
+    """The corrected Assumption 3.1 of telgarsky22 (docs/theory.md, 6), and |x| <= 1."""
     if r == 1 and labels == "mixed":
         with pytest.raises(InputError, match="needs two cones"):
             data_of("cones", r=r, d=d, eps=eps, labels=labels)
@@ -308,8 +308,8 @@ def test_the_condition_on_cones_is_sharp() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_two_cones_in_the_plane_have_the_sheets_linear_margin(seed: int) -> None:
-    """d = 2, alpha = .3: the linear predictor has margin .0759 for |W|^2."""
+def test_two_cones_in_the_plane_have_a_linear_margin_in_closed_form(seed: int) -> None:
+    """docs/theory.md, 5.4: alpha = .3, the linear predictor has margin .0759 for |W|^2."""
     data = data_of("two_cones", seed=seed)
     assert np.allclose(np.linalg.norm(data.x, axis=1), 1)
     assert np.all(data.y == 1)
@@ -322,7 +322,7 @@ def test_two_cones_in_the_plane_have_the_sheets_linear_margin(seed: int) -> None
 
 
 def test_two_cones_have_a_wide_margin_for_a_network() -> None:
-    """max over l1-bounded alpha on the circle, by linear programming: near .495."""
+    """max over l1-bounded alpha on the circle, a linear program: .495 (docs/theory.md, 7.3)."""
     x = data_of("two_cones", n=41, separation=140.4, spread=2.7).x
     angles = np.linspace(0, 2 * np.pi, 2001)
     features = np.maximum(x @ np.stack([np.cos(angles), np.sin(angles)]), 0)
@@ -386,4 +386,4 @@ def test_intervals_are_labelled_in_turn() -> None:
     assert np.abs(x).max() <= 1
     share = 0.9 / (0.5 + 0.9 + 0.2)  # pieces by their lengths
     assert abs((y > 0).mean() - share) < 5 * np.sqrt(share * (1 - share) / 20_000)
-    assert isinstance(law_of(at), Intervals)
+    assert isinstance(law_of(at), IntervalsData)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.data.registry import distribution
 from core.errors import InputError
 from core.problem.problem import points_for_test, resolve
 from core.runs import open_run
@@ -21,7 +20,7 @@ from tests.runs.helpers import record
 def test_every_kind_works_with_its_defaults(kind: str) -> None:
     cls = KINDS["data"][kind]
     section = cls()
-    data = distribution(section, None).sample(np.random.default_rng(0))
+    data = section.distribution(None).sample(np.random.default_rng(0))
     assert (data.n, data.d) == (section.n, section.d)
     assert cls.title
     assert cls.source

@@ -1,4 +1,4 @@
-"""Kernel predictors against sampled networks, scikit-learn, certificates, and the facts."""
+"""Kernel predictors against sampled networks, scikit-learn, certificates, and figures."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def test_ridge_equals_scikit_learn(weights: str) -> None:
     assert np.allclose(at.network.outputs(fitted(at), points.x[:50]), wanted, atol=1e-8)
 
 
-def test_the_hard_margin_is_optimal_and_the_sheet_s() -> None:
-    """Known figures: the arc-cosine margin is .081 at d = 20, n = 64, seed 0."""
+def test_the_hard_margin_is_optimal() -> None:
+    """docs/theory.md, 7.3: the arc-cosine margin is .081 at d = 20, n = 64, seed 0."""
     at = kernel("dynamics.hard=true")
     frames = list(trajectory(at))
     c, K, y = frames[-1].parameters, at.network.matrix, at.dataset.y
@@ -101,7 +101,7 @@ def test_the_hard_margin_is_optimal_and_the_sheet_s() -> None:
 
 
 def test_parity_needs_about_half_of_d_squared() -> None:
-    """Known figures: d = 20, ridge 1e-8: n* = 188, .42-.55 d^2 over seeds and d."""
+    """docs/theory.md, 7.5: d = 20, ridge 1e-8: n* = 188, .42-.55 d^2 over seeds and d."""
     errors = {
         n: [test_error(kernel(f"data.n={n}", f"run.seed={seed}")) for seed in range(5)]
         for n in (150, 230)
@@ -110,7 +110,7 @@ def test_parity_needs_about_half_of_d_squared() -> None:
 
 
 def test_wei19_s_distribution_needs_d_squared() -> None:
-    """Known figures: on (2.1) the error is .40-.44 at n = d^2/4 and .10 at n = d^2."""
+    """docs/theory.md, 7.8: on (2.1) the error is .40-.44 at n = d^2/4 and .10 at n = d^2."""
     d = 20
 
     def draw(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The mirror flow of u = |a b| against the flow of (a, b), an ODE solver, and the paper's facts."""
+"""The mirror flow of u = |a b| against the flow of (a, b), an ODE solver, and known margins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.observables.mirror import MOST_STEPS, companion_of, mirror_gap
 from core.problem.frame import Frame
 from core.problem.problem import Problem, Start, with_dynamics
 from core.runs import open_run
-from core.study_file.sections.dynamics import GradientFlow
+from core.study_file.dynamics import GradientFlow
 from core.study_file.validation import build_experiment
 from core.training.trajectory import chunks, trajectory
 from tests.networks import Case, small_problem
@@ -123,7 +123,7 @@ def test_balance_is_exact_and_the_smoothed_margin_rises() -> None:
 
 
 def test_the_margin_of_wide_networks() -> None:
-    """Known figures: d = 4, m = 4096: .061 +- .003 at log10 t = 100, above gamma_gl/4."""
+    """docs/theory.md, 7.4: d = 4, m = 4096: .061 +- .003 at log10 t = 100, above gamma_gl/4."""
     margins = []
     for seed in range(3):
         settings = ("dynamics.until_log10_time=100", "recording.frames=5", f"run.seed={seed}")
@@ -254,7 +254,7 @@ def test_explicit_steps(case: Case) -> None:
 
 
 def test_the_normalised_network_at_t_300() -> None:
-    """Known figures: d = 20, m = 256, logistic: margin .0253 at t = 300."""
+    """docs/theory.md, 7.4: d = 20, m = 256, logistic: margin .0253 at t = 300."""
     until = f"dynamics.until_log10_time={np.log10(300.0)}"
     settings = ("network.kind=normalised", "dynamics.kind=mirror", "loss.kind=logistic", until)
     at = prepared(problem(*settings, "recording.frames=4", "recording.log10_times=[]", m=256))

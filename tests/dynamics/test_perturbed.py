@@ -142,7 +142,7 @@ def test_noise_finds_the_global_optimum_from_one_atom() -> None:
 
 
 def test_from_one_atom_in_the_plane() -> None:
-    """Known figures: sigma = 0 sticks at .50-.54, sigma = 1e-3 reaches .082."""
+    """docs/theory.md, 7.5: sigma = 0 sticks at .50-.54, sigma = 1e-3 reaches .082."""
     settings = ("data.d=2", "dynamics.particles=atom", "dynamics.step=0.5")
     until = f"dynamics.until_log10_time={np.log10(1500.0)}"
     stuck, reached = (
@@ -160,7 +160,7 @@ def test_from_one_atom_in_the_plane() -> None:
 
 
 def test_parity_is_learned_with_3_d_samples() -> None:
-    """Known figures: 300 particles, 3000 steps; n* = 3.2 d (entries +-1, see `perturbed`)."""
+    """docs/theory.md, 7.5: 300 particles, 3000 steps; n* = 3.2 d (4.9 scales the settings)."""
     errors: dict[int, list[float]] = {44: [], 90: []}
     step = 20**-0.5
     for n, found in errors.items():

@@ -19,7 +19,7 @@ from core.dynamics.integrator import Event, Outcome
 from core.dynamics.kinks import Hyperplanes, forces_at_kinks
 from core.dynamics.log_time_flow import NEVER
 from core.dynamics.proximal import Proximal, Weights
-from core.dynamics.sliding import Sliding, is_direct
+from core.dynamics.sliding import Sliding
 from core.losses import Exponential, Logistic, MarginLoss
 from core.network.activation import LEAKY, Activation
 from core.problem.frame import Frame
@@ -316,5 +316,5 @@ def test_it_ends_where_digits_do(tmp_path: Path) -> None:
 )
 def test_which_networks_have_it(settings: tuple[str, ...], direct: bool) -> None:
     at = unfitted(2.0, *settings)
-    assert is_direct(at.network, at.inputs.shape[1]) == direct
+    assert (at.network.direct and not at.network.fixed) == direct
     assert Flow(at).slides == direct

@@ -200,7 +200,7 @@ def test_a_gradient_beyond_float32_ends_the_run(adam: bool) -> None:
 
 
 def test_the_default_step_of_sgd() -> None:
-    """Known figures: for logistic loss an example's edge at the start is 16 d/(m + d)."""
+    """docs/theory.md, 4.7: for the logistic loss an example's edge at the start is 16 d/(m + d)."""
     at = prepared(problem(SGD, "loss.kind=logistic", m=1024))
     edge = 2.0 / largest_curvature(at)
     assert edge == pytest.approx(16 * 20 / (1024 + 20), rel=0.3)
@@ -273,7 +273,7 @@ def test_a_batch_larger_than_the_file_is_refused(tmp_path: Any) -> None:
 
 
 def test_one_pass_sgd_learns_parity_with_13_to_18_d_samples() -> None:
-    """Known figures, d = 20, m = 64, eta = .3: test error .1 is reached between these."""
+    """docs/theory.md, 7.5, d = 20, m = 64, eta = .3: test error .1 is reached between these."""
     before, after = [], []
     for seed in range(7):
         settings = ("dynamics.fresh=true", "dynamics.step=0.3", "loss.kind=logistic")

@@ -130,7 +130,7 @@ def test_a_continued_run_is_the_same_run() -> None:
 
 
 def test_samples_it_needs() -> None:
-    """Known figures: 1.5 d^2 in all, the second phase 14-27 of them, at any d."""
+    """docs/theory.md, 7.5: 1.5 d^2 in all, the second phase 14-27 of them, at any d."""
     errors: dict[tuple[int, float], float] = {}
     for d in (20, 30):
         for share in (0.25, 2.0):

@@ -11,12 +11,13 @@ import torch
 
 from core.dynamics.descent import Descent
 from core.dynamics.full_batch import FullBatch
-from core.dynamics.gram_descent import NETWORKS, GramDescent
+from core.dynamics.gram_descent import GramDescent
 from core.dynamics.integrator import Outcome
 from core.dynamics.step_size import default_step
 from core.dynamics.tensor_descent import TensorDescent
+from core.network.registry import NETWORKS
 from core.problem.problem import Problem, Start, with_dynamics
-from core.study_file.sections.dynamics import GradientDescent
+from core.study_file.dynamics import GradientDescent
 from core.tensors import row_blocks
 from core.tensors.repeat import Loop, parts_of
 from core.tensors.slopes import SLOPES
@@ -26,7 +27,7 @@ from tests.problems import problem
 
 Engine = Callable[[Problem], FullBatch]
 cases = pytest.mark.parametrize("case", TWO_LAYER, ids=str)
-PLAIN = [case for case in TWO_LAYER if case.kind in NETWORKS]
+PLAIN = [case for case in TWO_LAYER if NETWORKS[case.kind].direct]
 BOTH = [(case, TensorDescent) for case in TWO_LAYER] + [(case, GramDescent) for case in PLAIN]
 both = pytest.mark.parametrize(
     ("case", "engine"), BOTH, ids=[f"{case}-{engine.__name__}" for case, engine in BOTH]
@@ -128,7 +129,7 @@ def test_divergence_is_the_compiled_engines(engine: Engine, precision: str, loss
 
 @TWO
 def test_divergence_is_found_in_the_middle_of_a_stretch(engine: Engine) -> None:
-    """Known figures: Figure 1 at m = 256 diverges at a step of 2."""
+    """docs/theory.md, 7.2: Figure 1 at m = 256 diverges at a step of 2."""
     few = ("recording.frames=2", "recording.log10_times=[]", "dynamics.until_log10_time=4")
     at = problem("dynamics.kind=gd", "dynamics.step=2", *few, m=256)
     wanted = list(chunks(Descent(at)))[-1]

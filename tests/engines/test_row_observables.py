@@ -1,4 +1,4 @@
-"""Row-space runs through their files: the observables of plain runs, and the facts of frei23."""
+"""Row-space runs through their files: the observables of plain runs, and figures of frei23."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_observables_are_those_of_a_plain_run(
 def test_stable_rank_of_frei23(
     step: float, multiple: float, wanted: tuple[float, ...], tmp_path: Path
 ) -> None:
-    """Known figures: ratio to the start after 1, 10, 100, 1000 steps, within 4 %."""
+    """docs/theory.md, 7.7: ratio to the start after 1, 10, 100, 1000 steps, within 4 %."""
     marks = [float(np.log10(step * count)) for count in (1, 10, 100)]
     tables = {
         "data": {"kind": "gaussian_mixture", "d": 10_000, "n": 100},

@@ -1,4 +1,4 @@
-"""Batch norm on digits 3 and 8 (known figures; batchnorm, Figure 1)."""
+"""Batch norm on digits 3 and 8 (docs/theory.md, 7.9; batchnorm, Figure 1)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def digits(kind: str) -> Problem:
 
 @pytest.mark.parametrize(("kind", "risk"), [("batch_norm", 0.00105), ("standard", 0.035)])
 def test_risk_with_and_without_batch_norm(kind: str, risk: float) -> None:
-    """.00105 with it, .035 without; the reference leaves the subset open: within 12 %."""
+    """.00105 with it, .035 without, on a subset that is not known: within 12 %."""
     at = digits(kind)
     assert np.linalg.norm(at.dataset.x, axis=1).max() <= 1.0 + 1e-12
     assert np.abs(at.dataset.x.mean(axis=0)).max() < 1e-12

@@ -1,4 +1,4 @@
-"""Known figures of the flows of the papers' networks, late in their time."""
+"""The flows of the papers' networks late in their time: the figures of docs/theory.md, 7.4."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from core.data.constructions import NearOrthogonal
+from core.data.constructions import NearOrthogonalData
 from core.problem.frame import Frame
 from core.problem.problem import Problem, resolve
 from core.study_file.validation import build_experiment
@@ -40,7 +40,7 @@ def hard_margin(at: Problem, frame: Frame) -> float:
 
 
 def test_scalar_network_at_d_4() -> None:
-    """Known figures: .061 +- .003 at log10 t = 100, above gamma_gl/4 = 1/(4 sqrt 32)."""
+    """docs/theory.md, 7.4: .061 +- .003 at log10 t = 100, above gamma_gl/4 = 1/(4 sqrt 32)."""
     at = parity_problem(
         {"kind": "scalar", "m": 4096}, {"kind": "flow", "until_log10_time": 100.0}, d=4
     )
@@ -51,7 +51,7 @@ def test_scalar_network_at_d_4() -> None:
 
 @pytest.mark.parametrize(("kind", "m"), [("scalar", 32), ("normalised", 16), ("fixed_outer", 32)])
 def test_far_beyond_log10_t_300(kind: str, m: int) -> None:
-    """The invariants of the flow to log10 t = 1000, with their known limits."""
+    """The invariants of the flow to log10 t = 1000 (docs/theory.md, 3.4 and 4.5)."""
     at = parity_problem(
         {"kind": kind, "m": m}, {"kind": "flow", "until_log10_time": 1000.0}, d=8, n=24
     )
@@ -79,8 +79,8 @@ def test_far_beyond_log10_t_300(kind: str, m: int) -> None:
         assert np.abs(drift).max() < 1e-3
 
 
-def test_normalised_network_margins_of_the_sheet() -> None:
-    """Known figures: d = 20, m = 256, logistic: .0253 at t = 300, .0315 at t = 2000."""
+def test_normalised_network_margins_at_two_times() -> None:
+    """docs/theory.md, 7.4: d = 20, m = 256, logistic: .0253 at t = 300, .0315 at t = 2000."""
     marks = (float(np.log10(300.0)), float(np.log10(2000.0)))
     dynamics = {"kind": "gd", "step": 0.25, "until_log10_time": marks[1]}
     network = {"kind": "normalised", "m": 256}
@@ -91,7 +91,7 @@ def test_normalised_network_margins_of_the_sheet() -> None:
 
 
 def test_odd_parity_is_impossible_without_a_frozen_coordinate() -> None:
-    """Known figures: on the full cube the training error of k = 3 stays at .5."""
+    """docs/theory.md, 5.3: on the full cube the training error of k = 3 stays at .5."""
     corners = 1.0 - 2.0 * ((np.arange(32)[:, None] >> np.arange(5)) & 1)
     base = parity_problem({"m": 64}, {"kind": "gd", "step": 0.2, "until_log10_time": 2.5}, d=5)
     for frozen, wanted in ((False, 0.5), (True, 0.0)):
@@ -117,7 +117,7 @@ def limit() -> tuple[Problem, np.ndarray]:
         d=40,
         n=6,
     )
-    data = NearOrthogonal(40, 6, 0.005).sample(np.random.default_rng(0))
+    data = NearOrthogonalData(d=40, n=6, coherence=0.005).sample(np.random.default_rng(0))
     at = replace(at, dataset=data)
     flat = list(trajectory(at))[-1].parameters
     return at, (flat / at.margins(flat).min()).reshape(M, 40)
@@ -132,7 +132,7 @@ def test_its_hypothesis_is_met(limit: tuple[Problem, np.ndarray]) -> None:
 
 
 def closed_form(at: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(lambda, v, u) of problem (3): (K o G) lambda = 1 (known figures)."""
+    """(lambda, v, u) of problem (3): (K o G) lambda = 1 (docs/theory.md, 5.4)."""
     x, y, a = at.dataset.x, at.dataset.y, at.network.fixed["a"]
     m1, m2 = int((a > 0).sum()), int((a < 0).sum())
     m = m1 + m2

@@ -1,4 +1,4 @@
-"""The facts of frei23 and batchnorm (known figures), by the shipped studies' settings."""
+"""Figures of frei23 and batchnorm by the shipped studies (docs/theory.md, 7.7 and 7.9)."""
 
 from __future__ import annotations
 

@@ -33,12 +33,12 @@ def final_margin(m: int, noise: float, seed: int) -> float:
 
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_a_little_noise_stays_at_the_linear_solution(noise: float) -> None:
-    """Known figures: .0759, half of the linear margin. Few nodes: with m >= 16 it leaves."""
+    """docs/theory.md, 7.6: .0759, half the linear margin. Few nodes: with m >= 16 it leaves."""
     for seed in range(3):
         assert final_margin(4, noise, seed) == pytest.approx(0.0759, abs=1e-4)
 
 
 def test_more_noise_or_more_nodes_escape() -> None:
-    """To about .24, half of the network's margin on these cones."""
+    """To about .24, half of gamma_gl on these cones (docs/theory.md, 7.6)."""
     assert max(final_margin(4, 0.05, seed) for seed in range(3)) == pytest.approx(0.245, abs=0.01)
     assert min(final_margin(16, 0.05, seed) for seed in range(2)) == pytest.approx(0.245, abs=0.01)

@@ -32,7 +32,7 @@ def last_values(path: Path, seed: int, l2: float) -> tuple[float, float]:
 
 
 def test_a_penalty_widens_the_margin_tenfold(tmp_path: Path) -> None:
-    """Known figures: .0032-.0038 -> .029-.036, patterns 3.2-3.6 % -> 13.6-14.9 %.
+    """docs/theory.md, 7.8: .0032-.0038 -> .029-.036, patterns 3.2-3.6 % -> 13.6-14.9 %.
 
     Medians over three seeds; the law of the teacher's weights and inputs is ours.
     """

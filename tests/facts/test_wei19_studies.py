@@ -105,7 +105,7 @@ def test_mnist_takes_the_place_of_the_digits(tmp_path: Path) -> None:
 
 
 def test_the_kernel_has_constant_error_at_a_quarter_of_d_squared(tmp_path: Path) -> None:
-    """Known figures: .40-.44 at n = d^2/4, .10 at n = d^2."""
+    """docs/theory.md, 7.8: .40-.44 at n = d^2/4, .10 at n = d^2."""
     for d, c, low, high in ((20, 1.0, 0.40, 0.45), (30, 1.0, 0.40, 0.45), (20, 4.0, 0.07, 0.13)):
         settings = (f"data.d={d}", f"factor.c={c}", "run.seed=0", "variant=NTK kernel")
         at = cell("wei19-theorem-2-1", *settings)
@@ -115,6 +115,7 @@ def test_the_kernel_has_constant_error_at_a_quarter_of_d_squared(tmp_path: Path)
 
 
 def test_the_network_needs_seven_d(tmp_path: Path) -> None:
+    """docs/theory.md, 7.8: the error is about 0 there."""
     settings = ("data.d=20", "run.seed=0", "variant=network")
     few = cell("wei19-theorem-2-1", "factor.c=0.5", *settings)
     enough = cell("wei19-theorem-2-1", "factor.c=2.0", *settings)

@@ -30,7 +30,7 @@ from core.observables.alarms import alarms
 from core.observables.registry import OBSERVABLES
 from core.observables.table import write_table
 from core.problem.problem import Problem
-from core.reference.margin import RELU, ReferenceMargin, exact
+from core.reference.margin import ReferenceMargin, exact
 from core.reference.registry import compute, references_of
 from core.reference.watch import Watch
 from core.runs import Recorder, Run, open_run
@@ -216,7 +216,7 @@ def _check_order(run: Run, margins: dict[str, ReferenceMargin]) -> None:
 
     By |a v| <= (a^2 + |v|^2)/2; for the scalar network |a b v| <= (a^2 + b^2)/2 needs |v| = 1.
     """
-    if run.network.kind not in RELU or run.dataset.classes != 2:
+    if not run.network.plain_relu or run.dataset.classes != 2:
         return
     own_start = run.experiment.network.init == "file"
     if run.network.kind == "scalar" and own_start:

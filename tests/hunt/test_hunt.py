@@ -60,7 +60,7 @@ def test_a_study_is_drawn_alike_and_is_valid(tmp_path: Path) -> None:
 
 def test_what_may_be_undefined_is_there() -> None:
     assert set(UNDEFINED) <= set(OBSERVABLES)
-    assert {(one.source, one.name) for one in STATEMENTS} >= INFINITE
+    assert {(one.source, one.name) for one in STATEMENTS.values()} >= INFINITE
 
 
 def test_a_number_that_is_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

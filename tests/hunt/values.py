@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from core.study_file.settings import Section
+from core.settings import Section
 
 KEEP = 0.4  # of the keys without a range of their own stay at their default
 LARGEST, SMALLEST = 100.0, 1e-6  # of numbers whose section allows more

@@ -8,20 +8,14 @@ import pytest
 from matplotlib.mathtext import MathTextParser
 
 from core.errors import InputError
-from core.observables.help import NORMALISATIONS, VIEWS, explain
+from core.observables.help import VIEWS, explain
 from core.observables.registry import OBSERVABLES
-from core.observables.tex import TEX
 from core.reference.registry import REFERENCES
 
 PAPER = re.compile(
     r"(telgarsky22|homogeneity|frei23|wei19|batchnorm),? "
     r"(section|Theorem|Lemma|Proposition|Assumption|Appendix|Figure|Definition|equation)"
 )
-
-
-def test_there_is_a_formula_for_every_observable_and_no_other() -> None:
-    assert set(TEX) == set(OBSERVABLES)
-    assert set(NORMALISATIONS) <= set(OBSERVABLES)
 
 
 @pytest.mark.parametrize("name", [*OBSERVABLES, *VIEWS])

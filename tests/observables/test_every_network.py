@@ -12,7 +12,6 @@ from scipy.optimize import nnls
 
 from core.dynamics.rows import reduced
 from core.dynamics.step_size import jacobian
-from core.network.tangent import gram
 from core.observables.certificates import certificate
 from core.observables.nodes import positions
 from core.observables.registry import OBSERVABLES
@@ -217,7 +216,7 @@ def test_tangent_kernel_equals_the_gradients(case: Case) -> None:
     at, flat = at_a_random_point(small_problem(case))
     J = jacobian(at.network, flat, at.inputs)
     wanted = J @ J.T
-    found = gram(at.network, flat, at.inputs)
+    found = at.network.gram(flat, at.inputs)
     assert np.allclose(found, wanted, atol=1e-12 * np.abs(wanted).max())
 
 

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def parity(n: int, d: int = 20, seed: int = 0) -> tuple[Array, Array]:
-    """The known recipe: the points of the first draws of PCG64."""
+    """Figure 1's points, the first draws of PCG64 (docs/theory.md, 2.3)."""
     x = np.random.default_rng(seed).choice([-1, 1], (n, d)) / np.sqrt(d)
     return x, d * x[:, 0] * x[:, 1]
 
@@ -126,7 +126,7 @@ def test_all_corners(d: int) -> None:
 
 
 def test_parity_is_certified() -> None:
-    """Known figures: [.081273, .081275] at d = 20, n = 64, seed 0."""
+    """docs/theory.md, 7.3: [.081273, .081275] at d = 20, n = 64, seed 0."""
     bracket = checked(*parity(64)).bracket
     assert bracket.certified
     assert bracket.gap < 5e-4
@@ -136,7 +136,7 @@ def test_parity_is_certified() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_two_cones(seed: int) -> None:
-    """Near the known .495034 (one draw, unnamed: draws differ by .0006), and a fine grid's."""
+    """Near the .495034 of docs/theory.md, 7.3 (draws differ by .0006), and a fine grid's."""
     settings = {"data": {"kind": "two_cones", "d": 2}, "network": {"m": 4}, "run": {"seed": seed}}
     problem = resolve(build_experiment(settings, "test"))
     bracket = GlobalMargin().compute(problem, Watch())

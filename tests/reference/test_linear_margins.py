@@ -216,7 +216,7 @@ def test_frozen_margins_depend_on_the_start() -> None:
 def test_dyadic_outer_margin_beats_the_linear_one() -> None:
     of = problem("data.kind=dyadic", "data.d=4", "network.kind=batch_norm", m=1000)
     ratio = value(OuterMargin(), of).value / value(LinearMargin(), of).value
-    assert 2.3 < ratio < 3.1  # 2.7 is known
+    assert 2.3 < ratio < 3.1  # 2.7: docs/theory.md, 7.9
 
 
 def test_the_leaky_optimum_of_an_outer_layer_that_vanishes() -> None:

@@ -27,7 +27,7 @@ from tests.problems import problem
 
 
 def test_gamma_ntk_of_figure_1() -> None:
-    """The .0511 of 4000 nodes of a reference, good to 1-2 %, is in the bracket of the law."""
+    """The .0511 of docs/theory.md, 7.3, good to 1-2 %, is in the bracket of the law."""
     found = TangentMargin().compute(problem(), Watch())
     assert found.lower <= 0.0511 <= found.upper
     assert found.value == pytest.approx(0.0511, rel=0.02)

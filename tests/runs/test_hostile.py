@@ -13,7 +13,7 @@ from core.errors import RunFileError
 from core.runs import connection as connection_module
 from core.runs import open_run
 from core.runs.schema import APPLICATION_ID, TABLES, expected_schema
-from core.study_file.settings import MAX_FRAMES
+from core.settings import MAX_FRAMES
 from tests.runs.helpers import content, crash, read_all, record, refused, small_problem, tamper
 
 

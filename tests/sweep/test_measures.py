@@ -253,7 +253,7 @@ def test_a_statement_is_what_the_theorems_say(run_trials: Any) -> None:
     ask = quantity(
         study, 'measure = "statement"\nover = "max"\noptions = { name = "Lemma A.2 (norms)" }\n'
     )
-    (statement,) = (one for one in STATEMENTS if one.name == "Lemma A.2 (norms)")
+    (statement,) = (one for one in STATEMENTS.values() if one.name == "Lemma A.2 (norms)")
     wanted = []
     for trial in trials:
         with open_run(trial.path) as run:

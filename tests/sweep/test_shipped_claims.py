@@ -65,7 +65,7 @@ def _there(study: Study, key: str) -> set[object]:
 
 
 def test_statements_that_claims_name_exist() -> None:
-    known = {(one.source, one.name) for one in STATEMENTS}
+    known = {(one.source, one.name) for one in STATEMENTS.values()}
     for name, claim in CLAIMS:
         if claim.measure == "statement":
             source = load_study(name).source

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, resolve
-from core.reference.margin import RELU, Bracket, ReferenceMargin, exact
+from core.reference.margin import Bracket, ReferenceMargin, exact
 from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.watch import Watch
 from core.runs import Recorder, Run, open_run
@@ -105,12 +105,13 @@ def violated(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
 
 def check_margins(run: Run, best: ReferenceMargin | None) -> None:
     """hard <= l1/2 <= gamma_gl/2 where min p_i >= 0, on every frame."""
-    if run.network.kind not in (*RELU, "bias") or run.dataset.classes != 2:
+    comparable = run.network.plain_relu or run.network.kind == "bias"
+    if not comparable or run.dataset.classes != 2:
         return
     hard, l1 = OBSERVABLES["hard_margin"].trace(run), OBSERVABLES["l1_margin"].trace(run)
     nothing = np.isnan(l1)  # no effective weights at all: two-phase training before its first phase
     assert (hard[nothing] == 0.0).all()
     fits = (hard >= 0.0) & ~nothing
     assert (hard[fits] <= 0.5 * l1[fits] * (1.0 + 1e-9) + 1e-15).all()
-    if best is not None and best.bracket.exists and run.network.kind in RELU:
+    if best is not None and best.bracket.exists and run.network.plain_relu:
         assert (l1[~nothing] <= best.bracket.upper * (1.0 + 1e-9)).all()

@@ -115,7 +115,7 @@ def test_what_is_measured(limit: Run, of_limit: dict[str, Assessment]) -> None:
     assert (dual > 0).all()
     allowed = 2 / (1 + GAMMA) * math.sqrt(dual.sum())
     assert measured["item 7 (norm)"] == pytest.approx(np.linalg.norm(line) / allowed, rel=1e-6)
-    # The least |W|^2 from (K o G) lambda = 1 (known figures): |W*|^2 = sum lambda.
+    # The least |W|^2 from (K o G) lambda = 1 (docs/theory.md, 5.4): |W*|^2 = sum lambda.
     same, other = 0.5 * (1 + GAMMA**2), -GAMMA
     K = np.where(y[:, None] * y > 0, same, other)
     multipliers = np.linalg.solve(K * (x @ x.T), np.ones(N))

@@ -348,7 +348,7 @@ def test_lemma_a_1(tmp_path: Path, loss: str) -> None:
     [(2, 6, 0.5 / math.sqrt(12)), (4, 6, 0.125 / math.sqrt(6)), (3, 6, 0.0), (5, 7, 0.0)],
 )
 def test_example_4_1(tmp_path: Path, k: int, d: int, measured: float) -> None:
-    """The text's 1/(k sqrt d) against the margins of all corners; odd k >= 3 has none."""
+    """The printed 1/(k sqrt d) against the margins of docs/theory.md, 5.4; odd k >= 3 has none."""
     at = problem_of(
         {"m": 4},
         {"kind": "gd", "step": 0.1, "until_log10_time": 0.0},

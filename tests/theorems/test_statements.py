@@ -150,7 +150,9 @@ def test_there_are_seven_verdicts_in_the_words_of_the_issue() -> None:
 # ------------------------------------------------------------------------------- the registry
 
 
-@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda one: f"{one.source}-{one.name}")
+@pytest.mark.parametrize(
+    "statement", STATEMENTS.values(), ids=lambda one: f"{one.source}-{one.name}"
+)
 def test_every_statement_can_be_shown(statement: Statement) -> None:
     parser: MathTextParser[Any] = MathTextParser("path")
     parsed = parser.parse(f"${statement.formula}$")
@@ -164,13 +166,13 @@ def test_every_statement_can_be_shown(statement: Statement) -> None:
 
 
 def test_names_are_unique_in_a_paper() -> None:
-    names = [(one.source, one.name) for one in STATEMENTS]
+    names = [(one.source, one.name) for one in STATEMENTS.values()]
     assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_all_that_was_asked_for_is_there(paper: str) -> None:
-    names = [one.name for one in STATEMENTS if one.source == paper]
+    names = [one.name for one in STATEMENTS.values() if one.source == paper]
     missing = [asked for asked in ASKED[paper] if not any(map(str(asked).__eq__, names))]
     missing = [
         asked
@@ -182,7 +184,7 @@ def test_all_that_was_asked_for_is_there(paper: str) -> None:
 
 def test_only_shapes_have_no_constant_and_only_example_4_1_is_a_known_slip() -> None:
     """Conclusions with O(.), approximate ones, and one that the text contradicts: no verdict."""
-    shapes = {(one.source, one.name) for one in STATEMENTS if not one.constants}
+    shapes = {(one.source, one.name) for one in STATEMENTS.values() if not one.constants}
     assert shapes == {
         ("telgarsky22", "Theorem 2.2 (error)"),
         ("telgarsky22", "Theorem 2.2 (error at W_t)"),
@@ -196,7 +198,7 @@ def test_only_shapes_have_no_constant_and_only_example_4_1_is_a_known_slip() -> 
         ("wei19", "Corollary 4.2, Proposition D.1"),
         ("batchnorm", "Theorem 2.2 (error)"),
     }
-    assert [one.name for one in STATEMENTS if one.printed] == ["Example 4.1"]
+    assert [one.name for one in STATEMENTS.values() if one.printed] == ["Example 4.1"]
 
 
 # -------------------------------------------------------------------------------- contexts

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import field_validator, model_validator
 
-from core.study_file.settings import MAX_FRAMES, Section, setting
+from core.settings import MAX_FRAMES, Section, setting
 
 
 class Recording(Section):

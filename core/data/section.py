@@ -1,0 +1,67 @@
+"""The section of a study file that says where examples come from, and the words sections share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from core.data.dataset import Distribution
+from core.errors import InputError
+from core.settings import Section
+
+D_MEANING, N_MEANING = "dimension of the inputs", "number of training examples"
+MAX_D = MAX_N = 1_000_000
+MAX_SEED = 2**63 - 1
+CONTENT_MEANING = "SHA-256 of the embedded data; set by the program"
+
+
+class DataSection(Section):
+    """What every kind of data has: a dimension d, n examples, and a seed of its own.
+
+    d and n are None where a file will say them. A law that can be drawn from is a `Distribution`
+    itself; data that are read are those of the file that `path` names (`FileSection`).
+    """
+
+    if TYPE_CHECKING:  # each kind lists its keys in its own order
+        kind: str
+        d: int | None
+        n: int | None
+        seed: int | None
+
+    @property
+    def single(self) -> bool:
+        """Whether examples of one class only are meant."""
+        return False
+
+    def distribution(self, folder: Path | None) -> Distribution:
+        """Where the examples come from; paths are relative to `folder`.
+
+        Raises InputError where files are needed and none is named.
+        """
+        assert isinstance(self, Distribution)
+        return self
+
+    def picture_shape(self, d: int) -> tuple[int, ...]:
+        """(h, w) or (3, h, w) of examples that are pictures of d pixels; else empty."""
+        return ()
+
+
+class FileSection(DataSection):
+    """Data that are read from files; a run holds the content, never the path."""
+
+    embedded: ClassVar[bool] = True
+    names: ClassVar[str]  # what to name as `path`
+    if TYPE_CHECKING:
+        path: str | None
+
+    @abstractmethod
+    def read_from(self, path: Path) -> Distribution:
+        """The examples at a path."""
+
+    def distribution(self, folder: Path | None) -> Distribution:
+        if self.path is None:
+            raise InputError(
+                f'data.path is missing; with data.kind = "{self.kind}" name {self.names}.'
+            )
+        return self.read_from(Path(self.path) if folder is None else folder / self.path)

@@ -1,0 +1,57 @@
+"""The networks: a section for each parametrisation of the one two-layer network."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import model_validator
+
+from core.settings import MAX_ELEMENTS, SEED_MEANING, Section, setting
+
+FILE_MEANING = "file: from init_path"
+NORMAL_MEANING = "normal: all N(0, 1); small: all N(0, .01^2)"
+
+
+MAX_CODE = 100_000
+
+
+class NetworkSection(Section):
+    """What every kind of network has: a width, a start, and a generator."""
+
+    shrinks: ClassVar[str] = "m"  # what to lower where there are too many parameters
+    kind: str
+    m: int | None = setting(None, meaning="width: number of nodes", ge=1, le=1_000_000)
+    init: str = setting("paper", meaning="how the run starts")
+    init_path: str | None = setting(
+        None, meaning="NPZ with the parameters by name, relative to the study file"
+    )
+    content: str | None = setting(
+        None, meaning="SHA-256 of the embedded parameters; set by the program", advanced=True
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=2**63 - 1)
+
+    def not_homogeneous(self) -> str:
+        """Why f is homogeneous in none of its parameters; empty where it is, or may be."""
+        return ""
+
+    def weights(self, d: int, k: int) -> int:
+        """About how many parameters there are for inputs of d coordinates and k outputs."""
+        return (self.m or 1) * (d + k)
+
+    def too_large(self, d: int, k: int) -> str:
+        """What is wrong where there are more than a run file holds; else empty."""
+        size = self.weights(d, k)
+        if size <= 2 * MAX_ELEMENTS:
+            return ""
+        return (
+            f"it would have {size:.3g} parameters, more than {2 * MAX_ELEMENTS:.0e}, the most a "
+            f"run file holds; choose a smaller {self.shrinks}"
+        )
+
+    @model_validator(mode="after")
+    def _width_or_file(self) -> NetworkSection:
+        if self.init != "file" and self.m is None:
+            raise ValueError("m, the width, is missing; give a whole number such as m = 256")
+        if self.init != "file" and self.init_path is not None:
+            raise ValueError('init_path is only used with init = "file"; set init or drop the path')
+        return self

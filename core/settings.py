@@ -1,0 +1,88 @@
+"""What all sections of an experiment share: frozen, validated, hashable, and self-explaining.
+
+A kind of anything (network, data, dynamics, observable, theorem, margin, view) is known to the
+program once it stands in the registry of its sort.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar, final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_FRAMES = 2_000
+MAX_ELEMENTS = 50_000_000  # of n d and of m d: the most a run file holds
+SEED_MEANING = "seed of a generator of its own for this part; without it run.seed draws it"
+
+
+class Section(BaseModel):
+    """One section of a study file as a frozen value; unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
+    title: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    embedded: ClassVar[bool] = False  # made from a file: a run holds the content, never the path
+    own: ClassVar[tuple[str, ...]] = ()  # keys whose values another kind's cannot be taken over for
+
+
+def setting(
+    default: Any = ...,
+    *,
+    meaning: str,
+    unit: str = "",
+    source: str = "",
+    advanced: bool = False,
+    **constraints: Any,
+) -> Any:
+    """A pydantic field with its meaning, unit and source, which forms and `describe` print."""
+    extra: dict[str, Any] = {"unit": unit, "source": source, "advanced": advanced}
+    return Field(default, description=meaning, json_schema_extra=extra, **constraints)
+
+
+def kind_of(section: type[Section]) -> str:
+    """The name of a section's kind in study files: the default of its key `kind`."""
+    return str(section.model_fields["kind"].default)
+
+
+T = TypeVar("T")
+
+
+@final
+class Registry(dict[str, T]):
+    """The kinds of one sort by name, in the order in which they are listed to users.
+
+    `add` registers one more, and may stand over a class as a decorator. It raises ValueError for a
+    name that is taken, since study files and run files would change their meaning.
+    """
+
+    _all: ClassVar[list[Registry[Any]]] = []
+
+    def __init__(self, name_of: Callable[[T], str], *kinds: T) -> None:
+        super().__init__()
+        self._name_of = name_of
+        self._modules: dict[str, str] = {}
+        self._all.append(self)
+        for kind in kinds:
+            self.add(kind)
+
+    def add(self, kind: T) -> T:
+        """Register a kind, and hand it back."""
+        name = self._name_of(kind)
+        if name in self and self[name] is not kind:
+            raise ValueError(f"There is a kind {name!r} already; choose another name.")
+        self[name] = kind
+        self._modules[name] = str(sys._getframe(1).f_globals["__name__"])
+        return kind
+
+    @classmethod
+    def extensions(cls) -> tuple[str, ...]:
+        """The modules outside this program that registered kinds, which workers must import too."""
+        modules = {
+            module
+            for registry in cls._all
+            for name, module in registry._modules.items()
+            if name in registry and module.split(".")[0] not in ("core", "app", "__main__")
+        }
+        return tuple(sorted(modules))

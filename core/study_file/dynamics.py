@@ -1,0 +1,364 @@
+"""How the parameters move: a section for each dynamics."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, final
+
+from pydantic import model_validator
+
+from core.network.kernel_predictor import KernelNetwork
+from core.network.parametrisation import Arrays, Network, Shape
+from core.network.registry import NETWORKS
+from core.network.section import NetworkSection
+from core.settings import Registry, kind_of, setting
+from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection, check_batch
+
+FLOW_STEP = 1e4  # multiply-adds that the fixed 59 us of a flow's step are worth (6 ns each)
+KERNEL_TESTS = 4096.0  # test points of a kernel predictor, about
+FLOW_ANEW = (
+    "the flow's steps begin anew there, and agree with those of an uninterrupted run within the "
+    "integration error"
+)
+
+
+def log_time_work(n: float, m: float, until: float) -> float:
+    """n m + 1e4 a step, as many steps as cells that were measured took to the same horizon."""
+    return (n * m + FLOW_STEP) * max(1.0, until)
+
+
+@final
+class GradientDescent(DynamicsSection):
+    title: ClassVar[str] = "full-batch gradient descent with constant step; t = step * steps"
+    words: ClassVar[str] = "gradient descent"
+    source: ClassVar[str] = "telgarsky22, Figure 1"
+    full_gradient: ClassVar[bool] = True
+    kernels: ClassVar[tuple[str, ...]] = ("descent", "gram")
+    frame_is_all: ClassVar[bool] = True
+
+    kind: Literal["gd"] = "gd"
+    step: float | None = setting(
+        None, meaning="step size eta; default 1/lambda_0 at the start, safe below 2/lambda_0", gt=0
+    )
+    until_log10_time: float = setting(3.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
+
+    def in_row_space(self) -> bool:
+        return True
+
+    def work(self, n: float, m: float, d: float) -> float:
+        return self.steps() * n * m * min(n, d)
+
+
+@final
+class StochasticGradientDescent(DynamicsSection):
+    title: ClassVar[str] = "stochastic gradient descent with constant step; t = step * steps"
+    words: ClassVar[str] = "SGD"
+    source: ClassVar[str] = "telgarsky22, equation 1.1 and Theorem 2.1; frei23, section F.2"
+    kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
+    count_is_all: ClassVar[bool] = True
+
+    kind: Literal["sgd"] = "sgd"
+    step: float | None = setting(
+        None,
+        meaning="step size eta; default 1/(5 max_i l''(p_i) |grad f(x_i)|^2) at the start, a tenth "
+        "of where a single example becomes unstable",
+        gt=0,
+    )
+    batch: int = setting(
+        1, meaning="examples a step; the gradient is their mean (no 1/n)", ge=1, le=1_000_000
+    )
+    fresh: bool = setting(
+        False,
+        meaning="true: each step draws new examples from the distribution (one pass); false: the "
+        "training examples, reshuffled for each pass, batches running on from one to the next",
+    )
+    until_log10_time: float = setting(3.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
+
+    def in_row_space(self) -> bool:
+        return not self.fresh
+
+    def check(self, experiment: Any) -> None:
+        if self.fresh and experiment.data.embedded:
+            raise ValueError(
+                "dynamics.fresh = true needs a distribution to draw from, and data.kind = "
+                f'"{experiment.data.kind}" has none; use fresh = false'
+            )
+        if not self.fresh:
+            check_batch(self.batch, experiment.data.n)
+
+    def work(self, n: float, m: float, d: float) -> float:
+        return self.steps() * self.batch * m * d
+
+
+@final
+class Adam(DynamicsSection):
+    title: ClassVar[str] = "Adam with constant step; t = step * steps"
+    words: ClassVar[str] = "Adam"
+    source: ClassVar[str] = "batchnorm, appendix A (the reference networks)"
+    long_state: ClassVar[bool] = True
+    kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
+
+    kind: Literal["adam"] = "adam"
+    step: float = setting(1e-3, meaning="step size", gt=0)
+    beta1: float = setting(0.9, meaning="decay of the mean of the gradient", ge=0, lt=1)
+    beta2: float = setting(0.999, meaning="decay of the mean of its square", ge=0, lt=1)
+    eps: float = setting(1e-8, meaning="added to the root of the mean square", gt=0, le=1)
+    batch: int = setting(
+        0, meaning="examples a step, reshuffled for each pass; 0: all of them", ge=0, le=1_000_000
+    )
+    until_log10_time: float = setting(0.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
+
+    def check(self, experiment: Any) -> None:
+        check_batch(self.batch, experiment.data.n)
+
+    def anew(self, fixed_features: bool) -> str:
+        return "Adam's moments begin anew there"
+
+
+@final
+class GradientFlow(DynamicsSection):
+    title: ClassVar[str] = "gradient flow dW/dt = -grad R(W), followed in log time"
+    words: ClassVar[str] = "gradient flow"
+    source: ClassVar[str] = "telgarsky22, section 1.2"
+    furthest: ClassVar[float] = 1e200
+    full_gradient: ClassVar[bool] = True
+    log_time: ClassVar[bool] = True
+    long_state: ClassVar[bool] = True
+    kernels: ClassVar[tuple[str, ...]] = ("flow",)
+    kernels_without_twin: ClassVar[tuple[str, ...]] = ("heads",)
+
+    kind: Literal["flow"] = "flow"
+    until_log10_time: float = setting(4.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=1e200)
+    accuracy: Literal["figures", "numbers"] = setting(
+        "figures", meaning="figures: hard margins to 5e-5; numbers: to 3e-5, smaller late steps"
+    )
+    scheme: Literal["chebyshev", "euler"] = setting(
+        "chebyshev",
+        meaning="chebyshev: stabilised stages; euler: the slow reference scheme",
+        advanced=True,
+    )
+
+    def in_row_space(self) -> bool:
+        return True
+
+    def check(self, experiment: Any) -> None:
+        if experiment.run.precision == "float32":
+            raise ValueError(
+                'run.precision = "float32" cannot follow gradient flow, whose margins live in '
+                'the last digits; use "float64", or dynamics.kind = "gd"'
+            )
+        if experiment.loss.l2 > 0.0:
+            raise ValueError(
+                f"loss.l2 = {experiment.loss.l2:g} cannot be followed in log time, where the "
+                'penalised flow comes to rest; use dynamics.kind = "gd", or l2 = 0'
+            )
+        if not experiment.loss.vanishes:
+            raise ValueError(
+                f'loss.kind = "{experiment.loss.kind}" has no log time, which needs a loss that '
+                'goes to zero; use dynamics.kind = "gd", or the exponential or logistic loss'
+            )
+        why = experiment.network.not_homogeneous()
+        if why:
+            raise ValueError(
+                f"{why}, so its flow cannot be followed in log time; use "
+                'dynamics.kind = "gd", or smooth = false'
+            )
+
+    def work(self, n: float, m: float, d: float) -> float:
+        return log_time_work(n, m, self.until_log10_time)
+
+    def anew(self, fixed_features: bool) -> str:
+        return FLOW_ANEW
+
+
+@final
+class MirrorFlow(DynamicsSection):
+    title: ClassVar[str] = "mirror flow d ln u/dt = -2 dR/du for u = |a b|, from a balanced start"
+    words: ClassVar[str] = "mirror flow"
+    source: ClassVar[str] = "homogeneity, Lemma 3.2; telgarsky22, section 3.2"
+    furthest: ClassVar[float] = 1e200
+    log_time: ClassVar[bool] = True
+    long_state: ClassVar[bool] = True
+    kernels: ClassVar[tuple[str, ...]] = ("mirror",)
+    frame_is_all: ClassVar[bool] = True
+
+    kind: Literal["mirror"] = "mirror"
+    step: float | None = setting(
+        None,
+        meaning="normalised and head: explicit steps u <- u exp(-2 eta dR/du), with V by gradient "
+        "descent, t = eta * steps; default 1/lambda_0. scalar needs none: u = u(0) exp(2 Z'lambda) "
+        "with d lambda/ds = q in R^n, followed in log time",
+        gt=0,
+    )
+    until_log10_time: float = setting(3.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=1e200)
+
+    def check(self, experiment: Any) -> None:
+        network, loss = experiment.network, experiment.loss
+        made = NETWORKS[network.kind]
+        if not made.factored:
+            *most, last = (f'"{kind}"' for kind, cls in NETWORKS.items() if cls.factored)
+            raise ValueError(
+                f'dynamics.kind = "mirror" needs outer weights a_j b_j, and network.kind = '
+                f'"{network.kind}" has none; use network.kind = {", ".join(most)} or {last}'
+            )
+        if not loss.exp_tailed:
+            raise ValueError(
+                'dynamics.kind = "mirror" needs the exponential or logistic loss, not '
+                f'"{loss.kind}"'
+            )
+        if loss.l2 > 0.0:
+            raise ValueError('dynamics.kind = "mirror" knows no penalty; set loss.l2 = 0')
+        if experiment.run.precision == "float32":
+            raise ValueError('dynamics.kind = "mirror" needs run.precision = "float64"')
+        if made.fixed_features and self.step is not None:
+            raise ValueError(
+                f'dynamics.step is not used by the mirror flow of network.kind = "{network.kind}", '
+                "which chooses its own steps; leave it out"
+            )
+        if not made.fixed_features and self.until_log10_time > 15.0:
+            raise ValueError(
+                f"dynamics.until_log10_time = {self.until_log10_time:g} cannot be reached by "
+                'steps; choose at most 15, or network.kind = "scalar", which is followed in log '
+                "time"
+            )
+
+    def work(self, n: float, m: float, d: float) -> float:
+        return log_time_work(n, m, self.until_log10_time)
+
+    def anew(self, fixed_features: bool) -> str:
+        return FLOW_ANEW if fixed_features else ""
+
+
+@final
+class PerturbedFlow(DynamicsSection):
+    title: ClassVar[str] = "perturbed Wasserstein flow: descent of m particles, some drawn anew"
+    words: ClassVar[str] = "perturbed Wasserstein flow"
+    source: ClassVar[str] = "wei19, section 3 (equation 3.2) and section E.3; lambda is loss.l2"
+    kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
+    count_is_all: ClassVar[bool] = True
+    # How many particles are replaced follows from the step.
+    fixed_by: ClassVar[frozenset[str]] = frozenset({"step"})
+
+    kind: Literal["perturbed"] = "perturbed"
+    sigma: float = setting(
+        1e-3,
+        meaning="noise sigma: in each step a particle is replaced with probability eta * sigma by "
+        "one uniform on the sphere",
+        ge=0,
+        le=1e3,
+    )
+    particles: Literal["sphere", "atom", "network"] = setting(
+        "sphere",
+        meaning="where they start: sphere: uniform on it, theta_j = sqrt(m) (a_j, v_j) of norm 1; "
+        "atom: all at one random point of it; network: at the network's own start",
+    )
+    step: float | None = setting(
+        None,
+        meaning="step size eta; default the smaller of 1/max |x_i|^2 and 1/lambda_0 at the start",
+        gt=0,
+    )
+    until_log10_time: float = setting(3.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
+
+    def check(self, experiment: Any) -> None:
+        self._needs_standard(experiment, "moves particles (a_j, v_j)")
+
+
+@final
+class TwoPhase(DynamicsSection):
+    title: ClassVar[str] = "two phases: one large-batch step on V, then the convex outer layer"
+    words: ClassVar[str] = "two-phase training"
+    source: ClassVar[str] = "telgarsky22, Table 1 (its row 2-phase SGD)"
+    kernels: ClassVar[tuple[str, ...]] = ("two_phase",)
+    count_is_all: ClassVar[bool] = True
+
+    kind: Literal["two_phase"] = "two_phase"
+    first_batch: int = setting(
+        0,
+        meaning="examples of the first step, drawn anew from the distribution; 0: the training "
+        "examples, which the second phase uses in any case",
+        ge=0,
+        le=10_000_000,
+    )
+    step: float | None = setting(
+        None,
+        meaning="step size of the second phase, t = step * steps; default 1/lambda_0 of the outer "
+        "layer alone",
+        gt=0,
+    )
+    until_log10_time: float = setting(3.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
+
+    def check(self, experiment: Any) -> None:
+        self._needs_standard(experiment, "trains V in its first phase and a in its second")
+        self._needs_float64(experiment)
+        if self.first_batch > 0 and experiment.data.embedded:
+            raise ValueError(
+                f"dynamics.first_batch = {self.first_batch} needs a distribution to draw from, and "
+                f'data.kind = "{experiment.data.kind}" has none; use first_batch = 0'
+            )
+
+    def work(self, n: float, m: float, d: float) -> float:
+        return (self.first_batch + n) * m * d
+
+
+@final
+class KernelPredictor(DynamicsSection):
+    title: ClassVar[str] = "kernel predictor of infinite width, fitted at once: no training"
+    words: ClassVar[str] = "kernel predictor"
+    source: ClassVar[str] = "telgarsky22, Assumption 1.3; wei19, section 2"
+    count_is_all: ClassVar[bool] = True
+
+    kind: Literal["kernel"] = "kernel"
+    weights: Literal["both", "first", "second"] = setting(
+        "both",
+        meaning="whose tangent kernel, a ~ N(0, 1), v ~ N(0, s I): both: K1 + s K2; first: of V "
+        "only, K1 = <x, x'> (pi - t)/(2 pi); second: of a only, s K2, "
+        "K2 = |x| |x'| (sin t + (pi - t) cos t)/(2 pi); t is the angle of x and x'",
+    )
+    variance: float | None = setting(
+        None, meaning="s, variance of the entries of v; default 1/d; wei19 has 1", gt=0, le=1e12
+    )
+    hard: bool = setting(
+        False, meaning="true: the hard-margin SVM without intercept; false: ridge regression"
+    )
+    ridge: float = setting(1e-8, meaning="coefficients (K + ridge I)^-1 y", ge=0, le=1e12)
+
+    @property
+    def until_log10_time(self) -> float:
+        """Frame 1, the fitted predictor, stands at t = 1."""
+        return 0.0
+
+    def check(self, experiment: Any) -> None:
+        self._needs_standard(experiment, "is the infinite width of the standard network")
+        self._needs_float64(experiment)
+        if experiment.loss.l2 > 0.0:
+            raise ValueError('dynamics.kind = "kernel" has a ridge of its own; set loss.l2 = 0')
+
+    def recorded_kind(self, network: NetworkSection) -> str:
+        return KernelNetwork.kind
+
+    def recorded_network(self, network: NetworkSection, shape: Shape, fixed: Arrays) -> Network:
+        return KernelNetwork(shape, self.weights, self.variance)
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> KernelPredictor:
+        if self.hard and "ridge" in self.model_fields_set and self.ridge != 1e-8:
+            raise ValueError(
+                "dynamics.hard = true has no ridge; leave dynamics.ridge out, or set hard = false"
+            )
+        return self
+
+    def work(self, n: float, m: float, d: float) -> float:
+        """80 ns (n^2 + 4096 n) + n^3 / 3 at 60 GFLOP/s, in ns."""
+        return 80.0 * (n * n + KERNEL_TESTS * n) + n**3 / 3.0 / 60.0
+
+
+DYNAMICS: Registry[type[DynamicsSection]] = Registry(
+    kind_of,
+    GradientFlow,
+    GradientDescent,
+    StochasticGradientDescent,
+    Adam,
+    MirrorFlow,
+    PerturbedFlow,
+    TwoPhase,
+    KernelPredictor,
+)

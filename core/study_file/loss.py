@@ -1,0 +1,64 @@
+"""The losses."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, final
+
+from core.settings import Registry, Section, kind_of, setting
+
+
+class LossSection(Section):
+    """What every loss has, and what others ask of one."""
+
+    vanishes: ClassVar[bool] = True  # l(z) -> 0 as z -> infinity, so that flow has a log time
+    exp_tailed: ClassVar[bool] = False  # of a margin y f, with -l'(z) e^z -> 1
+    several: ClassVar[bool] = False  # of the logits of three and more classes
+    kind: str
+    l2: float = setting(
+        0.0,
+        meaning="lambda of the penalty lambda |Theta|^2 on all trained parameters (descent only)",
+        source="wei19, section 2",
+        ge=0,
+    )
+
+
+@final
+class ExponentialLoss(LossSection):
+    title: ClassVar[str] = "exponential loss l(z) = exp(-z); risk R = (1/n) sum_i l(p_i)"
+    source: ClassVar[str] = "telgarsky22, section 1.2"
+    exp_tailed: ClassVar[bool] = True
+
+    kind: Literal["exponential"] = "exponential"
+
+
+@final
+class LogisticLoss(LossSection):
+    title: ClassVar[str] = "logistic loss l(z) = ln(1 + exp(-z)); risk R = (1/n) sum_i l(p_i)"
+    source: ClassVar[str] = "telgarsky22, section 1.2"
+    exp_tailed: ClassVar[bool] = True
+
+    kind: Literal["logistic"] = "logistic"
+
+
+@final
+class SquaredLoss(LossSection):
+    title: ClassVar[str] = "squared loss l(p) = (1 - p)^2 = (y - f)^2 for labels +-1"
+    source: ClassVar[str] = "wei19, sections B.3 and F.3"
+    vanishes: ClassVar[bool] = False
+
+    kind: Literal["squared"] = "squared"
+
+
+@final
+class CrossEntropyLoss(LossSection):
+    title: ClassVar[str] = "cross-entropy of the logits, for three and more classes"
+    source: ClassVar[str] = "frei23, section F.2; wei19, Theorem C.1"
+    several: ClassVar[bool] = True
+
+    kind: Literal["cross_entropy"] = "cross_entropy"
+
+
+LOSSES: Registry[type[LossSection]] = Registry(
+    kind_of, ExponentialLoss, LogisticLoss, SquaredLoss, CrossEntropyLoss
+)
+EXP_TAILED = tuple(kind for kind, loss in LOSSES.items() if loss.exp_tailed)

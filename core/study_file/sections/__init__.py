@@ -1,1 +1,0 @@
-"""The sections of an experiment: one frozen, validated value for each kind."""

@@ -1,0 +1,63 @@
+"""Heavy-ball descent: u <- beta u - eta grad R(W), W <- W + u."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from core.dynamics import saved
+from core.dynamics.registry import Engines, register
+from core.dynamics.step_size import default_step
+from core.dynamics.stepper import Stepper
+from core.problem.problem import Problem
+from core.settings import setting
+from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
+
+
+@final
+class HeavyBall(DynamicsSection):
+    title: ClassVar[str] = "full-batch descent with momentum; t = step * steps"
+    words: ClassVar[str] = "heavy-ball descent"
+    source: ClassVar[str] = "docs/extend.md"
+
+    kind: Literal["heavy_ball"] = "heavy_ball"
+    step: float | None = setting(None, meaning="step size eta; default 1/lambda_0", gt=0)
+    beta: float = setting(0.9, meaning="how much of the last step is kept", ge=0, lt=1)
+    until_log10_time: float = setting(2.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
+
+
+@final
+class HeavyBallDescent(Stepper):
+    """One step at a time, by `network.gradient`; the velocity u goes on in continued runs."""
+
+    def __init__(self, problem: Problem) -> None:
+        dynamics = problem.experiment.dynamics
+        assert isinstance(dynamics, HeavyBall)
+        super().__init__(problem, dynamics.step or default_step(problem))
+        self.engine, self._beta = problem.network.engine, dynamics.beta
+        self._weights = np.array(problem.physical_start())
+        self._velocity = np.zeros_like(self._weights)
+        self._resume()
+
+    def _parts(self) -> saved.Parts:
+        return {**super()._parts(), "velocity": self._velocity}
+
+    def _take(self, count: int) -> int:
+        problem, y = self.problem, self.problem.dataset.y
+        for done in range(count):
+            g = problem.loss.output_gradient(problem.outputs(self._weights), y) / y.size
+            slope = problem.network.gradient(self._weights, problem.inputs, g)
+            slope = slope + 2.0 * problem.experiment.loss.l2 * self._weights
+            self._velocity *= self._beta
+            self._velocity -= self.step_size * slope
+            if not np.isfinite(self._velocity).all():
+                return done
+            self._weights += self._velocity
+        return count
+
+    def _flat(self) -> np.ndarray:
+        return self._weights.copy()
+
+
+register(Engines(HeavyBall, HeavyBallDescent, default_step=default_step))

@@ -1,0 +1,41 @@
+"""A reference margin: half the distance of the nearest two examples of opposite labels."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from core.problem.problem import Problem
+from core.reference.margin import Bracket, Reference, absent, exact
+from core.reference.registry import REFERENCES
+from core.reference.sample import binary, data_key, refusal
+from core.reference.watch import Watch
+
+
+@final
+class NearestMargin(Reference):
+    """min over y_i != y_k of |x_i - x_k|/2: no classifier is right on larger balls."""
+
+    name = "nearest"
+    title = "half the distance of the classes"
+    formula = "min over y_i != y_k of |x_i - x_k| / 2"
+    source = "docs/extend.md"
+    label = "half distance"
+
+    def applies(self, problem: Problem) -> bool:
+        return binary(problem)
+
+    def key(self, problem: Problem) -> str:
+        return data_key(problem)
+
+    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+        sentence = refusal(problem)
+        if sentence:
+            return absent(sentence)
+        x, y = problem.dataset.x, problem.dataset.y
+        distances = np.linalg.norm(x[y > 0][:, None] - x[y < 0][None], axis=2)
+        return exact(float(distances.min()) / 2.0, "all pairs compared")
+
+
+REFERENCES.add(NearestMargin())
