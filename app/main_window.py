@@ -35,7 +35,8 @@ from app.panels.side import SidePanel
 from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
 from app.panels.transport import TransportBar
-from app.state.intent import MARGIN_AXES, VIEWS
+from app.state.intent import MARGIN_AXES
+from app.state.views import VIEWS
 from app.widgets.layouts import laid
 from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
@@ -140,9 +141,9 @@ class MainWindow(QMainWindow):
         paper = self.view_choice.addAction("The &paper's figure")
         paper.setData(PAPER)
         self.view_choice.addSeparator()
-        for name, title in VIEWS.items():
-            action = self.view_choice.addAction(title)
-            action.setData(name)
+        for kind in VIEWS.values():
+            action = self.view_choice.addAction(kind.title)
+            action.setData(kind.name)
             action.setCheckable(True)
         group = QActionGroup(self)
         for name, title in MARGIN_AXES.items():

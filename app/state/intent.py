@@ -9,16 +9,7 @@ START = float("-inf")
 MARGIN_AXES = {"log10_time": "log10 t", "step": "step", "norm_squared": "|W|^2"}
 PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 
-# The views of a run, in the order in which they stand; the first four are the paper's figure.
-VIEWS = {
-    "neurons": "Neurons",
-    "rotations": "Rotations",
-    "norms": "Norms",
-    "margins": "Margins",
-    "curves": "Curves",
-    "spectrum": "Spectrum",
-    "predictor": "Predictor",
-}
+# The views of the paper's figure.
 FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 MOST_CURVES = 6
 FIRST_CURVES = ("log10_risk", "distance")

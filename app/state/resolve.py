@@ -14,8 +14,9 @@ from typing import final
 
 import numpy as np
 
-from app.state.intent import FIGURE_1, START, VIEWS, Intent, Mark
+from app.state.intent import FIGURE_1, START, Intent, Mark
 from app.state.session import RunSnapshot, Snapshot
+from app.state.views import VIEWS
 
 PLAY_SECONDS = 10.0
 UNKNOWN_SPAN = 8.0

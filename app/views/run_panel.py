@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import Qt, Signal
@@ -19,14 +19,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.display import DisplayData
-from app.state.intent import FIGURE_1, FIRST_CURVES, VIEWS
+from app.state.intent import FIGURE_1, FIRST_CURVES
+from app.state.views import VIEWS
 from app.views.curves import CurvesView
 from app.views.margins import MarginsView
-from app.views.neurons import NeuronsView
-from app.views.norms import norms_view
-from app.views.predictor import PredictorView
-from app.views.rotations import rotations_view
-from app.views.spectrum import SpectrumView
 from app.views.trace_view import Bound, TraceView
 from app.views.view import RunView
 from app.widgets.elided import ElidedLabel
@@ -36,15 +32,6 @@ from core.figures.palette import Palette
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
 
-MAKERS: dict[str, Callable[[Palette, QWidget], RunView]] = {
-    "neurons": NeuronsView,
-    "rotations": rotations_view,
-    "norms": norms_view,
-    "margins": MarginsView,
-    "curves": CurvesView,
-    "spectrum": SpectrumView,
-    "predictor": PredictorView,
-}
 MUTED = QPalette.ColorRole.PlaceholderText
 WIDE = 960  # pixels from which more than four views stand in three columns
 
@@ -119,9 +106,9 @@ class RunPanel(QWidget):
         return tuple(self._made[name] for name in self._names)
 
     def view(self, name: str) -> RunView:
-        """A view by its name in app.state.intent.VIEWS, made if it was never shown."""
+        """A view by its name in app.state.views.VIEWS, made if it was never shown."""
         if name not in self._made:
-            view = MAKERS[name](self._palette, self._shown)
+            view = VIEWS[name].load()(self._palette, self._shown)
             view.hide()
             view.node_hovered.connect(self.node_hovered)
             view.node_clicked.connect(self.node_clicked)
@@ -134,7 +121,7 @@ class RunPanel(QWidget):
         return self._made[name]
 
     def set_views(self, names: Sequence[str]) -> None:
-        """Show some views, in the order of app.state.intent.VIEWS."""
+        """Show some views, in the order of app.state.views.VIEWS."""
         names = tuple(name for name in VIEWS if name in names)
         if names == self._names:
             return
@@ -177,7 +164,7 @@ class RunPanel(QWidget):
         for place, view in enumerate(self._views):
             last = columns * rows - count if place == count - 1 else 0
             self._grid.addWidget(view, place // columns, place % columns, 1, 1 + last)
-        for line in range(len(MAKERS)):
+        for line in range(len(VIEWS)):
             self._grid.setRowStretch(line, 1 if line < rows else 0)
             self._grid.setColumnStretch(line, 1 if line < columns else 0)
 

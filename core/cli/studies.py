@@ -125,11 +125,11 @@ def cost(arguments: argparse.Namespace) -> int:
     if count < 1:
         raise InputError(f"--cores {count}: give 1 or more.")
     study = load_study(arguments.study).at_size(arguments.size).with_settings(arguments.settings)
-    found = estimate(study, count)
+    result = estimate(study, count)
     if arguments.json:
-        told = {"core_seconds": found.total, "bytes": found.bytes, "cores": count}
-        groups = [asdict(group) for group in found.groups]
-        print_json(told | {"wall_seconds": found.wall, "groups": groups})
+        document = {"core_seconds": result.total, "bytes": result.bytes, "cores": count}
+        groups = [asdict(group) for group in result.groups]
+        print_json(document | {"wall_seconds": result.wall, "groups": groups})
     else:
-        print("\n".join(lines(found)))
+        print("\n".join(lines(result)))
     return 0

@@ -207,9 +207,9 @@ def save_film(
     """
     check_runs(runs)
     kinds = PANELS if panel == "all" else (panel,)
-    wanted = size or film_size(len(runs), len(kinds))
-    count = _check(path, panel, seconds, frames_per_second, wanted)
-    pixels = (wanted[0] & ~1, wanted[1] & ~1)
+    requested = size or film_size(len(runs), len(kinds))
+    count = _check(path, panel, seconds, frames_per_second, requested)
+    pixels = (requested[0] & ~1, requested[1] & ~1)
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
     pictures = film_frames(runs, panel, count, pixels, palette, coordinates)
     try:

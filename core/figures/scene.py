@@ -217,8 +217,8 @@ def build_scene(
     by_kind = [(", ".join(letters[row, kind] for row in range(len(runs))), kind) for kind in panels]
     origin = f"Source: {source}. " if source else ""
     several = any(run.dataset.classes > 2 for run in runs)
-    told = captions(by_kind, palette, several)
-    footer = (f"{origin}Settings: {settings_line(runs, lasts)}.", told)
+    caption = captions(by_kind, palette, several)
+    footer = (f"{origin}Settings: {settings_line(runs, lasts)}.", caption)
     sheet = page(headings(runs), len(panels), title, footer)
     drawn = tuple(
         material.panel(row, kind, letters[row, kind], sheet.boxes[row][column])[0]

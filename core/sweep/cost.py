@@ -127,15 +127,15 @@ def _group(
 
 def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
     """Work and bytes; cells that differ in their seed alone are looked at once."""
-    found: dict[str, tuple[float, int]] = {}
+    sizes: dict[str, tuple[float, int]] = {}
     sized = []
     for cell in cells:
         key = repr(apart_from_seeds(cell.values))
-        if key not in found:
+        if key not in sizes:
             problem = _task(study, cell, "x.msrun").problem()
             experiment = expected(problem)
-            found[key] = (work(experiment), estimated_bytes(problem, experiment.recording.frames))
-        sized.append(_Sized(cell, *found[key]))
+            sizes[key] = (work(experiment), estimated_bytes(problem, experiment.recording.frames))
+        sized.append(_Sized(cell, *sizes[key]))
     return sized
 
 
@@ -192,8 +192,8 @@ def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
         return 0.0, float(seconds.mean() / works.mean())
     scale = works.max()
     rows = np.column_stack([1.0 / seconds, works / scale / seconds])
-    found, _ = nnls(rows, np.ones(works.size))
-    return float(found[0]), float(found[1] / scale)
+    sizes, _ = nnls(rows, np.ones(works.size))
+    return float(sizes[0]), float(sizes[1] / scale)
 
 
 def lines(cost: Cost) -> list[str]:

@@ -79,7 +79,7 @@ def _start(
     return with_state(run, start, index, experiment) if goes_on else start
 
 
-def said(problem: Problem) -> str:
+def note_of(problem: Problem) -> str:
     """What is to be said of how a run goes on; empty where it goes on exactly, or anew."""
     return str((problem.start.continues or {}).get("note", ""))
 
@@ -189,9 +189,9 @@ def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Exper
     if study.axes:
         raise InputError("continue makes one run; give one value for each --set.")
     experiment = next(study.each()).experiment
-    asked = any(s.partition("=")[0].strip() == "dynamics.until_log10_time" for s in settings)
+    extends = any(s.partition("=")[0].strip() == "dynamics.until_log10_time" for s in settings)
     until = experiment.dynamics.until_log10_time
-    if until <= time * (1 + 1e-12) and not asked:
+    if until <= time * (1 + 1e-12) and not extends:
         return _extended(experiment, until)
     if until <= time:
         raise InputError(

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import SWITCH_S, Marginscope
 from app.places import Places
-from app.state.intent import VIEWS
+from app.state.views import VIEWS
 from core.runs import Recorder
 from core.training.trajectory import run
 from tests.app.shell.test_start import started

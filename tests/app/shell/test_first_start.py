@@ -302,7 +302,7 @@ import importlib.abc, sys, threading
 from app import application
 from app.application import Marginscope
 from app.places import Places
-from app.state.intent import VIEWS
+from app.state.views import VIEWS
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication

@@ -12,8 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.settings import load_settings
-from app.state.intent import FIGURE_1, FIRST_CURVES, VIEWS
+from app.state.intent import FIGURE_1, FIRST_CURVES
 from app.state.later import SPECTRUM
+from app.state.views import VIEWS
 from core.observables.registry import scalars_of
 from tests.app.shell.conftest import Opener, trained
 

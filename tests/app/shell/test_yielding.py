@@ -10,7 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.controllers.pace import LONGEST_MS, SHARE, TICK_MS, TickPace
-from app.state.intent import VIEWS, Intent
+from app.state.intent import Intent
+from app.state.views import VIEWS
 from app.views.run_panel import RunPanel
 from core.training.control import RunState
 from tests.app.shell.conftest import Opener
