@@ -49,9 +49,9 @@ def sentence_of(error: BaseException, log: Path) -> str:
 
 @final
 class Reporter(QObject):
-    """Takes errors that nobody caught, from any thread; `told` arrives in the window's thread."""
+    """Takes errors that nobody caught, from any thread; signals arrive in the window's thread."""
 
-    told = Signal(str)
+    message = Signal(str)
 
     def __init__(self, log: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -70,7 +70,7 @@ class Reporter(QObject):
     def report(self, error: BaseException) -> None:
         """Log an error with its traceback and tell a sentence."""
         LOG.error("Not caught.", exc_info=(type(error), error, error.__traceback__))
-        self.told.emit(sentence_of(error, self._log))
+        self.message.emit(sentence_of(error, self._log))
 
     def _uncaught(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None

@@ -34,8 +34,9 @@ from app.panels.experiment_form import ExperimentForm
 from app.panels.side import SidePanel
 from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
-from app.panels.transport import Transport
-from app.state.intent import MARGIN_AXES, VIEWS
+from app.panels.transport import TransportBar
+from app.state.intent import MARGIN_AXES
+from app.state.views import VIEWS
 from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
 
@@ -70,7 +71,7 @@ class MainWindow(QMainWindow):
         self.form = ExperimentForm(self)
         self.side = SidePanel(palette, self)
         self.inspector, self.theory = self.side.inspector, self.side.theory
-        self.transport = Transport(palette, self)
+        self.transport = TransportBar(palette, self)
         self.status_area = QWidget(self)  # the line shows itself with each new text
         self.status = StatusLine(self.status_area)
         self.empty = EmptyState(self)
@@ -142,9 +143,9 @@ class MainWindow(QMainWindow):
         paper = self.view_choice.addAction("The &paper's figure")
         paper.setData(PAPER)
         self.view_choice.addSeparator()
-        for name, title in VIEWS.items():
-            action = self.view_choice.addAction(title)
-            action.setData(name)
+        for kind in VIEWS.values():
+            action = self.view_choice.addAction(kind.title)
+            action.setData(kind.name)
             action.setCheckable(True)
         group = QActionGroup(self)
         for name, title in MARGIN_AXES.items():

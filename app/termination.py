@@ -24,7 +24,7 @@ class Termination(QObject):
     def __init__(self, end: Callable[[], None], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._end = end
-        self.asked = False
+        self.requested = False
         self._read, self._write = socket.socketpair()
         for one in (self._read, self._write):
             one.setblocking(False)
@@ -49,9 +49,9 @@ class Termination(QObject):
         self._write.close()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
+        self.requested = True
 
     def _woken(self) -> None:
         self._read.recv(4096)
-        if self.asked:
+        if self.requested:
             self._end()

@@ -30,13 +30,6 @@ WAYS = (
     ("#0f766e", "a run file, to a figure", FIGURE),
 )
 
-APP = [
-    ["app.application"],
-    ["app.controllers"],
-    ["app.panels", "app.views", "app.workers"],
-    ["app.state"],
-]
-
 WIDTH, TOP, ROW, GAP, BOX = 1134, 104, 31, 9, 25
 LETTERS = 91  # of a sentence in a box
 LEFT, RIGHT = 190, 864  # of the boxes
@@ -60,7 +53,7 @@ def layers() -> list[list[str]]:
             kept = [name for name in names if is_shown(name)]
             if kept:
                 found[kept[0].split(".")[0]].append(kept)
-    return (found["app"] or APP) + found["core"]
+    return found["app"] + found["core"]
 
 
 def is_shown(name: str) -> bool:

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -197,6 +197,67 @@ def test_plain_classes_are_told_from_others(source: str, plain: bool) -> None:
     cls = ast.parse(source).body[0]
     assert isinstance(cls, ast.ClassDef)
     assert is_plain(cls) is plain
+
+
+# --------------------------------------------------------------------------------------- kinds
+
+# Where names of several kinds may stand together: the losses' twins on tensors, and the groups of
+# kernels, of which two are called as the dynamics that they are for.
+TWINS = ("core/tensors/slopes.py", "core/compiled/warming.py")
+
+
+def strings_in(node: ast.AST) -> set[str]:
+    """The strings that stand in a list, tuple, set, as keys of a dictionary, or between `or`s."""
+    parts: Sequence[ast.expr | None] = ()
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        parts = node.elts
+    elif isinstance(node, ast.Dict):
+        parts = node.keys
+    elif isinstance(node, ast.BoolOp):
+        compared = [value for value in node.values if isinstance(value, ast.Compare)]
+        parts = [one for value in compared for one in (value.left, *value.comparators)]
+    elif isinstance(node, ast.Match):
+        cases = [case.pattern for case in node.cases]
+        parts = [case.value for case in cases if isinstance(case, ast.MatchValue)]
+    return {
+        part.value
+        for part in parts
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    }
+
+
+def lists_kinds(node: ast.AST) -> bool:
+    """Whether a node names two kinds or more of one sort."""
+    named = strings_in(node)
+    if len(named) < 2:
+        return False
+    from core.study_file.experiment import KINDS
+
+    return any(len(named & set(kinds)) > 1 for kinds in KINDS.values())
+
+
+def test_kinds_are_listed_in_registries_only() -> None:
+    wrong = [
+        place
+        for place, node in nodes(SOURCES, ast.expr, ast.Match)
+        if not place.startswith(TWINS) and lists_kinds(node)
+    ]
+    assert not wrong, f"a list of kinds; ask the kind itself (docs/decisions/0016): {wrong}"
+
+
+@pytest.mark.parametrize(
+    ("source", "wrong"),
+    [
+        ('kind in ("standard", "scalar")', True),
+        ('RELU = {"standard": 1, "scalar": 2}', True),
+        ('kind == "gd" or kind == "flow"', True),
+        ('kind == "gd" and m > 1', False),
+        ('names = ["standard"]', False),
+        ('names = ("standard", "gd")', False),
+    ],
+)
+def test_lists_of_kinds_are_told_from_other_lists(source: str, wrong: bool) -> None:
+    assert any(map(lists_kinds, ast.walk(ast.parse(source)))) is wrong
 
 
 # ------------------------------------------------------------------------- what is never done

@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 import torch
 
+from app.state.views import VIEWS
 from core.cli.main import main
 from core.data.registry import DATA
-from core.dynamics.many import run_many
+from core.dynamics.batch_descent import batch_key
 from core.dynamics.registry import ENGINES, integrator, prepared
 from core.dynamics.rows import reduced
 from core.network.registry import NETWORKS
@@ -35,7 +36,8 @@ from core.study_file.validation import build_experiment
 from core.theorems.registry import STATEMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
-FILES = ("network", "data", "dynamics", "observable", "margin", "theorem")
+FILES = ("network", "data", "dynamics", "observable", "margin", "theorem", "view")
+STUDY = ROOT / "tests" / "extension" / "study.toml"
 MOST_LINES = 40  # of the network, blank ones aside
 REGISTRIES: tuple[Registry[Any], ...] = (
     NETWORKS,
@@ -45,40 +47,8 @@ REGISTRIES: tuple[Registry[Any], ...] = (
     OBSERVABLES,
     REFERENCES,
     STATEMENTS,
+    VIEWS,
 )
-STUDY = """
-title = "One of each"
-source = "docs/extend.md"
-
-[data]
-kind = "stripes"
-n = 12
-
-[network]
-kind = "cubed"
-m = 8
-
-[loss]
-kind = "logistic"
-
-[dynamics]
-kind = "gd"
-step = 0.5
-until_log10_time = 1.5
-
-[recording]
-frames = 8
-
-[sweep]
-columns = ["log10_risk", "largest_share"]
-
-[[claims]]
-text = "The nodes are never all alike."
-measure = "largest_share"
-over = "min"
-compare = ">="
-value = 0.125
-"""
 DYNAMICS_TRIED = ("gd", "flow", "sgd", "heavy_ball")
 Call = Callable[..., str]
 
@@ -116,8 +86,9 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
+    """The study of docs/extend.md with one seed."""
     path = tmp_path / "one-of-each.toml"
-    path.write_text(STUDY)
+    path.write_text(STUDY.read_text().replace("[0, 1]", "[0]"))
     return path
 
 
@@ -178,6 +149,10 @@ def test_the_document_shows_these_very_files(name: str) -> None:
     shown = (ROOT / "docs" / "extend.md").read_text()
     text = (ROOT / "tests" / "extension" / f"{name}.py").read_text()
     assert f"```python\n{text}```" in shown
+
+
+def test_the_document_shows_the_study() -> None:
+    assert f"```toml\n{STUDY.read_text()}```" in (ROOT / "docs" / "extend.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -266,11 +241,17 @@ def test_wide_data_are_trained_in_row_space() -> None:
     assert np.allclose(last[0], np.append(last[1][:m], V.ravel()), rtol=0, atol=1e-12)
 
 
-def test_seeds_go_as_one_batch() -> None:
-    problems = [problem(run={"seed": seed}) for seed in range(3)]
-    single = [run_many([one])[0].parameters for one in problems]
-    for one, together in zip(single, run_many(problems, "batch"), strict=True):
-        assert np.allclose(one, together.parameters, rtol=0, atol=1e-10)
+def test_seeds_go_as_one_batch(call: Call, study: Path, tmp_path: Path) -> None:
+    one, other = (batch_key(prepared(problem(run={"seed": seed}))) for seed in (0, 1))
+    assert one is not None
+    assert one == other
+    seeds = ("--set", "run.seed=[0, 1, 2]", "--quiet")
+    call("run", study, "--out", tmp_path / "together", "--together", *seeds)
+    call("run", study, "--out", tmp_path / "alone", *seeds)
+    for path in sorted((tmp_path / "alone").glob("*.msrun")):
+        with open_run(path) as single, open_run(tmp_path / "together" / path.name) as batch:
+            assert "batch of 3" in batch.engine
+            assert np.allclose(every(batch), every(single), rtol=0, atol=1e-10)
 
 
 # ------------------------------------------------------------------------------ every command
@@ -330,6 +311,14 @@ def test_every_reading_command(call: Call, trained: Callable[..., Path], tmp_pat
     assert "largest_share" in call("info", path)
 
 
+def test_the_study_is_checked_and_drawn(call: Call, tmp_path: Path) -> None:
+    runs, drawing = tmp_path / "runs", tmp_path / "f.svg"
+    (judged,) = json.loads(call("check", STUDY, "--out", runs, "--json", "--quiet"))
+    assert judged["verdict"] == "confirmed"
+    call("figure", runs, "--out", drawing)
+    assert "share of the largest node" in drawing.read_text()
+
+
 def test_a_sweep_in_worker_processes(call: Call, study: Path, tmp_path: Path) -> None:
     table = tmp_path / "sweep.csv"
     runs = tmp_path / "swept"
@@ -350,7 +339,7 @@ def test_a_sweep_in_worker_processes(call: Call, study: Path, tmp_path: Path) ->
 
 def test_the_form_offers_it(qtbot: Any, study: Path) -> None:
     from app.panels.experiment_form import ExperimentForm
-    from app.panels.inputs import Choice
+    from app.panels.inputs import ChoiceBox
     from core.studies.study import load_study
 
     form = ExperimentForm()
@@ -358,7 +347,35 @@ def test_the_form_offers_it(qtbot: Any, study: Path) -> None:
     form.set_study(load_study(str(study)))
     for section, kind in (("data", "stripes"), ("network", "cubed"), ("dynamics", "heavy_ball")):
         assert kind in KINDS[section]
-        control = form.findChild(Choice, f"{section}.kind")
+        control = form.findChild(ChoiceBox, f"{section}.kind")
         assert control is not None
         texts = [control.itemText(row) for row in range(control.count())]
         assert kind in texts
+
+
+def test_the_view_shows_a_run(qtbot: Any, trained: Callable[..., Path]) -> None:
+    from app.state.display import DisplayData
+    from app.views.run_panel import RunPanel
+    from core.figures.palette import LIGHT
+
+    data = DisplayData(open_run(trained("dynamics.kind=heavy_ball")))
+    while not data.complete:
+        data.update()
+    with data.run as run:
+        panel = RunPanel(LIGHT)
+        qtbot.addWidget(panel)
+        panel.resize(500, 400)
+        panel.set_data(data, "one of each")
+        panel.set_views((*panel.names, "shares"))
+        panel.show_frame(data.frames - 1)
+        panel.show()
+        qtbot.waitExposed(panel)
+        assert panel.names[-1] == "shares" == list(VIEWS)[-1]
+        view = panel.view("shares")
+        ((path, _),) = view.curve.curves
+        norms = np.sort(OBSERVABLES["relative_norm"].at(run, data.frames - 1))[::-1]
+        shares = np.append(0.0, np.cumsum(norms)) / norms.sum()
+        drawn = [path.elementAt(k) for k in range(path.elementCount())]
+        assert np.allclose([e.x for e in drawn], np.arange(9) / 8)
+        assert np.allclose([e.y for e in drawn], shares)
+        assert all(explain(name).title for name in view.explained())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.controllers.endings import note_about, sentence_about
-from app.controllers.pace import TICK_MS, Pace
+from app.controllers.pace import TICK_MS, TickPace
 from app.controllers.slot import PanelSlot
 from app.errors import LOG
 from app.state.intent import START, Intent
@@ -41,13 +41,13 @@ READING_FAILED = "could not be read any further; the log has the details."
 class DisplayController(QObject):
     """Owns the intent. `changed` follows every view that differs from the one before.
 
-    `troubled` carries a sentence; `runs_changed` tells that other runs are open, or one of them
+    `message` carries a sentence; `runs_changed` tells that other runs are open, or one of them
     began or ended.
     """
 
     changed = Signal()
     runs_changed = Signal()
-    troubled = Signal(str)
+    message = Signal(str)
 
     def __init__(self, session: Session, intent: Intent, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -60,7 +60,7 @@ class DisplayController(QObject):
         self.calculator.computed.connect(self._computed)
         self._noted: dict[int, str] = {}
         self._last, self._ended = time.monotonic(), False
-        self._pace = Pace()
+        self._pace = TickPace()
         self._timer = QTimer(self)
         self._timer.setObjectName("display")
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -74,7 +74,7 @@ class DisplayController(QObject):
             slot.hovered.connect(self._hovered)
             slot.clicked.connect(self._clicked)
             slot.selected.connect(self._selected)
-            slot.panel.asked.connect(self.calculator.wake)
+            slot.panel.requested.connect(self.calculator.wake)
         self.rearrange()
 
     # ------------------------------------------------------------------------------ requests
@@ -174,7 +174,7 @@ class DisplayController(QObject):
         if run.data is None:
             return
         if run.data.run.note:
-            self.troubled.emit(run.data.run.note)
+            self.message.emit(run.data.run.note)
         self._watch()
         for slot in self.slots:
             if slot.run is run:
@@ -216,7 +216,7 @@ class DisplayController(QObject):
                 run.failure = NOT_BEGUN
                 self._show_failure(run)
             if words := sentence_about(run):
-                self.troubled.emit(words)
+                self.message.emit(words)
             self._note(run)
             self.runs_changed.emit()
             self.refresh()
@@ -226,11 +226,11 @@ class DisplayController(QObject):
         words = note_about(run)
         if words and self._noted.get(run.key) != words:
             self._noted[run.key] = words
-            self.troubled.emit(words)
+            self.message.emit(words)
 
     def failed(self, key: int, sentence: str) -> None:
         """A run has ended because of something."""
-        self.troubled.emit(sentence)
+        self.message.emit(sentence)
         run = self.session.get(key)
         if run is None:
             return
@@ -319,7 +319,7 @@ class DisplayController(QObject):
         run.failure = sentence
         run.close()
         self._show_failure(run)
-        self.troubled.emit(sentence)
+        self.message.emit(sentence)
 
     # ------------------------------------------------------------------------------- showing
 

@@ -13,7 +13,7 @@ from app.places import Places
 from app.state.resolve import moment_of
 from app.state.session import MOST_RUNS, OpenRun, Session
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
-from app.workers.run_worker import Job, RunWorker
+from app.workers.run_worker import RunWorker, TrainingJob
 from core.errors import InputError
 from core.problem.schedule import further
 from core.studies.code import check_code
@@ -41,12 +41,15 @@ class Form(Protocol):
 
 @final
 class ExperimentController(QObject):
-    """Starts, holds and ends training. `replaced`: other runs are open, to be played from t = 0;
-    `told`: a sentence for the bar, or "" for none; `loaded`: the study that the form shows now."""
+    """Starts, holds and ends training.
+
+    replaced: other runs are open, to be played from t = 0. message(sentence): for the bar, "" for
+    none. loaded(study): what the form shows now.
+    """
 
     replaced = Signal()
-    told = Signal(str)
-    began = Signal(str)
+    message = Signal(str)
+    started = Signal(str)
     loaded = Signal(object)
 
     def __init__(
@@ -72,7 +75,7 @@ class ExperimentController(QObject):
             study = load_study(name)
             check_code(study, name)
         except InputError as error:
-            self.told.emit(error.sentence)
+            self.message.emit(error.sentence)
             return
         self.train(study)
 
@@ -119,7 +122,7 @@ class ExperimentController(QObject):
             study = study.with_value(key, seed % LARGEST_SEED)
             study.check()
         except InputError as error:
-            self.told.emit(error.sentence)
+            self.message.emit(error.sentence)
             return
         self._show(study)
         self._begin(study)
@@ -127,7 +130,7 @@ class ExperimentController(QObject):
     def _edited(self) -> Study | None:
         study = self._form.study()
         if study is None:
-            self.told.emit(MEND_FIRST)
+            self.message.emit(MEND_FIRST)
         return study
 
     def show_settings_of(self, run: Run, identifier: str) -> None:
@@ -148,7 +151,7 @@ class ExperimentController(QObject):
         try:
             cells = tuple(islice(study.each(), MOST_RUNS))
         except InputError as error:
-            self.told.emit(error.sentence)
+            self.message.emit(error.sentence)
             return
         words = ""
         if study.count > MOST_RUNS:
@@ -160,22 +163,22 @@ class ExperimentController(QObject):
         self._stop_all()
         self._session.clear()
         self._study = study
-        self.began.emit("")
+        self.started.emit("")
         jobs = [self._planned(study, cell, recipe) for cell, recipe in planned]
-        self.told.emit(words)
+        self.message.emit(words)
         self.replaced.emit()
         self._worker.submit(*jobs)
 
-    def _planned(self, study: Study, cell: Cell, recipe: Recipe) -> Job:
+    def _planned(self, study: Study, cell: Cell, recipe: Recipe) -> TrainingJob:
         name = f"{value_text(study.id)}{'__' + cell.name if cell.name else ''}"
         heading = heading_of(cell.name) or study.title
         return self._opened(name, heading, _until(cell.experiment), recipe)
 
-    def _opened(self, name: str, heading: str, until: float, recipe: Recipe) -> Job:
+    def _opened(self, name: str, heading: str, until: float, recipe: Recipe) -> TrainingJob:
         key, control = self._session.new_key(), Control()
         path = self._places.new_run(name)
         self._session.add(OpenRun(key, path, heading, until, control))
-        return Job(key, path, control, recipe)
+        return TrainingJob(key, path, control, recipe)
 
     def _recipe(self, study: Study, experiment: Experiment) -> Recipe:
         """Anew from the seeds; a run whose data or start are only in its file gives them on."""
@@ -195,7 +198,7 @@ class ExperimentController(QObject):
     def further(self) -> None:
         """Go on from the last frame of each run, into new files."""
         if self._session.live:
-            self.told.emit(STILL_GOING)
+            self.message.emit(STILL_GOING)
             return
         runs = [run for run in self._session if run.data is not None]
         planned = []
@@ -207,7 +210,7 @@ class ExperimentController(QObject):
             return
         self._session.clear()
         jobs = [self._opened(n, heading, until, Further(p)) for n, heading, until, p in planned]
-        self.told.emit("")
+        self.message.emit("")
         self.replaced.emit()
         self._worker.submit(*jobs)
 

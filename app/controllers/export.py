@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,8 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 from app.panels.export_dialog import ExportDialog
 from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog, ProgressWindow
-from app.state.exports import CopyJob, DataJob, FigureJob, FilmJob, Job, data_paths
-from app.workers.export_worker import ExportWorker
+from app.state.exports import CopyJob, ExportJob, FigureJob
+from app.workers.worker import Request, Worker
 from core.figures.palette import LIGHT, Palette
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 BUSY = "An export is under way; wait for it, or cancel it first."
 NO_RUNS = "There is no run to export yet: run a study or open a run file."
 CANCELLED = "The export was cancelled; nothing was written."
+NO_MEMORY = "There is not enough memory for this; choose fewer runs or a smaller picture."
+OUR_ERROR = (
+    "The export stopped because of an error in the program, and nothing was written; the log says "
+    "more."
+)
 # What is done sooner than this shows no window, since one that only flashes up is a nuisance.
 PATIENCE = 400
 
@@ -31,12 +37,11 @@ PATIENCE = 400
 class ExportController(QObject):
     """Asks what to export where, and has it done in one thread. All runs are given as paths.
 
-    Each of the four requests asks for what is not given. `finished` and `failed` end each job with
-    a sentence; `close()` cancels and waits, for the end of the program.
+    `finished` and `error` end each job with a sentence.
     """
 
     finished = Signal(str)
-    failed = Signal(str)
+    error = Signal(str)
     busy_changed = Signal(bool)
 
     def __init__(self, window: QWidget | None = None, parent: QObject | None = None) -> None:
@@ -46,11 +51,13 @@ class ExportController(QObject):
         self._references: dict[Path, tuple[ReferenceMargin, ...]] = {}
         self._palette = LIGHT
         self._folder: Path | None = None
-        self._job: Job | None = None
+        self._job: ExportJob | None = None
         self.dialog: ExportDialog | None = None
-        self.worker = ExportWorker(self)
-        self.worker.progressed.connect(self._on_progress)
-        self.worker.ended.connect(self._on_ended)
+        self._stop = threading.Event()
+        self.worker = Worker("export", _done, self, no_memory=NO_MEMORY, our_error=OUR_ERROR)
+        self.worker.progress.connect(self._on_progress)
+        self.worker.result.connect(self._on_result)
+        self.worker.error.connect(self._on_error)
         self.progress: ProgressWindow | None = None
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
@@ -69,7 +76,7 @@ class ExportController(QObject):
         """The reference margins whose lines the views show, for figures of the same runs."""
         self._references = dict(references)
 
-    def _with_lines(self, job: Job) -> Job:
+    def _with_lines(self, job: ExportJob) -> ExportJob:
         """Figures get the lines of their runs."""
         if not isinstance(job, FigureJob | CopyJob):
             return job
@@ -81,51 +88,31 @@ class ExportController(QObject):
 
     # ------------------------------------------------------------------------------ requests
 
-    def figure(self, runs: Sequence[Path], path: Path | None = None) -> None:
-        """Save a figure of some runs; without a path, ask."""
-        if not self._ready(runs):
-            return
-        if path is not None:
-            self._start(FigureJob(tuple(runs), path, coordinates=self._coordinates))
-        else:
-            folder = self._save_folder()
-            self._ask(FigureDialog(runs, folder, self._coordinates, self._window))
+    def figure(self, runs: Sequence[Path]) -> None:
+        """Ask how to save a figure of some runs."""
+        if self._ready(runs):
+            self._ask(FigureDialog(runs, self._save_folder(), self._coordinates, self._window))
 
-    def film(self, runs: Sequence[Path], path: Path | None = None) -> None:
-        """Save a film of some runs; without a path, ask."""
-        if not self._ready(runs):
-            return
-        if path is not None:
-            palette = self._palette.name
-            job = FilmJob(tuple(runs), path, palette=palette, coordinates=self._coordinates)
-            self._start(job)
-        else:
+    def film(self, runs: Sequence[Path]) -> None:
+        """Ask how to save a film of some runs."""
+        if self._ready(runs):
             folder = self._save_folder()
             self._ask(FilmDialog(runs, folder, self._coordinates, self._palette, self._window))
 
-    def data(self, runs: Sequence[Path], path: Path | None = None) -> None:
-        """Save the observables of some runs, one file each; without a path, ask.
-
-        For several runs the path is that of a folder, and they are written as NPZ.
-        """
-        if not self._ready(runs):
-            return
-        if path is None:
+    def data(self, runs: Sequence[Path]) -> None:
+        """Ask how to save the observables of some runs, one file each."""
+        if self._ready(runs):
             self._ask(DataDialog(runs, self._save_folder(), self._window))
-        elif len(runs) == 1:
-            self._start(DataJob(tuple(runs), (path,)))
-        else:
-            self._start(DataJob(tuple(runs), data_paths(runs, path, ".npz")))
 
     def copy_figure(self, runs: Sequence[Path]) -> None:
         """Put a figure of some runs on the clipboard, as pixels and as vectors."""
         if self._ready(runs):
             self._start(CopyJob(tuple(runs), coordinates=self._coordinates))
 
-    def start(self, job: Job) -> None:
+    def start(self, job: ExportJob) -> None:
         """Begin a job that somebody else has asked for; says so where one is at work."""
         if self.worker.busy:
-            self.failed.emit(BUSY)
+            self.error.emit(BUSY)
         else:
             self._start(job)
 
@@ -134,10 +121,11 @@ class ExportController(QObject):
         if self.worker.busy:
             if self.progress is not None:
                 self.progress.cancelling()
-            self.worker.cancel()
+            self._stop.set()  # not the worker: it says what was done all the same, if it was
 
     def close(self) -> None:
         """Cancel, wait for the thread, and close every window of this controller."""
+        self._stop.set()
         self.worker.close()
         self._end()
         if self.dialog is not None:
@@ -147,9 +135,9 @@ class ExportController(QObject):
 
     def _ready(self, runs: Sequence[Path]) -> bool:
         if self.worker.busy:
-            self.failed.emit(BUSY)
+            self.error.emit(BUSY)
         elif not runs:
-            self.failed.emit(NO_RUNS)
+            self.error.emit(NO_RUNS)
         elif self.dialog is not None:
             self.dialog.raise_()
         else:
@@ -162,10 +150,6 @@ class ExportController(QObject):
             documents = Path(QStandardPaths.writableLocation(place))
             self._folder = documents if documents.is_dir() else Path.home()
         return self._folder
-
-    def set_folder(self, folder: Path) -> None:
-        """Where saving is offered first."""
-        self._folder = folder
 
     def _ask(self, dialog: ExportDialog) -> None:
         self.dialog = dialog
@@ -185,32 +169,34 @@ class ExportController(QObject):
 
     # ------------------------------------------------------------------------------- working
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: ExportJob) -> None:
         self._job = job = self._with_lines(job)
         self.progress = ProgressWindow(self._window)
         self.progress.begin(job.title)
         self.progress.cancel_requested.connect(self.cancel)
         self._patience.start()
-        self.worker.start(job)
+        self._stop = threading.Event()
+        self.worker.ask(job, self._stop)
         self.busy_changed.emit(True)
 
     def _show_progress(self) -> None:
         if self.progress is not None:
             self.progress.show()
 
-    def _on_progress(self, done: int, total: int) -> None:
+    def _on_progress(self, share: tuple[int, int]) -> None:
         if self.progress is not None:
-            self.progress.show_progress(done, total)
+            self.progress.show_progress(*share)
 
-    def _on_ended(self, done: str, wrong: str) -> None:
+    def _on_result(self, done: str) -> None:
         job = self._job
         self._end()
         if done and isinstance(job, CopyJob):
             _to_clipboard(job.contents)
-        if wrong:
-            self.failed.emit(wrong)
-        else:
-            self.finished.emit(done or CANCELLED)
+        self.finished.emit(done or CANCELLED)
+
+    def _on_error(self, sentence: str) -> None:
+        self._end()
+        self.error.emit(sentence)
 
     def _end(self) -> None:
         self._patience.stop()
@@ -222,6 +208,15 @@ class ExportController(QObject):
             self.progress.deleteLater()
             self.progress = None
         self.busy_changed.emit(False)
+
+
+def _done(request: Request, job: ExportJob, stop: threading.Event) -> str:
+    """Do a job and say what was done, in the thread."""
+
+    def report(done: int, total: int) -> None:
+        request.progress((done, total))
+
+    return job.work(report, stop.is_set)
 
 
 def _to_clipboard(contents: dict[str, bytes]) -> None:

@@ -25,10 +25,10 @@ FILTER = "Runs and studies (*.msrun *.toml);;All files (*)"
 
 @final
 class FileController(QObject):
-    """Opens and saves. `opened(path)` follows each file that was opened; `told` is a sentence."""
+    """Opens and saves. `opened(path)` follows each file that was opened."""
 
     opened = Signal(str)
-    told = Signal(str)
+    message = Signal(str)
     replaced = Signal()
 
     def __init__(
@@ -87,14 +87,14 @@ class FileController(QObject):
         if not self._ready:
             self._waiting.append((list(names), beside))
             return
-        self.told.emit("")
+        self.message.emit("")
         studies = [name for name in names if name in shipped_ids() or name.endswith(STUDY)]
         if studies:
             self._open_study(studies[0])
             return
         wrong = [name for name in names if not name.endswith(RUN)]
         if wrong:
-            self.told.emit(
+            self.message.emit(
                 f"{Path(wrong[0]).name} is neither a recorded run ({RUN}) nor a study ({STUDY} or "
                 f"the id of a shipped one: {', '.join(shipped_ids())})."
             )
@@ -106,7 +106,7 @@ class FileController(QObject):
             study = load_study(name)
             check_code(study, name)
         except MarginscopeError as error:
-            self.told.emit(error.sentence)
+            self.message.emit(error.sentence)
             return
         self._experiment.train(study)
         if name.endswith(STUDY):
@@ -121,7 +121,7 @@ class FileController(QObject):
             try:
                 run = open_run(path)
             except (MarginscopeError, OSError) as error:
-                self.told.emit(_words(error, path))
+                self.message.emit(_words(error, path))
                 for other in found:
                     other.close()
                 return
@@ -151,7 +151,7 @@ class FileController(QObject):
         """Save what stands in the form as a study file."""
         study = self._form.study()
         if study is None:
-            self.told.emit("Mend the values marked in the experiment panel before saving them.")
+            self.message.emit("Mend the values marked in the experiment panel before saving them.")
             return
         name, _ = QFileDialog.getSaveFileName(
             self._window, "Save study", f"{study.id}{STUDY}", f"Studies (*{STUDY})"
@@ -162,7 +162,7 @@ class FileController(QObject):
         try:
             write_whole(path, study.to_toml().encode())
         except MarginscopeError as error:
-            self.told.emit(error.sentence)
+            self.message.emit(error.sentence)
             return
         self.opened.emit(str(path))
 
@@ -177,7 +177,7 @@ class FileController(QObject):
     def _show(self, folder: Path) -> None:
         sentence = show_folder(folder)
         if sentence:
-            self.told.emit(sentence)
+            self.message.emit(sentence)
 
 
 def show_folder(folder: Path) -> str:

@@ -42,7 +42,7 @@ class FirstStart(QObject):
         self._unaided: set[int] = set()
         worker.unaided.connect(self._note)
         margins.held_by(self._lacks_margins)
-        compiler.moved.connect(self._moved)
+        compiler.progress.connect(self._moved)
         display.runs_changed.connect(self._look)
 
     def _lacks_margins(self) -> bool:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @final
 class Outputs(QObject):
-    """Exports the open runs. `told` carries what went wrong, `done` what was written."""
+    """Exports the open runs. `message` carries what went wrong, `finished` what was written."""
 
-    told = Signal(str)
-    done = Signal(str)
+    message = Signal(str)
+    finished = Signal(str)
 
     def __init__(self, session: Session, display: DisplayController, window: QWidget) -> None:
         super().__init__(window)
@@ -31,8 +31,8 @@ class Outputs(QObject):
         self._display = display
         self._lines_of: Callable[[int], tuple[ReferenceMargin, ...]] | None = None
         self.export = ExportController(window, self)
-        self.export.failed.connect(self.told)
-        self.export.finished.connect(self.done)
+        self.export.error.connect(self.message)
+        self.export.finished.connect(self.finished)
 
     def follow(self, lines_of: Callable[[int], tuple[ReferenceMargin, ...]]) -> None:
         """Draw the reference margins that this says of a run, by its key."""

@@ -12,7 +12,7 @@ SHARE = 0.35  # of a core, for all that the window's thread does while something
 
 
 @final
-class Pace:
+class TickPace:
     """Milliseconds between ticks, from what the thread of the window took since the last one.
 
     Painting holds the interpreter, which the training needs between two chunks, and takes memory

@@ -8,7 +8,7 @@ from typing import final
 from PySide6.QtCore import QObject, Signal
 
 from app.controllers.display import DisplayController
-from app.panels.transport import Transport, parse_time
+from app.panels.transport import TransportBar, parse_time
 from app.state.intent import PACES, START
 from app.state.resolve import NEAR, clamped, moment_of, resolve, span_of, stepped
 
@@ -20,17 +20,17 @@ class Playback(QObject):
     """Turns buttons, keys and the slider into changes of the intent. Looking elsewhere by hand
     ends following; only playing and following ever move the cursor by themselves."""
 
-    told = Signal(str)
+    message = Signal(str)
 
     def __init__(
-        self, display: DisplayController, transport: Transport, parent: QObject | None = None
+        self, display: DisplayController, transport: TransportBar, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._display = display
         self._transport = transport
-        transport.moment_asked.connect(self.to_moment)
+        transport.moment_requested.connect(self.to_moment)
         transport.time_typed.connect(self.to_typed)
-        transport.pace_asked.connect(self.set_pace)
+        transport.pace_requested.connect(self.set_pace)
 
     def toggle(self) -> None:
         """Play from here, or from the start at the end of ended runs; or hold."""
@@ -59,9 +59,9 @@ class Playback(QObject):
         """Look at a time that was typed."""
         log10_time = parse_time(text)
         if log10_time is None:
-            self.told.emit(f"{text.strip() or 'Nothing'} {NO_TIME}")
+            self.message.emit(f"{text.strip() or 'Nothing'} {NO_TIME}")
             return
-        self.told.emit("")
+        self.message.emit("")
         finite = math.isfinite(log10_time)
         self.to_moment(moment_of(log10_time) if finite else START)
 

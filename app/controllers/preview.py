@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, QTimer
 
 from app.main_window import MainWindow
-from app.workers.preview_worker import PreviewWorker
+from app.workers.worker import Request, Worker
 from core.figures.palette import PALETTES, Palette
 
 if TYPE_CHECKING:
     from app.panels.preview import PreviewDialog
+    from core.data.preview import Preview
 
 # While somebody types, the data are not drawn anew for every letter.
 PAUSE = 250
 MOST_COMPARED = 32  # runs of a study that are asked whether they have the same data
 WRONG = "Mend the values marked in the experiment panel; then the data are shown."
 NOT_YET = "Choose a study; then its data are shown."
+NO_MEMORY = "There is not enough memory for these data; choose a smaller n or d."
+OUR_ERROR = "The data cannot be shown because of an error in the program; the log says more."
 
 
 @final
@@ -30,7 +34,7 @@ class PreviewController(QObject):
         self._window = window
         self._palette = PALETTES["light"]
         self.dialog: PreviewDialog | None = None
-        self.worker = PreviewWorker(self)
+        self.worker = Worker("preview", drawn, self, no_memory=NO_MEMORY, our_error=OUR_ERROR)
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
         self._pause.setInterval(PAUSE)
@@ -38,7 +42,6 @@ class PreviewController(QObject):
         window.form.changed.connect(self._on_changed)
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self._palette = palette
         if self.dialog is not None:
             self.dialog.set_colours(palette)
@@ -49,8 +52,8 @@ class PreviewController(QObject):
             from app.panels.preview import PreviewDialog  # the plots are slow to load
 
             self.dialog = PreviewDialog(self._palette, self._window)
-            self.worker.made.connect(self.dialog.show_preview)
-            self.worker.refused.connect(self.dialog.show_problem)
+            self.worker.result.connect(self.dialog.show_preview)
+            self.worker.error.connect(self.dialog.show_problem)
         self.dialog.show()
         self.dialog.raise_()
         self.dialog.activateWindow()
@@ -88,3 +91,10 @@ class PreviewController(QObject):
         )
         self.dialog.show_waiting("" if same else f"Of the first run of {study.count}.")
         self.worker.ask(experiment.data, experiment.run.seed, study.folder)
+
+
+def drawn(request: Request, section: Any, seed: int, folder: Path | None) -> Preview:
+    """The data of a section and of run.seed, drawn and described in the thread."""
+    from core.data.preview import preview  # loads readers of files, which a window need not
+
+    return preview(section, seed, folder)

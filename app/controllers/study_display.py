@@ -16,8 +16,10 @@ from PySide6.QtWidgets import QFileDialog
 from app.controllers.export import ExportController
 from app.panels.study_window import StudyWindow
 from app.state.exports import StudyFigureJob, TableJob
+from app.state.study_runs import StudyRuns
 from app.state.sweep_lines import SweepLines, lines_of
-from app.workers.study_readers import ClaimJudge, FigurePainter, Picture, Shelf
+from app.workers.study_readers import StudyFigure, claims_judged, figure_drawn
+from app.workers.worker import Worker
 from core.figures.palette import Palette
 from core.studies.derived import VARIANT
 
@@ -30,6 +32,8 @@ LEAST_REST = 1.0  # seconds
 NO_RUNS = "The figure appears here as cells are done."
 PARTLY = "Judged by the cells that are there so far."
 DRAWING = "Drawing the figure ..."
+NO_FIGURE = "The figure could not be drawn because of an error; the log says more."
+NOT_JUDGED = "The claims could not be judged because of an error; the log says more."
 FIGURES = "PDF (*.pdf);;SVG (*.svg);;PNG (*.png)"
 MEANS = "Means over seeds"
 TABLES = ";;".join(
@@ -41,35 +45,37 @@ TABLES = ";;".join(
 
 @final
 class StudyDisplay(QObject):
-    """Fills the window. run_asked(path, beside): a point or a row was clicked."""
+    """Fills the window. run_requested(path, beside): a point or a row was clicked."""
 
-    run_asked = Signal(object, bool)
+    run_requested = Signal(object, bool)
 
     def __init__(self, window: StudyWindow, palette: Palette, parent: QObject) -> None:
         super().__init__(parent)
         self._window, self._palette = window, palette
-        self._shelf: Shelf | None = None
+        self._runs: StudyRuns | None = None
         self._resting = False
         self._judged: tuple[Judged, ...] = ()
         self._asked = self._rested = 0.0  # when the figure was asked for, and when it may be again
         self._to_judge = False
         self._cells: object = None
         self._has_figure = False
-        self.painter = FigurePainter(self)
-        self.judge = ClaimJudge(self)
+        self.painter = Worker(
+            "study figure", figure_drawn, self, our_error=NO_FIGURE, one_core=True
+        )
+        self.judge = Worker("claims", claims_judged, self, our_error=NOT_JUDGED, one_core=True)
         self.export = ExportController(window, self)
         self._redraw = self._timer("points", REDRAW_MS, self._show_rows)
         self._draw = self._timer("study figure", 0, self._ask_figure)
-        self.painter.made.connect(self._on_picture)
-        self.painter.refused.connect(self._on_no_picture)
-        self.judge.made.connect(self._on_judged)
-        self.judge.refused.connect(window.bar.say)
-        self.export.failed.connect(window.bar.say)
+        self.painter.result.connect(self._on_picture)
+        self.painter.error.connect(self._on_no_picture)
+        self.judge.result.connect(self._on_judged)
+        self.judge.error.connect(window.bar.say)
+        self.export.error.connect(window.bar.say)
         self.export.finished.connect(window.bar.say)
         window.axes.changed.connect(self._show_points)
         window.axes.scaled.connect(self._scale)
-        window.plot.run_asked.connect(self.run_asked)
-        window.table.run_asked.connect(self.run_asked)
+        window.plot.run_requested.connect(self.run_requested)
+        window.table.run_requested.connect(self.run_requested)
         window.picture.resized.connect(self._resized)
         window.figure.clicked.connect(self._save_figure)
         window.numbers.clicked.connect(self._save_table)
@@ -91,7 +97,6 @@ class StudyDisplay(QObject):
         self.export.close()
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self._palette = palette
         self._window.set_colours(palette)
         self._figure_soon(now=True)
@@ -104,27 +109,27 @@ class StudyDisplay(QObject):
         waits = self._to_judge or self._redraw.isActive() or self._draw.isActive()
         return not (waits or self.painter.busy or self.judge.busy)
 
-    def show_shelf(self, shelf: Shelf, resting: bool) -> None:
+    def show_runs(self, runs: StudyRuns, resting: bool) -> None:
         """What came of the cells so far; the claims are judged where that is all for now."""
-        new = shelf.cells is not self._cells
-        self._shelf, self._cells, self._resting = shelf, shelf.cells, resting
+        new = runs.cells is not self._cells
+        self._runs, self._cells, self._resting = runs, runs.cells, resting
         if new:
             for worker in (self.painter, self.judge):
                 worker.cancel()  # what they are at is another study's
             self._draw.stop()
-            self._show_grid(shelf)
+            self._show_grid(runs)
         if new or resting:
             self._redraw.stop()
             self._show_rows()
         elif not self._redraw.isActive():
             self._redraw.start()
-        self._to_judge = resting and bool(shelf.done and shelf.study.claims)
+        self._to_judge = resting and bool(runs.done and runs.study.claims)
         self._figure_soon(now=resting)
         if not self._draw.isActive():
             self._judge_now()
 
-    def _show_grid(self, shelf: Shelf) -> None:
-        study, window = shelf.study, self._window
+    def _show_grid(self, runs: StudyRuns) -> None:
+        study, window = runs.study, self._window
         self._judged = ()
         window.setWindowTitle(f"{study.title} \u2013 Whole study \u2013 Marginscope")
         axes = dict(study.axes)
@@ -133,7 +138,7 @@ class StudyDisplay(QObject):
         columns = study.sweep.columns
         window.axes.show_study(axes, columns)
         window.plot.set_logarithmic(None, None)
-        window.table.show_cells(shelf.cells, shelf.paths, columns)
+        window.table.show_cells(runs.cells, runs.paths, columns)
         window.claims.show_study(study)
         from core.figures.study_figure import has_figure
 
@@ -143,12 +148,12 @@ class StudyDisplay(QObject):
 
     def _show_rows(self) -> None:
         """The table and the points; the next time not before ten times as long as this takes."""
-        shelf, begin = self._shelf, time.monotonic()
-        if shelf is None:
+        runs, begin = self._runs, time.monotonic()
+        if runs is None:
             return
-        self._window.table.show_rows(shelf.rows)
+        self._window.table.show_rows(runs.rows)
         for button in (self._window.figure, self._window.numbers):
-            button.setEnabled(bool(shelf.done))
+            button.setEnabled(bool(runs.done))
         self._show_points()
         took = time.monotonic() - begin
         self._redraw.setInterval(max(REDRAW_MS, round(1000.0 * REST * took)))
@@ -156,20 +161,20 @@ class StudyDisplay(QObject):
     def _show_points(self) -> None:
         from core.studies.cell_table import rows_of
 
-        shelf, window = self._shelf, self._window
-        if shelf is None:
+        runs, window = self._runs, self._window
+        if runs is None:
             return
         axis, column = window.axes.axis_name, window.axes.column_name
         found = SweepLines()
         if axis:
-            table = rows_of(shelf.study, shelf.rows)
+            table = rows_of(runs.study, runs.rows)
             found = lines_of(
                 table,
-                shelf.paths,
+                runs.paths,
                 axis,
                 column,
                 window.axes.chosen,
-                shelf.study.sweep.exclude_unfit,
+                runs.study.sweep.exclude_unfit,
             )
         window.plot.show_lines(found, axis, column)
         window.axes.show_scales(*window.plot.logarithmic)
@@ -184,8 +189,8 @@ class StudyDisplay(QObject):
 
     def _figure_soon(self, now: bool = False) -> None:
         """Draw the figure when it is its turn."""
-        shelf = self._shelf
-        if shelf is None or not self._has_figure or not shelf.done:
+        runs = self._runs
+        if runs is None or not self._has_figure or not runs.done:
             return
         if now:
             self._draw.start(0)
@@ -194,19 +199,19 @@ class StudyDisplay(QObject):
             self._draw.start(round(1000.0 * wait))
 
     def _ask_figure(self) -> None:
-        shelf = self._shelf
-        if shelf is None:
+        runs = self._runs
+        if runs is None:
             return
         if self._window.picture.image.isNull():
             self._window.picture.show_words(DRAWING)
         self._asked = time.monotonic()
-        self.painter.ask(shelf, self._palette.name, self._window.picture.pixels_wide())
+        self.painter.ask(runs, self._palette.name, self._window.picture.pixels_wide())
 
-    def _on_picture(self, picture: Picture) -> None:
+    def _on_picture(self, picture: StudyFigure) -> None:
         self._window.picture.show_png(picture.png)
-        now, shelf = time.monotonic(), self._shelf
+        now, runs = time.monotonic(), self._runs
         self._rested = now + REST * (now - self._asked)
-        if shelf is not None and len(shelf.done) != picture.runs:
+        if runs is not None and len(runs.done) != picture.runs:
             self._figure_soon(now=self._resting)
         self._judge_now()
 
@@ -221,39 +226,39 @@ class StudyDisplay(QObject):
 
     def _judge_now(self) -> None:
         """Judge the claims, after the figure: two threads at once would keep the window waiting."""
-        if self._to_judge and self._shelf is not None:
+        if self._to_judge and self._runs is not None:
             self._to_judge = False
-            self.judge.ask(self._shelf)
+            self.judge.ask(self._runs)
 
     def _on_judged(self, judged: tuple[Judged, ...]) -> None:
-        shelf = self._shelf
-        if shelf is None or not self._resting:
+        runs = self._runs
+        if runs is None or not self._resting:
             return
         self._judged = judged
-        note = "" if len(shelf.done) == len(shelf.cells) else PARTLY
+        note = "" if len(runs.done) == len(runs.cells) else PARTLY
         self._window.claims.show_judged(judged, note)
 
     # -------------------------------------------------------------------------------- saving
 
     def _save_figure(self) -> None:
         path, _ = self._ask_path("Save the figure", ".pdf", FIGURES)
-        if path is not None and self._shelf is not None:
+        if path is not None and self._runs is not None:
             lines = tuple(one.line() for one in self._judged)
-            shelf = self._shelf
-            job = StudyFigureJob(shelf.study, shelf.done, path, verdicts=lines, told=shelf.told)
+            runs = self._runs
+            job = StudyFigureJob(runs.study, runs.done, path, verdicts=lines, figures=runs.figures)
             self.export.start(job)
 
     def _save_table(self) -> None:
         path, form = self._ask_path("Save the table", ".csv", TABLES)
-        if path is not None and self._shelf is not None:
-            rows, means = dict(self._shelf.rows), form.startswith(MEANS)
-            self.export.start(TableJob(self._shelf.study, rows, path, means))
+        if path is not None and self._runs is not None:
+            rows, means = dict(self._runs.rows), form.startswith(MEANS)
+            self.export.start(TableJob(self._runs.study, rows, path, means))
 
     def _ask_path(self, title: str, suffix: str, formats: str) -> tuple[Path | None, str]:
         """A path with an ending, and the format that was chosen; None where nothing was."""
-        if self._shelf is None:
+        if self._runs is None:
             return None, ""
-        first = self._shelf.folder / f"{self._shelf.study.id}{suffix}"
+        first = self._runs.folder / f"{self._runs.study.id}{suffix}"
         name, chosen = QFileDialog.getSaveFileName(self._window, title, str(first), formats)
         if not name:
             return None, ""

@@ -40,19 +40,19 @@ class Knowledge:
     judged: tuple[int, int, float] = (0, 0, 0.0)
 
     @property
-    def found(self) -> tuple[ReferenceMargin, ...]:
+    def in_order(self) -> tuple[ReferenceMargin, ...]:
         """The margins that are there, in the order of the references."""
         return tuple(self.margins[one.name] for one in self.references if one.name in self.margins)
 
 
 @final
 class TheoryController(QObject):
-    """Asks the workers, and shows what they say. `said(words)`: what is being computed.
+    """Asks the workers, and shows what they say. `status(words)`: what is being computed.
 
-    Lines of margins and bounds of statements that the user hid or asked for stay so for all runs.
+    Which lines of margins and which bounds of statements are drawn is part of the view.
     """
 
-    said = Signal(str)
+    status = Signal(str)
     alarmed = Signal(object)  # tuple of core.observables.alarms.Alarm, of all runs shown
 
     def __init__(
@@ -72,8 +72,7 @@ class TheoryController(QObject):
         self._key = self._chosen = -1
         self._current: dict[int, str] = {}
         self._stopped = self._ended = False
-        self._hidden: frozenset[str] = frozenset()
-        self._bounds: frozenset[str] = frozenset()
+        self._drawn = frozenset[str](), frozenset[str]()  # the wishes that the lines follow
         self._delta = window.theory.delta.value()
         self._pause = QTimer(self)
         self._pause.setObjectName("judge")
@@ -84,16 +83,16 @@ class TheoryController(QObject):
     def _connect(self) -> None:
         panel = self._window.theory
         panel.run_chosen.connect(self._choose)
-        panel.delta_asked.connect(self._set_delta)
-        panel.bound_asked.connect(self._show_bound)
+        panel.delta_requested.connect(self._set_delta)
+        panel.bound_requested.connect(self._show_bound)
         self._window.margin_choice.aboutToShow.connect(self._offer)
         self._window.margin_choice.triggered.connect(self._choose_line)
         self._display.runs_changed.connect(self._follow)
-        self._display.changed.connect(self._look)
+        self._display.changed.connect(self._on_view)
         self.margins.planned.connect(self._on_planned)
-        self.margins.began.connect(self._on_began)
-        self.margins.found.connect(self._on_found)
-        self.judge.judged.connect(self._on_judged)
+        self.margins.started.connect(self._on_began)
+        self.margins.result.connect(self._on_margin)
+        self.judge.result.connect(self._on_judged)
 
     def share(self) -> float:
         """How much of a core theory may take: little while something is trained. For any thread."""
@@ -190,18 +189,18 @@ class TheoryController(QObject):
     def _on_began(self, lane: int, reference: Reference | None) -> None:
         self._current[lane] = "" if reference is None else reference.name
         names = ", ".join(plain_symbols(name) for name in self._current.values() if name)
-        self.said.emit(f"computing {names} ..." if names else "")
+        self.status.emit(f"computing {names} ..." if names else "")
         self._show_panel()
 
-    def _on_found(self, key: int, margin: ReferenceMargin) -> None:
+    def _on_margin(self, key: int, margin: ReferenceMargin) -> None:
         if key in self._known:
             self._known[key].margins[margin.reference.name] = margin
             self._look()
             self._show()
 
-    def _on_judged(self, key: int, judgement: Judgement) -> None:
-        if key in self._known:
-            self._known[key].judgement = judgement
+    def _on_judged(self, judgement: Judgement) -> None:
+        if judgement.key in self._known:
+            self._known[judgement.key].judgement = judgement
             self._look()
             self._show()
             self._tell_alarms()
@@ -225,10 +224,10 @@ class TheoryController(QObject):
         self._look()
 
     def _show_bound(self, key: str, shown: bool) -> None:
-        self._bounds = self._bounds | {key} if shown else self._bounds - {key}
         if shown:
             self._bring_up(key)
-        self._show_lines()
+        bounds = self._display.intent.shown_bounds
+        self._display.ask(shown_bounds=bounds | {key} if shown else bounds - {key})
 
     def _bring_up(self, key: str) -> None:
         """Show the view where a bound belongs, and its observable."""
@@ -259,14 +258,13 @@ class TheoryController(QObject):
             action.setData(name)
             action.setToolTip(margin_tip(one))
             action.setCheckable(True)
-            action.setChecked(name not in self._hidden)
+            action.setChecked(name not in self._display.view.hidden_margins)
         if not found:
             menu.addAction(NO_LINE).setEnabled(False)
 
     def _choose_line(self, action: QAction) -> None:
-        name = action.data()
-        self._hidden = self._hidden - {name} if action.isChecked() else self._hidden | {name}
-        self._show_lines()
+        hidden, name = self._display.intent.hidden_margins, {action.data()}
+        self._display.ask(hidden_margins=hidden - name if action.isChecked() else hidden | name)
 
     # ------------------------------------------------------------------------------- showing
 
@@ -278,24 +276,34 @@ class TheoryController(QObject):
         if self._ended:
             return
         panel, runs = self._window.theory, self._readable()
+        bounds = self._display.view.shown_bounds
         panel.show_runs([(key, run.heading) for key, run in runs.items()], self._key)
         known = self._known.get(self._key)
         if known is None:
             panel.show_margins(None, ())
-            panel.show_assessments(None, self._bounds, live=False)
+            panel.show_assessments(None, bounds, live=False)
             return
         if not known.planned:
             panel.show_margins((), (), planned=False)
         else:
-            panel.show_margins(known.references, known.found, self._at_work(), self._stopped)
+            panel.show_margins(known.references, known.in_order, self._at_work(), self._stopped)
         judgement = known.judgement
         assessments = judgement.assessments if judgement is not None else None
-        panel.show_assessments(assessments, self._bounds, live=not runs[self._key].stands_in)
+        panel.show_assessments(assessments, bounds, live=not runs[self._key].stands_in)
         if judgement is not None and judgement.failed:
             panel.note.setText(FAILED)
 
     def _at_work(self) -> frozenset[str]:
         return frozenset(name for name in self._current.values() if name)
+
+    def _on_view(self) -> None:
+        """Another view: lines and bounds follow where others are wanted."""
+        view = self._display.view
+        wishes = view.hidden_margins, view.shown_bounds
+        if wishes != self._drawn:
+            self._drawn = wishes
+            self._show_lines()
+        self._look()
 
     def _show_lines(self) -> None:
         """The lines and bounds of every run that is shown."""
@@ -304,16 +312,15 @@ class TheoryController(QObject):
         for slot in self._display.slots:
             known = self._known.get(slot.run.key) if slot.run is not None else None
             if known is not None:
-                lines = [one for one in known.found if one.reference.name not in self._hidden]
-                slot.panel.set_theory(lines, self._bounds_of(known))
+                slot.panel.set_theory(self._lines_of(known), self._bounds_of(known))
 
     def lines_of(self, key: int) -> tuple[ReferenceMargin, ...]:
         """The margins whose lines are drawn for a run, for figures of it."""
-        return tuple(
-            one
-            for one in self.known(key).found
-            if one.reference.name not in self._hidden and _drawable(one)
-        )
+        return tuple(one for one in self._lines_of(self.known(key)) if _drawable(one))
+
+    def _lines_of(self, known: Knowledge) -> list[ReferenceMargin]:
+        hidden = self._display.view.hidden_margins
+        return [one for one in known.in_order if one.reference.name not in hidden]
 
     def _bounds_of(self, known: Knowledge) -> list[Bound]:
         from app.views.trace_view import Bound
@@ -321,7 +328,7 @@ class TheoryController(QObject):
         found = []
         for one in known.judgement.assessments if known.judgement else ():
             trace = one.comparison.bound_trace
-            wanted = key_of(one.statement) in self._bounds
+            wanted = key_of(one.statement) in self._display.view.shown_bounds
             if trace is not None and wanted and one.comparison.view:
                 tip = f"<p>{rich(one.statement.text)}</p><p>{rich(one.statement.source)}</p>"
                 found.append(Bound(short_name(one.statement.name), one.comparison.view, trace, tip))

@@ -58,7 +58,6 @@ class CellModel(QAbstractTableModel):
         self._sorted_by: tuple[int, Qt.SortOrder] | None = None
 
     def set_cells(self, cells: Sequence[Cell], columns: Sequence[str]) -> None:
-        """Another grid."""
         self.beginResetModel()
         self._cells, self._rows = cells, {}
         self._order, self._sorted_by = list(range(len(cells))), None
@@ -169,9 +168,9 @@ def _state(row: Row) -> str:
 
 @final
 class CellTable(QTableView):
-    """Sorts by any column; a double click or Return asks for a run. run_asked(path, beside)."""
+    """Sorts by any column; a double click or Return asks for a run. run_requested(path, beside)."""
 
-    run_asked = Signal(object, bool)
+    run_requested = Signal(object, bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -199,7 +198,6 @@ class CellTable(QTableView):
     def show_cells(
         self, cells: Sequence[Cell], paths: Mapping[str, Path], columns: Sequence[str]
     ) -> None:
-        """Another grid."""
         self._paths, self._fitted = paths, False
         self.model_.set_cells(cells, columns)
         self.resizeColumnsToContents()
@@ -229,4 +227,4 @@ class CellTable(QTableView):
         path = self._paths.get(name)
         if path is not None and path.is_file():
             beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
-            self.run_asked.emit(path, bool(beside))
+            self.run_requested.emit(path, bool(beside))

@@ -134,7 +134,6 @@ class ClaimList(QWidget):
         self._show()
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self._palette = palette
         self._show()
 

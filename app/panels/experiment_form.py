@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.panels.inputs import problem_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
-from app.panels.study_edits import Outcome, StudyEdits
+from app.panels.study_edits import EditOutcome, StudyEdits
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
 from core.study_file.validation import SECTIONS
@@ -27,7 +27,7 @@ class ExperimentForm(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._edits: StudyEdits | None = None
-        self._outcome = Outcome(None, {})
+        self._outcome = EditOutcome(None, {})
         content = QWidget(self)
         column = QVBoxLayout(content)
         column.setContentsMargins(16, 8, 16, 16)

@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels.inputs import Choice, ValueEdit, heading_label, problem_label, quiet_label
-from app.state.exports import Job, data_paths
+from app.panels.inputs import ChoiceBox, ValueEdit, heading_label, problem_label, quiet_label
+from app.state.exports import ExportJob, data_paths
 from core.figures.palette import PALETTES
 
 MIDDLE = Qt.AlignmentFlag.AlignVCenter
@@ -80,7 +80,7 @@ class ExportDialog(QDialog):
         """Put the rows of this kind of export into the grid."""
 
     @abstractmethod
-    def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> Job:
+    def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
         """What the rows ask for."""
 
     @abstractmethod
@@ -96,8 +96,8 @@ class ExportDialog(QDialog):
         name.setMinimumHeight(24)
         self._grid.addWidget(widget, row, 1)
 
-    def _choice(self, label: str, items: Sequence[str]) -> Choice:
-        choice = Choice(self)
+    def _choice(self, label: str, items: Sequence[str]) -> ChoiceBox:
+        choice = ChoiceBox(self)
         choice.addItems(list(items))
         choice.setAccessibleName(label)
         self._row(label, choice)
@@ -133,7 +133,7 @@ class ExportDialog(QDialog):
             box.setToolTip(str(path))
         return boxes
 
-    def _add_palette(self) -> Choice:
+    def _add_palette(self) -> ChoiceBox:
         return self._choice("colours", [PALETTE_TITLES.get(name, name) for name in PALETTES])
 
     def _add_path(self) -> None:
@@ -185,7 +185,7 @@ class ExportDialog(QDialog):
         pairs = zip(self._all, self.run_boxes, strict=True)
         return tuple(path for path, box in pairs if box.isChecked())
 
-    def job(self) -> Job:
+    def job(self) -> ExportJob:
         """What was asked for."""
         return self._job(self.chosen_runs(), self.targets())
 

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels.export_dialog import MOST_RUNS, ExportDialog
-from app.state.exports import DataJob, FigureJob, FilmJob, Job
+from app.state.exports import DataJob, ExportJob, FigureJob, FilmJob
 from core.figures.names import PANELS
 from core.figures.palette import PALETTES, Palette
 
@@ -68,7 +68,7 @@ class FigureDialog(ExportDialog):
             return "Choose at least one panel."
         return _too_many(runs)
 
-    def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> Job:
+    def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
         panels = tuple(
             name for name, box in zip(PANELS, self.panels, strict=True) if box.isChecked()
         )
@@ -110,7 +110,7 @@ class FilmDialog(ExportDialog):
             return f"{count} frames are too many; at most {MOST_FILM_FRAMES} are possible."
         return _too_many(runs)
 
-    def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> Job:
+    def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
         return FilmJob(
             runs,
             paths[0],
@@ -137,7 +137,7 @@ class DataDialog(ExportDialog):
         self.parameters.setEnabled(self.suffix() == ".npz")
         return ""
 
-    def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> Job:
+    def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
         parameters = self.parameters.isChecked() and self.suffix() == ".npz"
         return DataJob(runs, paths, parameters)
 

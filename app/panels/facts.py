@@ -54,7 +54,6 @@ class FactList(QWidget):
         return self._heading.text()
 
     def facts(self) -> tuple[Fact, ...]:
-        """What is shown."""
         return self._facts
 
     def value_labels(self) -> list[ElidedLabel]:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.panels.fields import PATHS, Field
-from app.panels.inputs import Choice, ValueEdit, problem_label, quiet_label, set_property
+from app.panels.inputs import ChoiceBox, ValueEdit, problem_label, quiet_label, set_property
 
 
 @final
@@ -26,7 +26,7 @@ class FieldRow(QObject):
         self.is_shown = True
         self.label = quiet_label(field.label, parent)
         self.problem = problem_label(parent)
-        self.control: ValueEdit | Choice
+        self.control: ValueEdit | ChoiceBox
         if field.choices:
             self.control = self._choice(parent)
         else:
@@ -39,8 +39,8 @@ class FieldRow(QObject):
         for widget in (self.label, self.control):
             widget.setToolTip(field.explanation)
 
-    def _choice(self, parent: QWidget) -> Choice:
-        control = Choice(parent)
+    def _choice(self, parent: QWidget) -> ChoiceBox:
+        control = ChoiceBox(parent)
         control.addItems(list(self.field.choices))
         control.textActivated.connect(self._on_edited)
         return control
@@ -61,8 +61,7 @@ class FieldRow(QObject):
     # ------------------------------------------------------------------------------- showing
 
     def text(self) -> str:
-        """What stands in the control."""
-        if isinstance(self.control, Choice):
+        if isinstance(self.control, ChoiceBox):
             return self.control.currentText()
         return self.control.text()
 
@@ -70,7 +69,7 @@ class FieldRow(QObject):
         """Put a text into the control without anybody having edited it."""
         if self.text() != text:
             with QSignalBlocker(self.control):
-                if isinstance(self.control, Choice):
+                if isinstance(self.control, ChoiceBox):
                     self._select(self.control, text)
                 else:
                     self.control.setText(text)
@@ -79,7 +78,7 @@ class FieldRow(QObject):
             self.control.setModified(edited)
         set_property(self.label, "edited", edited)
 
-    def _select(self, control: Choice, text: str) -> None:
+    def _select(self, control: ChoiceBox, text: str) -> None:
         if control.findText(text) < 0:  # an axis over several of the choices
             control.addItem(text)
         control.setCurrentIndex(control.findText(text))

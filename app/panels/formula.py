@@ -115,7 +115,6 @@ class FormulaLabel(QWidget):
 
     @property
     def tex(self) -> str:
-        """What is shown."""
         return self._tex
 
     @property

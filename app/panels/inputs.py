@@ -71,7 +71,7 @@ class ValueEdit(QLineEdit):
 
 
 @final
-class Choice(QComboBox):
+class ChoiceBox(QComboBox):
     """A combo box that the wheel changes only while it has the focus, so that panels can scroll."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -51,7 +51,6 @@ class MarginList(QWidget):
         self._rows: list[tuple[QLabel, QLabel, QLabel]] = []
 
     def texts(self) -> list[tuple[str, str, str]]:
-        """What stands in the lines."""
         return [
             (name.accessibleName(), value.text(), sure.text())
             for name, value, sure in self._rows

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels.inputs import Choice, heading_label, problem_label, quiet_label
+from app.panels.inputs import ChoiceBox, heading_label, problem_label, quiet_label
 from app.panels.pictures import picture_strip
 from app.widgets.items import Markers, Style, Symbol
 from app.widgets.plot_item import Home, Plot
@@ -64,7 +64,7 @@ class PreviewDialog(QDialog):
         self._note = self._chosen = ""
         self.problem = problem_label(self)
         self.note = quiet_label("", self)
-        self.chooser = Choice(self)
+        self.chooser = ChoiceBox(self)
         self.chooser.setObjectName("plane")
         self.chooser.setAccessibleName("Plane")
         self.chooser.setMinimumContentsLength(20)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QWidget
 
 from app.panels.field_row import FieldRow
 from app.panels.fields import HEADINGS, section_of
-from app.panels.inputs import Choice, heading_label, line_height, problem_label, quiet_label
+from app.panels.inputs import ChoiceBox, heading_label, line_height, problem_label, quiet_label
 from app.panels.study_edits import StudyEdits
 from core.study_file.experiment import KINDS
 
@@ -42,7 +42,7 @@ class SectionForm(QWidget):
         self._heading = heading_label(HEADINGS.get(section, section.capitalize()), self)
         self._heading.setFixedHeight(line_height(self))
         self.problem = problem_label(self)
-        self.kinds: Choice | None = None
+        self.kinds: ChoiceBox | None = None
         self._kind_label: QLabel | None = None
         self._add_kinds()
         self._grid.addWidget(self._heading, 0, 0)
@@ -55,7 +55,7 @@ class SectionForm(QWidget):
     def _add_kinds(self) -> None:
         kinds = list(KINDS.get(self.section, {}))
         if len(kinds) > 1:
-            self.kinds = Choice(self)
+            self.kinds = ChoiceBox(self)
             self.kinds.setObjectName(f"{self.section}.kind")
             self.kinds.setAccessibleName(f"{self._heading.text()}: kind")
             self.kinds.addItems(kinds)

@@ -46,10 +46,5 @@ class SidePanel(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(280, 640)
 
-    def show_page(self, page: QWidget) -> None:
-        """Bring one of the pages to the front."""
-        self.tabs.setCurrentIndex(self.pages.indexOf(page))
-
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self.theory.set_colours(palette)

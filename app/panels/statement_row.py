@@ -79,7 +79,6 @@ class VerdictLine(QAbstractButton):
         return self._look.word
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self._palette = palette
         self.update()
 
@@ -141,9 +140,9 @@ def _text_label(parent: QWidget) -> QLabel:
 
 @final
 class StatementRow(QWidget):
-    """A statement; `bound_asked(key, shown)` when its bound is wanted in the views, or no more."""
+    """A statement. bound_requested(key, shown): its bound is wanted in the views, or no more."""
 
-    bound_asked = Signal(str, bool)
+    bound_requested = Signal(str, bool)
 
     def __init__(self, key: str, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
@@ -161,7 +160,6 @@ class StatementRow(QWidget):
 
     @property
     def assessment(self) -> Assessment | None:
-        """What is shown."""
         return self._assessment
 
     def show_assessment(self, assessment: Assessment) -> None:
@@ -175,7 +173,6 @@ class StatementRow(QWidget):
         self._fill()
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self._palette = palette
         self.line.set_colours(palette)
         self._fill()
@@ -210,7 +207,7 @@ class StatementRow(QWidget):
 
     def _bound_toggled(self, shown: bool) -> None:
         self.shows_bound = shown
-        self.bound_asked.emit(self._key, shown)
+        self.bound_requested.emit(self._key, shown)
 
     def _fill(self) -> None:
         assessment = self._assessment

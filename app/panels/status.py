@@ -36,7 +36,7 @@ MEANINGS = {
 class StatusLine(QWidget):
     """One line that is always in place; what is not known is left blank."""
 
-    cancel_asked = Signal()
+    cancel_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,7 +67,7 @@ class StatusLine(QWidget):
         self.work.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.work.hide()
         layout.insertWidget(layout.indexOf(self.saved), self.work)
-        self.work.clicked.connect(self.cancel_asked)
+        self.work.clicked.connect(self.cancel_requested)
 
     def show_work(self, words: str) -> None:
         """What is being computed beside the training; pressing it cancels. "" for nothing."""

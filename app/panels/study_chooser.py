@@ -7,7 +7,7 @@ from typing import final
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.panels.inputs import Choice, quiet_label
+from app.panels.inputs import ChoiceBox, quiet_label
 from core.studies.study import Study, Summary, shipped_summaries
 
 OPEN_TEXT = "Open a study file ..."
@@ -28,7 +28,7 @@ class StudyChooser(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         self._label = quiet_label("Study", self)
-        self.box = Choice(self)
+        self.box = ChoiceBox(self)
         self.box.setAccessibleName("Study")
         self.box.setMinimumWidth(240)
         self._label.setBuddy(self.box)

@@ -19,7 +19,7 @@ from core.study_file.validation import DEFAULT_KINDS
 
 @final
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EditOutcome:
     """The study as edited, None while something is wrong; problems by key, or by "" for all."""
 
     study: Study | None
@@ -129,7 +129,7 @@ class StudyEdits:
         if not self._kinds:
             self._switched = self.base
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> EditOutcome:
         """The study that follows from all edits, or what is wrong with them."""
         study = self._switched
         typed: dict[str, str] = {}
@@ -146,7 +146,7 @@ class StudyEdits:
         for refused in study.errors():
             problems = self._located(refused) | problems
         problems |= typed
-        return Outcome(None if problems else study, problems)
+        return EditOutcome(None if problems else study, problems)
 
     def _located(self, error: InputError) -> dict[str, str]:
         """What is wrong by the key that it is about: of several the one edited last."""

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels.inputs import Choice, ValueEdit, line_height, problem_label, quiet_label
+from app.panels.inputs import ChoiceBox, ValueEdit, line_height, problem_label, quiet_label
 from app.panels.study_chooser import StudyChooser
 from app.widgets.elided import ElidedLabel
 from core.studies.study import Study
@@ -44,10 +44,10 @@ MOST_JOBS = 512
 
 @final
 class StudyOptions(QWidget):
-    """Rows of choices. changed: any of them, by the user; cost_asked: the button was pressed."""
+    """Rows of choices; `changed` where the user made another one."""
 
     changed = Signal()
-    cost_asked = Signal()
+    cost_requested = Signal()
 
     def __init__(self, cores: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -82,8 +82,8 @@ class StudyOptions(QWidget):
         self._connect()
         self._show_place()
 
-    def _choice(self, name: str) -> Choice:
-        choice = Choice(self)
+    def _choice(self, name: str) -> ChoiceBox:
+        choice = ChoiceBox(self)
         choice.setAccessibleName(name)
         choice.setMinimumContentsLength(12)
         return choice
@@ -140,7 +140,7 @@ class StudyOptions(QWidget):
         self.folder.textEdited.connect(self._folder_edited)
         self.folder.editingFinished.connect(self.changed)
         self.browse.clicked.connect(self._browse)
-        self.estimate.clicked.connect(self.cost_asked)
+        self.estimate.clicked.connect(self.cost_requested)
 
     # --------------------------------------------------------------------------------- showing
 
@@ -226,6 +226,11 @@ class StudyOptions(QWidget):
         """The folder of the runs; None where nothing is typed."""
         text = self.folder.text().strip()
         return Path(text).expanduser() if text else None
+
+    @property
+    def remembered(self) -> tuple[str, int]:
+        """The cluster's address ("" for none) and the processes, for the settings."""
+        return self.cluster.text().strip(), self.jobs.value()
 
     def set_remembered(self, cluster: str, jobs: int) -> None:
         """What the settings say; no address is this computer, no jobs its cores."""

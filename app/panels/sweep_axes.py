@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 
 from app.panels.cell_table import short_key
-from app.panels.inputs import Choice, quiet_label
+from app.panels.inputs import ChoiceBox, quiet_label
 from app.state.sweep_lines import first_axis, first_choice, first_column
 from app.widgets.screen_text import shown_number
 from core.studies.tables import value_text
@@ -27,7 +27,7 @@ class SweepAxes(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._axes: Mapping[str, Sequence[Any]] = {}
-        self._filters: dict[str, tuple[QLabel, Choice]] = {}
+        self._filters: dict[str, tuple[QLabel, ChoiceBox]] = {}
         self._line = QHBoxLayout(self)
         self._line.setContentsMargins(8, 8, 0, 0)
         self._line.setSpacing(8)
@@ -42,8 +42,8 @@ class SweepAxes(QWidget):
         self.column.activated.connect(self._column_chosen)
         self.axis.activated.connect(self._axis_chosen)
 
-    def _choice(self, name: str, letters: int) -> Choice:
-        choice = Choice(self)
+    def _choice(self, name: str, letters: int) -> ChoiceBox:
+        choice = ChoiceBox(self)
         choice.setAccessibleName(name)
         choice.setMinimumContentsLength(letters)
         return choice

@@ -7,7 +7,6 @@ the run of a point, or asks which one where it is a mean.
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
@@ -51,7 +50,6 @@ class WordTicks:
         self._words = words
 
     def __call__(self, low: float, high: float, most: int) -> Ticks:
-        """pyqtgraph's question."""
         return tuple(
             (float(k), word.replace("_", " "))
             for k, word in enumerate(self._words)
@@ -61,9 +59,9 @@ class WordTicks:
 
 @final
 class SweepPlot(QWidget):
-    """Shows lines. run_asked(path, beside): a run is to be opened."""
+    """Shows lines. run_requested(path, beside): a run is to be opened."""
 
-    run_asked = Signal(object, bool)
+    run_requested = Signal(object, bool)
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -98,8 +96,7 @@ class SweepPlot(QWidget):
     # --------------------------------------------------------------------------------- showing
 
     @property
-    def found(self) -> SweepLines:
-        """What is shown."""
+    def shown(self) -> SweepLines:
         return self._found
 
     def show_lines(self, found: SweepLines, axis: str, column: str) -> None:
@@ -122,7 +119,6 @@ class SweepPlot(QWidget):
         return self._log[0], self._log[1]
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self._palette = palette
         self.plot.set_colours(palette)
         self._draw()
@@ -155,11 +151,11 @@ class SweepPlot(QWidget):
         values = np.concatenate(means)
         return wide(values[np.isfinite(values)], ratio)
 
-    def _placed(self, values: Floats, axis: int, floor: float = math.nan) -> Floats:
-        """Values as the axis has them; what a logarithm cannot show lies at `floor`, or nowhere."""
+    def _placed(self, values: Floats, axis: int) -> Floats:
+        """Values as the axis has them; what a logarithm cannot show lies nowhere."""
         if not self._log[axis]:
             return values
-        placed = np.full(values.shape, floor)
+        placed = np.full(values.shape, np.nan)
         positive = values > 0.0
         placed[positive] = np.log10(values[positive])
         return placed
@@ -267,9 +263,9 @@ class SweepPlot(QWidget):
             QToolTip.hideText()
             return
         place = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
-        QToolTip.showText(place, self.told(point), self.plot.viewport())
+        QToolTip.showText(place, self.tip_of(point), self.plot.viewport())
 
-    def told(self, point: Point) -> str:
+    def tip_of(self, point: Point) -> str:
         """A point in words."""
         where = line_name(((self._axis, point.x), *point.line))
         spread = point.spread
@@ -303,7 +299,7 @@ class SweepPlot(QWidget):
 
     def _ask(self, path: object) -> None:
         beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
-        self.run_asked.emit(path, bool(beside))
+        self.run_requested.emit(path, bool(beside))
 
 
 def line_name(key: Sequence[tuple[str, object]]) -> str:

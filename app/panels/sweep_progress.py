@@ -46,25 +46,25 @@ def words_of(status: SweepStatus, pausing: bool, stopping: bool) -> str:
 
 @final
 class SweepProgress(QWidget):
-    """run_asked, pause_asked(held), cancel_asked."""
+    """run_requested, pause_requested(held), cancel_requested."""
 
-    run_asked = Signal()
-    pause_asked = Signal(bool)
-    cancel_asked = Signal()
+    run_requested = Signal()
+    pause_requested = Signal(bool)
+    cancel_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.run = QPushButton(RUN, self)
         self.run.setProperty("primary", True)
         self.run.setToolTip("Run the cells that are not there yet; finished ones are kept")
-        self.run.clicked.connect(self.run_asked)
+        self.run.clicked.connect(self.run_requested)
         self.pause = QPushButton("Pause", self)
         self.pause.setCheckable(True)
         self.pause.setToolTip("Start no more cells until it is pressed again")
         self.pause.toggled.connect(self._toggled)
         self.cancel = QPushButton("Cancel", self)
         self.cancel.setToolTip("End the study; finished cells stay, and Continue goes on from them")
-        self.cancel.clicked.connect(self.cancel_asked)
+        self.cancel.clicked.connect(self.cancel_requested)
         self.bar = QProgressBar(self)
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName("Cells that are done")
@@ -83,7 +83,7 @@ class SweepProgress(QWidget):
 
     def _toggled(self, held: bool) -> None:
         self.pause.setText("Resume" if held else "Pause")
-        self.pause_asked.emit(held)
+        self.pause_requested.emit(held)
 
     def show_idle(self, done: int, failed: int, total: int, possible: bool) -> None:
         """Nothing runs; so many cells are there."""

@@ -51,11 +51,11 @@ def key_of(statement: Statement) -> str:
 
 @final
 class TheoryPanel(QWidget):
-    """Shows what it is told. run_chosen(key), delta_asked(delta), bound_asked(key, shown)."""
+    """Shows margins and verdicts. run_chosen(key), bound_requested(key, shown)."""
 
     run_chosen = Signal(int)
-    delta_asked = Signal(float)
-    bound_asked = Signal(str, bool)
+    delta_requested = Signal(float)
+    bound_requested = Signal(str, bool)
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -96,7 +96,7 @@ class TheoryPanel(QWidget):
         self.delta.setAccessibleName("Failure probability delta")
         self.delta.setToolTip(DELTA_TIP)
         self.delta.setFixedWidth(self.delta.fontMetrics().horizontalAdvance("\u03b4 = 0.000") + 24)
-        self.delta.valueChanged.connect(self.delta_asked)
+        self.delta.valueChanged.connect(self.delta_requested)
         line = QHBoxLayout()
         line.addWidget(self.statements)
         line.addStretch(1)
@@ -183,11 +183,10 @@ class TheoryPanel(QWidget):
     def _new_row(self, key: str, shown_bounds: frozenset[str]) -> StatementRow:
         row = StatementRow(key, self._palette, self._content)
         row.shows_bound = key in shown_bounds
-        row.bound_asked.connect(self.bound_asked)
+        row.bound_requested.connect(self.bound_requested)
         return row
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self._palette = palette
         for row in self._rows.values():
             row.set_colours(palette)

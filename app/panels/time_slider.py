@@ -27,7 +27,7 @@ NEAR = 6.0  # pixels around an alarm that count as it
 ALARM = 13.0  # pixels from the top where the alarms are clicked
 
 
-class Alarm(Protocol):
+class ShownAlarm(Protocol):
     """What is needed of core.observables.alarms.Alarm, which loads the numerical libraries."""
 
     @property
@@ -40,14 +40,14 @@ class Alarm(Protocol):
     def log10_time(self) -> float: ...
 
 
-def alarm_text(alarm: Alarm) -> str:
+def alarm_text(alarm: ShownAlarm) -> str:
     """What is the matter, and when."""
     when = clock_text(alarm.log10_time).replace("-", MINUS)
     return f"{alarm.text}\nstep {whole_text(alarm.step)}, {when}"
 
 
-def ticks(low: float, high: float, most: int = MOST_TICKS) -> tuple[tuple[float, str], ...]:
-    r"""Moments worth a label: whole powers of ten, thinned out until at most `most` are left.
+def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
+    r"""Moments worth a label: whole powers of ten, thinned out until at most MOST_TICKS are left.
 
     >>> ticks(-2.2, 2.0)
     ((-2.0, '10\u207b\xb2'), (-1.0, '.1'), (0.0, '1'), (1.0, '10'))
@@ -57,10 +57,10 @@ def ticks(low: float, high: float, most: int = MOST_TICKS) -> tuple[tuple[float,
         exponents = [float(x) for k in range(0, 210) if (x := 10.0**k) <= last * (1 + 1e-9)]
         exponents = [0.0, *exponents] if first <= 0.0 else exponents
     else:
-        step = max(1, math.ceil((last - first) / most))
+        step = max(1, math.ceil((last - first) / MOST_TICKS))
         exponents = [float(x) for x in range(math.ceil(first), math.floor(last + 1e-6) + 1)]
         exponents = [x for x in exponents if x % step == 0]
-    exponents = exponents[:: max(1, math.ceil(len(exponents) / most))]
+    exponents = exponents[:: max(1, math.ceil(len(exponents) / MOST_TICKS))]
     found = [(moment_of(x), raised(power_text(x, 0))) for x in exponents]
     return tuple((place, text) for place, text in found if low <= place <= high + 1e-6)
 
@@ -69,7 +69,7 @@ def ticks(low: float, high: float, most: int = MOST_TICKS) -> tuple[tuple[float,
 class TimeSlider(QWidget):
     """Moments of a span; those after its edge are not there yet."""
 
-    asked = Signal(float)
+    requested = Signal(float)
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -97,7 +97,6 @@ class TimeSlider(QWidget):
         return self._value
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self._palette = palette
         self.update()
 
@@ -115,7 +114,7 @@ class TimeSlider(QWidget):
             self._empty = empty
             self.update()
 
-    def set_alarms(self, alarms: Sequence[Alarm]) -> None:
+    def set_alarms(self, alarms: Sequence[ShownAlarm]) -> None:
         """Marks where runs are not to be trusted; a click on one asks for its moment."""
         self._alarms = tuple((moment_of(alarm.log10_time), alarm_text(alarm)) for alarm in alarms)
         self.update()
@@ -149,12 +148,12 @@ class TimeSlider(QWidget):
         if event.button() is Qt.MouseButton.LeftButton:
             alarm = self.alarm_at(event.position().x()) if event.position().y() < ALARM else None
             place = self.moment_at(event.position().x())
-            self.asked.emit(place if alarm is None else alarm[0])
+            self.requested.emit(place if alarm is None else alarm[0])
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         moment = self.moment_at(event.position().x())
         if event.buttons() & Qt.MouseButton.LeftButton:
-            self.asked.emit(moment)
+            self.requested.emit(moment)
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
             words = clock_text(log10_of(moment)).replace("-", MINUS)

@@ -42,15 +42,15 @@ def parse_time(text: str) -> float | None:
 
 
 @final
-class Transport(QWidget):
+class TransportBar(QWidget):
     """Shows where the display is, and asks for other moments.
 
-    moment_asked: a coordinate. time_typed: what was typed as a time. pace_asked: a factor.
+    moment_requested: a coordinate. time_typed: what was typed as a time. pace_requested: a factor.
     """
 
-    moment_asked = Signal(float)
+    moment_requested = Signal(float)
     time_typed = Signal(str)
-    pace_asked = Signal(float)
+    pace_requested = Signal(float)
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,7 +71,7 @@ class Transport(QWidget):
         self.time.returnPressed.connect(self._time_typed)
         self.time.editingFinished.connect(self._show_time)
         self.slider = TimeSlider(palette, self)
-        self.slider.asked.connect(self.moment_asked)
+        self.slider.requested.connect(self.moment_requested)
         self._shown_time = clock_text(float("-inf"))
         self._show_time()
 
@@ -120,7 +120,7 @@ class Transport(QWidget):
         self.time.setModified(False)
 
     def _pace_chosen(self, index: int) -> None:
-        self.pace_asked.emit(float(self.pace.itemData(index)))
+        self.pace_requested.emit(float(self.pace.itemData(index)))
 
     def _time_typed(self) -> None:
         text = self.time.text()

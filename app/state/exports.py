@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Protocol, final
 
 from core.figures.names import PANELS
 from core.figures.palette import LIGHT, PALETTES
+from core.reference.watch import CancelledError
 
 if TYPE_CHECKING:
+    from core.figures.primitives import FigureScene
     from core.reference.margin import ReferenceMargin
     from core.runs import Run
     from core.studies.row import Row
@@ -29,7 +31,7 @@ COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "applicati
 COPY_DPI = 300.0
 
 
-class Job(Protocol):
+class ExportJob(Protocol):
     """One export: `title` is for the progress window."""
 
     @property
@@ -37,11 +39,6 @@ class Job(Protocol):
 
     def work(self, progress: Progress, cancelled: Cancelled) -> str:
         """Do it and say what was done; the empty text when it was cancelled."""
-
-
-@final
-class _CancelledError(Exception):
-    """The user stopped a table."""
 
 
 @contextmanager
@@ -78,17 +75,9 @@ class FigureJob:
 
     def work(self, progress: Progress, cancelled: Cancelled) -> str:
         from core.figures.export import check_figure_path, save_figure
-        from core.figures.scene import build_scene
 
         check_figure_path(self.path)
-        with opened(self.runs) as runs:
-            scene = build_scene(
-                runs,
-                self.panels,
-                palette=PALETTES[self.palette],
-                coordinates=self.coordinates,
-                references=self.references,
-            )
+        scene = _scene(self)
         if cancelled():
             return ""
         save_figure(scene, self.path, self.dpi)
@@ -113,22 +102,28 @@ class CopyJob:
 
     def work(self, progress: Progress, cancelled: Cancelled) -> str:
         from core.figures.export import figure_bytes
-        from core.figures.scene import build_scene
 
-        with opened(self.runs) as runs:
-            scene = build_scene(
-                runs,
-                self.panels,
-                palette=PALETTES[self.palette],
-                coordinates=self.coordinates,
-                references=self.references,
-            )
+        scene = _scene(self)
         for position, (suffix, media) in enumerate(COPY_FORMATS.items()):
             if cancelled():
                 return ""
             self.contents[media] = figure_bytes(scene, suffix, COPY_DPI)
             progress(position + 1, len(COPY_FORMATS))
         return "The figure is on the clipboard."
+
+
+def _scene(job: FigureJob | CopyJob) -> FigureScene:
+    """The panels of a job's runs, as they are drawn."""
+    from core.figures.scene import build_scene
+
+    with opened(job.runs) as runs:
+        return build_scene(
+            runs,
+            job.panels,
+            palette=PALETTES[job.palette],
+            coordinates=job.coordinates,
+            references=job.references,
+        )
 
 
 @final
@@ -187,7 +182,7 @@ class DataJob:
             try:
                 for run, path in zip(runs, self.paths, strict=True):
                     write_table(run, path, self.parameters, counter.add)
-            except _CancelledError:
+            except CancelledError:
                 return ""
         return _done(self.paths)
 
@@ -203,7 +198,7 @@ class _Counter:
     def add(self, frames: int) -> None:
         """So many frames more are done."""
         if self._cancelled():
-            raise _CancelledError
+            raise CancelledError
         self._done += frames
         self._progress(self._done, self._total)
 
@@ -230,7 +225,7 @@ class StudyFigureJob:
     dpi: float = 300.0
     palette: str = LIGHT.name
     verdicts: tuple[str, ...] = ()
-    told: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -248,7 +243,7 @@ class StudyFigureJob:
                 stack.enter_context,
                 PALETTES[self.palette],
                 self.verdicts,
-                self.told,
+                self.figures,
             )
             if cancelled():
                 return ""

@@ -9,16 +9,7 @@ START = float("-inf")
 MARGIN_AXES = {"log10_time": "log10 t", "step": "step", "norm_squared": "|W|^2"}
 PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 
-# The views of a run, in the order in which they stand; the first four are the paper's figure.
-VIEWS = {
-    "neurons": "Neurons",
-    "rotations": "Rotations",
-    "norms": "Norms",
-    "margins": "Margins",
-    "curves": "Curves",
-    "spectrum": "Spectrum",
-    "predictor": "Predictor",
-}
+# The views of the paper's figure.
 FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 MOST_CURVES = 6
 FIRST_CURVES = ("log10_risk", "distance")
@@ -34,6 +25,8 @@ class Intent:
 
     `cursor` is a moment in the coordinate of core.problem.schedule, START for t = 0. At pace 1 a
     whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
+    Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
+    statements whose bounds are shown.
     """
 
     cursor: float = START
@@ -48,3 +41,5 @@ class Intent:
     views: tuple[str, ...] = FIGURE_1
     curves: tuple[str, ...] = FIRST_CURVES
     palette: str = "light"
+    hidden_margins: frozenset[str] = frozenset()
+    shown_bounds: frozenset[str] = frozenset()

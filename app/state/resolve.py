@@ -14,8 +14,9 @@ from typing import final
 
 import numpy as np
 
-from app.state.intent import FIGURE_1, START, VIEWS, Intent, Mark
+from app.state.intent import FIGURE_1, START, Intent, Mark
 from app.state.session import RunSnapshot, Snapshot
+from app.state.views import VIEWS
 
 PLAY_SECONDS = 10.0
 UNKNOWN_SPAN = 8.0
@@ -94,6 +95,8 @@ class ResolvedView:
     views: tuple[str, ...]
     curves: tuple[str, ...]
     palette: str
+    hidden_margins: frozenset[str] = frozenset()
+    shown_bounds: frozenset[str] = frozenset()
 
 
 def span_of(snapshot: Snapshot) -> Span:
@@ -149,6 +152,8 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
         views=tuple(name for name in VIEWS if name in intent.views) or FIGURE_1,
         curves=intent.curves,
         palette=intent.palette,
+        hidden_margins=intent.hidden_margins,
+        shown_bounds=intent.shown_bounds,
     )
 
 

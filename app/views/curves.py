@@ -12,11 +12,12 @@ from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData, Floats
 from app.state.intent import MOST_CURVES
-from app.views.trace_view import Bound, Line, TraceView, padded
-from app.widgets.header import Entry, Sign
-from app.widgets.levels import Level
+from app.views.trace_view import Bound, TraceCurve, TraceView, padded
+from app.widgets.header import HeaderEntry, Sign
+from app.widgets.levels import LevelLine
 from app.widgets.overlay import Overlay
-from app.widgets.ticks import logarithmic, plain, screen_text
+from app.widgets.screen_text import raised
+from app.widgets.ticks import logarithmic, plain
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
 
@@ -27,7 +28,7 @@ WAITING = "computing ..."
 
 
 @final
-class Scale(Enum):
+class CurveScale(Enum):
     """What the vertical axis shows."""
 
     LINEAR = "the values"
@@ -44,7 +45,7 @@ class CurvesView(TraceView):
         super().__init__(palette, "curves", parent)
         self._names: tuple[str, ...] = ()
         self._traces: tuple[Floats, ...] = ()
-        self._scale = Scale.LINEAR
+        self._scale = CurveScale.LINEAR
         self._traced = -1
 
     def set_names(self, names: Sequence[str]) -> None:
@@ -78,34 +79,34 @@ class CurvesView(TraceView):
         self.redraw()
         return True
 
-    def lines(self, data: DisplayData) -> tuple[Line, ...]:
+    def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """The curves, scaled as the axis wants them."""
         names = self.names
         data.later.ask_traces("curves", names, data.frames)
         if data.later.pending:
-            self.asked.emit()
+            self.requested.emit()
         self._traced = data.later.traced
         self._traces = tuple(data.later.trace(name, data.frames)[:, 0] for name in names)
         first = self.first(data)  # earlier ones are not seen, and far below the others
         bounds = [padded(bound.values, data.frames) for bound in self._shown_bounds()]
         self._scale = scale_of([values[first:] for values in (*self._traces, *bounds)])
         axis = self.plot.side
-        axis.set_ticks(logarithmic if self._scale is Scale.LOGARITHMIC else plain)
-        own = self._scale is Scale.OWN
+        axis.set_ticks(logarithmic if self._scale is CurveScale.LOGARITHMIC else plain)
+        own = self._scale is CurveScale.OWN
         self.plot.set_labels(self.plot.bottom.labelText, "share of its range" if own else "")
         curves = [
-            Line(scaled(values, self._scale), self._colour(k), self._sign(k))
+            TraceCurve(scaled(values, self._scale), self._colour(k), self._sign(k))
             for k, values in enumerate(self._traces)
         ]
         return (*curves, *self._bound_lines(names, bounds))
 
-    def _bound_lines(self, names: Sequence[str], bounds: Sequence[Floats]) -> list[Line]:
+    def _bound_lines(self, names: Sequence[str], bounds: Sequence[Floats]) -> list[TraceCurve]:
         """Bounds in the colours of their curves, on the same scale."""
         lines = []
         for bound, values in zip(self._shown_bounds(), bounds, strict=True):
             k = names.index(bound.view)
             found = scaled(values, self._scale, self._traces[k])
-            lines.append(Line(found, self._colour(k), "dotted"))
+            lines.append(TraceCurve(found, self._colour(k), "dotted"))
         return lines
 
     def _colour(self, position: int) -> str:
@@ -117,7 +118,7 @@ class CurvesView(TraceView):
         signs: tuple[Sign, ...] = ("line", "dashed")
         return signs[position % len(signs)]
 
-    def limits(self, data: DisplayData, lines: tuple[Line, ...]) -> tuple[float, float]:
+    def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
         """All values that are finite, with some room."""
         values = np.concatenate([np.empty(0), *(line.values[self.first(data) :] for line in lines)])
         values = values[np.isfinite(values)]
@@ -125,14 +126,16 @@ class CurvesView(TraceView):
         pad = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
         return low - pad, high + pad
 
-    def levels(self, data: DisplayData) -> tuple[Level, ...]:
+    def levels(self, data: DisplayData) -> tuple[LevelLine, ...]:
         """The labels of the bounds, where their curves end."""
         found = []
         for line, bound in zip(self._lines[len(self._traces) :], self._shown_bounds(), strict=True):
             known = line.values[np.isfinite(line.values)]
             if known.size:
                 end = float(known[-1])
-                found.append(Level(end, end, end, bound.name, line.colour, bound.tip, line=False))
+                found.append(
+                    LevelLine(end, end, end, bound.name, line.colour, bound.tip, line=False)
+                )
         return tuple(found)
 
     def _shown_bounds(self) -> list[Bound]:
@@ -150,10 +153,10 @@ class CurvesView(TraceView):
         entries = []
         for k, (name, values) in enumerate(zip(self.names, self._traces, strict=True)):
             value = float(values[frame]) if frame < values.size else math.nan
-            text = screen_text(number_text(value, 3)) if not math.isnan(value) else "\u2013"
+            text = raised(number_text(value, 3)) if not math.isnan(value) else "\u2013"
             title = OBSERVABLES[name].title
             short = name.replace("_", " ")
-            entries.append(Entry(f"{title} {text}", self._colour(k), self._sign(k), short))
+            entries.append(HeaderEntry(f"{title} {text}", self._colour(k), self._sign(k), short))
         self.header.set_key(*entries)
         if not entries:
             return Overlay(note=NOTHING)
@@ -163,22 +166,22 @@ class CurvesView(TraceView):
         return Overlay(note=WAITING if data.later.pending else "no value at any frame")
 
 
-def scaled(values: Floats, scale: Scale, among: Floats | None = None) -> Floats:
+def scaled(values: Floats, scale: CurveScale, among: Floats | None = None) -> Floats:
     """Values as an axis shows them; those it cannot show are NaN.
 
     Where each curve has a range of its own, it is that of `among` if that is given.
     """
     finite = np.where(np.isfinite(values), values, np.nan)
-    if scale is Scale.LINEAR:
+    if scale is CurveScale.LINEAR:
         return finite
-    if scale is Scale.LOGARITHMIC:
+    if scale is CurveScale.LOGARITHMIC:
         return np.log10(np.where(finite > 0.0, finite, np.nan))
     range_of = finite if among is None else np.where(np.isfinite(among), among, np.nan)
     low, high = (float(f.reduce(range_of, initial=np.nan)) for f in (np.fmin, np.fmax))
     return np.where(np.isnan(finite), np.nan, (finite - low) / (high - low if high > low else 1.0))
 
 
-def scale_of(curves: Sequence[Floats]) -> Scale:
+def scale_of(curves: Sequence[Floats]) -> CurveScale:
     """Which axis suits some curves.
 
     >>> a, b = np.array([1.0, 2.0]), np.array([1.0, 1e4])
@@ -188,11 +191,11 @@ def scale_of(curves: Sequence[Floats]) -> Scale:
     finite = [values[np.isfinite(values)] for values in curves]
     finite = [values for values in finite if values.size]
     if not finite:
-        return Scale.LINEAR
+        return CurveScale.LINEAR
     low, high = min(float(v.min()) for v in finite), max(float(v.max()) for v in finite)
     if low > 0.0 and high > WIDE * low:
-        return Scale.LOGARITHMIC
+        return CurveScale.LOGARITHMIC
     spans = [float(np.ptp(values)) for values in finite]
     if len(finite) > 1 and min(spans) < FLAT * (high - low):
-        return Scale.OWN
-    return Scale.LINEAR
+        return CurveScale.OWN
+    return CurveScale.LINEAR

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.state.display import DisplayData
-from app.widgets.header import Entry
+from app.widgets.header import HeaderEntry
 from app.widgets.items import Markers, Style, Symbol
 from core.figures.palette import Palette, class_colours, kind_colours, rgba
 
@@ -22,13 +22,13 @@ def shaded(kind: int, classes: int, levels: NDArray[Any], palette: Palette) -> C
     return kind_colours(np.full(len(levels), kind), levels, classes, palette)
 
 
-def example_entries(classes: int, text: str, palette: Palette) -> tuple[Entry, ...]:
+def example_entries(classes: int, text: str, palette: Palette) -> tuple[HeaderEntry, ...]:
     """The key of the data: a sign for each class, and a text."""
     colours = class_colours(classes, palette)
     if classes == 2:
-        return Entry("", colours[1], "plus"), Entry(text, colours[0], "cross")
-    signs = [Entry("", colour, "plus") for colour in colours[:6]]
-    return *signs[:-1], Entry(text, colours[len(signs) - 1], "plus")
+        return HeaderEntry("", colours[1], "plus"), HeaderEntry(text, colours[0], "cross")
+    signs = [HeaderEntry("", colour, "plus") for colour in colours[:6]]
+    return *signs[:-1], HeaderEntry(text, colours[len(signs) - 1], "plus")
 
 
 def show_examples(

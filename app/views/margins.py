@@ -10,13 +10,12 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import MARGINS, DisplayData
-from app.views.trace_view import Line, TraceView, padded
-from app.widgets.header import Entry, Sign
-from app.widgets.levels import Level
+from app.views.trace_view import TraceCurve, TraceView, padded
+from app.widgets.header import HeaderEntry, Sign
+from app.widgets.levels import LevelLine
 from app.widgets.overlay import Overlay
 from app.widgets.screen_text import raised
 from app.widgets.symbols import margin_digits, margin_tip
-from app.widgets.ticks import screen_text
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
 
@@ -52,7 +51,7 @@ class MarginsView(TraceView):
             self._references = chosen
             self.redraw()
 
-    def levels(self, data: DisplayData) -> tuple[Level, ...]:
+    def levels(self, data: DisplayData) -> tuple[LevelLine, ...]:
         """The reference lines, and the labels of the bounds where their curves end."""
         palette = self._palette
         colours = (palette.references[2], palette.references[3], palette.muted)
@@ -66,13 +65,13 @@ class MarginsView(TraceView):
         """The three margins and the reference lines."""
         return (*MARGINS, *(one.reference.name for one in self._references))
 
-    def _bound_labels(self, data: DisplayData) -> list[Level]:
+    def _bound_labels(self, data: DisplayData) -> list[LevelLine]:
         found = []
         for place, bound in enumerate(self._bounds):
             known = bound.values[np.isfinite(bound.values)]
             if known.size:
                 end, colour = float(known[-1]), self._bound_colour(place)
-                found.append(Level(end, end, end, bound.name, colour, bound.tip, line=False))
+                found.append(LevelLine(end, end, end, bound.name, colour, bound.tip, line=False))
         return found
 
     def _bound_colour(self, place: int) -> str:
@@ -90,7 +89,7 @@ class MarginsView(TraceView):
             known = [bool(np.isfinite(column).any()) for column in data.margins.T]
         self.header.set_key(
             *(
-                Entry(text, self._colour(k), sign)
+                HeaderEntry(text, self._colour(k), sign)
                 for k, (text, column, _, sign) in enumerate(CURVES)
                 if known[column]
             )
@@ -104,19 +103,19 @@ class MarginsView(TraceView):
         self._show_key()
         super().refit(data)
 
-    def lines(self, data: DisplayData) -> tuple[Line, ...]:
+    def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """The three margins, then the bounds."""
         margins = [
-            Line(factor * data.margins[:, column], self._colour(k), sign)
+            TraceCurve(factor * data.margins[:, column], self._colour(k), sign)
             for k, (_, column, factor, sign) in enumerate(CURVES)
         ]
         bounds = [
-            Line(padded(bound.values, data.frames), self._bound_colour(place), "dashed")
+            TraceCurve(padded(bound.values, data.frames), self._bound_colour(place), "dashed")
             for place, bound in enumerate(self._bounds)
         ]
         return (*margins, *bounds)
 
-    def limits(self, data: DisplayData, lines: tuple[Line, ...]) -> tuple[float, float]:
+    def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
         """The vertical range: to the largest value, and as far below 0 as it reaches above.
 
         The smoothed margin starts at values as low as -44 / |W|^2; a range that held them would
@@ -151,7 +150,7 @@ class MarginsView(TraceView):
     def _weights(self, data: DisplayData, node: int) -> tuple[str, ...]:
         facts = data.node(self._frame, node)
         numbers = (facts.outer_weight, facts.inner_norm, facts.angle)
-        a, v, angle = (screen_text(number_text(value)) for value in numbers)
+        a, v, angle = (raised(number_text(value)) for value in numbers)
         short = f"a {a}, |v| {v}"
         return (
             f"node {facts.index}: {short}, turned {angle}\u00b0",
@@ -160,11 +159,11 @@ class MarginsView(TraceView):
         )
 
 
-def level_of(found: ReferenceMargin, colour: str) -> Level:
+def level_of(found: ReferenceMargin, colour: str) -> LevelLine:
     """The line of a reference margin: its label, its value and its bracket, times its factor."""
     factor, bracket = found.factor or 1.0, found.bracket
     low, high = sorted((factor * bracket.lower, factor * bracket.upper))
     words = found.reference.label if bracket.certified else f"{found.reference.label} (heuristic)"
     drawn = raised(number_text(factor * bracket.value, margin_digits(bracket)))
     tip = margin_tip(found) + f"<p>The line is at {drawn}.</p>"
-    return Level(factor * bracket.value, low, high, words, colour, tip)
+    return LevelLine(factor * bracket.value, low, high, words, colour, tip)

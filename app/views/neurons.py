@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData, Floats, Indices, Singles
 from app.views.examples import example_entries, shaded, show_examples
 from app.views.sorted_nodes import NO_INNER, absence_of_nodes
-from app.views.view import View
+from app.views.view import RunView
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
-from app.widgets.overlay import Mark, Overlay
+from app.widgets.overlay import NodeMark, Overlay
 from app.widgets.plot_item import Drag, Home
-from app.widgets.ticks import screen_text
+from app.widgets.screen_text import raised
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
 
@@ -30,7 +30,7 @@ STEPS_OF_RANGE = 20.0  # a growing range grows in steps of 10^(1/20)
 
 
 @final
-class NeuronsView(View):
+class NeuronsView(RunView):
     """Trails of at most 128 points up to a frame, coloured by the present sign and norm; for more
     than two classes by the class of the node's largest outer weight."""
 
@@ -100,11 +100,11 @@ class NeuronsView(View):
             self._shown_examples = wanted
             show_examples(self._examples, data, factor, data.coordinates, self._palette)
         self._show_names(data)
-        times = f"data \u00d7 {screen_text(number_text(factor * 10.0**power))}"
+        times = f"data \u00d7 {raised(number_text(factor * 10.0**power))}"
         self.header.set_key(*example_entries(data.classes, times, self._palette))
 
     def _show_names(self, data: DisplayData) -> None:
-        unit = screen_text(f" (10^{self._power})") if self._power else ""
+        unit = raised(f" (10^{self._power})") if self._power else ""
         for axis, c in zip((self.plot.bottom, self.plot.side), data.coordinates, strict=True):
             exists = c < data.run.dataset.d
             axis.set_label(f"coordinate {c + 1}{unit}" if exists else f"no coordinate {c + 1}")
@@ -219,11 +219,11 @@ class NeuronsView(View):
         empty = not math.isfinite(self._data.log10_extent(np.array([self._frame])))
         self.plot.set_overlay(Overlay(tuple(marks), note="all nodes are 0" if empty else ""))
 
-    def _mark(self, j: int, hovered: bool = False) -> Mark:
+    def _mark(self, j: int, hovered: bool = False) -> NodeMark:
         x, y = (float(value) for value in self._points[j])
         unit = 10.0**self._power
-        texts = [screen_text(number_text(value * unit, 2)) for value in (x, y)]
-        return Mark(x, y, f"node {j}", f"({', '.join(texts)})", hovered, outward=True)
+        texts = [raised(number_text(value * unit, 2)) for value in (x, y)]
+        return NodeMark(x, y, f"node {j}", f"({', '.join(texts)})", hovered, outward=True)
 
     # ----------------------------------------------------------------------------------- mouse
 

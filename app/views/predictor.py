@@ -14,12 +14,12 @@ from app.state.display import DisplayData, Floats
 from app.state.later import Answer, Question
 from app.views.contours import contour
 from app.views.examples import example_entries, show_examples, show_points
-from app.views.view import View
-from app.widgets.header import Entry
+from app.views.view import RunView
+from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
 from app.widgets.overlay import Overlay
 from app.widgets.plot_item import Home
-from app.widgets.ticks import screen_text
+from app.widgets.screen_text import raised
 from core.figures.numbers import number_text
 from core.figures.palette import Palette, class_colours, rgb
 
@@ -35,7 +35,7 @@ NOWHERE: Floats = np.empty((0, 2))
 
 
 @final
-class PredictorView(View):
+class PredictorView(RunView):
     """The sign of f in the colours of the classes, deeper for larger |f|, and the line f = 0."""
 
     shows = ("predictor",)
@@ -94,14 +94,14 @@ class PredictorView(View):
     def _show_key(self, data: DisplayData) -> None:
         entries = [*example_entries(data.classes, "data", self._palette)]
         if data.run.network.k == 1 and data.run.dataset.d > 1:
-            entries.append(Entry("f = 0", self._palette.foreground, "line"))
+            entries.append(HeaderEntry("f = 0", self._palette.foreground, "line"))
         if data.run.dataset.d > 2:
-            entries.append(Entry("other coordinates 0", short="others 0"))
+            entries.append(HeaderEntry("other coordinates 0", short="others 0"))
         if self._drawn is not None and data.run.network.k == 1:
             largest = float(np.abs(self._drawn.values).max(initial=0.0))
             if largest > 0.0:
                 text = _physical(largest, self._drawn.log10_scale)
-                entries.append(Entry(f"|f| up to {text}", short=f"|f| \u2264 {text}"))
+                entries.append(HeaderEntry(f"|f| up to {text}", short=f"|f| \u2264 {text}"))
         self.header.set_key(*entries)
 
     def _recolour(self) -> None:
@@ -132,7 +132,7 @@ class PredictorView(View):
             question = Question(self._frame, data.coordinates, (*first, count), (*second, count))
         data.later.ask_prediction(question)
         if data.later.pending:
-            self.asked.emit()
+            self.requested.emit()
 
     def computed(self) -> bool:
         """Draw the latest answer, perhaps of a frame before: the next one is on its way."""
@@ -240,5 +240,5 @@ def _physical(value: float, log10_scale: float) -> str:
     """A value times a power of ten, also where that overflows."""
     exponent = math.log10(value) + log10_scale
     if abs(exponent) > 300.0:
-        return screen_text(f"10^{exponent:.0f}")
-    return screen_text(number_text(10.0**exponent, 3))
+        return raised(f"10^{exponent:.0f}")
+    return raised(number_text(10.0**exponent, 3))

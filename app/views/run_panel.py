@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import Qt, Signal
@@ -19,31 +19,18 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.display import DisplayData
-from app.state.intent import FIGURE_1, FIRST_CURVES, VIEWS
+from app.state.intent import FIGURE_1, FIRST_CURVES
+from app.state.views import VIEWS
 from app.views.curves import CurvesView
 from app.views.margins import MarginsView
-from app.views.neurons import NeuronsView
-from app.views.norms import norms_view
-from app.views.predictor import PredictorView
-from app.views.rotations import rotations_view
-from app.views.spectrum import SpectrumView
 from app.views.trace_view import Bound, TraceView
-from app.views.view import View
+from app.views.view import RunView
 from app.widgets.elided import ElidedLabel
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
 
-MAKERS: dict[str, Callable[[Palette, QWidget], View]] = {
-    "neurons": NeuronsView,
-    "rotations": rotations_view,
-    "norms": norms_view,
-    "margins": MarginsView,
-    "curves": CurvesView,
-    "spectrum": SpectrumView,
-    "predictor": PredictorView,
-}
 MUTED = QPalette.ColorRole.PlaceholderText
 WIDE = 960  # pixels from which more than four views stand in three columns
 
@@ -56,8 +43,10 @@ class RunPanel(QWidget):
     node_clicked = Signal(int)  # -1: the background
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
-    asked = Signal()  # numbers are wanted that take a while
-    help_asked = Signal(object)  # the names of what a view shows, as core.observables.help has them
+    requested = Signal()  # numbers are wanted that take a while
+    help_requested = Signal(
+        object
+    )  # the names of what a view shows, as core.observables.help has them
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -69,9 +58,9 @@ class RunPanel(QWidget):
         self._curves: tuple[str, ...] = FIRST_CURVES
         self._references: tuple[ReferenceMargin, ...] = ()
         self._bounds: tuple[Bound, ...] = ()
-        self._made: dict[str, View] = {}
-        self._owed: dict[View, bool] = {}  # views to be drawn anew: whether frames came
-        self._costs: dict[View, float] = {}  # seconds that each took the last time
+        self._made: dict[str, RunView] = {}
+        self._owed: dict[RunView, bool] = {}  # views to be drawn anew: whether frames came
+        self._costs: dict[RunView, float] = {}  # seconds that each took the last time
         self._names: tuple[str, ...] = ()
         self._columns = 0
         self.heading = QLabel(self)
@@ -119,26 +108,26 @@ class RunPanel(QWidget):
         return self._names
 
     @property
-    def _views(self) -> tuple[View, ...]:
+    def _views(self) -> tuple[RunView, ...]:
         return tuple(self._made[name] for name in self._names)
 
-    def view(self, name: str) -> View:
-        """A view by its name in app.state.intent.VIEWS, made if it was never shown."""
+    def view(self, name: str) -> RunView:
+        """A view by its name in app.state.views.VIEWS, made if it was never shown."""
         if name not in self._made:
-            view = MAKERS[name](self._palette, self._shown)
+            view = VIEWS[name].load()(self._palette, self._shown)
             view.hide()
             view.node_hovered.connect(self.node_hovered)
             view.node_clicked.connect(self.node_clicked)
             view.nodes_selected.connect(self.nodes_selected)
             view.moment_clicked.connect(self.moment_clicked)
-            view.asked.connect(self.asked)
-            view.help_asked.connect(self.help_asked)
+            view.requested.connect(self.requested)
+            view.help_requested.connect(self.help_requested)
             view.plot.setAcceptDrops(False)  # a file dropped there is the window's
             self._made[name] = view
         return self._made[name]
 
     def set_views(self, names: Sequence[str]) -> None:
-        """Show some views, in the order of app.state.intent.VIEWS."""
+        """Show some views, in the order of app.state.views.VIEWS."""
         names = tuple(name for name in VIEWS if name in names)
         if names == self._names:
             return
@@ -155,7 +144,7 @@ class RunPanel(QWidget):
         self._columns = 0
         self._arrange()
 
-    def _bring_up(self, view: View) -> None:
+    def _bring_up(self, view: RunView) -> None:
         """Let a view show what the others do."""
         view.set_colours(self._palette)
         if isinstance(view, TraceView):
@@ -181,18 +170,17 @@ class RunPanel(QWidget):
         for place, view in enumerate(self._views):
             last = columns * rows - count if place == count - 1 else 0
             self._grid.addWidget(view, place // columns, place % columns, 1, 1 + last)
-        for line in range(len(MAKERS)):
+        for line in range(len(VIEWS)):
             self._grid.setRowStretch(line, 1 if line < rows else 0)
             self._grid.setColumnStretch(line, 1 if line < columns else 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Qt's request: the ground between the views, which a style sheet would leave as it was."""
+        # The ground between the views: with a style sheet Qt would leave it as it was.
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._palette.background))
         painter.end()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Qt's news."""
         super().resizeEvent(event)
         self._arrange()
 
@@ -292,24 +280,18 @@ class RunPanel(QWidget):
         for view in self._views:
             self._show_theory(view)
 
-    def _show_theory(self, view: View) -> None:
+    def _show_theory(self, view: RunView) -> None:
         if isinstance(view, MarginsView):
             view.set_references(self._references)
             view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
         elif isinstance(view, CurvesView):
             view.set_bounds([bound for bound in self._bounds if bound.view != "margins"])
 
-    def reset_ranges(self) -> None:
-        """Back from every zoom."""
-        for view in self._views:
-            view.plot.reset_range()
-
     def set_message(self, text: str) -> None:
         """What is said where there is no run."""
         self.message.setText(text)
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self._palette = palette
         self.update()
         for view in self._views:

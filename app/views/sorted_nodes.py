@@ -9,12 +9,13 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData, Floats, Indices
-from app.views.view import View
-from app.widgets.header import TimeKey
+from app.views.view import RunView
+from app.widgets.header import TimeColours
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
-from app.widgets.overlay import Mark, Overlay
+from app.widgets.overlay import NodeMark, Overlay
 from app.widgets.plot_item import Home
-from app.widgets.ticks import LOG10, screen_text
+from app.widgets.screen_text import raised
+from app.widgets.ticks import LOG10
 from core.figures.numbers import number_text, time_text
 from core.figures.palette import Palette, time_colours
 
@@ -34,7 +35,7 @@ def absence_of_nodes(data: DisplayData) -> str:
 
 
 @final
-class SortedView(View):
+class SortedView(RunView):
     """Curves against rank / m, one a moment, coloured by time, the current one on top."""
 
     def __init__(
@@ -108,10 +109,10 @@ class SortedView(View):
         last = float(times[-1])
         if not data.complete:
             last = max(last, data.until)
-        first = "t = 0" if math.isinf(times[0]) else screen_text(time_text(float(times[0])))
-        text = screen_text(time_text(last)).replace("log10", LOG10)
+        first = "t = 0" if math.isinf(times[0]) else raised(time_text(float(times[0])))
+        text = raised(time_text(last)).replace("log10", LOG10)
         colours = time_colours(np.linspace(0.0, 1.0, 17), self._palette)
-        self.header.set_key(time=TimeKey(first, text.removeprefix("t = "), colours))
+        self.header.set_key(time=TimeColours(first, text.removeprefix("t = "), colours))
 
     def _show_past(self) -> None:
         if self._data is None:
@@ -152,9 +153,9 @@ class SortedView(View):
         empty = not np.isfinite(self._points[:, 1]).any()
         self.plot.set_overlay(Overlay(tuple(marks), note=NOTES[self._kind] if empty else ""))
 
-    def _mark(self, j: int, place: int, hovered: bool = False) -> Mark:
+    def _mark(self, j: int, place: int, hovered: bool = False) -> NodeMark:
         x, y = (float(value) for value in self._points[place])
-        return Mark(x, y, f"node {j}", f" {screen_text(number_text(y, 3))}", hovered)
+        return NodeMark(x, y, f"node {j}", f" {raised(number_text(y, 3))}", hovered)
 
     # ----------------------------------------------------------------------------------- mouse
 

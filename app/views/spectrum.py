@@ -11,10 +11,11 @@ from app.state.display import DisplayData, Floats
 from app.state.later import LEADING, SPECTRUM
 from app.views.curves import WAITING
 from app.views.sorted_nodes import NO_INNER
-from app.views.trace_view import Line, TraceView
-from app.widgets.header import Entry, TimeKey
+from app.views.trace_view import TraceCurve, TraceView
+from app.widgets.header import HeaderEntry, TimeColours
 from app.widgets.overlay import Overlay
-from app.widgets.ticks import logarithmic, screen_text
+from app.widgets.screen_text import raised
+from app.widgets.ticks import logarithmic
 from core.figures.numbers import number_text
 from core.figures.palette import Colours, Palette, time_colours
 
@@ -53,18 +54,18 @@ class SpectrumView(TraceView):
         self.redraw()
         return True
 
-    def lines(self, data: DisplayData) -> tuple[Line, ...]:
+    def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """log10 of each singular value."""
         data.later.ask_traces("spectrum", (SPECTRUM,), data.frames)
         if data.later.pending:
-            self.asked.emit()
+            self.requested.emit()
         self._traced = data.later.traced
         count = min(LEADING, data.m, data.run.dataset.d)
         self._values = data.later.trace(SPECTRUM, data.frames)[:, :count]
         colours = time_colours(np.linspace(1.0, 0.0, max(count, 2)), self._palette)
         self._show_key(count)
         return tuple(
-            Line(self._values[:, k], hex_of(colours[k]))
+            TraceCurve(self._values[:, k], hex_of(colours[k]))
             for k in reversed(range(count))  # the largest on top
         )
 
@@ -72,11 +73,11 @@ class SpectrumView(TraceView):
         first, last = (f"{SIGMA}{str(k).translate(SUBSCRIPTS)}" for k in (1, count))
         ramp = time_colours(np.linspace(1.0, 0.0, 17), self._palette)
         if count > 1:
-            self.header.set_key(time=TimeKey(first, last, ramp))
+            self.header.set_key(time=TimeColours(first, last, ramp))
         else:
-            self.header.set_key(Entry(first, hex_of(ramp[0]), "line"))
+            self.header.set_key(HeaderEntry(first, hex_of(ramp[0]), "line"))
 
-    def limits(self, data: DisplayData, lines: tuple[Line, ...]) -> tuple[float, float]:
+    def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
         """From the largest value down to what can be trusted."""
         finite = self._values[np.isfinite(self._values)]
         if not finite.size:
@@ -94,5 +95,5 @@ class SpectrumView(TraceView):
         here = values[frame]
         if here.size < 2 or not np.isfinite(here[:2]).all():
             return Overlay()
-        ratio = screen_text(number_text(float(10.0 ** min(here[0] - here[1], 300.0)), 3))
+        ratio = raised(number_text(float(10.0 ** min(here[0] - here[1], 300.0)), 3))
         return Overlay(corner=(f"{SIGMA}\u2081/{SIGMA}\u2082 = {ratio}",))

@@ -15,10 +15,10 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.state.display import DisplayData, Floats, with_stand_in
 from app.views.thinning import TOLERANCE, thinned
-from app.views.view import View
+from app.views.view import RunView
 from app.widgets.header import Sign
 from app.widgets.items import CurveStack, path_of, pen_of
-from app.widgets.levels import Level
+from app.widgets.levels import LevelLine
 from app.widgets.overlay import Overlay
 from app.widgets.plot_item import Drag, Home
 from app.widgets.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
@@ -34,7 +34,7 @@ LARGE_RATIO = 2.0  # decades of |W|^2 beyond which its axis is logarithmic
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class TraceCurve:
     """One curve: a value for each frame read so far (T,), NaN where there is none."""
 
     values: Floats
@@ -58,7 +58,7 @@ class Bound:
     tip: str = ""
 
 
-class TraceView(View):
+class TraceView(RunView):
     """The part of each curve up to the current frame strong, the rest faint."""
 
     def __init__(self, palette: Palette, title: str, parent: QWidget | None = None) -> None:
@@ -66,7 +66,7 @@ class TraceView(View):
         self._axis = "log10_time"
         self._far = False
         self._places: Floats = np.empty(0)
-        self._lines: tuple[Line, ...] = ()
+        self._lines: tuple[TraceCurve, ...] = ()
         self.plot.add_zero_line()
         self._faint = self.plot.add(CurveStack())
         self._strong = self.plot.add(CurveStack(), 1.0)
@@ -78,18 +78,18 @@ class TraceView(View):
         self.plot.view.sigResized.connect(self._scale_changed)
 
     @abstractmethod
-    def lines(self, data: DisplayData) -> tuple[Line, ...]:
+    def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """The curves."""
 
     @abstractmethod
-    def limits(self, data: DisplayData, lines: tuple[Line, ...]) -> tuple[float, float]:
+    def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
         """The vertical range."""
 
     @abstractmethod
     def words(self, data: DisplayData, frame: int) -> Overlay:
         """What is said at a frame; the cursor is put in."""
 
-    def levels(self, data: DisplayData) -> tuple[Level, ...]:
+    def levels(self, data: DisplayData) -> tuple[LevelLine, ...]:
         """Reference lines, and labels at the ends of bounds."""
         return ()
 

@@ -9,17 +9,17 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.display import DisplayData
-from app.widgets.header import Header
+from app.widgets.header import ViewHeader
 from app.widgets.overlay import Overlay
 from app.widgets.plot_item import Plot
 from core.figures.palette import Palette
 
 
-class View(QWidget):
+class RunView(QWidget):
     """Shows one run at one frame. What it has nothing to show of says `_absence` in a sentence.
 
-    `asked`: numbers are wanted that take longer than a frame of the screen; `computed` is called
-    when there are new ones.
+    `requested`: numbers are wanted that take longer than a frame of the screen; `computed` is
+    called when there are new ones.
     """
 
     shows: ClassVar[tuple[str, ...]] = ()
@@ -29,8 +29,8 @@ class View(QWidget):
     node_clicked = Signal(int)  # -1: the background
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
-    asked = Signal()
-    help_asked = Signal(object)  # tuple[str, ...]
+    requested = Signal()
+    help_requested = Signal(object)  # tuple[str, ...]
 
     def __init__(
         self, palette: Palette, title: str, parent: QWidget | None = None, **options: Any
@@ -42,8 +42,8 @@ class View(QWidget):
         self._frame = -1
         self._absent = ""
         self._hovered, self._pinned = -1, frozenset[int]()
-        self.header = Header(palette, title)
-        self.header.help_asked.connect(self._ask_help)
+        self.header = ViewHeader(palette, title)
+        self.header.help_requested.connect(self._ask_help)
         self.plot = Plot(palette, **options)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -77,7 +77,6 @@ class View(QWidget):
             self.show_frame(frame)
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self._palette = palette
         self.plot.set_colours(palette)
         self.header.set_colours(palette)
@@ -104,7 +103,7 @@ class View(QWidget):
         return self.shows
 
     def _ask_help(self) -> None:
-        self.help_asked.emit(self.explained())
+        self.help_requested.emit(self.explained())
 
     def catch_up(self, frame: int, grown: bool) -> bool:
         """Show a frame, with the ranges anew where frames came, and what was computed meanwhile;

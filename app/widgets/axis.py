@@ -16,7 +16,7 @@ TICK_PIXELS = 4
 
 
 @final
-class Axis(pg.AxisItem):
+class PlotAxis(pg.AxisItem):
     """An axis at the left or the bottom, of a width that does not depend on its ticks."""
 
     def __init__(self, orientation: str, ticks: TickMaker, label: str, widest: str = "") -> None:
@@ -58,7 +58,6 @@ class Axis(pg.AxisItem):
             self.setHeight(metrics.height() + TICK_PIXELS + 4.0 + label)
 
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
-        """pyqtgraph's question for the places of ticks."""
         metrics = QFontMetricsF(self.style["tickFont"] or self.label.font())
         room = (
             metrics.horizontalAdvance("0") * 7
@@ -70,5 +69,4 @@ class Axis(pg.AxisItem):
         return [(high - low, [place for place in self._texts if low <= place <= high])]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """pyqtgraph's question for the texts of ticks."""
         return [self._texts.get(value, "") for value in values]

@@ -41,7 +41,7 @@ BUTTON = 20
 
 @final
 @dataclass(frozen=True, slots=True)
-class Entry:
+class HeaderEntry:
     """A sign in a colour and its text; either may be missing. `short` is the text for a key that
     would not fit otherwise."""
 
@@ -67,7 +67,7 @@ class Entry:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class TimeKey:
+class TimeColours:
     """The colours (k, 4) of moments from the earliest to the latest, and the texts at both ends."""
 
     first: str
@@ -76,19 +76,19 @@ class TimeKey:
 
 
 @final
-class Header(QWidget):
+class ViewHeader(QWidget):
     """A title and, below it, a key; what does not fit is cut off with an ellipsis.
 
-    `help_asked`: its button was pressed, or it was clicked with the right button.
+    `help_requested`: its button was pressed, or it was clicked with the right button.
     """
 
-    help_asked = Signal()
+    help_requested = Signal()
 
     def __init__(self, palette: Palette, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._palette, self._title = palette, title
-        self._entries: tuple[Entry, ...] = ()
-        self._time: TimeKey | None = None
+        self._entries: tuple[HeaderEntry, ...] = ()
+        self._time: TimeColours | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.button = QToolButton(self)
         self.button.setText("?")
@@ -97,16 +97,14 @@ class Header(QWidget):
         self.button.setToolTip(f"What is this? The definitions of {title} (Shift+F1)")
         self.button.setAccessibleName(f"What is this: {title}")
         self.button.setFixedSize(BUTTON, BUTTON)
-        self.button.clicked.connect(self.help_asked)
+        self.button.clicked.connect(self.help_requested)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Qt's news."""
         self.button.move(self.width() - BUTTON - 4, 2)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """A click with the right button, or the menu key."""
         event.accept()
-        self.help_asked.emit()
+        self.help_requested.emit()
 
     @property
     def text(self) -> str:
@@ -116,7 +114,7 @@ class Header(QWidget):
             words += [self._time.first, self._time.last]
         return "  ".join(words)
 
-    def set_key(self, *entries: Entry, time: TimeKey | None = None) -> None:
+    def set_key(self, *entries: HeaderEntry, time: TimeColours | None = None) -> None:
         """Another key."""
         self._entries, self._time = entries, time
         self.setAccessibleName(self.text)
@@ -124,16 +122,13 @@ class Header(QWidget):
         self.update()
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette."""
         self._palette = palette
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Two lines."""
         return QSize(120, round(2.0 * QFontMetricsF(self._small()).height() + 8.0))
 
     def minimumSizeHint(self) -> QSize:
-        """Two lines."""
         return self.sizeHint()
 
     def _small(self) -> QFont:
@@ -143,7 +138,6 @@ class Header(QWidget):
         return font
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Qt's request."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), QColor(self._palette.background))
@@ -180,7 +174,7 @@ class Header(QWidget):
             self._write(painter, QRectF(x, space.top(), space.right() - x, space.height()), text)
             x = end
 
-    def _paint_sign(self, painter: QPainter, entry: Entry, space: QRectF) -> None:
+    def _paint_sign(self, painter: QPainter, entry: HeaderEntry, space: QRectF) -> None:
         if entry.sign == "none":
             return
         pen = QPen(QColor(entry.colour), 1.5)
@@ -203,7 +197,7 @@ class Header(QWidget):
             painter.drawLine(middle - QPointF(reach, -reach), middle + QPointF(reach, -reach))
 
     def _paint_time(
-        self, painter: QPainter, space: QRectF, metrics: QFontMetricsF, key: TimeKey
+        self, painter: QPainter, space: QRectF, metrics: QFontMetricsF, key: TimeColours
     ) -> None:
         first = metrics.horizontalAdvance(key.first)
         last = metrics.horizontalAdvance(key.last)

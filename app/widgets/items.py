@@ -58,11 +58,10 @@ def path_of(x: NDArray[Any], y: NDArray[Any], connect: Any = "finite") -> QPaint
 class CurveStack(pg.GraphicsObject):
     """Curves with a pen each, in one item; the first of them may be shown alone."""
 
-    def __init__(self, antialias: bool = True) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self._curves: list[tuple[QPainterPath, QPen]] = []
         self._shown = 0
-        self.antialias = antialias
 
     @property
     def shown(self) -> int:
@@ -89,17 +88,15 @@ class CurveStack(pg.GraphicsObject):
             self.update()
 
     def boundingRect(self) -> QRectF:
-        """The whole view: the curves are clipped to it anyway."""
+        # The whole view: the curves are clipped to it anyway.
         view = self.getViewBox()
         return QRectF() if view is None else QRectF(view.viewRect())
 
     def viewTransformChanged(self) -> None:
-        """pyqtgraph's news that the range is another one."""
         self.prepareGeometryChange()
 
     def paint(self, painter: QPainter, *_: Any) -> None:
-        """Qt's request."""
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, self.antialias)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for path, pen in self._curves[: self._shown]:
             painter.setPen(pen)
@@ -137,11 +134,9 @@ class Picture(pg.GraphicsObject):
         self.update()
 
     def boundingRect(self) -> QRectF:
-        """The rectangle of the colours."""
         return QRectF(self._place)
 
     def paint(self, painter: QPainter, *_: Any) -> None:
-        """Qt's request."""
         if self._image is not None:
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.smooth)
             painter.drawImage(self._place, self._image)
@@ -229,12 +224,11 @@ class Markers(pg.GraphicsObject):
         self.update()
 
     def boundingRect(self) -> QRectF:
-        """The whole view: markers are clipped to it anyway."""
+        # The whole view: markers are clipped to it anyway.
         view = self.getViewBox()
         return QRectF() if view is None else QRectF(view.viewRect())
 
     def viewTransformChanged(self) -> None:
-        """pyqtgraph's news that the range is another one."""
         self.prepareGeometryChange()
 
     def _make_sheet(self, ratio: float) -> QPixmap:
@@ -257,7 +251,6 @@ class Markers(pg.GraphicsObject):
         return sheet
 
     def paint(self, painter: QPainter, option: Any, widget: QWidget | None = None) -> None:
-        """Qt's request."""
         if self._points.shape[0] == 0 or not self._styles:
             return
         device = painter.device()

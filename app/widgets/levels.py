@@ -15,6 +15,7 @@ from core.figures.palette import Palette
 
 BAND = 34  # opacity of 255
 DASHES = [5.0, 4.0]
+NEAR = 4.0  # pixels between a level and a pointer that is at it
 SMALL = 0.78  # size of a subscript
 UP, DOWN = "\u2191 ", "\u2193 "
 GROUND = 215
@@ -22,7 +23,7 @@ GROUND = 215
 
 @final
 @dataclass(frozen=True, slots=True)
-class Level:
+class LevelLine:
     """A horizontal line at `value` with a band from `low` to `high`; `tip` is rich text.
 
     With `line` false it is the end of a curve, of which only the label is drawn.
@@ -102,14 +103,14 @@ def _steps(height: float, room: float) -> list[float]:
 class Drawn:
     """Where a level is on the screen, in pixels: its label, and its line's height."""
 
-    level: Level
+    level: LevelLine
     box: QRectF
     height: float
 
 
 def paint_levels(
     painter: QPainter,
-    levels: Sequence[tuple[Level, float, float, float]],
+    levels: Sequence[tuple[LevelLine, float, float, float]],
     inside: QRectF,
     palette: Palette,
 ) -> tuple[Drawn, ...]:
@@ -130,14 +131,14 @@ def paint_levels(
     return tuple(Drawn(one[0], box, one[1]) for one, box in zip(shown, boxes, strict=True))
 
 
-def _text(level: Level, y: float, inside: QRectF) -> str:
+def _text(level: LevelLine, y: float, inside: QRectF) -> str:
     if y < inside.top() - 0.5:
         return UP + level.label
     return (DOWN if y > inside.bottom() + 0.5 else "") + level.label
 
 
 def _paint_line(
-    painter: QPainter, level: Level, heights: tuple[float, float, float], inside: QRectF
+    painter: QPainter, level: LevelLine, heights: tuple[float, float, float], inside: QRectF
 ) -> None:
     y, low, high = heights
     colour = QColor(level.colour)
@@ -154,10 +155,10 @@ def _paint_line(
     painter.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y))
 
 
-def level_at(drawn: Sequence[Drawn], x: float, y: float, reach: float = 4.0) -> Level | None:
+def level_at(drawn: Sequence[Drawn], x: float, y: float) -> LevelLine | None:
     """The level whose label or line is at a pixel."""
     for one in drawn:
         if one.box.contains(x, y):
             return one.level
-    near = [one for one in drawn if one.level.line and abs(one.height - y) <= reach]
+    near = [one for one in drawn if one.level.line and abs(one.height - y) <= NEAR]
     return min(near, key=lambda one: abs(one.height - y)).level if near else None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
-from app.widgets.levels import Drawn, Level, paint_levels
+from app.widgets.levels import Drawn, LevelLine, paint_levels
 from core.figures.palette import Palette
 
 MARK = 5.0
@@ -19,7 +19,7 @@ GAP = 8.0
 
 @final
 @dataclass(frozen=True, slots=True)
-class Mark:
+class NodeMark:
     """A ring around a point of the plot, its label, and numbers said where there is room."""
 
     x: float
@@ -35,12 +35,12 @@ class Mark:
 class Overlay:
     """All of it. `cursor` is a vertical line in the axes' units, `box` a rectangle in pixels."""
 
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[NodeMark, ...] = ()
     cursor: float | None = None
     note: str = ""  # in the middle
     corner: tuple[str, ...] = ()  # the first of these texts for which there is room
     box: QRectF | None = None
-    levels: tuple[Level, ...] = ()
+    levels: tuple[LevelLine, ...] = ()
 
     def with_box(self, box: QRectF | None) -> Overlay:
         """The same with another box."""
@@ -66,7 +66,7 @@ class Labels:
         """Something else is there."""
         self._taken.append(box)
 
-    def fitting(self, x: float, mark: Mark) -> str:
+    def fitting(self, x: float, mark: NodeMark) -> str:
         """A mark's label with its numbers, without them where neither side has the room."""
         text = f"{mark.label} {mark.numbers}".rstrip()
         width = QFontMetricsF(self._painter.font()).horizontalAdvance(text) + 6.0 + GAP
@@ -137,7 +137,9 @@ def paint_overlay(
     return drawn
 
 
-def _heights(levels: tuple[Level, ...], plot: Mapped) -> list[tuple[Level, float, float, float]]:
+def _heights(
+    levels: tuple[LevelLine, ...], plot: Mapped
+) -> list[tuple[LevelLine, float, float, float]]:
     """The levels with the pixels of their values and of the ends of their brackets."""
     if not levels:
         return []

@@ -28,9 +28,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
 
-from app.widgets.axis import Axis
+from app.widgets.axis import PlotAxis
 from app.widgets.items import pen_of
-from app.widgets.levels import Drawn, Level, level_at
+from app.widgets.levels import Drawn, LevelLine, level_at
 from app.widgets.overlay import Overlay, paint_overlay
 from app.widgets.ticks import TickMaker, plain
 from core.figures.palette import Palette
@@ -104,8 +104,8 @@ class Plot(pg.GraphicsView):
         self.palette_of_plot = palette
         self.view = pg.ViewBox(enableMenu=False, enableMouse=False)
         self.view.disableAutoRange()
-        self.bottom = Axis("bottom", horizontal_ticks, horizontal)
-        self.side = Axis("left", vertical_ticks, vertical, widest)
+        self.bottom = PlotAxis("bottom", horizontal_ticks, horizontal)
+        self.side = PlotAxis("left", vertical_ticks, vertical, widest)
         self._lay_out()
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setMinimumSize(120, 96)
@@ -218,14 +218,12 @@ class Plot(pg.GraphicsView):
         return result
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
-        """Qt's news."""
         super().resizeEvent(event)
         if self._ready:
             self.centralLayout.activate()
             self._apply()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Qt's news: take a new font's size."""
         super().changeEvent(event)
         if self._ready and event.type() == QEvent.Type.FontChange:
             self.set_colours(self.palette_of_plot)
@@ -270,7 +268,7 @@ class Plot(pg.GraphicsView):
     # ----------------------------------------------------------------------------------- mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """The scene is left out: it knows nothing of what is drawn here, and is slow."""
+        # The scene is left out: it knows nothing of what is drawn here, and is slow.
         event.accept()
         if self._pressed is None:
             self._pressed, self._button, self._moved = event.position(), event.button(), False
@@ -280,7 +278,6 @@ class Plot(pg.GraphicsView):
                 self.pulled.emit(event.position().x(), event.position().y())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Hover, or what the pressed button does."""
         event.accept()
         here = event.position()
         if self._pressed is None:
@@ -298,7 +295,6 @@ class Plot(pg.GraphicsView):
             self.pulled.emit(here.x(), here.y())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """The end of a click or a pull."""
         event.accept()
         if self._pressed is None or event.button() != self._button:
             return
@@ -314,7 +310,6 @@ class Plot(pg.GraphicsView):
             self.boxed.emit(QRectF(*corners).normalized())
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Back to the whole range."""
         event.accept()
         self.reset_range()
 
@@ -326,7 +321,6 @@ class Plot(pg.GraphicsView):
         self._apply()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom about the pointer."""
         event.accept()
         here, shown = event.position(), self.shown()
         factor = ZOOM_STEP ** -event.angleDelta().y()
@@ -340,29 +334,27 @@ class Plot(pg.GraphicsView):
         self._apply()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """The pointer is elsewhere."""
         self.left.emit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """No menu: every action stands in the window's own table."""
+        # No menu of pyqtgraph: every action stands in the table of the window.
         event.ignore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Keys belong to the window."""
+        # Keys are the window's shortcuts.
         event.ignore()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Qt's request; what it takes is noted, for those who share out the time."""
+        # What it takes is noted for those who share out the time between the views.
         begun = time.thread_time()
         super().paintEvent(event)
         self.paint_seconds = time.thread_time() - begun
 
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
-        """Marks, lines and the box, in pixels."""
         self.drawn_levels = paint_overlay(
             painter, self.overlay, self.inside(), self.palette_of_plot, self.font(), self
         )
 
-    def level_at(self, x: float, y: float) -> Level | None:
+    def level_at(self, x: float, y: float) -> LevelLine | None:
         """The level whose label or line is at a pixel."""
         return level_at(self.drawn_levels, x, y)

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 
 import numpy as np
 
-from core.figures.numbers import MINUS, linear_ticks, nice_step, number_text, power_text
+from app.widgets.screen_text import raised
+from core.figures.numbers import linear_ticks, nice_step, number_text, power_text
 from core.problem.schedule import coordinate, inverse_coordinate
 
 Ticks = tuple[tuple[float, str], ...]
 TickMaker = Callable[[float, float, int], Ticks]
 
-SUPERSCRIPTS = str.maketrans(
-    "0123456789-" + MINUS,
-    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u207b",
-)
 LOG10 = "log\u2081\u2080"
 NORM_SQUARED = "|W|\u00b2"
 
 
-def screen_text(text: str) -> str:
-    """A text of core.figures.numbers with raised exponents, where they are whole numbers.
-
-    >>> screen_text("10^-2") == "10\\u207b\\u00b2", screen_text("10^2.31")
-    (True, '10^2.31')
-    """
-    text = re.sub(
-        r"10\^(-?\d+)(?![\d.])", lambda found: "10" + found[1].translate(SUPERSCRIPTS), text
-    )
-    return re.sub(r"(?<=\d) (?=10[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b])", " \u00d7 ", text)
-
-
 def plain(low: float, high: float, most: int) -> Ticks:
     """Ticks at round numbers."""
-    return tuple((place, screen_text(text)) for place, text in linear_ticks(low, high, most))
+    return tuple((place, raised(text)) for place, text in linear_ticks(low, high, most))
 
 
 def powers(low: float, high: float, most: int) -> Ticks:
@@ -45,7 +29,7 @@ def powers(low: float, high: float, most: int) -> Ticks:
     if last - first >= 1:
         step = max(1, round(nice_step(max(last - first, 1), most)))
         return tuple((float(k), _power(k)) for k in range(first, last + 1) if k % step == 0)
-    return tuple((x, screen_text(power_text(x, 3))) for x, _ in linear_ticks(low, high, most))
+    return tuple((x, raised(power_text(x, 3))) for x, _ in linear_ticks(low, high, most))
 
 
 def logarithmic(low: float, high: float, most: int) -> Ticks:
@@ -62,15 +46,15 @@ def logarithmic(low: float, high: float, most: int) -> Ticks:
     shown = [(place, value) for place, value in places if low <= place <= high]
     if len(shown) < 2 and abs(high) < 300.0:  # round numbers of the quantity itself
         values = linear_ticks(10.0**low, 10.0**high, most)
-        return tuple((math.log10(value), screen_text(text)) for value, text in values if value > 0)
+        return tuple((math.log10(value), raised(text)) for value, text in values if value > 0)
     if len(shown) < 2:
         return powers(low, high, most)
     step = -(-len(shown) // max(most, 2))
-    return tuple((place, screen_text(number_text(value))) for place, value in shown[::step])
+    return tuple((place, raised(number_text(value))) for place, value in shown[::step])
 
 
 def _power(exponent: int) -> str:
-    return screen_text(power_text(float(exponent)))
+    return raised(power_text(float(exponent)))
 
 
 def far_times(low: float, high: float, most: int) -> Ticks:
@@ -85,4 +69,4 @@ def far_times(low: float, high: float, most: int) -> Ticks:
         wanted = [10.0**k for k in range(0, count + 1, step)]
         wanted = [x for x in (-4.0, -2.0, 0.0) if step < 3] + wanted
     places = [(float(coordinate(np.array(x))), x) for x in wanted if least <= x <= largest]
-    return tuple((place, screen_text(number_text(x))) for place, x in places)
+    return tuple((place, raised(number_text(x))) for place, x in places)

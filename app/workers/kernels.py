@@ -16,6 +16,7 @@ from typing import final
 from PySide6.QtCore import QObject, Signal
 
 from app.errors import LOG
+from app.workers.worker import Request, Worker
 from core.compiled import beside, warming
 
 
@@ -35,14 +36,14 @@ class Stage:
 
 
 @final
-class KernelCompiler(QObject):
-    """Owns the process that compiles, and a thread that reads what it says.
+class CompilerProcess(QObject):
+    """Owns the process that compiles, and a worker that reads what it says.
 
-    moved(Stage or None): another group is ready; None when compiling has ended. Any thread may ask
-    `lacks`, `want` and `stage`.
+    progress(Stage or None): another group is ready; None when compiling has ended. Any thread may
+    ask `lacks`, `want` and `stage`.
     """
 
-    moved = Signal(object)
+    progress = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -50,7 +51,9 @@ class KernelCompiler(QObject):
         self._first: tuple[str, ...] = ()
         self._missing: tuple[str, ...] = ()
         self._process: subprocess.Popen[str] | None = None
-        self._thread: threading.Thread | None = None
+        self._worker = Worker("kernels", self._compile, self)
+        self._worker.progress.connect(self.progress)
+        self._worker.result.connect(self.progress)
         self._again = self._closed = self._failed = False
 
     # ------------------------------------------------------------------------------ asked
@@ -83,14 +86,14 @@ class KernelCompiler(QObject):
             wanted = tuple(group for group in groups if group in self._missing)
             if self._closed or self._failed or not self._missing:
                 return
-            urgent = bool(wanted) and self._thread is not None and self._order()[0] not in wanted
+            working = self._worker.busy
+            urgent = bool(wanted) and working and self._order()[0] not in wanted
             self._again = self._again or urgent  # a process may be ending for an earlier wish
             self._first = (*wanted, *(one for one in self._first if one not in wanted))
             if self._again and self._process is not None:
                 self._process.kill()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="kernels")
-                self._thread.start()
+            if not working:
+                self._worker.ask()
 
     def close(self) -> None:
         """End the process and the thread."""
@@ -98,9 +101,7 @@ class KernelCompiler(QObject):
             self._closed = True
             if self._process is not None:
                 self._process.kill()
-            thread = self._thread
-        if thread is not None:
-            thread.join()
+        self._worker.close()
 
     # ------------------------------------------------------------------------- in the thread
 
@@ -109,15 +110,13 @@ class KernelCompiler(QObject):
         first = tuple(group for group in self._first if group in self._missing)
         return (*first, *(group for group in self._missing if group not in first))
 
-    def _work(self) -> None:
-        while self._begun() and self._read():
+    def _compile(self, request: Request) -> None:
+        while self._begun(request) and self._read(request):
             pass
         with self._lock:
             self._failed = bool(self._missing) and not self._closed
-        if not self._closed:
-            self.moved.emit(None)
 
-    def _begun(self) -> bool:
+    def _begun(self, request: Request) -> bool:
         with self._lock:
             self._again = False
             order = self._order()
@@ -128,15 +127,15 @@ class KernelCompiler(QObject):
             except OSError:
                 LOG.exception("The kernels could not be compiled in a process of their own.")
                 return False
-        self.moved.emit(self.stage)
+        request.progress(self.stage)
         return True
 
-    def _read(self) -> bool:
+    def _read(self, request: Request) -> bool:
         """Follow one process to its end; whether to begin another one."""
         process = self._process
         assert process is not None and process.stdout is not None
         for line in process.stdout:
-            self._tell(line)
+            self._note(request, line)
         process.wait()  # first: to communicate closes its input, which would end it as failed
         _, words = process.communicate()
         with self._lock:
@@ -146,7 +145,7 @@ class KernelCompiler(QObject):
             LOG.error("Compiling the kernels failed: %s", words)
         return again
 
-    def _tell(self, line: str) -> None:
+    def _note(self, request: Request, line: str) -> None:
         try:
             group = json.loads(line)["group"]
         except (ValueError, KeyError, TypeError):
@@ -154,4 +153,4 @@ class KernelCompiler(QObject):
             return
         with self._lock:
             self._missing = tuple(one for one in self._missing if one != group)
-        self.moved.emit(self.stage)
+        request.progress(self.stage)

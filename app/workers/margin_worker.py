@@ -6,13 +6,14 @@ of a run that is opened meanwhile need not wait for it.
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, Signal
+
+from app.errors import LOG
+from app.workers.worker import Request, Worker
 
 if TYPE_CHECKING:
     from core.problem.problem import Problem
@@ -22,252 +23,209 @@ if TYPE_CHECKING:
     Compute = Callable[[Reference, Problem, Watch], ReferenceMargin]
     References = Callable[[Problem], tuple[Reference, ...]]
 
-log = logging.getLogger(__name__)
 QUICK, DEAR = LANES = (0, 1)
 FAILED = "It could not be computed because of an error in the program; the log says more."
-CANCELLED = "Cancelled; the menu Experiment computes it again."
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
-    """A margin of the problem of one run; `rank` is its place among those of that run."""
+class Planning:
+    """To find which margins there are of the problem of one run; then, which they are."""
 
-    generation: int
-    rank: int
+    key: int
+    problem: Problem
+    references: tuple[Reference, ...] = ()
+    lane: int = QUICK
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Computing:
+    """To compute a margin of one run; `rank` is its place among those of that run."""
+
     key: int
     problem: Problem
     reference: Reference
+    rank: int
     lane: int
+    margin: ReferenceMargin | None = None
+
+
+def references_of(problem: Problem) -> tuple[Reference, ...]:
+    """The reference margins of a problem."""
+    from core.reference.registry import references_of
+
+    return references_of(problem)
+
+
+def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMargin:
+    """A reference margin of a problem."""
+    from core.reference.registry import compute
+
+    return compute(reference, problem, watch)
 
 
 @final
 class MarginWorker(QObject):
     """Signals arrive in the thread of the window, and never for runs that are no longer asked for.
 
-    planned(key, references): what will be computed for a run. began(lane, reference or None): what
-    a thread is computing now. found(key, ReferenceMargin): one is there.
+    planned(key, references): what will be computed for a run. started(lane, reference or None):
+    what a thread is computing now. result(key, ReferenceMargin): one is there.
     """
 
     planned = Signal(int, object)
-    began = Signal(int, object)
-    found = Signal(int, object)
-    _planned = Signal(int, int, object)
-    _found = Signal(object, object)
+    started = Signal(int, object)
+    result = Signal(int, object)
 
     def __init__(
         self,
         parent: QObject | None = None,
-        references: References | None = None,
-        compute: Compute | None = None,
+        references: References = references_of,
+        compute: Compute = compute,
     ) -> None:
-        """Those of core.reference.registry unless others are given."""
         super().__init__(parent)
         self._references, self._compute = references, compute
-        self._lock = threading.Lock()
-        self._wishes = tuple(threading.Event() for _ in LANES)
-        self._wanted: dict[int, Problem] = {}
+        self._problems: dict[int, Problem] = {}
         self._unplanned: list[int] = []
-        self._tasks: list[Task] = []
+        self._tasks: list[Computing] = []
         self._known: dict[tuple[str, str], ReferenceMargin] = {}
-        self._current: dict[int, tuple[int, Watch]] = {}  # the run and the watch of each lane
+        self._at_work: dict[int, Planning | Computing] = {}  # of each lane
         self._held: Callable[[], bool] = _never
-        self._share: Callable[[], float] | None = None
-        self._generation = 0
-        self._closed = False
-        self._threads: tuple[threading.Thread, ...] = ()
-        self._planned.connect(self._on_planned)
-        self._found.connect(self._on_found)
-
-    # --------------------------------------------------------------- the thread of the window
+        self._workers = tuple(Worker("margins", self._answer, self, one_core=True) for _ in LANES)
+        for worker in self._workers:
+            worker.progress.connect(self._on_progress)
+            worker.result.connect(self._on_result)
 
     @property
     def busy(self) -> bool:
         """Whether something is being computed or waits for it."""
-        with self._lock:
-            return bool(self._unplanned or self._tasks or self._current)
+        waiting = bool(self._unplanned or self._tasks)
+        return waiting or any(worker.busy for worker in self._workers)
 
     def ask(self, problems: Mapping[int, Problem]) -> None:
         """Compute for these runs; work on others ends."""
-        with self._lock:
-            new = [key for key in problems if key not in self._wanted]
-            self._wanted = dict(problems)
-            self._unplanned = [key for key in self._unplanned if key in problems] + new
-            self._tasks = [task for task in self._tasks if task.key in problems]
-            for key, watch in self._current.values():
-                if key not in problems:
-                    watch.cancel()
-        self._wake()
+        new = [key for key in problems if key not in self._problems]
+        self._problems = dict(problems)
+        self._unplanned = [key for key in self._unplanned if key in problems] + new
+        self._tasks = [task for task in self._tasks if task.key in problems]
+        for lane, work in tuple(self._at_work.items()):
+            if work.key not in problems:
+                self._give_up(lane)
+        self.wake()
 
     def held_by(self, held: Callable[[], bool]) -> None:
-        """Begin with nothing while this is true; `wake` when it may be true no more."""
+        """Compute nothing while this is true; `wake` when it may be true no more."""
         self._held = held
 
     def sharing(self, share: Callable[[], float]) -> None:
         """Take no more of a core than this at any time (core.reference.watch)."""
-        self._share = share
-
-    def wake(self) -> None:
-        """Look again for something to compute."""
-        if self._threads:
-            self._call(*LANES)
+        for worker in self._workers:
+            worker.share = share
 
     def cancel(self) -> None:
         """Compute nothing more until `again`."""
-        with self._lock:
-            self._generation += 1
-            self._unplanned, self._tasks = [], []
-            for _, watch in self._current.values():
-                watch.cancel()
+        self._unplanned, self._tasks = [], []
+        for lane in LANES:
+            self._give_up(lane)
 
     def again(self) -> None:
         """Compute what is missing of all runs asked for."""
-        with self._lock:
-            self._generation += 1
-            self._tasks = []
-            self._unplanned = list(self._wanted)
-        self._wake()
+        self.cancel()
+        self._unplanned = list(self._problems)
+        self.wake()
 
     def close(self) -> None:
-        """Cancel, and wait for the thread; nothing is said any more."""
-        self._closed = True
-        self.cancel()
-        self._wanted = {}
-        self._call(*LANES)
-        threads, self._threads = self._threads, ()
-        for thread in threads:
-            thread.join()
+        """Cancel, and wait for the threads; nothing is said any more."""
+        self.ask({})
+        for worker in self._workers:
+            worker.close()
 
-    def _wake(self) -> None:
-        if self._closed or not self._unplanned:
-            return
-        if not self._threads:
-            self._threads = tuple(
-                threading.Thread(target=self._work, args=(lane,), name="margins") for lane in LANES
-            )
-            for thread in self._threads:
-                thread.start()
-        self._call(*LANES)
+    def wake(self) -> None:
+        """Give each lane that rests the next thing to do: a run is planned before any margin is
+        computed, and dear margins wait until none is planned, computed or left to the quick lane.
+        """
+        if QUICK not in self._at_work:
+            if self._unplanned:
+                key = self._unplanned.pop(0)
+                self._begin(Planning(key, self._problems[key]))
+            else:
+                self._begin_task(QUICK)
+        if DEAR not in self._at_work and QUICK not in self._at_work:
+            self._begin_task(DEAR)
 
-    def _call(self, *lanes: int) -> None:
-        for lane in lanes:
-            self._wishes[lane].set()
+    def _begin_task(self, lane: int) -> None:
+        mine = [task for task in self._tasks if task.lane == lane]
+        if mine and not self._held():
+            task = min(mine, key=_rank)
+            self._tasks.remove(task)
+            self._begin(task)
 
-    def _on_planned(self, generation: int, key: int, references: object) -> None:
-        if generation == self._generation and key in self._wanted:
-            self.planned.emit(key, references)
+    def _begin(self, work: Planning | Computing) -> None:
+        self._at_work[work.lane] = work
+        self._workers[work.lane].ask(work)
 
-    def _on_found(self, task: Task, margin: object) -> None:
-        if task.generation == self._generation and task.key in self._wanted:
-            self.found.emit(task.key, margin)
+    def _give_up(self, lane: int) -> None:
+        self._workers[lane].cancel()
+        if self._at_work.pop(lane, None) is not None:
+            self.started.emit(lane, None)
+
+    def _on_progress(self, task: Computing) -> None:
+        self.started.emit(task.lane, task.reference)
+
+    def _on_result(self, work: Planning | Computing) -> None:
+        del self._at_work[work.lane]
+        if isinstance(work, Planning):
+            self._tasks += _tasks_of(work)
+            self.planned.emit(work.key, work.references)
+        else:
+            self.result.emit(work.key, work.margin)
+        self.wake()
+        if work.lane not in self._at_work:
+            self.started.emit(work.lane, None)
 
     # ---------------------------------------------------------------------- the other threads
 
-    def _work(self, lane: int) -> None:
-        from threadpoolctl import ThreadpoolController  # looks through all loaded libraries
+    def _answer(self, request: Request, work: Planning | Computing) -> Planning | Computing:
+        if isinstance(work, Planning):
+            return replace(work, references=self._planned(work.problem))
+        return replace(work, margin=self._margin(request, work))
 
-        libraries = ThreadpoolController()
-        while not self._closed:
-            self._wishes[lane].wait()
-            self._wishes[lane].clear()
-            # The idle threads of a BLAS spin, and keep the processor from the window.
-            with libraries.limit(limits=1, user_api="blas"):
-                while self._planned_one() or self._computed_one(lane):
-                    pass
-            if not self._closed:
-                self.began.emit(lane, None)
-                self._call(*LANES[lane + 1 :])
-
-    def _planned_one(self) -> bool:
-        """Plan a run; whether there was one."""
-        with self._lock:
-            key = self._unplanned.pop(0) if self._unplanned else -1
-            problem, generation = self._wanted.get(key), self._generation
-        if problem is not None:
-            self._plan(generation, key, problem)
-            self._call(*LANES)
-        return problem is not None
-
-    def _computed_one(self, lane: int) -> bool:
-        """Compute a margin; whether there was one."""
-        from core.reference.watch import Watch
-
-        if self._held():
-            return False
-        watch = Watch(share=self._share)
-        with self._lock:
-            mine = [task for task in self._tasks if task.lane == lane]
-            quick = self._unplanned or QUICK in self._current or len(mine) < len(self._tasks)
-            if not mine or (lane == DEAR and quick):
-                return False
-            task = min(mine, key=_rank)
-            self._tasks.remove(task)
-            self._current[lane] = task.key, watch
+    def _planned(self, problem: Problem) -> tuple[Reference, ...]:
         try:
-            self._finish(task, watch)
-        finally:
-            with self._lock:
-                del self._current[lane]
-        return True
-
-    def _plan(self, generation: int, key: int, problem: Problem) -> None:
-        try:
-            references = self._references_of(problem)
+            return self._references(problem)
         except Exception:
-            log.exception("the reference margins of a run cannot be told")
-            references = ()
-        with self._lock:
-            if generation == self._generation and key in self._wanted:
-                self._tasks += [
-                    Task(generation, rank, key, problem, reference, _lane(rank, len(references)))
-                    for rank, reference in enumerate(references)
-                ]
-        self._planned.emit(generation, key, references)
+            LOG.exception("the reference margins of a run cannot be told")
+            return ()
 
-    def _finish(self, task: Task, watch: Watch) -> None:
-        """Compute a margin unless another run had the same, and hand it over."""
+    def _margin(self, request: Request, task: Computing) -> ReferenceMargin:
+        """A margin, computed unless another run had the same."""
+        from core.reference.margin import ReferenceMargin, absent
         from core.reference.watch import CancelledError
 
         try:
             mark = (task.reference.name, task.reference.key(task.problem))
             if mark not in self._known:
-                self.began.emit(task.lane, task.reference)
-                self._known[mark] = self._computed(task, watch)
-            self._found.emit(task, self._known[mark])
+                request.progress(task)
+                self._known[mark] = self._compute(task.reference, task.problem, request.watch)
+            return self._known[mark]
         except CancelledError:
-            log.debug("%s was cancelled", task.reference.name)
+            raise
         except Exception:
-            log.exception("%s cannot be computed", task.reference.name)
-            self._found.emit(task, _failed(task.reference))
-
-    def _references_of(self, problem: Problem) -> tuple[Reference, ...]:
-        if self._references is not None:
-            return self._references(problem)
-        from core.reference.registry import references_of
-
-        return references_of(problem)
-
-    def _computed(self, task: Task, watch: Watch) -> ReferenceMargin:
-        if self._compute is not None:
-            return self._compute(task.reference, task.problem, watch)
-        from core.reference.registry import compute
-
-        return compute(task.reference, task.problem, watch)
+            LOG.exception("%s cannot be computed", task.reference.name)
+            return ReferenceMargin(task.reference, absent(FAILED), 0.0)
 
 
 def _never() -> bool:
     return False
 
 
-def _rank(task: Task) -> int:
+def _rank(task: Computing) -> int:
     return task.rank
 
 
-def _lane(rank: int, count: int) -> int:
-    return DEAR if 0 < rank == count - 1 else QUICK
-
-
-def _failed(reference: Reference) -> ReferenceMargin:
-    from core.reference.margin import ReferenceMargin, absent
-
-    return ReferenceMargin(reference, absent(FAILED), 0.0)
+def _tasks_of(plan: Planning) -> list[Computing]:
+    last = len(plan.references) - 1
+    return [
+        Computing(plan.key, plan.problem, one, rank, DEAR if 0 < rank == last else QUICK)
+        for rank, one in enumerate(plan.references)
+    ]

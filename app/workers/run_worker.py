@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QObject, Signal
 
 from app.errors import LOG
-from app.workers.kernels import KernelCompiler, Stage
+from app.workers.kernels import CompilerProcess, Stage
 from app.workers.recipes import FromExperiment, Recipe
+from app.workers.worker import Request, Worker
 from core.errors import MarginscopeError
 from core.files import scratch
 from core.training.control import Control, FinishReason, RunState, Status
@@ -37,7 +38,7 @@ IN_THE_PROGRAM = "stopped because of an error in the program; the log has the de
 
 @final
 @dataclass(frozen=True, slots=True)
-class Job:
+class TrainingJob:
     """One run to be trained: its key, the file it goes to, its Control, and what it is made of."""
 
     key: int
@@ -47,17 +48,17 @@ class Job:
 
 
 @final
-class Recording:
+class TrainingRun:
     """A job under way: the generator of its chunks, and what was told of it last."""
 
-    def __init__(self, job: Job, chunks: Iterator[Status]) -> None:
+    def __init__(self, job: TrainingJob, chunks: Iterator[Status]) -> None:
         self.job = job
         self.chunks = chunks
-        self.told = -1
+        self.reported = -1
         self.unaided: Meanwhile | None = None  # what trains it until its kernels are compiled
 
 
-def _sleeps(one: Recording) -> bool:
+def _sleeps(one: TrainingRun) -> bool:
     """Whether a run is paused, and has been told so: what it had is safe by then."""
     control = one.job.control
     return control.pause_requested and control.status.state is RunState.PAUSED
@@ -67,44 +68,41 @@ def _sleeps(one: Recording) -> bool:
 class RunWorker(QObject):
     """Owns the training thread. Its methods are for the window's thread.
 
-    ready: the libraries are loaded, run files can be opened. begun(key): the file exists.
-    grew(key, index): so many frames are safe. ended(key): nothing more will come.
-    failed(key, sentence): it ended because of that. said(sentence): what it is busy with, or "".
+    ready: the libraries are loaded, run files can be opened. started(key): the file exists.
+    progress(key, index): so many frames are safe. finished(key): nothing more will come.
+    error(key, sentence): it ended because of that. status(sentence): what it is busy with, or "".
     stood_in(key, path): while its kernels are compiled, this recording may be shown in its place.
     unaided(key, so): it is trained without its kernels, which are being compiled; or no more.
     """
 
     ready = Signal()
-    begun = Signal(int)
-    grew = Signal(int, int)
-    ended = Signal(int)
-    failed = Signal(int, str)
-    said = Signal(str)
+    started = Signal(int)
+    progress = Signal(int, int)
+    finished = Signal(int)
+    error = Signal(int, str)
+    status = Signal(str)
     stood_in = Signal(int, object)
     unaided = Signal(int, bool)
 
-    def __init__(
-        self, parent: QObject | None = None, compiler: KernelCompiler | None = None
-    ) -> None:
-        """The usual compiler, or one that is given."""
+    def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.compiler = compiler or KernelCompiler(self)
-        self.compiler.moved.connect(self._compiled)
+        self.compiler = CompilerProcess(self)
+        self.compiler.progress.connect(self._compiled)
         self._folder: Path | None = None  # of recordings that stand in for runs
         self._after = ExitStack()
-        self._held: list[tuple[Job, tuple[str, ...]]] = []
-        self._early: list[Recording] = []  # of jobs that need not wait for their kernels
+        self._held: list[tuple[TrainingJob, tuple[str, ...]]] = []
+        self._early: list[TrainingRun] = []  # of jobs that need not wait for their kernels
         self._changed = threading.Condition()
-        self._new: list[Job] = []
+        self._new: list[TrainingJob] = []
         self._woken = False
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="marginscope-training", daemon=True)
+        self._worker = Worker("marginscope-training", self._train, self)
 
     def start(self) -> None:
         """Load what training needs, then wait for runs."""
-        self._thread.start()
+        self._worker.ask()
 
-    def submit(self, *jobs: Job) -> None:
+    def submit(self, *jobs: TrainingJob) -> None:
         """Train some more runs."""
         with self._changed:
             self._new += jobs
@@ -121,26 +119,25 @@ class RunWorker(QObject):
         self._closing.set()
         self.compiler.close()
         self.wake()
-        if self._thread.is_alive():
-            self._thread.join(patience)
+        ended = self._worker.close(patience)
         self._after.close()
-        return not self._thread.is_alive()
+        return ended
 
     def _compiled(self, stage: Stage | None) -> None:
         """Some kernels are there: runs that wait for them begin."""
-        self.said.emit("" if stage is None else stage.words)
+        self.status.emit("" if stage is None else stage.words)
         self.wake()
 
     # ------------------------------------------------------------------------ in the thread
 
-    def _work(self) -> None:
+    def _train(self, request: Request) -> None:
         try:
             self._prepare()
         except Exception:  # the window must learn of it, whatever it was
             LOG.exception("The libraries for training could not be loaded.")
-            self.said.emit("The libraries for training could not be loaded; see the log.")
+            self.status.emit("The libraries for training could not be loaded; see the log.")
             return
-        recordings: list[Recording] = []
+        recordings: list[TrainingRun] = []
         while not self._closing.is_set():
             recordings += self._taken(recordings)
             recordings = [one for one in recordings if self._advanced(one)]
@@ -165,7 +162,7 @@ class RunWorker(QObject):
         import core.training.continuation
         import core.training.trajectory  # noqa: F401 - these load numba: after the first picture
 
-    def _taken(self, recordings: list[Recording]) -> list[Recording]:
+    def _taken(self, recordings: list[TrainingRun]) -> list[TrainingRun]:
         """The jobs that can begin; sleeps while there is nothing to do."""
         with self._changed:
             while not (self._new or self._woken or self._closing.is_set()):
@@ -181,15 +178,15 @@ class RunWorker(QObject):
         early, self._early = self._early, []
         return early + [one for job in able if (one := self._opened(job)) is not None]
 
-    def _submitted(self) -> list[Job]:
+    def _submitted(self) -> list[TrainingJob]:
         with self._changed:
             new, self._new = self._new, []
         return new
 
-    def _is_able(self, job: Job, groups: tuple[str, ...]) -> bool:
+    def _is_able(self, job: TrainingJob, groups: tuple[str, ...]) -> bool:
         return job.control.stop_requested or not self.compiler.lacks(groups)
 
-    def _hold(self, jobs: list[Job]) -> None:
+    def _hold(self, jobs: list[TrainingJob]) -> None:
         """Keep jobs until their kernels are there, and have these compiled first.
 
         A job that no recording stands in for begins without them, where it can.
@@ -206,7 +203,7 @@ class RunWorker(QObject):
                     continue
             self._held.append((job, groups))
 
-    def _begun_without(self, job: Job, groups: tuple[str, ...]) -> bool:
+    def _begun_without(self, job: TrainingJob, groups: tuple[str, ...]) -> bool:
         """Begin a run whose kernels are not compiled, where its dynamics can do without."""
         from core.dynamics.meanwhile import meanwhile
         from core.dynamics.registry import prepared
@@ -220,7 +217,7 @@ class RunWorker(QObject):
             return False
         if made is None:
             return False
-        begun = Recording(job, record(problem, partial(Recorder, job.path), job.control, made))
+        begun = TrainingRun(job, record(problem, partial(Recorder, job.path), job.control, made))
         begun.unaided = made
         self._early.append(begun)
         self.unaided.emit(job.key, True)
@@ -229,7 +226,7 @@ class RunWorker(QObject):
     def _has(self, groups: tuple[str, ...]) -> bool:
         return not self.compiler.lacks(groups)
 
-    def _stand_in(self, job: Job) -> bool:
+    def _stand_in(self, job: TrainingJob) -> bool:
         """Show the shipped recording of a run that must wait; False where there is none."""
         from core.training.recorded import file_of, unpack
 
@@ -247,22 +244,22 @@ class RunWorker(QObject):
             LOG.exception("A recording could not be unpacked.")
         return False
 
-    def _opened(self, job: Job) -> Recording | None:
+    def _opened(self, job: TrainingJob) -> TrainingRun | None:
         from core.runs import Recorder
         from core.training.trajectory import record
 
         if job.control.stop_requested:  # asked while it was waiting: there is nothing to keep
             job.control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
-            self.ended.emit(job.key)
+            self.finished.emit(job.key)
             return None
         try:
             problem = job.recipe.problem()
-            return Recording(job, record(problem, partial(Recorder, job.path), job.control))
+            return TrainingRun(job, record(problem, partial(Recorder, job.path), job.control))
         except Exception as error:  # a run that cannot begin must not end the others
             self._lost(job, error)
             return None
 
-    def _advanced(self, one: Recording) -> bool:
+    def _advanced(self, one: TrainingRun) -> bool:
         """Train one chunk; whether there is more to come."""
         job = one.job
         try:
@@ -274,20 +271,20 @@ class RunWorker(QObject):
             one.unaided = None
             self.unaided.emit(job.key, False)
         if status is None:
-            self.ended.emit(job.key)
+            self.finished.emit(job.key)
             return False
-        if status.committed > one.told:
-            if one.told < 0:
-                self.begun.emit(job.key)
-            one.told = status.committed
-            self.grew.emit(job.key, status.committed)
+        if status.committed > one.reported:
+            if one.reported < 0:
+                self.started.emit(job.key)
+            one.reported = status.committed
+            self.progress.emit(job.key, status.committed)
         return True
 
-    def _lost(self, job: Job, error: Exception) -> None:
+    def _lost(self, job: TrainingJob, error: Exception) -> None:
         reason = job.control.status.reason or FinishReason.FAILED
         job.control.publish(state=RunState.FINISHED, reason=reason)
         if isinstance(error, MarginscopeError):
-            self.failed.emit(job.key, error.sentence)
+            self.error.emit(job.key, error.sentence)
             return
         LOG.error("The run %s failed.", job.path.name, exc_info=error)
-        self.failed.emit(job.key, f"The run {job.path.stem} {IN_THE_PROGRAM}")
+        self.error.emit(job.key, f"The run {job.path.stem} {IN_THE_PROGRAM}")

@@ -1,6 +1,6 @@
 """Runs a whole study beside the window: plans it, hands its cells out, and keeps their rows.
 
-    start --> planned --> moved, moved, ... --> ended(sentence, or "")
+    start --> planned --> progress, progress, ... --> finished(sentence, or "")
 
 What came of the cells is read by `rows`, how far it is by `status`; signals only say that there is
 something new. They arrive in the thread of the window.
@@ -8,8 +8,6 @@ something new. They arrive in the thread of the window.
 
 from __future__ import annotations
 
-import logging
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +15,13 @@ from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, Signal
 
-from core.errors import MarginscopeError
+from app.workers.worker import Request, Worker
 from core.studies.study import Study
+from core.sweep.control import SweepControl, SweepStatus
 
 if TYPE_CHECKING:
     from core.studies.row import Row
-    from core.sweep.control import SweepControl, SweepStatus
 
-log = logging.getLogger(__name__)
 NO_MEMORY = "There is not enough memory for this study; run fewer jobs at a time."
 OUR_ERROR = (
     "The study stopped because of an error in the program; what is recorded stays, and the log "
@@ -50,127 +47,87 @@ class Order:
 
 @final
 class SweepWorker(QObject):
-    """One study at a time. planned: the cells are known; moved: there is more; ended(sentence)."""
+    """One study at a time. planned: its cells are known; progress: there is more of it."""
 
     planned = Signal()
-    moved = Signal()
-    ended = Signal(str)
-    _planned = Signal(object)
-    _moved = Signal(object)
-    _thread_done = Signal(object, str)
+    progress = Signal()
+    finished = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._lock = threading.Lock()
         self._rows: dict[str, Row] = {}
         self._paths: dict[str, Path] = {}
-        self._control: SweepControl | None = None
-        self._thread: threading.Thread | None = None
-        self._planned.connect(self._on_planned)
-        self._moved.connect(self._on_moved)
-        self._thread_done.connect(self._on_done)
-
-    # --------------------------------------------------------------- the thread of the window
+        self._control = SweepControl()
+        self._worker = Worker("sweep", self._sweep, self, no_memory=NO_MEMORY, our_error=OUR_ERROR)
+        self._worker.progress.connect(self._on_progress)
+        self._worker.result.connect(self._on_result)
+        self._worker.error.connect(self.finished)
 
     @property
     def busy(self) -> bool:
         """Whether a study is being run."""
-        return self._thread is not None
+        return self._worker.busy
 
     @property
-    def status(self) -> SweepStatus | None:
-        """How far it is; None before the first study."""
-        return None if self._control is None else self._control.status
+    def status(self) -> SweepStatus:
+        """How far it is."""
+        return self._control.status
 
     @property
     def paused(self) -> bool:
         """Whether a pause is asked for."""
-        return self._control is not None and self._control.pause_requested
+        return self._control.pause_requested
 
     @property
     def stopping(self) -> bool:
         """Whether it was cancelled."""
-        return self._control is not None and self._control.stop_requested
+        return self._control.stop_requested
 
     def rows(self) -> dict[str, Row]:
         """What came of each cell so far."""
-        with self._lock:
-            return self._rows
+        return self._rows
 
     def paths(self) -> dict[str, Path]:
         """The run file of each cell, empty before `planned`."""
-        with self._lock:
-            return self._paths
+        return self._paths
 
     def start(self, order: Order) -> None:
         """Run what is left of a study; there must be none at work."""
-        from core.sweep.control import SweepControl
-
-        assert self._thread is None, "one study at a time"
+        assert not self.busy, "one study at a time"
         self._rows, self._paths = {}, {}
         self._control = SweepControl()
-        self._thread = threading.Thread(
-            target=self._work, args=(order, self._control), name="sweep"
-        )
-        self._thread.start()
+        self._worker.ask(order, self._control)
 
     def pause(self, held: bool) -> None:
         """Start no more cells, or go on."""
-        if self._control is not None:
-            (self._control.pause if held else self._control.resume)()
+        (self._control.pause if held else self._control.resume)()
 
     def stop(self) -> None:
-        """End it; `ended` follows. What is recorded stays."""
-        if self._control is not None:
-            self._control.stop()
+        """End it; `finished` follows. What is recorded stays."""
+        self._control.stop()
 
     def close(self) -> None:
         """Stop, and wait for the thread; nothing is said any more."""
         self.stop()
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.join()
+        self._worker.close()
 
-    def _on_planned(self, control: object) -> None:
-        if self._thread is not None and control is self._control:
-            self.planned.emit()
+    def _on_progress(self, news: tuple[dict[str, Path], dict[str, Row]]) -> None:
+        first = not self._paths
+        self._paths, self._rows = news
+        (self.planned if first else self.progress).emit()
 
-    def _on_moved(self, control: object) -> None:
-        if self._thread is not None and control is self._control:
-            self.moved.emit()
+    def _on_result(self, _: object) -> None:
+        self.finished.emit("")
 
-    def _on_done(self, control: object, wrong: str) -> None:
-        if control is not self._control or self._thread is None:  # closed meanwhile
-            return
-        thread, self._thread = self._thread, None
-        thread.join()
-        self.ended.emit(wrong)
-
-    # ----------------------------------------------------------------------- the other thread
-
-    def _work(self, order: Order, control: SweepControl) -> None:
-        wrong = ""
-        try:
-            self._sweep(order, control)
-        except MarginscopeError as error:
-            wrong = error.sentence
-        except MemoryError:
-            wrong = NO_MEMORY
-        except Exception:
-            log.exception("a study could not be run")
-            wrong = OUR_ERROR
-        self._thread_done.emit(control, wrong)
-
-    def _sweep(self, order: Order, control: SweepControl) -> None:
+    def _sweep(self, request: Request, order: Order, control: SweepControl) -> None:
+        """Run a study, in the thread."""
         from core.sweep.loop import sweep
         from core.sweep.plan import plan
         from core.sweep.pools import pool_for
 
         made = plan(order.study, order.folder, order.size, shared=order.cluster is not None)
-        with self._lock:
-            self._paths = dict(made.paths)
-            self._rows = {row.name: row for row in made.kept}
-        self._planned.emit(control)
+        paths = dict(made.paths)
+        request.progress((paths, {row.name: row for row in made.kept}))
         if control.stop_requested:
             return
         if made.tasks:
@@ -181,6 +138,4 @@ class SweepWorker(QObject):
             if status.ended or time.monotonic() - told > TELL_SECONDS:
                 told = time.monotonic()
                 rows = {name: entry.row for name, entry in made.ledger.entries.items()}
-                with self._lock:
-                    self._rows = rows
-                self._moved.emit(control)
+                request.progress((paths, rows))

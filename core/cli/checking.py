@@ -15,7 +15,7 @@ from core.studies.row import Row
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.trials import trials_of
 from core.studies.verdicts import Judged, judge
-from core.sweep.found import some_sweeps
+from core.sweep.folder import existing_sweeps
 from core.sweep.ledger import Ledger
 from core.sweep.plan import run_file
 
@@ -72,7 +72,7 @@ def _study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
 
 def _folder(folder: Path, size: str | None) -> tuple[int, list[Judged]]:
     judged, status = [], 0
-    for ledger in some_sweeps(folder, values=False):
+    for ledger in existing_sweeps(folder, values=False):
         rows = {name: entry.row for name, entry in ledger.entries.items()}
         if any(row.state == "failed" for row in rows.values()):
             status = 1
@@ -83,8 +83,8 @@ def _folder(folder: Path, size: str | None) -> tuple[int, list[Judged]]:
 def judged_in(folder: Path, ledger: Ledger, size: str | None) -> list[Judged]:
     """The claims of a swept study, at the size that it was swept at unless another is given."""
     rows = {name: entry.row for name, entry in ledger.entries.items()}
-    told = (size or ledger.size) if ledger.study.sizes else None
-    return _judged(ledger.study, rows, folder, told)
+    judged_size = (size or ledger.size) if ledger.study.sizes else None
+    return _judged(ledger.study, rows, folder, judged_size)
 
 
 def _judged(study: Study, rows: Mapping[str, Row], folder: Path, size: str | None) -> list[Judged]:

@@ -25,8 +25,8 @@ def warm(arguments: argparse.Namespace) -> int:
         threading.Thread(target=_end_with_the_input, daemon=True).start()
         if hasattr(os, "nice"):  # the window, or the run, that it is for goes first
             os.nice(BEHIND)
-    wanted = tuple(arguments.only)
-    absent = warming.missing(wanted)
+    requested = tuple(arguments.only)
+    absent = warming.missing(requested)
     if absent and not arguments.progress:
         say(f"Compiling {len(absent)} groups of kernels; each is kept as soon as it is done.")
     from core.dynamics.warm import Progress, warm_up
@@ -38,7 +38,7 @@ def warm(arguments: argparse.Namespace) -> int:
             place = f"{progress.done} of {progress.of}"
             say(f"{place}: {progress.group} ({progress.seconds:.1f} s)")
 
-    warm_up(wanted, report)
+    warm_up(requested, report)
     say(f"Compiled kernels are in {store.folder()}.")
     return 0
 

@@ -21,7 +21,7 @@ from core.studies.study import load_study, shipped_ids
 if TYPE_CHECKING:
     from core.figures.palette import Palette
     from core.figures.primitives import FigureScene
-    from core.figures.study_figure import Told
+    from core.figures.study_figure import Known
     from core.sweep.ledger import Ledger
 
 
@@ -57,8 +57,8 @@ def figure(arguments: argparse.Namespace) -> int:
     from core.figures.palette import DARK, LIGHT
     from core.figures.scene import build_scene
 
-    told = ",".join(PANELS) if arguments.panels is None else arguments.panels
-    panels = [name.strip() for name in told.split(",") if name.strip()]
+    listed = ",".join(PANELS) if arguments.panels is None else arguments.panels
+    panels = [name.strip() for name in listed.split(",") if name.strip()]
     wrong = [name for name in panels if name not in PANELS]
     if wrong or not panels:
         raise InputError(f"--panels {arguments.panels}: allowed are {', '.join(PANELS)}.")
@@ -80,7 +80,7 @@ def study_figure(
 ) -> FigureScene | None:
     """The figure of a study with a layout, or of a folder of its runs; None for all else."""
     from core.figures.study_figure import figure_of_folder, layout_of
-    from core.sweep.found import sweeps_in
+    from core.sweep.folder import sweeps_in
 
     if len(arguments.targets) != 1:
         return None
@@ -99,11 +99,11 @@ def study_figure(
     if study is None:
         return None
     own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
-    verdicts, told = results_in(folder, own)
-    return figure_of_folder(study, folder, stack.enter_context, palette, verdicts, told)
+    verdicts, known = results_in(folder, own)
+    return figure_of_folder(study, folder, stack.enter_context, palette, verdicts, known)
 
 
-def results_in(folder: Path, ledger: Ledger | None) -> tuple[list[str], Told | None]:
+def results_in(folder: Path, ledger: Ledger | None) -> tuple[list[str], Known | None]:
     """A line for each claim of a swept study, and what its table has; nothing without a sweep."""
     from core.cli.checking import judged_in
     from core.studies.row import told_of

@@ -10,7 +10,6 @@ from core import __version__
 from core.cli import (
     checking,
     compiling,
-    cost,
     drawing,
     margins,
     reading,
@@ -148,7 +147,7 @@ def _cost(commands: Any) -> None:
     command.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     command.add_argument("--json", action="store_true", help="as JSON")
     _size_options(command)
-    command.set_defaults(handler=cost.cost)
+    command.set_defaults(handler=studies.cost)
 
 
 def _size_options(command: Any) -> None:

@@ -35,19 +35,20 @@ def facts(run: Run) -> dict[str, Any]:
 def info(arguments: argparse.Namespace) -> int:
     """Print the facts of a run, as JSON or as lines."""
     with open_run(Path(arguments.run)) as run:
-        told = facts(run)
+        values = facts(run)
         times = run.log10_time[: run.frames]
         events = run.events()
     if arguments.json:
-        print_json(told)
+        print_json(values)
         return 0
-    sizes = told["sizes"]
-    print(told["study"]["title"])
-    print(f"  {told['status']}{', ' + told['reason'] if told['reason'] else ''}; {told['engine']}")
-    print(f"  n = {sizes['n']}, d = {sizes['d']}, m = {sizes['m']}; {told['bytes'] / 1e6:.2f} MB")
+    sizes = values["sizes"]
+    print(values["study"]["title"])
+    ended = ", " + values["reason"] if values["reason"] else ""
+    print(f"  {values['status']}{ended}; {values['engine']}")
+    print(f"  n = {sizes['n']}, d = {sizes['d']}, m = {sizes['m']}; {values['bytes'] / 1e6:.2f} MB")
     if times.size:
-        print(f"  {told['frames']} frames to log10 t = {times[-1]:.6g}")
-    for name, value in told["scalars"].items():
+        print(f"  {values['frames']} frames to log10 t = {times[-1]:.6g}")
+    for name, value in values["scalars"].items():
         print(f"  {name:<18} {value:.6g}")
     for frame, kind, payload in events:
         details = ", ".join(f"{key} {value}" for key, value in payload.items())
@@ -100,10 +101,10 @@ def table(arguments: argparse.Namespace) -> int:
 def _sweep_table(folder: Path, out: Path, means: bool) -> int:
     from core.studies.cell_table import check_table, rows_of, write_means
     from core.studies.cell_table import write_table as write_cells
-    from core.sweep.found import some_sweeps
+    from core.sweep.folder import existing_sweeps
 
     check_table(out)
-    ledgers = some_sweeps(folder)
+    ledgers = existing_sweeps(folder)
     if len(ledgers) > 1:
         names = ", ".join(ledger.study.id for ledger in ledgers)
         raise InputError(

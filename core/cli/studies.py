@@ -1,9 +1,10 @@
-"""`list` and `describe`: what there is to run, and what its settings mean."""
+"""`list`, `describe`, `cost`: what there is to run, what its settings mean, what it costs."""
 
 from __future__ import annotations
 
 import argparse
 import textwrap
+from dataclasses import asdict
 from typing import Any
 
 from core.cli.output import print_json
@@ -113,3 +114,22 @@ def _describe_theorems() -> None:
         for text in (item.text, f"for {item.where}", f"Note: {item.slip}" if item.slip else ""):
             if text:
                 print(textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="      "))
+
+
+def cost(arguments: argparse.Namespace) -> int:
+    """Print core-seconds a cell, the total, the wall time and the bytes."""
+    from core.sweep.cost import estimate, lines
+    from core.sweep.pools import cores
+
+    count = arguments.cores if arguments.cores is not None else cores()
+    if count < 1:
+        raise InputError(f"--cores {count}: give 1 or more.")
+    study = load_study(arguments.study).at_size(arguments.size).with_settings(arguments.settings)
+    result = estimate(study, count)
+    if arguments.json:
+        document = {"core_seconds": result.total, "bytes": result.bytes, "cores": count}
+        groups = [asdict(group) for group in result.groups]
+        print_json(document | {"wall_seconds": result.wall, "groups": groups})
+    else:
+        print("\n".join(lines(result)))
+    return 0

@@ -47,11 +47,11 @@ def run_sweep(
         stopped_by_signals(control.cell),
         progress(study.id, len(made.paths), quiet) as bar,
     ):
-        told = False
+        announced = False
         for status in sweep(made, pool, control):
-            if status.compiling and not told:
+            if status.compiling and not announced:
                 say(f"{compiling_words(status.compiling)} The cells begin after that.")
-                told = True
+                announced = True
             bar.to(status.done + status.failed, _words(status))
     rows = {name: entry.row for name, entry in made.ledger.entries.items()}
     if table is not None:

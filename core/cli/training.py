@@ -20,7 +20,7 @@ from core.runs import RecorderAt, estimated_bytes, open_run
 from core.studies.code import check_code
 from core.studies.study import Study, load_study, shipped_ids
 from core.sweep.plan import run_file
-from core.training.continuation import continued, said
+from core.training.continuation import continued, note_of
 from core.training.control import Control, FinishReason, Status
 
 if TYPE_CHECKING:  # loads numba
@@ -99,8 +99,8 @@ def run_study(arguments: argparse.Namespace) -> int:
     study = study.at_size(arguments.size).with_settings(arguments.settings)
     folder, table = Path(arguments.out), arguments.table
     given = (arguments.jobs, arguments.cluster, table)
-    asked = arguments.together or any(value is not None for value in given)
-    if not asked and study.count <= FEW:
+    sweeps = arguments.together or any(value is not None for value in given)
+    if not sweeps and study.count <= FEW:
         code = record_cells(study, folder, arguments.force, arguments.quiet)
         if study.figure or (study.claims and study.id not in shipped_ids()):
             note_runs(study, folder, arguments.size)
@@ -140,7 +140,7 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
 
 def note_runs(study: Study, folder: Path, size: str | None) -> None:
     """Write the ledger of cells that were recorded without one, for `check` and `figure`."""
-    from core.sweep.found import ledger_at
+    from core.sweep.folder import ledger_at
 
     ledger = ledger_at(study, folder, size if study.sizes else None)
     if ledger.entries:
@@ -195,8 +195,8 @@ def continue_run(arguments: argparse.Namespace) -> int:
     folder = source.parent if arguments.out is None else Path(arguments.out)
     path = folder / f"{source.stem}__from={index}.msrun"
     check_target(path, arguments.force)
-    if said(problem):
-        say(said(problem))
+    if note_of(problem):
+        say(note_of(problem))
     return _record_one(problem, path, arguments.force, arguments.quiet)
 
 

@@ -25,12 +25,7 @@ from core.dynamics.registry import integrator
 from core.dynamics.stochastic import Stochastic
 from core.problem.problem import Problem
 from core.problem.start import State
-from core.study_file.dynamics import (
-    Adam,
-    GradientDescent,
-    GradientFlow,
-    StochasticGradientDescent,
-)
+from core.study_file.dynamics import Adam, GradientDescent, GradientFlow, StochasticGradientDescent
 
 FAMILIES: tuple[Any, ...] = (LogTimeFlow, FullBatch, Stochastic)
 WAIT_SECONDS = 0.02

@@ -40,7 +40,7 @@ class Weights:
     a: Array
     U: Array
 
-    def moved(self, by: Weights, part: float = 1.0) -> Weights:
+    def plus(self, by: Weights, part: float = 1.0) -> Weights:
         return Weights(self.a + part * by.a, self.U + part * by.U)
 
     def minus(self, other: Weights) -> Weights:
@@ -176,7 +176,7 @@ class Proximal:
                 if found is None:
                     return None
                 move, then, forces = found
-                w, size = self._landed(w.moved(move), then), move.norm()
+                w, size = self._landed(w.plus(move), then), move.norm()
                 there = size <= SMALL * scale and np.array_equal(then, sides)
                 if there and self._objective(w, start, dt) <= most * (1.0 + ROUNDING):
                     return w, sides
@@ -195,7 +195,7 @@ class Proximal:
             if kinks.sum() > MOST_KINKS or not np.isfinite(model.jump).all():
                 return None
             back = w.minus(start)
-            pull = model.gradient.moved(back, 1.0 / dt)
+            pull = model.gradient.plus(back, 1.0 / dt)
             solved = self._solve(Reduced(self, model, blocks), pull, kinks, forces, z)
             if solved is None:
                 return None
@@ -271,7 +271,7 @@ class Reduced:
         first = self.blocks.solve(w)
         u = root * np.linalg.solve(self._matrix, root * self._seen(first))
         back = Weights(model.alpha.T @ u, (model.beta * u[:, None]).T @ self._of.x)
-        return first.moved(self.blocks.solve(back), -1.0)
+        return first.plus(self.blocks.solve(back), -1.0)
 
     def between(self, js: Signs, ks: Signs) -> Array:
         """C H^-1 C^T for the kinks (js, ks): how far each force moves each kink, (k, k)."""

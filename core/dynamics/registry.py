@@ -23,7 +23,6 @@ from core.settings import Registry, kind_of
 from core.study_file.dynamics import (
     DYNAMICS,
     Adam,
-    DynamicsSection,
     GradientDescent,
     GradientFlow,
     KernelPredictor,
@@ -32,6 +31,7 @@ from core.study_file.dynamics import (
     StochasticGradientDescent,
     TwoPhase,
 )
+from core.study_file.dynamics_section import DynamicsSection
 
 
 @final

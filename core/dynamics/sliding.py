@@ -184,7 +184,7 @@ class Sliding:
             return None
         p, q = self._proximal.margins(w).min(), self._proximal.margins(rough).min()
         if np.array_equal(sides, rough_sides):
-            w = w.moved(difference)
+            w = w.plus(difference)
         return w, w.minus(start).norm(), abs(float(p - q)), difference.norm(), measure
 
 

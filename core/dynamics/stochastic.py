@@ -18,7 +18,8 @@ from core.dynamics.stepper import Stepper
 from core.dynamics.stream import Fresh, Reshuffled, Stream
 from core.errors import InputError
 from core.problem.problem import Problem
-from core.study_file.dynamics import Adam, StochasticGradientDescent, check_batch
+from core.study_file.dynamics import Adam, StochasticGradientDescent
+from core.study_file.dynamics_section import check_batch
 
 
 @final

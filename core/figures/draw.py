@@ -8,7 +8,7 @@ letters of an SVG are outlines, so that it looks the same on machines without th
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,19 +19,14 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, fontManager, get_font
-from matplotlib.legend import Legend
-from matplotlib.legend_handler import HandlerTuple
-from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
-from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
 from matplotlib.text import Text as TextArtist
 from matplotlib.ticker import FixedFormatter, FixedLocator
 from matplotlib.transforms import IdentityTransform
 from numpy.typing import NDArray
 
-from core.figures.layout import LETTER_MM, SAMPLE_MM
+from core.figures.draw_keys import DASHES, FONT, SHAPES, draw_key, draw_time_key, font_text, visible
 from core.figures.palette import Palette
 from core.figures.primitives import (
     MM_PER_INCH,
@@ -41,15 +36,12 @@ from core.figures.primitives import (
     Dots,
     FigureScene,
     Ink,
-    KeyEntry,
-    Marker,
     Panel,
     Text,
     TimeKey,
     Words,
 )
 
-FONT = "DejaVu Sans"
 STYLE: dict[str, Any] = {
     "font.family": [FONT],
     "mathtext.fontset": "dejavusans",
@@ -59,8 +51,6 @@ STYLE: dict[str, Any] = {
     "axes.unicode_minus": True,
     "text.usetex": False,
 }
-DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.0, 1.6)), "dotted": (0, (1.0, 1.2))}
-SHAPES = {Marker.DISC: "o", Marker.PLUS: "P", Marker.CROSS: "X", Marker.DOWN: "v"}
 _lock = threading.RLock()
 
 
@@ -73,12 +63,6 @@ def drawing() -> Iterator[None]:
         settings.update(STYLE)
         matplotlib.rcParams.update(settings)
         yield
-
-
-def font_text(text: str) -> str:
-    """A text with question marks for letters that the font does not have."""
-    characters = get_font(fontManager.findfont(FontProperties(family=FONT))).get_charmap()
-    return "".join(char if ord(char) in characters or char == "\n" else "?" for char in text)
 
 
 def new_figure(scene: FigureScene, dpi: float) -> tuple[Figure, FigureCanvasAgg]:
@@ -109,10 +93,13 @@ def figure_text(figure: Figure, scene: FigureScene, text: Text) -> Artist:
     """One line of text at its place in millimetres."""
     palette = scene.palette
     return figure.text(
-        text.left / scene.width_mm, 1.0 - text.top / scene.height_mm, font_text(text.text),
-        fontsize=text.points, color=palette.muted if text.muted else palette.foreground,
+        text.left / scene.width_mm,
+        1.0 - text.top / scene.height_mm,
+        font_text(text.text),
+        fontsize=text.points,
+        color=palette.muted if text.muted else palette.foreground,
         fontweight="bold" if text.bold else "normal",
-    )  # fmt: skip
+    )
 
 
 # -------------------------------------------------------------------------------------- panels
@@ -134,14 +121,19 @@ def draw_panel(figure: Figure, scene: FigureScene, panel: Panel) -> Axes:
     height = 1.0 + (0.4 + 0.5 * panel.key_lines) * points / panel.box.height
     title = f"$\\mathbf{{{panel.letter}}}$  {panel.title}" if panel.letter else panel.title
     axes.text(
-        0.0, height, font_text(title), transform=axes.transAxes, fontsize=points + 0.5,
-        color=palette.foreground, va="baseline",
-    )  # fmt: skip
+        0.0,
+        height,
+        font_text(title),
+        transform=axes.transAxes,
+        fontsize=points + 0.5,
+        color=palette.foreground,
+        va="baseline",
+    )
     _draw_levels(axes, panel, palette, points)
     if isinstance(panel.key, TimeKey):
-        _draw_time_key(axes, panel.key, panel.box, palette, points)
+        draw_time_key(axes, panel.key, panel.box, palette, points)
     elif panel.key:
-        _draw_key(axes, panel.key, panel.box, palette, points, panel.key_columns)
+        draw_key(axes, panel.key, panel.box, palette, points, panel.key_columns)
     return axes
 
 
@@ -151,13 +143,17 @@ def _draw_ticks(axes: Axes, panel: Panel, palette: Palette, points: float) -> No
         axis.set_major_locator(FixedLocator([place for place, _ in ticks.ticks]))
         axis.set_major_formatter(FixedFormatter([text for _, text in ticks.ticks]))
         axis.set_tick_params(
-            length=2.0 * scale, width=0.5 * scale, pad=1.8 * scale, color=palette.muted,
-            labelcolor=palette.foreground, labelsize=points - 0.5,
-        )  # fmt: skip
+            length=2.0 * scale,
+            width=0.5 * scale,
+            pad=1.8 * scale,
+            color=palette.muted,
+            labelcolor=palette.foreground,
+            labelsize=points - 0.5,
+        )
         axis.set_label_text(font_text(ticks.label), fontsize=points, color=palette.foreground)
     axes.xaxis.labelpad = 1.8 * scale
     # Set by the longest tick text and not by matplotlib, so that columns of panels line up.
-    longest = max((len(_visible(text)) for _, text in panel.y.ticks), default=3)
+    longest = max((len(visible(text)) for _, text in panel.y.ticks), default=3)
     distance = (2.7 + 1.25 * max(longest, 3)) * scale
     axes.yaxis.set_label_coords(-distance / panel.box.width, 0.5)
     if not panel.centre_lines:
@@ -181,97 +177,22 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> N
             axes.axhspan(level.low, level.high, color=level.colour, alpha=0.14, lw=0, zorder=0.5)
         if level.label:
             axes.text(
-                0.995, level.label_at, font_text(level.label), ha="right", va="bottom",
-                transform=axes.get_yaxis_transform(), fontsize=points - 0.5, color=level.colour,
+                0.995,
+                level.label_at,
+                font_text(level.label),
+                ha="right",
+                va="bottom",
+                transform=axes.get_yaxis_transform(),
+                fontsize=points - 0.5,
+                color=level.colour,
                 zorder=4.0,
-                bbox={"facecolor": palette.background, "edgecolor": "none", "pad": 0.4,
-                      "alpha": 0.8},
-            )  # fmt: skip
-
-
-def _draw_key(
-    axes: Axes, key: tuple[KeyEntry, ...], box: Box, palette: Palette, points: float, columns: int
-) -> None:
-    """Samples and texts above the panel, so many in a line."""
-    handles: list[Any] = []
-    for entry in key:
-        if entry.markers:
-            handles.append(tuple(
-                Line2D(
-                    [], [], linestyle="", marker=SHAPES[marker], color=colour,
-                    markersize=0.75 * points, markeredgewidth=0.0,
-                )
-                for marker, colour in zip(entry.markers, entry.colours, strict=True)
-            ))  # fmt: skip
-        else:
-            handles.append(
-                Line2D(
-                    [], [], color=entry.colours[0], linestyle=DASHES[entry.dash],
-                    linewidth=1.3 * points / 7.0,
-                )
-            )  # fmt: skip
-    # A long key ends with the panel and may begin left of it, where nothing else stands.
-    longest = max(len(entry.text) for entry in key)
-    wide = columns == 1 and LETTER_MM * longest + SAMPLE_MM > box.width
-    long = wide or (len(key) > 2 and not columns)
-    legend = Legend(
-        axes, handles, [font_text(entry.text) for entry in key], ncols=columns or len(key),
-        loc="lower right" if long else "lower left",
-        bbox_to_anchor=(1.0 if long else 0.0, 1.0 + 0.04 * points / box.height),
-        fontsize=points - 0.5,
-        frameon=False, borderpad=0.0, borderaxespad=0.0, handlelength=1.7, handletextpad=0.4,
-        columnspacing=0.8, labelspacing=0.25, labelcolor=palette.foreground,
-        handler_map={tuple: HandlerTuple(ndivide=None, pad=0.2)},
-    )  # fmt: skip
-    axes.add_artist(legend)
-
-
-def _draw_time_key(axes: Axes, key: TimeKey, box: Box, palette: Palette, points: float) -> None:
-    """A strip of the moments' colours along the panel's top, with their texts above it."""
-    mm = points / 7.0
-    figure_box = axes.get_position()
-    per_mm = figure_box.height / box.height
-    figure = axes.get_figure()
-    assert isinstance(figure, Figure)
-    bottom, height = figure_box.y1 + 0.9 * mm * per_mm, 1.1 * mm * per_mm
-    lead = (8.0 if len(key.name) > 4 else 3.0) * mm / box.width * figure_box.width
-    start, width = figure_box.x0 + lead, figure_box.width - lead
-    step = width / len(key.texts)
-    fitting = _fitting(key.texts, step / figure_box.width * box.width, mm)
-    for position, (text, colour) in enumerate(zip(key.texts, key.colours, strict=True)):
-        left = start + position * step
-        rectangle = Rectangle(
-            (left, bottom), 0.94 * step, height, facecolor=tuple(colour / 255.0), linewidth=0.0,
-            transform=figure.transFigure, clip_on=False,
-        )  # fmt: skip
-        axes.add_artist(rectangle)
-        if position in fitting:
-            figure.text(
-                left + 0.47 * step, bottom + height + 0.5 * mm * per_mm, text, ha="center",
-                fontsize=points - 1.0, color=palette.foreground,
-            )  # fmt: skip
-    if key.name:
-        figure.text(
-            figure_box.x0, bottom, key.name, fontsize=points - 0.5, color=palette.foreground
-        )
-
-
-def _fitting(texts: Sequence[str], step: float, mm: float) -> set[int]:
-    """Which of the texts, `step` apart, can be shown without touching; the last one always is."""
-    fitting: set[int] = set()
-    limit = float("inf")
-    for position in range(len(texts) - 1, -1, -1):
-        superscript = len(texts[position].partition("^")[2].strip("{}$"))
-        letters = len(_visible(texts[position])) - 0.35 * superscript
-        half = 0.5 * (1.2 * letters + 0.4) * mm
-        if position * step + half <= limit:
-            fitting.add(position)
-            limit = position * step - half
-    return fitting
-
-
-def _visible(text: str) -> str:
-    return text.replace("\\times", "x").translate({ord(char): None for char in "${}^\\ "})
+                bbox={
+                    "facecolor": palette.background,
+                    "edgecolor": "none",
+                    "pad": 0.4,
+                    "alpha": 0.8,
+                },
+            )
 
 
 # ----------------------------------------------------------------------------------------- ink
@@ -286,10 +207,16 @@ def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[A
     artists += [_words(words, points) for words in ink.words]
     if ink.note:
         note = TextArtist(
-            0.5, 0.5, ink.note, transform=axes.transAxes, ha="center", va="center",
-            fontsize=points, color=palette.muted,
+            0.5,
+            0.5,
+            ink.note,
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+            fontsize=points,
+            color=palette.muted,
             bbox={"facecolor": palette.background, "edgecolor": "none", "pad": 2.0},
-        )  # fmt: skip
+        )
         artists.append(note)
     for order, artist in enumerate(artists):
         artist.set_zorder(3.0 + 0.01 * order)
@@ -313,30 +240,41 @@ def _area(band: Band) -> Artist:
 def _words(words: Words, points: float) -> Artist:
     away = -0.25 * points if words.below else 0.25 * points
     return Annotation(
-        font_text(words.text), (words.x, words.y), xytext=(0.0, away),
-        textcoords="offset points", ha=words.align, va="top" if words.below else "bottom",
+        font_text(words.text),
+        (words.x, words.y),
+        xytext=(0.0, away),
+        textcoords="offset points",
+        ha=words.align,
+        va="top" if words.below else "bottom",
         fontsize=points - 0.5,
-        color=words.colour, annotation_clip=False,
-    )  # fmt: skip
+        color=words.colour,
+        annotation_clip=False,
+    )
 
 
 def _line_collection(axes: Axes, curves: Curves, scale: float) -> Artist:
     segments: NDArray[np.float64] = np.stack([curves.x, curves.y], axis=-1)
     return LineCollection(
-        list(segments), colors=curves.colours / 255.0, linewidths=scale * curves.widths,
-        linestyles=[DASHES[curves.dash]], capstyle="butt" if curves.dash != "solid" else "round",
+        list(segments),
+        colors=curves.colours / 255.0,
+        linewidths=scale * curves.widths,
+        linestyles=[DASHES[curves.dash]],
+        capstyle="butt" if curves.dash != "solid" else "round",
         joinstyle="round",
-    )  # fmt: skip
+    )
 
 
 def _markers(axes: Axes, dots: Dots, scale: float) -> Artist:
     style = MarkerStyle(SHAPES[dots.marker])
     collection = PathCollection(
-        [style.get_path().transformed(style.get_transform())], sizes=scale**2 * dots.areas,
-        offsets=np.stack([dots.x, dots.y], axis=-1), offset_transform=axes.transData,
-        facecolors=dots.colours / 255.0, edgecolors=dots.edge or "none",
+        [style.get_path().transformed(style.get_transform())],
+        sizes=scale**2 * dots.areas,
+        offsets=np.stack([dots.x, dots.y], axis=-1),
+        offset_transform=axes.transData,
+        facecolors=dots.colours / 255.0,
+        edgecolors=dots.edge or "none",
         linewidths=0.35 * scale if dots.edge else 0.0,
-    )  # fmt: skip
+    )
     collection.set_transform(IdentityTransform())
     collection.set_clip_on(dots.clipped)
     return collection

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.figures.film_layout import film_scene, film_size
-from core.figures.film_palette import film_colours
 from core.figures.names import PANELS
 from core.figures.numbers import clock_text, math_text
-from core.figures.palette import LIGHT, Palette
+from core.figures.palette import LIGHT, Palette, film_colours
 from core.figures.primitives import Dots, FigureScene, Text
 from core.figures.scene import Material, check_runs, gather
 from core.figures.time_axis import TimeAxis, time_axis
@@ -29,7 +28,7 @@ from core.figures.writers import (
     check_film_path,
     neighbour,
 )
-from core.runs.run import Run
+from core.runs import Run
 
 HOLD = 0.12  # the share of the film that stands still at the end before it begins again
 LONGEST_SECONDS, MOST_FRAMES = 600.0, 6000
@@ -208,9 +207,9 @@ def save_film(
     """
     check_runs(runs)
     kinds = PANELS if panel == "all" else (panel,)
-    wanted = size or film_size(len(runs), len(kinds))
-    count = _check(path, panel, seconds, frames_per_second, wanted)
-    pixels = (wanted[0] & ~1, wanted[1] & ~1)
+    requested = size or film_size(len(runs), len(kinds))
+    count = _check(path, panel, seconds, frames_per_second, requested)
+    pixels = (requested[0] & ~1, requested[1] & ~1)
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
     pictures = film_frames(runs, panel, count, pixels, palette, coordinates)
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.figures.numbers import math_text, number_text, time_text
 from core.figures.primitives import NO_BREAK, plain
-from core.runs.run import Run
+from core.runs import Run
 from core.study_file.dynamics import DYNAMICS
 
 Fields = dict[str, Any]
@@ -120,8 +120,8 @@ def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
         and all(table.get(key) == values[key] for table in shared)
     ]
     ends = [time_text(float(run.log10_time[last])) for run, last in zip(runs, lasts, strict=True)]
-    told = ends[:1] if len(set(ends)) == 1 else ends
-    parts.append("shown to " + " and ".join(math_text(end) for end in told))
+    distinct = ends[:1] if len(set(ends)) == 1 else ends
+    parts.append("shown to " + " and ".join(math_text(end) for end in distinct))
     return ", ".join(parts).replace(" = ", NO_BREAK + "=" + NO_BREAK)
 
 

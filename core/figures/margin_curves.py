@@ -27,7 +27,7 @@ from core.figures.primitives import (
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
-from core.runs.run import Run
+from core.runs import Run
 
 # name, text, factor, dash. l1/2 and not l1: hard <= l1/2 <= gamma_gl/2 are directly comparable.
 CURVES: tuple[tuple[str, str, float, Dash], ...] = (

@@ -16,7 +16,7 @@ from core.figures.palette import Palette, class_colours, kind_colours, rgba
 from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, KeyEntry, Marker, Panel
 from core.observables.nodes import outer_classes, outer_signs, positions
 from core.observables.registry import OBSERVABLES
-from core.runs.run import Run
+from core.runs import Run
 
 LONGEST_TRAIL = 128
 MOST_POINTS = 100_000  # of all trails together, so that a PDF of thousands of nodes opens quickly

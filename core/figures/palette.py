@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 
 VERMILION = "#d55e00"
 BLUE = "#0072b2"
+FILM_COLOURS, FILM_SHADES = 255, 14  # of a GIF: at most, and of each class
 # viridis at 0, 1/16, ..., 1; straight lines in between are within 2 of 255 of the full table.
 VIRIDIS = (
     "#440154",
@@ -176,18 +177,27 @@ def time_colours(fractions: ArrayLike, palette: Palette) -> Colours:
     return _bytes(_ramp(early + (late - early) * clipped, knots, table))
 
 
-def luminance(colours: ArrayLike) -> Floats:
-    """Relative luminance of RGB(A) rows of 0 to 255, as WCAG 2 defines it; black 0, white 1."""
-    channel = np.asarray(colours, dtype=np.float64)[..., :3] / 255.0
-    linear = np.where(channel <= 0.04045, channel / 12.92, ((channel + 0.055) / 1.055) ** 2.4)
-    return np.asarray(linear @ np.array([0.2126, 0.7152, 0.0722]))
-
-
-def contrast(colours: ArrayLike, background: str) -> Floats:
-    """Contrast ratio of RGB(A) rows to a background, 1 to 21, as WCAG 2 defines it.
-
-    >>> contrast([255, 255, 255], "#000000").item()
-    21.0
+def film_colours(palette: Palette) -> Colours:
+    """The colours of a GIF, at most 255 RGB rows: pure ones first, then three blends of each with
+    the background, for antialiased edges.
     """
-    one, two = luminance(colours), luminance(rgb(background))
-    return np.asarray((np.maximum(one, two) + 0.05) / (np.minimum(one, two) + 0.05))
+    norms = np.linspace(0.0, 1.0, FILM_SHADES) ** 2
+    names = ("background", "foreground", "muted", "grid", "negative", "positive")
+    pure = [rgb(getattr(palette, name)) for name in names]
+    pure += [rgb(colour) for colour in palette.references[:2]]
+    pure += [*node_colours(-np.ones(FILM_SHADES), norms, palette)[:, :3].astype(np.float64)]
+    pure += [*node_colours(np.ones(FILM_SHADES), norms, palette)[:, :3].astype(np.float64)]
+    pure += [
+        *time_colours(np.linspace(0.0, 1.0, 2 * FILM_SHADES - 6), palette)[:, :3].astype(np.float64)
+    ]
+    colours = np.array(pure)
+    background = rgb(palette.background)
+    blends = [background + share * (colours[1:] - background) for share in (0.75, 0.5, 0.25)]
+    greys = [
+        background + share * (rgb(palette.foreground) - background)
+        for share in (0.125, 0.375, 0.875)
+    ]
+    rounded = np.rint(np.concatenate([colours, *blends, greys])).astype(np.uint8)
+    unique, first = np.unique(rounded, axis=0, return_index=True)
+    ordered: Colours = unique[np.argsort(first)]
+    return ordered[:FILM_COLOURS]

@@ -38,9 +38,7 @@ from core.figures.primitives import Axis, Box, Dots, FigureScene, Ink, Panel
 from core.figures.sorted_nodes import sorted_ink, sorted_panel, value_axis
 from core.figures.time_axis import Moments, TimeAxis, moments, time_axis
 from core.reference.margin import ReferenceMargin
-from core.runs.run import Run
-
-__all__ = ["MOST_ROWS", "PANELS", "FigureScene", "build_scene"]
+from core.runs import Run
 
 MOST_ROWS = 6
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -219,8 +217,8 @@ def build_scene(
     by_kind = [(", ".join(letters[row, kind] for row in range(len(runs))), kind) for kind in panels]
     origin = f"Source: {source}. " if source else ""
     several = any(run.dataset.classes > 2 for run in runs)
-    told = captions(by_kind, palette, several)
-    footer = (f"{origin}Settings: {settings_line(runs, lasts)}.", told)
+    caption = captions(by_kind, palette, several)
+    footer = (f"{origin}Settings: {settings_line(runs, lasts)}.", caption)
     sheet = page(headings(runs), len(panels), title, footer)
     drawn = tuple(
         material.panel(row, kind, letters[row, kind], sheet.boxes[row][column])[0]

@@ -12,7 +12,7 @@ from core.figures.palette import Palette
 from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, Panel, TimeKey
 from core.figures.time_axis import Moments
 from core.observables.registry import OBSERVABLES
-from core.runs.run import Run
+from core.runs import Run
 
 OBSERVABLE = {"rotations": "rotation", "norms": "relative_norm"}
 TITLES = {"rotations": "rotations, sorted", "norms": "relative norms, sorted"}

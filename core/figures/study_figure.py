@@ -10,7 +10,7 @@ from core.errors import InputError
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import FigureScene
 from core.figures.scene import MOST_ROWS, build_scene
-from core.figures.study_scene import Said, study_scene
+from core.figures.study_scene import Caption, study_scene
 from core.runs import open_run
 from core.studies.cells import (
     StudyCell,
@@ -24,7 +24,7 @@ from core.studies.layout import FigureLayout, PanelLayout
 from core.studies.moments import names_of, observables_of
 from core.studies.study import Study, load_study, shipped_ids
 
-Told = Mapping[str, Mapping[str, float]]
+Known = Mapping[str, Mapping[str, float]]
 
 
 def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
@@ -50,7 +50,7 @@ def figure_of_folder(
     keep: Callable[[Any], Any],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
-    told: Told | None = None,
+    told: Known | None = None,
 ) -> FigureScene:
     """The figure of a study's runs in a folder; `keep` gets each run, to close it afterwards.
 
@@ -65,7 +65,7 @@ def figure_of_runs(
     keep: Callable[[Any], Any],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
-    told: Told | None = None,
+    told: Known | None = None,
 ) -> FigureScene:
     """The figure of some run files of a study, as `figure_of_folder`.
 
@@ -79,35 +79,35 @@ def figure_of_runs(
     rows = _by_rows(study, layout, paths, told or {}, keep)
     found = [rows.get(path) or open_cell(path, study, keep) for path in sorted(paths)]
     cells: list[StudyCell] = [cell for cell in found if cell is not None]
-    return study_scene(layout, cells, _said(study, verdicts), palette)
+    return study_scene(layout, cells, _caption(study, verdicts), palette)
 
 
-def _said(study: Study, verdicts: Sequence[str]) -> Said:
-    return Said(study.title, study.source, "", tuple(verdicts))
+def _caption(study: Study, verdicts: Sequence[str]) -> Caption:
+    return Caption(study.title, study.source, "", tuple(verdicts))
 
 
 def _by_rows(
     study: Study,
     layout: FigureLayout,
     paths: Sequence[Path],
-    told: Told,
+    known: Known,
     keep: Callable[[Any], Any],
 ) -> dict[Path, StudyCell]:
     """The cells of the grid whose files and rows are there, none of them opened yet.
 
     Those are left out of which a setting that the layout asks for is known to their files alone.
     """
-    if not told:
+    if not known:
         return {}
     files = {path.stem: path for path in paths}
-    found = {}
+    cells = {}
     for cell in study.cells():
         path = files.get(f"{study.id}__{cell.name}")
-        if path is not None and cell.name in told:
-            by_row = cell_by_row(cell, path, told[cell.name], study, keep)
+        if path is not None and cell.name in known:
+            by_row = cell_by_row(cell, path, known[cell.name], study, keep)
             if all(_settled(by_row, panel) for panel in layout.panels):
-                found[path] = by_row
-    return found
+                cells[path] = by_row
+    return cells
 
 
 def _settled(cell: StudyCell, panel: PanelLayout) -> bool:
@@ -116,10 +116,10 @@ def _settled(cell: StudyCell, panel: PanelLayout) -> bool:
     for formula in panel.y:
         if names_of(formula) - set(observables_of(formula)) - symbols:
             return False
-    asked = {panel.lines, panel.along, *(key for key, _ in panel.where)}
+    settings = {panel.lines, panel.along, *(key for key, _ in panel.where)}
     if panel.kind in ("sweep", "crossing"):
-        asked.add(panel.x)
+        settings.add(panel.x)
     try:
-        return all(cell.setting(formula) is not None for formula in asked if formula)
+        return all(cell.setting(formula) is not None for formula in settings if formula)
     except InputError:
         return False

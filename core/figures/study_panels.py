@@ -1,18 +1,17 @@
-"""Panels of a study's figure: lines with bands or error bars, axes, keys and reference lines."""
+"""Panels of a study's figure: lines with bands or error bars, keys and reference lines."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, final
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.layout import LETTER_MM, SAMPLE_MM
-from core.figures.numbers import linear_ticks, math_number, math_text, number_text
+from core.figures.numbers import math_text, number_text
 from core.figures.palette import BLUE, VERMILION, Palette, rgba, time_colours
 from core.figures.primitives import (
     Axis,
@@ -31,144 +30,15 @@ from core.figures.primitives import (
     Words,
     plain,
 )
-from core.figures.study_colours import coloured
-from core.figures.time_axis import TimeAxis
-from core.observables.registry import OBSERVABLES
+from core.figures.study_axes import Scale, scales_of, words_of, x_axis, y_axis
 from core.studies.layout import PICTURES, PanelLayout
-from core.studies.panel_lines import Line
+from core.studies.panel_lines import LABELS, Line
 
 Array = NDArray[np.float64]
-X_LABELS: Mapping[str, str] = {
-    "step": "steps", "data.d": "dimension $d$",
-    "data.n": "examples $n$", "network.m": "width $m$", "n": "examples $n$", "d": "dimension $d$",
-    "m": "width $m$", "n / d": "$n\\,/\\,d$", "n / d^2": "$n\\,/\\,d^2$",
-    "network.init_multiple": "initialisation, in multiples of $\\omega_{\\mathrm{TF}}$",
-    "dynamics.step": "step size", "loss.l2": "regularisation $\\lambda$",
-}  # fmt: skip
-MOST_TICKS = 6
 FEW_POINTS = 12  # a line of no more shows its points
 DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 ORDERED = 3  # so many lines of numbers, or more, run through the colours of time
 BAR, WIDTH, AREA = 0.8, 1.4, 13.0
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Where values lie on an axis: log10 of them, they themselves, or log10 t as a moment does."""
-
-    log: bool
-    time: TimeAxis | None = None
-
-    def place(self, values: Any) -> Array:
-        """NaN for what a logarithmic axis cannot show."""
-        found: Array = np.asarray(values, dtype=np.float64)
-        if self.time is not None:
-            return self.time.place(found)
-        if not self.log:
-            return found
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(found > 0.0, np.log10(found), np.nan)
-
-    def ticks(self, low: float, high: float) -> tuple[tuple[float, str], ...]:
-        """Ticks between two places: decades, parts of them on short axes, or round numbers."""
-        if not self.log:
-            return linear_ticks(low, high, MOST_TICKS)
-        first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
-        if last - first >= 2:
-            step = next(k for k in (1, 2, 5, 10, 20, 50, 100) if (last - first) // k < MOST_TICKS)
-            return tuple((float(k), _power(k)) for k in range(first, last + 1) if k % step == 0)
-        shown = [
-            factor * 10.0**k
-            for k in range(math.floor(low), math.ceil(high) + 1)
-            for factor in ((1.0, 2.0, 5.0) if high - low > 1.0 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
-        ]
-        kept = [v for v in shown if low - 1e-9 <= math.log10(v) <= high + 1e-9]
-        return tuple((math.log10(v), math_text(number_text(v))) for v in kept)
-
-
-def _number(value: float) -> str:
-    """A setting's value: whole numbers in full, others to three digits."""
-    whole = value == round(value) and abs(value) < 1e5
-    return str(int(value)) if whole else math_text(number_text(value))
-
-
-def _power(k: int) -> str:
-    return number_text(10.0**k) if -2 <= k <= 3 else math_number(f"10^{k}")
-
-
-# ----------------------------------------------------------------------------------------- axes
-
-
-def x_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
-    """The horizontal axis that shows all lines."""
-    scale = _scales(layout, lines)[0]
-    if scale.time is not None:
-        return scale.time.axis()
-    places = np.concatenate([scale.place(line.x) for line in lines])
-    places = places[np.isfinite(places)]
-    low, high = (float(places.min()), float(places.max())) if places.size else (0.0, 1.0)
-    if high - low < 1e-9:
-        low, high = low - 0.5, high + 0.5
-    pad = (0.02 if layout.kind in ("traces", *PICTURES) else 0.05) * (high - low)
-    ticks = scale.ticks(low - pad, high + pad)
-    if layout.kind in ("sweep", "crossing"):
-        ticks = _own_ticks(places, scale) or ticks
-    label = (
-        layout.x_label or X_LABELS.get(layout.x, "" if layout.x else "$z$") or _words_of(layout.x)
-    )
-    return Axis(low - pad, high + pad, ticks, label)
-
-
-def _own_ticks(places: Array, scale: Scale) -> tuple[tuple[float, str], ...]:
-    """Ticks at the values that were run, where these are few short whole numbers; else none."""
-    own = np.unique(np.round(places, 9))
-    values = [float(10.0**place) if scale.log else float(place) for place in own]
-    whole = all(abs(v - round(v)) < 1e-6 * max(abs(v), 1.0) and abs(v) < 1e4 for v in values)
-    if not whole or not 2 <= own.size <= MOST_TICKS + 1:
-        return ()
-    if np.diff(own).min() < 0.12 * (own[-1] - own[0]):
-        return ()
-    return tuple((float(place), f"{round(v)}") for place, v in zip(own, values, strict=True))
-
-
-def y_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
-    """The vertical axis that shows all lines with their bars, and the reference levels."""
-    scale = Scale(layout.y_scale == "log")
-    if layout.limits is not None:
-        low, high = (float(value) for value in scale.place(np.array(layout.limits)))
-        pad = 0.0
-    else:
-        shown = [scale.place(part) for line in lines for part in (line.mean, line.low, line.high)]
-        shown.append(scale.place([mark.value for mark in layout.levels]))
-        places = np.concatenate(shown)
-        places = places[np.isfinite(places)]
-        low, high = (float(places.min()), float(places.max())) if places.size else (0.0, 1.0)
-        if high - low < 1e-9 * max(abs(high), 1.0):
-            low, high = low - 0.5, high + 0.5
-        pad = 0.06 * (high - low)
-        named = scale.place([mark.value for mark in layout.levels if mark.text])
-        if named.size and np.nanmax(named, initial=-math.inf) > high - 2.0 * pad:
-            high += 2.0 * pad  # room for the words above the level
-    return Axis(
-        low - pad, high + pad, scale.ticks(low - pad, high + pad), layout.y_label or _y(layout)
-    )
-
-
-def _y(layout: PanelLayout) -> str:
-    if layout.kind == "activation":
-        return "$\\phi(z)$"
-    return _words_of(layout.y[0]) if len(layout.y) == 1 else ""
-
-
-def _words_of(formula: str) -> str:
-    """An observable's title, or the formula with spaces for underscores."""
-    if formula in OBSERVABLES:
-        return OBSERVABLES[formula].title
-    start = formula.removesuffix("_0")
-    if "/" in formula and start.split("/")[0].strip() == start.split("/")[-1].strip():
-        return f"{_words_of(start.split('/')[0].strip())}, relative to $t$ = 0"
-    return plain(formula.replace("_", " "))
 
 
 # ---------------------------------------------------------------------------------------- lines
@@ -185,15 +55,26 @@ def line_colours(lines: Sequence[Line], palette: Palette) -> list[str]:
     return [colours[k % len(colours)] for k in range(len(lines))]
 
 
+def coloured(lines: Sequence[Line], palette: Palette) -> list[str]:
+    """Examples in the colours of their labels, functions in those of text and references."""
+    labels = {LABELS[1.0]: palette.positive, LABELS[-1.0]: palette.negative}
+    curves = iter((palette.foreground, *palette.references))
+    return [labels[line.value] if not line.joined else next(curves) for line in lines]
+
+
 def ordered(lines: Sequence[Line]) -> bool:
     """Whether the lines stand for three or more numbers."""
     return len(lines) >= ORDERED and all(isinstance(line.value, int | float) for line in lines)
 
 
 def _ink_of(
-    line: Line, colour: str, dash: Dash, scales: tuple[Scale, Scale], layout: PanelLayout,
+    line: Line,
+    colour: str,
+    dash: Dash,
+    scales: tuple[Scale, Scale],
+    layout: PanelLayout,
     axis: Axis,
-) -> Ink:  # fmt: skip
+) -> Ink:
     x, y = scales
     places, mean = x.place(line.x), y.place(line.mean)
     low, high = y.place(line.low), y.place(line.high)
@@ -214,10 +95,14 @@ def _ink_of(
         count = np.count_nonzero(known)
         dots = (
             Dots(
-                "points", places[known], mean[known], np.repeat(rows, count, axis=0),
-                np.full(count, AREA), clipped=False,
+                "points",
+                places[known],
+                mean[known],
+                np.repeat(rows, count, axis=0),
+                np.full(count, AREA),
+                clipped=False,
             ),
-        )  # fmt: skip
+        )
     return Ink(tuple(curves), dots, bands=bands)
 
 
@@ -229,20 +114,10 @@ def _bars(x: Array, low: Array, high: Array, colour: Colours, cap: float) -> Cur
     return Curves("bars", xs, ys, np.repeat(colour, x.size, axis=0), np.full(x.size, BAR))
 
 
-def _scales(layout: PanelLayout, lines: Sequence[Line]) -> tuple[Scale, Scale]:
-    log = layout.x_scale == "log" and layout.kind not in PICTURES
-    time = None
-    if layout.kind == "traces" and layout.x == "t":
-        ends = np.concatenate([line.x for line in lines])
-        low, high = float(ends.min()), float(ends.max())
-        time = TimeAxis(low, high) if high - low > 1e-6 else TimeAxis(low - 0.5, high + 0.5)
-    return Scale(log, time), Scale(layout.y_scale == "log")
-
-
 def _slopes(layout: PanelLayout, lines: Sequence[Line], axis: Axis, palette: Palette) -> Ink:
     """Straight lines of given slopes in the places of the axes, with their words."""
     curves, words = [], []
-    x, y = _scales(layout, lines)
+    x, y = scales_of(layout, lines)
     for mark in layout.slopes:
         anchor = mark.at or _anchor(lines)
         if anchor is None:
@@ -311,7 +186,7 @@ def line_text(layout: PanelLayout, line: Line) -> str:
     if line.value in layout.y and layout.names:
         text = layout.names[layout.y.index(line.value)]
     elif isinstance(line.value, str) and line.value in layout.y:
-        text = _words_of(line.value)
+        text = words_of(line.value)
     else:
         text = (layout.legend or "{}").replace("{}", _value_text(line.value))
     if line.slope is not None:
@@ -328,6 +203,12 @@ def _value_text(value: Any) -> str:
     if isinstance(value, int | float):
         return _number(float(value))
     return plain(str(value))
+
+
+def _number(value: float) -> str:
+    """A setting's value: whole numbers in full, others to three digits."""
+    whole = value == round(value) and abs(value) < 1e5
+    return str(int(value)) if whole else math_text(number_text(value))
 
 
 def _dashes(lines: Sequence[Line]) -> list[Dash]:
@@ -371,13 +252,14 @@ def study_panel(
     colours = coloured(lines, palette) if pictures else line_colours(lines, palette)
     inks = [_slopes(layout, lines, x, palette)]
     for line, colour, dash in zip(lines, colours, _dashes(lines), strict=True):
-        inks.append(_ink_of(line, colour, dash, _scales(layout, lines), layout, x))
+        inks.append(_ink_of(line, colour, dash, scales_of(layout, lines), layout, x))
     levels, words = _levels(layout, x, y, palette)
     ink = Ink(
-        tuple(c for part in inks for c in part.curves), tuple(d for i in inks for d in i.dots),
+        tuple(c for part in inks for c in part.curves),
+        tuple(d for i in inks for d in i.dots),
         bands=tuple(b for part in inks for b in part.bands),
         words=(*words, *(w for part in inks for w in part.words)),
-    )  # fmt: skip
+    )
     key = _key(layout, lines, colours)
     columns = 0 if isinstance(key, TimeKey) else key_columns(key, box.width)
     return Panel("study", row, letter, title, box, x, y, ink, levels, key=key, key_columns=columns)

@@ -41,7 +41,7 @@ BARS = {
 
 @final
 @dataclass(frozen=True, slots=True)
-class Said:
+class Caption:
     """What stands around the panels: title, source, note, and the verdicts on the claims."""
 
     title: str
@@ -51,20 +51,20 @@ class Said:
 
 
 def study_scene(
-    layout: FigureLayout, cells: Sequence[StudyCell], said: Said, palette: Palette = LIGHT
+    layout: FigureLayout, cells: Sequence[StudyCell], caption: Caption, palette: Palette = LIGHT
 ) -> FigureScene:
     """The figure of a study's runs.
 
     Raises InputError when no run is there, or a formula of the layout names what there is not.
     """
     if not cells:
-        raise InputError(f"{said.title}: no run of it has frames yet; run the study first.")
+        raise InputError(f"{caption.title}: no run of it has frames yet; run the study first.")
     _check_formulas(layout)
     found = [lines_of(panel, cells) for panel in layout.panels]
     columns = layout.columns
     width = WIDTHS[columns]
     side = (width - LEFT - EDGE - (columns - 1) * (BETWEEN + 3.0)) / columns
-    texts, top = _heading(said, width)
+    texts, top = _heading(caption, width)
     panels: list[Panel] = []
     for begin in range(0, len(layout.panels), columns):
         some = layout.panels[begin : begin + columns]
@@ -78,13 +78,13 @@ def study_scene(
             box = Box(left, round(top, 2), side, height)
             panels.append(replace(panel, box=box, row=begin // columns, key_lines=rows))
         top += height + FOOT
-    texts += _footer(layout, cells, found, said, width, top + TITLE_GAP)
+    texts += _footer(layout, cells, found, caption, width, top + TITLE_GAP)
     bottom = max(text.top for text in texts) + MARGIN
     return FigureScene(
         width,
         round(max(bottom, top + MARGIN), 2),
         POINTS,
-        said.title,
+        caption.title,
         palette,
         tuple(panels),
         tuple(texts),
@@ -133,9 +133,9 @@ def _key_lines(panel: Panel) -> int:
     return -(-len(panel.key) // (panel.key_columns or len(panel.key)))
 
 
-def _heading(said: Said, width: float) -> tuple[list[Text], float]:
+def _heading(caption: Caption, width: float) -> tuple[list[Text], float]:
     texts, top = [], MARGIN
-    for line in wrapped(plain(said.title), 0.85 * width, POINTS + 1.0):
+    for line in wrapped(plain(caption.title), 0.85 * width, POINTS + 1.0):
         texts.append(Text(MARGIN, top + 3.0, line, POINTS + 1.0, bold=True))
         top += LINE
     return texts, top + 1.5
@@ -145,20 +145,20 @@ def _footer(
     layout: FigureLayout,
     cells: Sequence[StudyCell],
     found: Sequence[Sequence[Line]],
-    said: Said,
+    caption: Caption,
     width: float,
     top: float,
 ) -> list[Text]:
-    source = f"Source: {plain(said.source)}. " if said.source else ""
+    source = f"Source: {plain(caption.source)}. " if caption.source else ""
     first = source + settings_text(cells) + _bars_text(layout, found)
-    paragraphs = [first, math_words(layout.note or said.note)]
+    paragraphs = [first, math_words(layout.note or caption.note)]
     texts = []
     for paragraph in [text for text in paragraphs if text]:
         for line in wrapped(paragraph, width - 2 * MARGIN, POINTS):
             texts.append(Text(MARGIN, round(top, 2), line, POINTS, muted=True))
             top += LINE
     top += 0.35 * LINE
-    for verdict in said.verdicts:
+    for verdict in caption.verdicts:
         words = wrapped(math_words(plain(verdict)), width - 3 * MARGIN, SMALL)
         for position, line in enumerate(words):
             left = MARGIN if position == 0 else 2 * MARGIN
@@ -185,8 +185,8 @@ def _bars_text(layout: FigureLayout, found: Sequence[Sequence[Line]]) -> str:
     most = max(counts, default=1)
     if most < 2:
         return "One run a point."
-    told = {BARS[panel.spread] for panel in layout.panels if panel.kind not in PICTURES} - {""}
-    ends = f"; bars and bands: {' or '.join(sorted(told))}" if told else ""
+    kinds = {BARS[panel.spread] for panel in layout.panels if panel.kind not in PICTURES} - {""}
+    ends = f"; bars and bands: {' or '.join(sorted(kinds))}" if kinds else ""
     excluded = any(panel.exclude_unfit for panel in layout.panels)
     left_out = "; runs with training errors left out" if excluded else ""
     slopes = ""

@@ -25,7 +25,7 @@ from core.figures.numbers import (
 from core.figures.palette import Palette, time_colours
 from core.figures.primitives import Axis
 from core.problem.schedule import PLAIN_HORIZON, coordinate
-from core.runs.run import Run
+from core.runs import Run
 
 Array = NDArray[np.float64]
 MOST_MOMENTS = 8
@@ -159,10 +159,10 @@ def moments(runs: Sequence[Run], lasts: Sequence[int], axis: TimeAxis) -> Moment
         times = [float(x) for x in runs[0].log10_time[: lasts[0] + 1] if math.isfinite(x)]
         return Moments(axis, _thinned(times, axis))
     marks = {mark for run in runs for mark in run.experiment.recording.log10_times}
-    wanted = marks or {float(k) for k in range(0, math.floor(min(end, PLAIN_HORIZON)) + 1)}
+    candidates = marks or {float(k) for k in range(0, math.floor(min(end, PLAIN_HORIZON)) + 1)}
     if axis.far:
-        wanted |= {10.0**k for k in range(math.floor(math.log10(end) + 1e-9) + 1)}
-    inside = {x for x in wanted if axis.low <= x <= end}
+        candidates |= {10.0**k for k in range(math.floor(math.log10(end) + 1e-9) + 1)}
+    inside = {x for x in candidates if axis.low <= x <= end}
     return Moments(axis, _thinned(sorted(inside | {end}), axis))
 
 

@@ -27,16 +27,3 @@ def values_at(run: Run, index: int, x: Array) -> Array:
         return f
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(run.network.degree * run.rho[index]) * f)
-
-
-def line_values(run: Run, index: int, grid: Array) -> Array:
-    """f on a line of inputs, (len(grid),), for data of dimension 1."""
-    return values_at(run, index, grid[:, None])
-
-
-def slice_values(run: Run, index: int, axes: tuple[int, int], first: Array, second: Array) -> Array:
-    """f on a grid of two coordinates, the others 0: (len(second), len(first))."""
-    x = np.zeros((second.size, first.size, run.dataset.d))
-    x[:, :, axes[0]] = first[None, :]
-    x[:, :, axes[1]] = second[:, None]
-    return values_at(run, index, x.reshape(-1, run.dataset.d)).reshape(second.size, first.size)

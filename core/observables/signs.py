@@ -39,7 +39,7 @@ class Weights:
     alpha: Array
     U: Array
 
-    def moved(self, other: Weights) -> float:
+    def distance(self, other: Weights) -> float:
         """What |f'(x) - f(x)|/|x| is at most: the smaller of two bounds for each of two sums."""
         outer = bound_of_sum(other.alpha - self.alpha, other.U)
         inner = bound_of_sum(self.alpha, other.U - self.U)
@@ -143,7 +143,7 @@ def right_on(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any 
     phi = run.network.activation  # type: ignore[attr-defined]
     right, least = np.zeros(y.size, dtype=bool), np.zeros(y.size)
     if known is not None:
-        right, least = known.right.copy(), known.least - known.weights.moved(weights)
+        right, least = known.right.copy(), known.least - known.weights.distance(weights)
     open_ = np.flatnonzero(~(least > SURE))
     f = weights.single().of_many(phi, tested.inputs[open_], block)
     room = weights.error * tested.lengths[open_]

@@ -17,7 +17,6 @@ from core.observables.observable import Shape
 from core.observables.registry import scalars_of, shown_of
 from core.runs import Run
 
-MAX_TABLE_VALUES = 200_000_000
 Columns = dict[str, NDArray[Any]]
 MOST_BYTES = 4e9
 

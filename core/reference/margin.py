@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -144,6 +143,3 @@ class ReferenceMargin:
             "method": bracket.method,
             "seconds": self.seconds,
         }
-
-
-Told = Callable[[ReferenceMargin], None]

@@ -15,7 +15,7 @@ from core.reference.kernel_space import KernelMargin
 from core.reference.l1_path import PathMargin
 from core.reference.leaky import LeakyOptimum
 from core.reference.linear import LinearMargin
-from core.reference.margin import Bracket, Reference, ReferenceMargin, Told
+from core.reference.margin import Bracket, Reference, ReferenceMargin
 from core.reference.population import DyadicPopulation, ParityPopulation, Wei19Population
 from core.reference.tangent import TangentMargin
 from core.reference.watch import Watch
@@ -65,16 +65,6 @@ def compute(
         short = watch.late and not _final(bracket)
         disk.store(path, disk.Entry(bracket, seconds, allowed if short else None))
     return ReferenceMargin(reference, bracket, seconds, drawn)
-
-
-def all_margins(problem: Problem, watch: Watch, told: Told) -> dict[str, ReferenceMargin]:
-    """Every margin of a problem by name; each is told as soon as it is known."""
-    found = {}
-    for reference in references_of(problem):
-        margin = compute(reference, problem, watch)
-        found[reference.name] = margin
-        told(margin)
-    return found
 
 
 def _final(bracket: Bracket) -> bool:

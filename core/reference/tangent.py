@@ -116,7 +116,7 @@ def drawn(
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class NodeBracket:
     """lower <= the margin for some nodes <= upper, after some rounds, and the q of `upper`."""
 
     lower: float
@@ -125,7 +125,7 @@ class Found:
     q: Array
 
 
-def bracket(nodes: Nodes, watch: Watch, enough: float = ENOUGH) -> Found:
+def bracket(nodes: Nodes, watch: Watch, enough: float = ENOUGH) -> NodeBracket:
     """The margin for these nodes.
 
     One point x = 1 and a node (a, v) = (1, 1) have g = (1, 1), so the margin is sqrt(2):
@@ -151,7 +151,7 @@ def bracket(nodes: Nodes, watch: Watch, enough: float = ENOUGH) -> Found:
             break
         floor = np.maximum(lengths, 1e-6 * mean)  # keeps the form finite where a node hits a kink
         q = nearest(coordinates(nodes.form(floor))).q
-    return Found(lower, upper, turn, best)
+    return NodeBracket(lower, upper, turn, best)
 
 
 def of_law(x: Array, y: Array, q: Array, watch: Watch, seed: int = SEED + 1) -> Bracket:

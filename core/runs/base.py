@@ -18,7 +18,7 @@ from core.network.parametrisation import Network
 from core.problem.problem import Problem, Start
 from core.problem.reduction import Reduction
 from core.runs.meta import Reason, Status, printable
-from core.runs.run_file import Event, Header, Index
+from core.runs.run_file import Event, Index, RunHeader
 from core.study_file.experiment import Experiment
 
 MAX_NOTE = 500
@@ -35,7 +35,7 @@ class Run(ABC):
 
     path: Path
     memo: dict[Any, Any]
-    _header: Header
+    _header: RunHeader
 
     # ---------------------------------------------------------------------------- what was run
 

@@ -28,16 +28,16 @@ def read_status(connection: Connection) -> tuple[Status, Reason | None]:
     return ending.status, ending.reason
 
 
-def check_counts(connection: Connection, told: Counts | None) -> None:
+def check_counts(connection: Connection, counts: Counts | None) -> None:
     """Raise RunFileError where rows are missing that a finished file says it has.
 
     A page of the file that was lost or exchanged for another takes its rows with it, and all
     others stay in order. Files of earlier versions say nothing (`told` is None).
     """
-    if told is None:
+    if counts is None:
         return
     for table, words in WORDS.items():
         rows = list(connection.query(f"SELECT count(*) FROM {table}"))
-        found, wanted = rows[0][0], getattr(told, table)
-        if found < wanted:
-            raise connection.damaged(f"it holds {found} of its {wanted} {words}")
+        present, stated = rows[0][0], getattr(counts, table)
+        if present < stated:
+            raise connection.damaged(f"it holds {present} of its {stated} {words}")

@@ -31,8 +31,6 @@ from core.runs.run_file import (
 from core.runs.states import read_history, read_state, read_states
 from core.runs.whole import WholeRun
 
-__all__ = ["FrameCache", "RecordedRun", "Run", "open_run"]
-
 CACHE_BYTES = 128 << 20
 
 

@@ -50,7 +50,7 @@ LENGTHS = "typeof(parameters), length(parameters), typeof(dual), length(dual)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Header:
+class RunHeader:
     """Everything of a run that does not grow while it is recorded."""
 
     meta: Meta
@@ -84,7 +84,7 @@ def short(error: Exception) -> str:
 # ------------------------------------------------------------------------------------- header
 
 
-def read_header(connection: Connection) -> Header:
+def read_header(connection: Connection) -> RunHeader:
     """Meta, experiment, network, data and start, consistent with each other."""
     values = meta_values(connection)
     try:
@@ -101,7 +101,7 @@ def read_header(connection: Connection) -> Header:
     origin = _shaped(connection, found, "origin", (network.size,))
     start = _shaped(connection, found, "start", (network.size,)) if "start" in found else origin
     frame_bytes = network.size * np.dtype(DTYPES[meta.dtype]).itemsize
-    return Header(meta, experiment, network, dataset, reduction, origin, start, frame_bytes)
+    return RunHeader(meta, experiment, network, dataset, reduction, origin, start, frame_bytes)
 
 
 def meta_values(connection: Connection) -> dict[str, Any]:
@@ -224,8 +224,8 @@ def _network(
         raise connection.damaged(f"its network cannot be made ({short(error)})") from error
     if meta.layout != [[block.name, list(block.shape)] for block in network.layout]:
         raise connection.damaged("its layout is not that of its network")
-    for name, wanted in network.fixed_shapes(shape).items():
-        _shaped(connection, found, f"{FIXED}{name}", wanted)
+    for name, expected in network.fixed_shapes(shape).items():
+        _shaped(connection, found, f"{FIXED}{name}", expected)
     if set(fixed) != set(network.fixed):
         raise connection.damaged("it holds an array of an unknown name")
     return network
@@ -290,7 +290,7 @@ def _values(
 # ------------------------------------------------------------------------------------- frames
 
 
-def read_index(connection: Connection, header: Header, known: Index | None = None) -> Index:
+def read_index(connection: Connection, header: RunHeader, known: Index | None = None) -> Index:
     """The index of all frames; those after `known` are read and checked, lengths included."""
     steps = [] if known is None else known.steps.tolist()
     times = [] if known is None else known.log10_time.tolist()
@@ -338,7 +338,7 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def read_frame(connection: Connection, header: Header, index: int) -> tuple[Array, Array | None]:
+def read_frame(connection: Connection, header: RunHeader, index: int) -> tuple[Array, Array | None]:
     """Parameters (size,) and q (n,) of a frame, read-only float64; the checksum must match."""
     size, n = header.frame_bytes, header.meta.sizes.n
     columns = ["step", "time", "log10_time", "rho", "crc32", "dual"]

@@ -57,7 +57,6 @@ COLUMNS = ("steps", "times", "rho", "parameters", "complete", "errors")
 STATE_NAME = re.compile(STATE + r"(\d{1,4})_([a-z]{1,20})")
 # Arrays that are not read when a file is opened, but when somebody asks for them.
 LATER = re.compile(f"{STATE_NAME.pattern}|{HISTORY}({'|'.join(COLUMNS)})")
-STATUSES = ("recording", "finished")
 REASONS = ("completed", "cancelled", "diverged", "failed", "disk_full")
 
 SchemaRow = tuple[str, str, str, str | None]

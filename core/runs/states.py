@@ -17,7 +17,7 @@ import numpy as np
 from core.problem.start import History, State
 from core.runs.connection import Connection, typed
 from core.runs.meta import dump_json
-from core.runs.run_file import Header, read_array
+from core.runs.run_file import RunHeader, read_array
 from core.runs.schema import (
     COLUMNS,
     HISTORY,
@@ -99,7 +99,7 @@ def read_states(connection: Connection) -> dict[int, tuple[str, ...]]:
     return dict(sorted(found.items()))
 
 
-def read_state(connection: Connection, header: Header, frame: int) -> State | None:
+def read_state(connection: Connection, header: RunHeader, frame: int) -> State | None:
     """The state at a frame; None where there is none.
 
     Raises RunFileError for a part that is too long, of another form, not a number or damaged.
@@ -123,7 +123,7 @@ def most_earlier(size: int) -> int:
     return max(3, 1 + HISTORY_BYTES // (8 * size))
 
 
-def read_history(connection: Connection, header: Header) -> History | None:
+def read_history(connection: Connection, header: RunHeader) -> History | None:
     """The frames before the start; None where the file has none.
 
     Raises RunFileError where they are not in the order of time, or do not fit the run.

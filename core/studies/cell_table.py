@@ -42,7 +42,7 @@ class TableRow:
     def flat(self) -> dict[str, Any]:
         """Column by column, in the order of the table."""
         row = self.row
-        told = {
+        outcome = {
             "state": row.state,
             "reason": row.reason,
             "fit": self.fit,
@@ -50,7 +50,7 @@ class TableRow:
             "engine": row.engine,
             "bytes": row.bytes,
         }
-        return {**self.axes, **told, **row.values}
+        return {**self.axes, **outcome, **row.values}
 
 
 def rows_of(study: Study, rows: Mapping[str, Row]) -> list[TableRow]:
@@ -103,8 +103,8 @@ def means(
         fit = [row.fit for row in rows if row.row.state == "done"]
         mean: dict[str, Any] = {**dict(key), "runs": len(fit), "unfit": fit.count(False)}
         for column in columns:
-            found = statistics(rows, column, exclude_unfit)
-            mean |= {f"{column}_{name}": getattr(found, name) for name in SPREAD}
+            result = statistics(rows, column, exclude_unfit)
+            mean |= {f"{column}_{name}": getattr(result, name) for name in SPREAD}
         means.append(mean)
     return means
 

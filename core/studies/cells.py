@@ -20,7 +20,7 @@ from core.reference.watch import Watch
 from core.runs import Run, open_run
 from core.studies.derived import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
 from core.studies.grouping import SEEDS
-from core.studies.moments import START, Asked, Moment, names_of, observables_of, split
+from core.studies.moments import START, Moment, Requested, names_of, observables_of, split
 from core.studies.study import Cell, Study
 from core.studies.tables import value_text
 from core.study_file.experiment import Experiment
@@ -49,14 +49,14 @@ class Recorded:
 class StudyCell:
     """One run of a study: its settings by dotted key, its factors and its variant.
 
-    `recorded` reads its file, when first something is asked that `told` does not answer: values of
+    `recorded` reads its file, when first something is asked that `known` does not answer: values of
     observables by the names of core.studies.moments, as a sweep's table has them.
     """
 
     settings: Mapping[str, Any]
     recorded: Callable[[], Recorded]
     name: str = ""
-    told: Mapping[str, float] = field(default_factory=dict)
+    known: Mapping[str, float] = field(default_factory=dict)
     memo: dict[tuple[str, int | Moment], float] = field(default_factory=dict)
 
     @cached_property
@@ -86,11 +86,11 @@ class StudyCell:
         return self.memo[key]
 
     def answered(self, formula: str, moment: Moment) -> float | None:
-        """A formula at a moment as `told` answers it; None where only the run file can."""
+        """A formula at a moment as `known` answers it; None where only the run file can."""
         known = self.symbols()
         for name in observables_of(formula):
             observable, at_start = split(name)
-            answer = self.told.get(Asked(observable, START if at_start else moment).key)
+            answer = self.known.get(Requested(observable, START if at_start else moment).key)
             if answer is None:
                 return None
             known[name] = answer
@@ -192,7 +192,7 @@ def settings_of(experiment: Experiment) -> dict[str, Any]:
 
 
 def cell_of(run: Run, study: Study) -> StudyCell:
-    """A run as a cell; factors and variant are told by the file's name."""
+    """A run as a cell; factors and variant are given by the file's name."""
     settings = settings_of(run.experiment)
     for part in run.path.stem.split("__")[1:]:
         key, _, text = part.partition("=")
@@ -216,7 +216,7 @@ def cell_of(run: Run, study: Study) -> StudyCell:
 
 
 def cell_by_row(
-    cell: Cell, path: Path, told: Mapping[str, float], study: Study, keep: Callable[[Any], Any]
+    cell: Cell, path: Path, known: Mapping[str, float], study: Study, keep: Callable[[Any], Any]
 ) -> StudyCell:
     """A cell of a study's grid as its table knows it; its file is opened only when it is needed.
 
@@ -229,7 +229,7 @@ def cell_by_row(
         return cell_of(run, study).record
 
     settings = settings_of(cell.experiment) | dict(cell.values)
-    return StudyCell(settings, recorded, path.stem, told)
+    return StudyCell(settings, recorded, path.stem, known)
 
 
 def _reference(run: Run, name: str) -> float:

@@ -30,7 +30,7 @@ AT_START = "_0"
 # How far from a claim's moment its frame may be in log10 t: 12 % of t, and 2 % of log10 t far out,
 # where frames stand geometrically in log10 t.
 NEAR, NEAR_LATE = 0.05, 0.02
-MOST_ASKED = 24  # values a row; what else is asked is read from the files
+MOST_REQUESTED = 24  # values a row; what else is asked is read from the files
 FORMULAS = ("of", "y")  # the options of named measures that are formulas of a moment
 
 
@@ -66,7 +66,7 @@ class Moment:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Requested:
     """A scalar observable at a moment."""
 
     observable: str
@@ -76,7 +76,7 @@ class Asked:
     def key(self) -> str:
         """Its name in rows: NAME at the end, NAME_0 at the start, or as in NAME@step=100.
 
-        >>> Asked("risk", Moment("near", -0.5)).key, Asked("risk", Moment("start")).key
+        >>> Requested("risk", Moment("near", -0.5)).key, Requested("risk", Moment("start")).key
         ('risk@near=-0.5', 'risk_0')
         """
         if self.moment.kind == "end":
@@ -117,20 +117,20 @@ def observables_of(formula: str) -> tuple[str, ...]:
     return tuple(sorted(name for name in names_of(formula) if split(name)[0] in known))
 
 
-def asked_in(formula: str, moment: Moment) -> Iterator[Asked]:
+def requested_in(formula: str, moment: Moment) -> Iterator[Requested]:
     """The scalar observables of a formula at a moment; reference margins are none."""
     for name in observables_of(formula):
         observable, at_start = split(name)
         known = OBSERVABLES.get(observable)
         if known is not None and known.shape is Shape.SCALAR:
-            yield Asked(observable, START if at_start else moment)
+            yield Requested(observable, START if at_start else moment)
 
 
 def moments_of(panel: PanelLayout) -> tuple[Moment, ...]:
     """The moment of each line of a panel of the kind sweep, or the end of the runs."""
-    told = [Moment("step", step) for step in panel.steps]
-    told += [Moment("time", time) for time in panel.log10_times]
-    return tuple(told) or (END,)
+    listed = [Moment("step", step) for step in panel.steps]
+    listed += [Moment("time", time) for time in panel.log10_times]
+    return tuple(listed) or (END,)
 
 
 def claim_moment(at: float | None) -> Moment:
@@ -138,38 +138,38 @@ def claim_moment(at: float | None) -> Moment:
     return END if at is None else Moment("near", at)
 
 
-def asked_of(study: Study) -> tuple[Asked, ...]:
+def requested_of(study: Study) -> tuple[Requested, ...]:
     """What the figure and the claims of a study ask of its runs at moments, each once.
 
     Columns of its table are left out, for rows have them; and so is what is beyond the 24th.
     """
-    found: dict[Asked, None] = {}
+    found: dict[Requested, None] = {}
     layout = study.layout()
     for panel in () if layout is None else layout.panels:
         if panel.kind in ("sweep", "crossing"):
             moments = moments_of(panel) if panel.kind == "sweep" else (END,)
             for formula in panel.y:
-                found.update(dict.fromkeys(a for m in moments for a in asked_in(formula, m)))
+                found.update(dict.fromkeys(a for m in moments for a in requested_in(formula, m)))
     for claim in study.claims:
         for quantity in (claim, claim.against):
             if quantity is not None:
-                found.update(dict.fromkeys(_asked_by(quantity)))
+                found.update(dict.fromkeys(_requested_by(quantity)))
     columns = study.sweep.columns
-    return tuple(one for one in found if one.key not in columns)[:MOST_ASKED]
+    return tuple(one for one in found if one.key not in columns)[:MOST_REQUESTED]
 
 
-def _asked_by(quantity: Quantity) -> Iterator[Asked]:
+def _requested_by(quantity: Quantity) -> Iterator[Requested]:
     formulas = [quantity.options.get(name) for name in FORMULAS]
     for formula in formulas if any(formulas) else [quantity.measure]:
         if isinstance(formula, str):
-            yield from asked_in(formula, claim_moment(quantity.at))
+            yield from requested_in(formula, claim_moment(quantity.at))
 
 
-def values_of(run: Run, asked: tuple[Asked, ...]) -> Mapping[str, float]:
+def values_of(run: Run, requested: tuple[Requested, ...]) -> Mapping[str, float]:
     """What a run answers, by the names of rows; NaN where it is not defined."""
     times, steps = np.array(run.log10_time[: run.frames]), np.array(run.steps[: run.frames])
     found = {}
-    for one in asked:
+    for one in requested:
         frame = one.moment.frame(times, steps)
         known = math.nan if frame is None else OBSERVABLES[one.observable].at(run, frame)
         found[one.key] = float(known)

@@ -129,8 +129,8 @@ def _at(grid: Array, x: Array, y: Array, log: bool) -> Array:
     if np.array_equal(grid, x):
         return y
     order = np.argsort(x, kind="stable")
-    places, wanted = (np.log(x[order]), np.log(grid)) if log else (x[order], grid)
-    return np.interp(wanted, places, y[order], left=np.nan, right=np.nan)
+    places, targets = (np.log(x[order]), np.log(grid)) if log else (x[order], grid)
+    return np.interp(targets, places, y[order], left=np.nan, right=np.nan)
 
 
 # ---------------------------------------------------------------------------------------- sweep

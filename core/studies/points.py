@@ -52,15 +52,15 @@ def points(
     A seed is an axis too: over it every run is a point of its own. Cells that lack the axis, or
     have failed, make no point.
     """
-    found = []
+    result = []
     for key, rows in by_setting(table, axis).items():
         runs = tuple(_member(row, column, paths) for row in rows if row.row.state == "done")
         values = dict(key)
         if axis in values and runs:
             line = tuple((k, v) for k, v in key if k != axis)
             spread = statistics(rows, column, exclude_unfit)
-            found.append(Point(values[axis], line, spread, runs))
-    return found
+            result.append(Point(values[axis], line, spread, runs))
+    return result
 
 
 def _member(row: TableRow, column: str, paths: Mapping[str, Path]) -> Member:

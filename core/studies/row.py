@@ -31,7 +31,7 @@ class Row:
     moments: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def told(self) -> dict[str, float]:
+    def known(self) -> dict[str, float]:
         """All values that are known of its run, by name."""
         return {**self.values, **self.moments}
 
@@ -45,5 +45,5 @@ def told_of(rows: Mapping[str, Row], paths: Mapping[str, Path]) -> dict[str, Map
     for name, row in rows.items():
         with suppress(OSError):
             if row.state == "done" and paths[name].stat().st_size == row.bytes:
-                found[name] = row.told
+                found[name] = row.known
     return found

@@ -24,10 +24,10 @@ LEAST_FOR_INTERVAL = 3  # runs: Student's interval of two is 12.7 standard error
 # ------------------------------------------------------------------------- means and their spread
 
 
-def together(values: Sequence[float], over: str) -> float:
+def aggregate(values: Sequence[float], over: str) -> float:
     """Mean, median, min, max, sum or geometric mean of the finite values; NaN of none.
 
-    >>> together([1.0, 2.0, 9.0, float("nan")], "median")
+    >>> aggregate([1.0, 2.0, 9.0, float("nan")], "median")
     2.0
     """
     known = np.array([value for value in values if math.isfinite(value)])
@@ -65,7 +65,7 @@ def spread(values: Sequence[float], unfit: int = 0, excluded: bool = False) -> S
     (2.0, 1.0, 0.57735, -0.4841, 4.4841)
     """
     finite = np.array([value for value in values if math.isfinite(value)])
-    mean = together(finite.tolist(), "mean")
+    mean = aggregate(finite.tolist(), "mean")
     if finite.size < 2:
         return Spread(finite.size, mean, unfit=unfit, excluded=excluded)
     sd = float(finite.std(ddof=1))
@@ -170,7 +170,7 @@ def slope_of(table: Sequence[tuple[float, Mapping[Any, float]]], over: str) -> S
     The 0.95 interval is the wider of bootstrap over seeds and regression residuals.
     """
     x = np.array([place for place, _ in table])
-    y = np.array([together([*by_seed.values()], over) for _, by_seed in table])
+    y = np.array([aggregate([*by_seed.values()], over) for _, by_seed in table])
     fit = fitted_slope(x, y)
     if fit is None:
         return Slope(NAN, note="fewer than two points")
@@ -208,7 +208,7 @@ def _bootstrap(x: Array, seeds: Sequence[Array], over: str) -> tuple[float, floa
     rng = np.random.default_rng(0)
     slopes = []
     for _ in range(RESAMPLES):
-        drawn = [together([*rng.choice(part, part.size)], over) for part in seeds]
+        drawn = [aggregate([*rng.choice(part, part.size)], over) for part in seeds]
         fit = fitted_slope(x, np.array(drawn))
         if fit is not None:
             slopes.append(fit[0])

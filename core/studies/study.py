@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
@@ -254,25 +255,21 @@ class Study:
 
     def to_toml(self) -> str:
         """The study as TOML, which `parse_study` reads back to an equal study."""
-        document: dict[str, Any] = {"title": self.title, "source": self.source}
-        if self.note:
-            document["note"] = self.note
-        for section, table in self.tables.items():
-            plain = {key: _plain(value) for key, value in table.items() if value is not None}
-            if plain:
-                document[section] = plain
-        if self.axes:
-            document["axes"] = {key: list(values) for key, values in self.axes.items()}
-        if self.derived:
-            document["derived"] = dict(self.derived)
-        if self.variants:
-            document["variants"] = {name: dict(table) for name, table in self.variants.items()}
-        if self.sizes:
-            document["sizes"] = {name: dict(table) for name, table in self.sizes.items()}
-        if self.figure:
-            document["figure"] = dict(self.figure)
-        document |= self.results
-        return tomli_w.dumps(document)
+        sections = {
+            section: {key: _plain(value) for key, value in table.items() if value is not None}
+            for section, table in self.tables.items()
+        }
+        document = {
+            "note": self.note,
+            **sections,
+            "axes": {key: list(values) for key, values in self.axes.items()},
+            "derived": dict(self.derived),
+            "variants": {name: dict(table) for name, table in self.variants.items()},
+            "sizes": {name: dict(table) for name, table in self.sizes.items()},
+            "figure": dict(self.figure),
+        }
+        given = {key: part for key, part in document.items() if part}
+        return tomli_w.dumps({"title": self.title, "source": self.source, **given, **self.results})
 
 
 def _is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
@@ -358,16 +355,14 @@ class Summary:
 
 def shipped_summaries() -> tuple[Summary, ...]:
     """The shipped studies by their ids; damaged ones are left out."""
-    found = []
+    summaries = []
     for entry in sorted(_shipped(), key=_id):
-        try:
-            document = parse_toml(entry.read_text(encoding="utf-8"), _id(entry))
-        except (OSError, ValueError, InputError):
-            continue
-        words = [str(document.get(key, "")) for key in ("title", "source", "note")]
-        identifier = _id(entry)
-        found.append(Summary(identifier, words[0] or identifier, *words[1:]))
-    return tuple(found)
+        name = _id(entry)
+        with suppress(OSError, ValueError, InputError):
+            document = parse_toml(entry.read_text(encoding="utf-8"), name)
+            title, *words = (str(document.get(key, "")) for key in ("title", "source", "note"))
+            summaries.append(Summary(name, title or name, *words))
+    return tuple(summaries)
 
 
 def _id(entry: Any) -> str:

@@ -17,7 +17,7 @@ from core.runs import Run, open_run
 from core.studies.cells import Recorded, StudyCell, cell_of, check_formula, settings_of
 from core.studies.claims import Quantity
 from core.studies.grouping import Key, apart_from_seeds, fits, matches
-from core.studies.moments import asked_of, claim_moment, observables_of, values_of
+from core.studies.moments import claim_moment, observables_of, requested_of, values_of
 from core.studies.row import Row
 from core.studies.study import Cell, Study
 
@@ -37,7 +37,7 @@ class Trial:
         self.row, self.path = row, path
         self._study = study
         self._cell = StudyCell(
-            settings_of(cell.experiment) | dict(cell.values), _nothing, told=row.told
+            settings_of(cell.experiment) | dict(cell.values), _nothing, known=row.known
         )
         self._known: dict[tuple[str, float | None], float] = {}
         self._traces: dict[str, Array] = {}
@@ -123,9 +123,10 @@ class Trial:
 
     def _take(self, run: Run) -> None:
         """Answer all that the study asks for while a file is open that its row does not tell of."""
-        asked = asked_of(self._study)
-        if not {one.key for one in asked} <= self._cell.told.keys():
-            self._cell = replace(self._cell, told={**self._cell.told, **values_of(run, asked)})
+        requested = requested_of(self._study)
+        known = self._cell.known
+        if not {one.key for one in requested} <= known.keys():
+            self._cell = replace(self._cell, known={**known, **values_of(run, requested)})
 
 
 def _of_nodes(name: str) -> Observable:

@@ -40,7 +40,7 @@ class Judged:
             "low": self.measured.low,
             "high": self.measured.high,
             "runs": self.measured.count,
-            "asked": self.measured.asked,
+            "asked": self.measured.requested,
             "unfit": self.measured.unfit,
             "basis": claim.basis,
             "why": self.why,
@@ -85,19 +85,19 @@ def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
         found = _related(claim, found, trials)
     if size is not None and size not in claim.sizes:
         return Judged(claim, found, NOT_HERE, claim.reason)
-    if found.asked == 0:
+    if found.requested == 0:
         return Judged(claim, found, NOT_HERE, "the runs that it needs are not there")
     if math.isnan(found.value):
         return Judged(claim, found, "refuted", "none of its runs has such a number")
-    if found.missing > claim.missing * (found.asked or 0):
-        why = f"{found.missing} of {found.asked} have no such number"
+    if found.missing > claim.missing * (found.requested or 0):
+        why = f"{found.missing} of {found.requested} have no such number"
         return Judged(claim, found, "refuted", why)
     verdict: Verdict = "confirmed" if _confirmed(claim, found) else "refuted"
     return Judged(claim, found, verdict, found.note)
 
 
 def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
-    """A quantity on the runs that it is about; `asked` is 0 where there are none.
+    """A quantity on the runs that it is about; `requested` is 0 where there are none.
 
     Cells that failed were asked about, and have no number.
     """
@@ -105,14 +105,14 @@ def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
     ended = [trial for trial in every if not trial.failed]
     failed = len(every) - len(ended)
     if not ended:
-        return Measured(math.nan, asked=failed)
+        return Measured(math.nan, requested=failed)
     some = kept(ended, quantity)
     unfit = len(ended) - len(some)
     if not some:
-        return Measured(math.nan, asked=len(every), note="no run fits")
+        return Measured(math.nan, requested=len(every), note="no run fits")
     found = measured(some, quantity)
-    asked = failed + (found.count if found.asked is None else found.asked)
-    return replace(found, unfit=found.unfit + unfit, asked=asked)
+    asked = failed + (found.count if found.requested is None else found.requested)
+    return replace(found, unfit=found.unfit + unfit, requested=asked)
 
 
 def _confirmed(claim: Claim, found: Measured) -> bool:
@@ -129,14 +129,14 @@ def _related(claim: Claim, first: Measured, trials: Sequence[Trial]) -> Measured
     """
     assert claim.against is not None
     second = _measured(claim.against, trials)
-    if 0 in (first.asked, second.asked):
-        return Measured(math.nan, asked=0)
+    if 0 in (first.requested, second.requested):
+        return Measured(math.nan, requested=0)
     count = first.count + second.count
     asked = count + first.missing + second.missing
     if claim.relation == "difference":
         value = first.value - second.value
         half = math.hypot(first.high - first.low, second.high - second.low) / 2.0
-        return Measured(value, value - half, value + half, count, asked=asked)
+        return Measured(value, value - half, value + half, count, requested=asked)
     known = second.value not in (0.0,) and math.isfinite(second.value)
     ratio = first.value / second.value if known else math.nan
-    return Measured(ratio, count=count, asked=asked)
+    return Measured(ratio, count=count, requested=asked)

@@ -2,73 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 from pydantic import model_validator
 
 from core.network.kernel_predictor import KernelNetwork
 from core.network.parametrisation import Arrays, Network, Shape
-from core.network.registry import NETWORKS, build_network
+from core.network.registry import NETWORKS
 from core.network.section import NetworkSection
-from core.network.standard import StandardNetwork
-from core.settings import Registry, Section, kind_of, setting
+from core.settings import Registry, kind_of, setting
+from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection, check_batch
 
-UNTIL_MEANING = "stop at t = 10^this"
-
-
-class DynamicsSection(Section):
-    """What every dynamics has, and what others ask of one; the defaults are right for any.
-
-    `words` names it in figures, `furthest` is the largest log10 t that it can be asked for.
-    """
-
-    words: ClassVar[str] = ""
-    furthest: ClassVar[float] = 15.0
-    full_gradient: ClassVar[bool] = False  # W follows -grad R, by flow or full-batch descent
-    log_time: ClassVar[bool] = False  # followed in ln t, so that its steps grow with t
-    # The groups of compiled kernels (core.compiled.warming) that its engines are made of, and those
-    # of networks without a compiled twin.
-    kernels: ClassVar[tuple[str, ...]] = ()
-    kernels_without_twin: ClassVar[tuple[str, ...]] = ()
-    long_state: ClassVar[bool] = False  # carries arrays as long as the parameters from step to step
-    if TYPE_CHECKING:
-        kind: str
-
-        @property
-        def until_log10_time(self) -> float:
-            """log10 t at which a run ends."""
-
-    def in_row_space(self) -> bool:
-        """Whether no v_j leaves the span of the training data's rows and of v_j(0)."""
-        return False
-
-    def check(self, experiment: Any) -> None:
-        """Raise ValueError where it does not go with the other sections of an experiment."""
-
-    def _needs_standard(self, experiment: Any, why: str) -> None:
-        if not isinstance(experiment.network, StandardNetwork):
-            raise ValueError(
-                f'dynamics.kind = "{self.kind}" {why}, so it does not go with network.kind = '
-                f'"{experiment.network.kind}"; use network.kind = "standard"'
-            )
-
-    def _needs_float64(self, experiment: Any) -> None:
-        if experiment.run.precision == "float32":
-            raise ValueError(f'dynamics.kind = "{self.kind}" needs run.precision = "float64"')
-
-    def recorded_kind(self, network: NetworkSection) -> str:
-        """The kind of network that a run's frames hold."""
-        return network.kind
-
-    def recorded_network(self, network: NetworkSection, shape: Shape, fixed: Arrays) -> Network:
-        """The network that a run's frames hold."""
-        return build_network(network, shape, fixed)
+FLOW_STEP = 1e4  # multiply-adds that the fixed 59 us of a flow's step are worth (6 ns each)
+KERNEL_TESTS = 4096.0  # test points of a kernel predictor, about
+FLOW_ANEW = (
+    "the flow's steps begin anew there, and agree with those of an uninterrupted run within the "
+    "integration error"
+)
 
 
-def check_batch(batch: int, n: int | None) -> None:
-    """Raise ValueError for more examples a step than there are."""
-    if n is not None and batch > n:
-        raise ValueError(f"dynamics.batch = {batch} is larger than n = {n}; choose at most {n}")
+def log_time_work(n: float, m: float, until: float) -> float:
+    """n m + 1e4 a step, as many steps as cells that were measured took to the same horizon."""
+    return (n * m + FLOW_STEP) * max(1.0, until)
 
 
 @final
@@ -78,6 +33,7 @@ class GradientDescent(DynamicsSection):
     source: ClassVar[str] = "telgarsky22, Figure 1"
     full_gradient: ClassVar[bool] = True
     kernels: ClassVar[tuple[str, ...]] = ("descent", "gram")
+    frame_is_all: ClassVar[bool] = True
 
     kind: Literal["gd"] = "gd"
     step: float | None = setting(
@@ -88,6 +44,9 @@ class GradientDescent(DynamicsSection):
     def in_row_space(self) -> bool:
         return True
 
+    def work(self, n: float, m: float, d: float) -> float:
+        return self.steps() * n * m * min(n, d)
+
 
 @final
 class StochasticGradientDescent(DynamicsSection):
@@ -95,6 +54,7 @@ class StochasticGradientDescent(DynamicsSection):
     words: ClassVar[str] = "SGD"
     source: ClassVar[str] = "telgarsky22, equation 1.1 and Theorem 2.1; frei23, section F.2"
     kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
+    count_is_all: ClassVar[bool] = True
 
     kind: Literal["sgd"] = "sgd"
     step: float | None = setting(
@@ -125,6 +85,9 @@ class StochasticGradientDescent(DynamicsSection):
         if not self.fresh:
             check_batch(self.batch, experiment.data.n)
 
+    def work(self, n: float, m: float, d: float) -> float:
+        return self.steps() * self.batch * m * d
+
 
 @final
 class Adam(DynamicsSection):
@@ -146,6 +109,9 @@ class Adam(DynamicsSection):
 
     def check(self, experiment: Any) -> None:
         check_batch(self.batch, experiment.data.n)
+
+    def anew(self, fixed_features: bool) -> str:
+        return "Adam's moments begin anew there"
 
 
 @final
@@ -197,6 +163,12 @@ class GradientFlow(DynamicsSection):
                 'dynamics.kind = "gd", or smooth = false'
             )
 
+    def work(self, n: float, m: float, d: float) -> float:
+        return log_time_work(n, m, self.until_log10_time)
+
+    def anew(self, fixed_features: bool) -> str:
+        return FLOW_ANEW
+
 
 @final
 class MirrorFlow(DynamicsSection):
@@ -207,6 +179,7 @@ class MirrorFlow(DynamicsSection):
     log_time: ClassVar[bool] = True
     long_state: ClassVar[bool] = True
     kernels: ClassVar[tuple[str, ...]] = ("mirror",)
+    frame_is_all: ClassVar[bool] = True
 
     kind: Literal["mirror"] = "mirror"
     step: float | None = setting(
@@ -248,6 +221,12 @@ class MirrorFlow(DynamicsSection):
                 "time"
             )
 
+    def work(self, n: float, m: float, d: float) -> float:
+        return log_time_work(n, m, self.until_log10_time)
+
+    def anew(self, fixed_features: bool) -> str:
+        return FLOW_ANEW if fixed_features else ""
+
 
 @final
 class PerturbedFlow(DynamicsSection):
@@ -255,6 +234,9 @@ class PerturbedFlow(DynamicsSection):
     words: ClassVar[str] = "perturbed Wasserstein flow"
     source: ClassVar[str] = "wei19, section 3 (equation 3.2) and section E.3; lambda is loss.l2"
     kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
+    count_is_all: ClassVar[bool] = True
+    # How many particles are replaced follows from the step.
+    fixed_by: ClassVar[frozenset[str]] = frozenset({"step"})
 
     kind: Literal["perturbed"] = "perturbed"
     sigma: float = setting(
@@ -286,6 +268,7 @@ class TwoPhase(DynamicsSection):
     words: ClassVar[str] = "two-phase training"
     source: ClassVar[str] = "telgarsky22, Table 1 (its row 2-phase SGD)"
     kernels: ClassVar[tuple[str, ...]] = ("two_phase",)
+    count_is_all: ClassVar[bool] = True
 
     kind: Literal["two_phase"] = "two_phase"
     first_batch: int = setting(
@@ -312,12 +295,16 @@ class TwoPhase(DynamicsSection):
                 f'data.kind = "{experiment.data.kind}" has none; use first_batch = 0'
             )
 
+    def work(self, n: float, m: float, d: float) -> float:
+        return (self.first_batch + n) * m * d
+
 
 @final
 class KernelPredictor(DynamicsSection):
     title: ClassVar[str] = "kernel predictor of infinite width, fitted at once: no training"
     words: ClassVar[str] = "kernel predictor"
     source: ClassVar[str] = "telgarsky22, Assumption 1.3; wei19, section 2"
+    count_is_all: ClassVar[bool] = True
 
     kind: Literal["kernel"] = "kernel"
     weights: Literal["both", "first", "second"] = setting(
@@ -358,6 +345,10 @@ class KernelPredictor(DynamicsSection):
                 "dynamics.hard = true has no ridge; leave dynamics.ridge out, or set hard = false"
             )
         return self
+
+    def work(self, n: float, m: float, d: float) -> float:
+        """80 ns (n^2 + 4096 n) + n^3 / 3 at 60 GFLOP/s, in ns."""
+        return 80.0 * (n * n + KERNEL_TESTS * n) + n**3 / 3.0 / 60.0
 
 
 DYNAMICS: Registry[type[DynamicsSection]] = Registry(

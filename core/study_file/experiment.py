@@ -19,7 +19,8 @@ from core.network.registry import NETWORKS
 from core.network.section import NetworkSection
 from core.network.standard import StandardNetwork
 from core.settings import MAX_ELEMENTS, Section, setting
-from core.study_file.dynamics import DYNAMICS, DynamicsSection, GradientFlow
+from core.study_file.dynamics import DYNAMICS, GradientFlow
+from core.study_file.dynamics_section import DynamicsSection
 from core.study_file.loss import LOSSES, ExponentialLoss, LossSection
 from core.study_file.plain import Recording, RunSettings
 

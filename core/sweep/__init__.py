@@ -1,1 +1,1 @@
-"""Sweeps: the cells of a study on this machine or on a cluster, their table and their claims."""
+"""Sweeps: the cells of a study trained on this machine or on a cluster, with their ledger."""

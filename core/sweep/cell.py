@@ -24,7 +24,7 @@ from core.training.control import Control
 from core.training.trajectory import run
 
 if TYPE_CHECKING:
-    from core.studies.moments import Asked
+    from core.studies.moments import Requested
 
 
 @final
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Task:
     """What a worker needs to record a cell; small, and readable on any machine.
 
-    `asked` is what the study's figure and claims need of the row (core.studies.moments).
+    `requested` is what the study's figure and claims need of the row (core.studies.moments).
     `extensions` are the modules of kinds that are not this program's own. `stage` records in a
     folder of the worker's own and moves the finished file to `path`, for folders that several
     machines share, on which run files cannot grow (SQLite's WAL needs one machine's memory).
@@ -46,7 +46,7 @@ class Task:
     source: str
     columns: tuple[str, ...]
     stage: bool = False
-    asked: tuple[Asked, ...] = ()
+    requested: tuple[Requested, ...] = ()
     extensions: tuple[str, ...] = field(default_factory=Registry.extensions)
 
     def problem(self) -> Problem:
@@ -84,15 +84,15 @@ def row_of(run_: Run, name: str, columns: Sequence[str], seconds: float, worker:
     state: State = "done" if reason in ("completed", "diverged") else "failed"
     if reason == "cancelled":
         state = "cancelled"
-    told = _why_it_ended(run_) if reason == "failed" else reason
-    return Row(name, state, told, seconds, run_.engine, values, run_.bytes_on_disk, worker)
+    words = _why_it_ended(run_) if reason == "failed" else reason
+    return Row(name, state, words, seconds, run_.engine, values, run_.bytes_on_disk, worker)
 
 
 def _why_it_ended(run_: Run) -> str:
     """What a run says that its dynamics could not bring to its end."""
     notes = [payload.get("note", "") for _, kind, payload in run_.events() if kind == "stalled"]
-    told = printable(str(notes[-1])) if notes else ""
-    return told or "the flow's steps became too small to go on"
+    words = printable(str(notes[-1])) if notes else ""
+    return words or "the flow's steps became too small to go on"
 
 
 def run_cell(task: Task, control: Control | None = None) -> Row:
@@ -126,10 +126,10 @@ def ended_row(task: Task, path: Path, worker: str = "") -> Row:
     """
     with open_run(path) as found:
         row = row_of(found, task.name, task.columns, 0.0, worker)
-        if row.state == "done" and task.asked:
+        if row.state == "done" and task.requested:
             from core.studies.moments import values_of
 
-            row = replace(row, moments=values_of(found, task.asked))
+            row = replace(row, moments=values_of(found, task.requested))
     if path.name != Path(task.path).name and row.state == "cancelled":
         path.unlink(missing_ok=True)
     return row

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, final
+from dataclasses import dataclass
+from typing import final
 
 from core.files import scratch
 from core.runs import estimated_bytes
@@ -19,11 +19,10 @@ from core.studies.derived import VARIANT
 from core.studies.grouping import apart_from_seeds
 from core.studies.row import Row
 from core.studies.study import Cell, Study
+from core.study_file.experiment import Experiment
 from core.sweep.cell import Task, expected, run_batch
 
 START_SECONDS = 3.0  # of a worker, which imports and loads the compiled kernels
-KERNEL_TESTS = 4096.0
-FLOW_STEP = 1e4  # multiply-adds that the fixed 59 us of a flow's step are worth (6 ns each)
 
 
 @final
@@ -69,36 +68,10 @@ class Cost:
         return START_SECONDS + max(self.total / self.cores + 0.5 * most, most)
 
 
-def work(experiment: Any) -> float:
-    """Multiply-adds of a cell, up to a factor that is its dynamics': with all defaults explicit.
-
-    gd: steps * n m min(n, d); sgd: steps * batch * m d; kernel: 80 ns (n^2 + 4096 n) + n^3 / 3 at
-    60 GFLOP/s, in ns; flow and mirror: n m + 1e4 a step, the number of steps being that of the
-    cells measured at the same horizon; else n m d a step.
-    """
+def work(experiment: Experiment) -> float:
+    """Multiply-adds of a cell, up to a factor that is its dynamics': with all defaults explicit."""
     data, network, dynamics = experiment.data, experiment.network, experiment.dynamics
-    n, d, m = float(data.n or 1), float(data.d or 1), float(network.m or 1)
-    kind = dynamics.kind
-    if kind == "kernel":
-        return 80.0 * (n * n + KERNEL_TESTS * n) + n**3 / 3.0 / 60.0
-    if dynamics.log_time:
-        return (n * m + FLOW_STEP) * max(1.0, float(dynamics.until_log10_time))
-    if kind == "two_phase":
-        return (float(dynamics.first_batch or 0) + n) * m * d
-    steps = _steps(dynamics)
-    if kind == "sgd":
-        return steps * float(getattr(dynamics, "batch", 1) or 1) * m * d
-    return steps * n * m * (min(n, d) if kind == "gd" else d)
-
-
-def _steps(dynamics: Any) -> float:
-    count = getattr(dynamics, "steps", None)
-    if count:
-        return float(count)
-    step, until = getattr(dynamics, "step", None), getattr(dynamics, "until_log10_time", None)
-    if not step or until is None:
-        return 1.0
-    return float(max(1.0, 10.0 ** min(until, 12.0) / step))
+    return dynamics.work(float(data.n or 1), float(network.m or 1), float(data.d or 1))
 
 
 @final
@@ -154,15 +127,15 @@ def _group(
 
 def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
     """Work and bytes; cells that differ in their seed alone are looked at once."""
-    found: dict[str, tuple[float, int]] = {}
+    sizes: dict[str, tuple[float, int]] = {}
     sized = []
     for cell in cells:
         key = repr(apart_from_seeds(cell.values))
-        if key not in found:
+        if key not in sizes:
             problem = _task(study, cell, "x.msrun").problem()
             experiment = expected(problem)
-            found[key] = (work(experiment), estimated_bytes(problem, experiment.recording.frames))
-        sized.append(_Sized(cell, *found[key]))
+            sizes[key] = (work(experiment), estimated_bytes(problem, experiment.recording.frames))
+        sized.append(_Sized(cell, *sizes[key]))
     return sized
 
 
@@ -219,13 +192,8 @@ def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
         return 0.0, float(seconds.mean() / works.mean())
     scale = works.max()
     rows = np.column_stack([1.0 / seconds, works / scale / seconds])
-    found, _ = nnls(rows, np.ones(works.size))
-    return float(found[0]), float(found[1] / scale)
-
-
-def on_cores(cost: Cost, cores: int) -> Cost:
-    """The same work on another number of cores."""
-    return replace(cost, cores=cores)
+    sizes, _ = nnls(rows, np.ones(works.size))
+    return float(sizes[0]), float(sizes[1] / scale)
 
 
 def lines(cost: Cost) -> list[str]:

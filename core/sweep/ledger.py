@@ -40,7 +40,7 @@ UNREADABLE = (
 
 @final
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """A row, and what of: the digest of the experiment as the study states it."""
 
     row: Row
@@ -55,11 +55,11 @@ class Ledger:
         self.path = path
         self.study = study
         self.size = size
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, LedgerEntry] = {}
 
     def put(self, row: Row, digest: str) -> None:
         """Remember how a cell ended."""
-        self.entries[row.name] = Entry(row, digest)
+        self.entries[row.name] = LedgerEntry(row, digest)
 
     def save(self) -> None:
         """Write the ledger; InputError or DiskError where it cannot be."""
@@ -95,8 +95,8 @@ def read_ledger(path: Path) -> Ledger:
         study = parse_study(document["toml"], name)
         size = document["size"]
         ledger = Ledger(path, study, None if size is None else str(size))
-        for cell, told in document["cells"].items():
-            ledger.entries[cell] = _entry(cell, told)
+        for cell, fields in document["cells"].items():
+            ledger.entries[cell] = _entry(cell, fields)
     except UNREADABLE as error:
         raise InputError(
             f"{path} cannot be read as the ledger of a sweep ({str(error)[:200]}); move it away, "
@@ -115,33 +115,33 @@ def _document(path: Path) -> Any:
     return json.loads(content)
 
 
-def _plain(entry: Entry) -> dict[str, Any]:
-    told = asdict(entry.row)
-    del told["name"]
+def _plain(entry: LedgerEntry) -> dict[str, Any]:
+    fields = asdict(entry.row)
+    del fields["name"]
     for table in ("values", "moments"):
-        told[table] = {k: v if math.isfinite(v) else str(v) for k, v in told[table].items()}
-    told["seconds"] = entry.row.seconds if math.isfinite(entry.row.seconds) else "nan"
-    return told | {"digest": entry.digest}
+        fields[table] = {k: v if math.isfinite(v) else str(v) for k, v in fields[table].items()}
+    fields["seconds"] = entry.row.seconds if math.isfinite(entry.row.seconds) else "nan"
+    return fields | {"digest": entry.digest}
 
 
-def _entry(name: str, told: Mapping[str, Any]) -> Entry:
+def _entry(name: str, fields: Mapping[str, Any]) -> LedgerEntry:
     values, moments = (
         {str(key): float(value) for key, value in table.items()}
-        for table in (told["values"], told.get("moments", {}))
+        for table in (fields["values"], fields.get("moments", {}))
     )
-    if told["state"] not in get_args(State):
-        raise ValueError(f"the state {str(told['state'])[:40]!r} of the cell {name[:60]}")
-    if float(told["seconds"]) < 0.0 or not 0 <= int(told["bytes"]) < 2**63:
+    if fields["state"] not in get_args(State):
+        raise ValueError(f"the state {str(fields['state'])[:40]!r} of the cell {name[:60]}")
+    if float(fields["seconds"]) < 0.0 or not 0 <= int(fields["bytes"]) < 2**63:
         raise ValueError(f"a number of the cell {name[:60]}")
     row = Row(
         name,
-        told["state"],
-        str(told["reason"]),
-        float(told["seconds"]),
-        str(told["engine"]),
+        fields["state"],
+        str(fields["reason"]),
+        float(fields["seconds"]),
+        str(fields["engine"]),
         values,
-        int(told["bytes"]),
-        str(told["worker"]),
+        int(fields["bytes"]),
+        str(fields["worker"]),
         moments,
     )
-    return Entry(row, str(told["digest"]))
+    return LedgerEntry(row, str(fields["digest"]))

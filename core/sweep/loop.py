@@ -70,8 +70,8 @@ class _Work:
         if self.ended == 0 or any(task.name in self.tries for task in self.queue):
             return 1
         fair = len(self.queue) // (4 * self.pool.workers)
-        wanted = int(BATCH_SECONDS * self.ended / max(self.busy, 1e-9))
-        return max(1, min(wanted, fair, MOST_IN_BATCH, len(self.queue)))
+        needed = int(BATCH_SECONDS * self.ended / max(self.busy, 1e-9))
+        return max(1, min(needed, fair, MOST_IN_BATCH, len(self.queue)))
 
     def take_in(self) -> list[Row]:
         """The rows of the batches that have ended; those of dead workers go back to the queue."""
@@ -144,18 +144,18 @@ class _Work:
             self.saved = time.perf_counter()
 
 
-def lacking(tasks: Iterable[Task]) -> tuple[str, ...]:
+def missing_kernels(tasks: Iterable[Task]) -> tuple[str, ...]:
     """The groups of kernels that cells need and that are not compiled, in the order of all."""
-    wanted = {group for task in tasks for group in groups_of(task.experiment)}
-    return warming.missing(group for group in warming.GROUPS if group in wanted)
+    needed = {group for task in tasks for group in groups_of(task.experiment)}
+    return warming.missing(group for group in warming.GROUPS if group in needed)
 
 
 def _compiled(work: _Work) -> Iterator[SweepStatus]:
     """Statuses while kernels are compiled, once for all workers, each of which would do it."""
-    wanted = lacking(work.queue)
-    with compiling(wanted) as beside:
+    needed = missing_kernels(work.queue)
+    with compiling(needed) as beside:
         while not (beside.ended() or work.control.stop_requested):
-            yield work.control.publish(compiling=wanted)
+            yield work.control.publish(compiling=needed)
             time.sleep(LOOK_SECONDS)
     work.control.publish(compiling=())
     work.begin = time.perf_counter()

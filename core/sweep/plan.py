@@ -56,9 +56,9 @@ def plan(
     A finished file of the same experiment is kept; one that was cut off is recorded again; with
     `force` all are. Raises InputError for a file that holds another experiment.
     """
-    from core.studies.moments import asked_of  # loads the observables
+    from core.studies.moments import requested_of  # loads the observables
 
-    columns, asked = study.sweep.columns, asked_of(study)
+    columns, requested = study.sweep.columns, requested_of(study)
     path = place(study.id, folder)
     known = {} if force or not path.is_file() else read_ledger(path).entries
     ledger = Ledger(path, study, size)
@@ -67,7 +67,7 @@ def plan(
         file = run_file(study, cell, folder)
         digest = digest_of(cell.experiment)
         paths[cell.name], digests[cell.name] = file, digest
-        task = replace(task_of(study, cell, folder, shared), asked=asked)
+        task = replace(task_of(study, cell, folder, shared), requested=requested)
         row = None
         if not force and file.exists():
             entry = known.get(cell.name)
@@ -82,7 +82,7 @@ def plan(
                 row = entry.row
             else:
                 seconds = entry.row.seconds if entry is not None else math.nan
-                row = found_row(task, file, seconds)
+                row = recorded_row(task, file, seconds)
         if row is None:
             tasks.append(task)
         else:
@@ -130,7 +130,7 @@ def _reads_files(experiment: Experiment) -> bool:
     return experiment.data.embedded or network.init == "file" or network.kind == "custom"
 
 
-def found_row(task: Task, file: Path, seconds: float) -> Row | None:
+def recorded_row(task: Task, file: Path, seconds: float) -> Row | None:
     """The row of a finished file; None for one that must be recorded again.
 
     Raises InputError for a run of another experiment, and for what is no run file.

@@ -230,20 +230,20 @@ def _check_protocol(distributed: Any, address: str) -> None:
     if protocol not in PROTOCOLS:
         raise _unreachable(address, "write tcp://HOST:PORT, or tls://HOST:PORT.")
     try:
-        told = distributed.Security().get_connection_args("client")
+        security = distributed.Security().get_connection_args("client")
     except (OSError, ValueError) as error:
         raise _unreachable(
             address,
             f"the certificates that Dask's configuration names cannot be read ({error}); "
             "docs/sweeps.md says how they are named.",
         ) from error
-    if protocol == "tls" and told.get("ssl_context") is None:
+    if protocol == "tls" and security.get("ssl_context") is None:
         raise _unreachable(
             address,
             "Dask's configuration does not name the ca-file and the client's cert that TLS needs; "
             "docs/sweeps.md says how.",
         )
-    if protocol == "tcp" and told.get("require_encryption"):
+    if protocol == "tcp" and security.get("require_encryption"):
         raise _unreachable(
             address,
             "Dask's configuration asks for encryption; start the scheduler with --protocol tls, "
@@ -306,8 +306,8 @@ def pool_for(
         raise InputError("give 1 or more.", where=jobs, option="--jobs")
     if together or (jobs is None and len(tasks) > 1 and _suits_a_device(tasks)):
         return TogetherPool(control, "cuda" if cuda_is_present() else "cpu")
-    wanted = min(jobs or cores(), max(1, len(tasks)))
-    return ProcessPool(wanted) if wanted > 1 else HerePool(control)
+    processes = min(jobs or cores(), max(1, len(tasks)))
+    return ProcessPool(processes) if processes > 1 else HerePool(control)
 
 
 def _suits_a_device(tasks: Sequence[Task]) -> bool:

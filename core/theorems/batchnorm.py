@@ -9,6 +9,7 @@ import numpy as np
 from core.data.constructions import DyadicData
 from core.network.batch_norm import BatchNorm
 from core.runs import Run
+from core.study_file.dynamics import GradientDescent, StochasticGradientDescent
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 
@@ -22,19 +23,14 @@ def normalised(run: Run) -> bool:
     return isinstance(network, BatchNorm) and network.normalise and run.loss.monotone
 
 
-def trained_by(kind: str, run: Run) -> bool:
-    """The batch-norm network under one dynamics."""
-    return normalised(run) and bool(run.experiment.dynamics.kind == kind)
-
-
 def by_sgd(run: Run) -> bool:
     """The batch-norm network under SGD."""
-    return trained_by("sgd", run)
+    return normalised(run) and isinstance(run.experiment.dynamics, StochasticGradientDescent)
 
 
 def by_descent(run: Run) -> bool:
     """The batch-norm network under full-batch descent."""
-    return trained_by(common.DESCENT, run)
+    return normalised(run) and isinstance(run.experiment.dynamics, GradientDescent)
 
 
 def on_dyadic(run: Run) -> bool:

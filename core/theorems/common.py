@@ -23,7 +23,6 @@ Array = NDArray[np.float64]
 HOMOGENEOUS_ROOM = 1e-6  # a user's own network may compute in float32
 ROUNDING = statement.ROUNDING
 NAN = float("nan")
-FLOW, DESCENT = "flow", "gd"
 
 
 def shown(value: float) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from core.network.fixed_outer import FixedOuter, FixedOuterNetwork
 from core.runs import Run
+from core.study_file.dynamics import GradientDescent
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.frei23_points import (
@@ -28,7 +29,7 @@ def smooth_descent(run: Run) -> bool:
     network = run.network
     if not isinstance(network, FixedOuter) or network.homogeneous:
         return False
-    descent = run.experiment.dynamics.kind == common.DESCENT
+    descent = isinstance(run.experiment.dynamics, GradientDescent)
     return descent and run.loss.kind == "logistic" and network.activation.slope > 0.0
 
 

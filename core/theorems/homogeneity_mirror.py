@@ -134,7 +134,7 @@ def late_gamma(context: Context) -> Hypothesis:
 
 
 def balance(context: Context) -> Comparison:
-    tolerance = 1e-3 if context.run.experiment.dynamics.kind == common.FLOW else 5e-2
+    tolerance = 1e-3 if context.run.experiment.dynamics.log_time else 5e-2
     return common.throughout("<=", tolerance, context.trace("balance_drift"), "balance_drift")
 
 

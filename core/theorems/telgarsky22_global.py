@@ -218,7 +218,7 @@ def scalar_balance(context: Context) -> Comparison:
     |W|^2 ever was. A network that vanishes, on data that it cannot fit, is rounding in the end.
     """
     run = context.run
-    tolerance = 1e-3 if run.experiment.dynamics.kind != common.DESCENT else 5e-2
+    tolerance = 1e-3 if run.experiment.dynamics.log_time else 5e-2
     norms = [run.network.norm(run.parameters(k)) for k in range(run.frames)]
     with np.errstate(divide="ignore", under="ignore"):
         sizes = 2.0 * (np.log(norms) + run.rho[: run.frames])

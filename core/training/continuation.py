@@ -79,7 +79,7 @@ def _start(
     return with_state(run, start, index, experiment) if goes_on else start
 
 
-def said(problem: Problem) -> str:
+def note_of(problem: Problem) -> str:
     """What is to be said of how a run goes on; empty where it goes on exactly, or anew."""
     return str((problem.start.continues or {}).get("note", ""))
 
@@ -88,26 +88,12 @@ def _goes_on(before: Experiment, now: Experiment) -> bool:
     """Whether the dynamics of a run goes on in another, if perhaps with another step."""
     if (before.loss, before.run.precision) != (now.loss, now.run.precision):
         return False
-    # How many particles the perturbed flow replaces follows from its step.
-    free = {"until_log10_time"} | (set() if now.dynamics.kind == "perturbed" else {"step"})
+    free = {"until_log10_time", "step"} - now.dynamics.fixed_by
     return before.dynamics.model_dump(exclude=free) == now.dynamics.model_dump(exclude=free)
 
 
 def _same_step(before: Experiment, now: Experiment) -> bool:
     return bool(getattr(before.dynamics, "step", None) == getattr(now.dynamics, "step", None))
-
-
-def _anew(experiment: Experiment) -> str:
-    """What begins anew where only a frame is known; empty where the frame says everything."""
-    kind = experiment.dynamics.kind
-    if kind == "adam":
-        return "Adam's moments begin anew there"
-    if kind == "flow" or (kind == "mirror" and experiment.network.kind == "scalar"):
-        return (
-            "the flow's steps begin anew there, and agree with those of an uninterrupted run "
-            "within the integration error"
-        )
-    return ""
 
 
 def with_state(run: RecordedRun, start: Start, index: int, experiment: Experiment) -> Start:
@@ -116,10 +102,11 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     kept = [frame for frame in run.kept_states() if frame <= index] if known else []
     if index in kept:
         return replace(start, state=run.state(index))
-    note, kind = _anew(run.experiment), run.experiment.dynamics.kind
+    dynamics = run.experiment.dynamics
+    note = dynamics.anew(run.network.fixed_features)
     # Orders of examples and replacements are found by counting, where they began at t = 0.
-    counted = run.start_log10_time == -np.inf and not kept
-    if kind == "gd" or (not note and (counted or kind == "mirror")):
+    counted = dynamics.count_is_all and run.start_log10_time == -np.inf and not kept
+    if not note and (counted or dynamics.frame_is_all):
         return start
     if known and _same_step(run.experiment, experiment):
         earlier = _earlier(run, kept)
@@ -202,9 +189,9 @@ def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Exper
     if study.axes:
         raise InputError("continue makes one run; give one value for each --set.")
     experiment = next(study.each()).experiment
-    asked = any(s.partition("=")[0].strip() == "dynamics.until_log10_time" for s in settings)
+    extends = any(s.partition("=")[0].strip() == "dynamics.until_log10_time" for s in settings)
     until = experiment.dynamics.until_log10_time
-    if until <= time * (1 + 1e-12) and not asked:
+    if until <= time * (1 + 1e-12) and not extends:
         return _extended(experiment, until)
     if until <= time:
         raise InputError(

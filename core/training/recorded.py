@@ -43,7 +43,7 @@ STEP = 2.0**-18  # unit vectors' components are rounded to multiples of it
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Recording:
+class ShippedRecording:
     """The frames of one run, and what made them. `differences` (size, T) are of second order."""
 
     engine: str
@@ -79,14 +79,14 @@ def _header(file: Traversable) -> dict[str, Any]:
 def file_of(experiment: Experiment) -> Traversable | None:
     """The shipped recording of exactly this experiment, or None."""
     folder = resources.files("resources").joinpath(FOLDER)
-    wanted = _description(experiment)
+    description = _description(experiment)
     for file in folder.iterdir() if folder.is_dir() else ():
-        if file.name.endswith(SUFFIX) and _header(file)["experiment"] == wanted:
+        if file.name.endswith(SUFFIX) and _header(file)["experiment"] == description:
             return file
     return None
 
 
-def read(file: Traversable) -> Recording:
+def read(file: Traversable) -> ShippedRecording:
     """A shipped recording."""
     header = _header(file)
     content = file.read_bytes().partition(b"\n")[2]
@@ -95,7 +95,7 @@ def read(file: Traversable) -> Recording:
         folded = planes[0] | planes[1] << 8 | planes[2] << 16 | planes[3] << 24
         signed = (folded >> 1).astype(np.int32) ^ -(folded & 1).astype(np.int32)
         times, rho, steps = arrays["log10_time"], arrays["rho"], arrays["steps"]
-    return Recording(header["engine"], header["temperature_cap"], times, rho, steps, signed)
+    return ShippedRecording(header["engine"], header["temperature_cap"], times, rho, steps, signed)
 
 
 def unpack(problem: Problem, path: Path) -> bool:

@@ -82,7 +82,7 @@ def _nothing(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def _never(context: Context) -> Comparison:
-    raise AssertionError("the court compares by itself")
+    raise AssertionError("the verdict is made up")
 
 
 def statement(name: str, source: str, slip: str = "") -> Statement:
@@ -103,7 +103,7 @@ def statement(name: str, source: str, slip: str = "") -> Statement:
 
 @final
 @dataclass
-class MadeUpCourt:
+class MadeUpStatements:
     """Says the same of every run: a verdict of each kind."""
 
     verdicts: Sequence[Verdict] = tuple(Verdict)
@@ -163,3 +163,6 @@ class MadeUpAlarm:
     text: str
     step: int
     log10_time: float
+
+
+STATEMENTS = MadeUpStatements()

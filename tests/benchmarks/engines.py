@@ -10,8 +10,8 @@ from typing import final
 
 import numpy as np
 
+from core.dynamics.batch_descent import Batch
 from core.dynamics.integrator import Integrator, Outcome
-from core.dynamics.many import run_many
 from core.dynamics.registry import integrator, prepared
 from core.problem.problem import Problem
 from tests.benchmarks import contenders
@@ -220,8 +220,23 @@ def network_speed(rounds: int) -> None:
         row(str(case), f"{double:.1f}", f"{single:.1f}", flow, words)
 
 
+def to_the_end(run: Integrator) -> None:
+    while run.advance().outcome is Outcome.GOING:
+        pass
+
+
+def one_by_one(problems: list[Problem]) -> None:
+    for problem in problems:
+        to_the_end(integrator(prepared(problem)))
+
+
+def as_a_batch(problems: list[Problem]) -> None:
+    for run in Batch([prepared(problem) for problem in problems]).runs:
+        to_the_end(run)
+
+
 def seeds_speed(rounds: int) -> None:
-    """64 seeds at once on one core: the compiled engine in threads and a batch of tensors."""
+    """64 seeds on one core: the compiled engine run after run, and a batch of tensors."""
     print()
     for m, steps in ((16, 2000), (256, 200)):
         dynamics = FAR | {"until_log10_time": float(np.log10(contenders.STEP * steps))}
@@ -239,12 +254,12 @@ def seeds_speed(rounds: int) -> None:
         ]
         times = interleaved(
             {
-                "threads": partial(run_many, problems, "threads", 1),
-                "batch": partial(run_many, problems, "batch"),
+                "one by one": partial(one_by_one, problems),
+                "batch": partial(as_a_batch, problems),
             },
             rounds,
         )
-        ours, batch = times["threads"].median, times["batch"].median
+        ours, batch = times["one by one"].median, times["batch"].median
         row(
             f"64 seeds of (64, 20, {m}), {steps} steps",
             f"{ours:.2f} s",

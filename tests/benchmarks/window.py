@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import SWITCH_S, Marginscope
 from app.places import Places
-from app.state.intent import VIEWS
+from app.state.views import VIEWS
 from core.runs import Recorder
 from core.training.trajectory import run
 from tests.app.shell.test_start import started
@@ -73,7 +73,7 @@ def opened(folder: Path, *names: str) -> Marginscope:
     """A window of its own in a folder of its own."""
     program = Marginscope(Places.under(folder), names)
     program.window.resize(1280, 800)
-    program.worker.begun.connect(program.settle)  # as the program does
+    program.worker.started.connect(program.settle)  # as the program does
     program.start()
     return program
 

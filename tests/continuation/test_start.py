@@ -12,7 +12,7 @@ from core.dynamics.registry import prepared
 from core.observables.features import reference_distribution
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
-from core.reference.registry import all_margins
+from core.reference.registry import compute, references_of
 from core.reference.watch import Watch
 from core.runs import RecordedRun, open_run
 from core.theorems.registry import assess_all
@@ -71,7 +71,8 @@ def test_every_observable_is_that_of_the_uninterrupted_run(both: tuple[Path, Pat
 @EVERY
 def test_every_statement_is_judged_on_the_whole_trajectory(both: tuple[Path, Path]) -> None:
     with open_run(both[0]) as whole, open_run(both[1]) as part:
-        margins = all_margins(whole.problem, Watch(5.0), lambda found: None)
+        of = whole.problem
+        margins = {one.name: compute(one, of, Watch(5.0)) for one in references_of(of)}
         judged = [assess_all(run, margins) for run in (whole, part)]
         assert [one.statement.name for one in judged[0]] == [o.statement.name for o in judged[1]]
         assert len(judged[0]) > 3

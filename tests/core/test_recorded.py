@@ -12,7 +12,7 @@ from core.problem.problem import Problem, resolve
 from core.runs import open_run
 from core.studies.study import Cell, load_study
 from core.study_file.experiment import Experiment
-from core.training.recorded import STUDY, Recording, file_of, read, unpack
+from core.training.recorded import STUDY, ShippedRecording, file_of, read, unpack
 from core.training.trajectory import trajectory
 
 MOST_BYTES = 2_000_000
@@ -25,7 +25,7 @@ def _problem(experiment: Experiment) -> Problem:
     return resolve(experiment)
 
 
-def _recording(experiment: Experiment) -> Recording:
+def _recording(experiment: Experiment) -> ShippedRecording:
     file = file_of(experiment)
     assert file is not None, "record it anew: python -m core.training.recorded"
     assert len(file.read_bytes()) < MOST_BYTES / len(CELLS)

@@ -1,13 +1,17 @@
-"""Many seeds at once: threads and a batch of tensors against one run after another."""
+"""Many seeds at once: a batch of tensors against one run after another."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from core.dynamics.many import run_many
-from core.errors import InputError
-from core.problem.problem import Problem
+from core.dynamics.batch_descent import Batch, LeftBatchError, batch_key
+from core.dynamics.integrator import Outcome
+from core.dynamics.registry import prepared
+from core.problem.frame import Frame
+from core.problem.problem import Problem, with_dynamics
 from core.training.trajectory import trajectory
 from tests.networks import TWO_LAYER, Case, small_problem
 
@@ -22,27 +26,39 @@ def seeds(case: Case, count: int, l2: float = 0.0, **run: str) -> list[Problem]:
     ]
 
 
-def one_by_one(problems: list[Problem]) -> list[np.ndarray]:
-    return [list(trajectory(problem))[-1].parameters for problem in problems]
+def in_a_batch(problems: list[Problem]) -> list[Frame | None]:
+    """The last frame of each; None of one that left the batch."""
+    batch = Batch([prepared(problem) for problem in problems])
+    going, last = set(range(len(problems))), list[Frame | None]([None] * len(problems))
+    while going:
+        for place in sorted(going):
+            try:
+                chunk = batch.runs[place].advance()
+            except LeftBatchError:
+                last[place] = None
+                going.discard(place)
+                continue
+            last[place] = chunk.frames[-1] if chunk.frames else last[place]
+            if chunk.outcome is not Outcome.GOING:
+                going.discard(place)
+    return last
 
 
-@pytest.mark.parametrize("case", TWO_LAYER, ids=str)
-def test_threads_equal_single_runs(case: Case) -> None:
-    problems = seeds(case, 5)
-    found = run_many(problems, "threads", workers=3)
-    for frame, wanted in zip(found, one_by_one(problems), strict=True):
-        assert np.array_equal(frame.parameters, wanted)
+def one_by_one(problems: list[Problem]) -> list[Frame]:
+    return [list(trajectory(problem))[-1] for problem in problems]
+
+
+def assert_same(problems: list[Problem]) -> None:
+    for frame, wanted in zip(in_a_batch(problems), one_by_one(problems), strict=True):
+        assert frame is not None
+        assert np.allclose(frame.parameters, wanted.parameters, rtol=1e-11, atol=1e-12)
+        assert (frame.step, frame.log10_time) == (wanted.step, wanted.log10_time)
 
 
 @pytest.mark.parametrize("case", [*BATCHED, *TWO_LAYER[-2:]], ids=str)
 @pytest.mark.parametrize("l2", [0.0, 0.02])
 def test_a_batch_equals_single_runs(case: Case, l2: float) -> None:
-    problems = seeds(case, 4, l2)
-    found = run_many(problems, "batch")
-    for frame, wanted in zip(found, one_by_one(problems), strict=True):
-        assert np.allclose(frame.parameters, wanted, rtol=1e-11, atol=1e-12)
-        assert frame.step == 64  # the first with .05 s >= 10^.5
-        assert frame.log10_time == pytest.approx(np.log10(3.2))
+    assert_same(seeds(case, 4, l2))
 
 
 def test_steps_and_penalties_may_differ() -> None:
@@ -50,45 +66,38 @@ def test_steps_and_penalties_may_differ() -> None:
     slow = other.experiment.dynamics.model_copy(update={"step": 0.049, "until_log10_time": 0.49})
     loss = other.experiment.loss.model_copy(update={"l2": 0.3})
     experiment = other.experiment.model_copy(update={"dynamics": slow, "loss": loss})
-    from dataclasses import replace
-
-    problems = [one, replace(other, experiment=experiment)]
-    found = run_many(problems, "batch")
-    for frame, wanted in zip(found, one_by_one(problems), strict=True):
-        assert np.allclose(frame.parameters, wanted, rtol=1e-11, atol=1e-12)
+    assert_same([one, replace(other, experiment=experiment)])
 
 
 def test_float32_batches_keep_q() -> None:
     problems = seeds(Case("standard"), 3, precision="float32")
-    for frame, other in zip(run_many(problems, "batch"), one_by_one(problems), strict=True):
+    for frame, other in zip(in_a_batch(problems), one_by_one(problems), strict=True):
+        assert frame is not None
         assert frame.parameters.dtype == np.float32
         assert frame.dual is not None
-        assert np.abs(frame.parameters - other).max() < 1e-5
+        assert np.abs(frame.parameters - other.parameters).max() < 1e-5
 
 
-def test_what_diverges_ends_as_it_would_alone() -> None:
+def test_what_diverges_leaves_the_others_alone() -> None:
     problems = seeds(Case("standard", "exponential"), 3)
     wild = problems[1].experiment.dynamics.model_copy(
         update={"step": 500.0, "until_log10_time": float(np.log10(500.0 * 64))}
     )
-    from core.problem.problem import with_dynamics
-
     problems[1] = with_dynamics(problems[1], wild)
-    found = run_many(problems, "batch")
-    for frame, wanted in zip(found, one_by_one(problems), strict=True):
-        assert np.allclose(frame.parameters, wanted, rtol=1e-11, atol=1e-12)
-        assert np.isfinite(frame.parameters).all()
+    found = in_a_batch(problems)
+    assert found[1] is None
+    for place in (0, 2):
+        frame, (wanted,) = found[place], one_by_one([problems[place]])
+        assert frame is not None
+        assert np.allclose(frame.parameters, wanted.parameters, rtol=1e-11, atol=1e-12)
 
 
-def test_what_is_no_batch_is_refused_with_the_reason() -> None:
-    standard = seeds(Case("standard"), 1)
-    with pytest.raises(InputError, match="several shapes"):
-        run_many([*standard, *seeds(Case("bias"), 1)], "batch")
-    with pytest.raises(InputError, match="more than its trained parameters"):
-        run_many(seeds(Case("scalar"), 2), "batch")
-    with pytest.raises(InputError, match="not all full-batch"):
-        run_many([small_problem(Case("standard"), {"kind": "flow"})], "batch")
-    more = small_problem(Case("standard"), GD | {"until_log10_time": 0.7})
-    with pytest.raises(InputError, match="different numbers of steps"):
-        run_many([*standard, more], "batch")
-    assert run_many([]) == []
+def test_what_goes_together() -> None:
+    """Full-batch descent of one shape, of networks that depend on their parameters alone."""
+    (standard,) = (prepared(one) for one in seeds(Case("standard"), 1))
+    key = batch_key(standard)
+    assert key is not None
+    assert batch_key(prepared(seeds(Case("standard"), 2)[1])) == key
+    assert batch_key(prepared(seeds(Case("bias"), 1)[0])) not in (None, key)
+    assert batch_key(prepared(seeds(Case("scalar"), 1)[0])) is None
+    assert batch_key(prepared(small_problem(Case("standard"), {"kind": "flow"}))) is None

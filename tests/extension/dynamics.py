@@ -12,7 +12,7 @@ from core.dynamics.step_size import default_step
 from core.dynamics.stepper import Stepper
 from core.problem.problem import Problem
 from core.settings import setting
-from core.study_file.dynamics import UNTIL_MEANING, DynamicsSection
+from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
 
 
 @final

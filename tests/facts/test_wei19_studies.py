@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.figures.palette import LIGHT
-from core.figures.study_colours import coloured
+from core.figures.study_panels import coloured
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, resolve
 from core.reference.intervals import l1_margin, lifted

@@ -14,7 +14,8 @@ from PIL import Image
 
 from core.errors import DiskError, InputError
 from core.figures import export
-from core.figures.draw import drawing, font_text
+from core.figures.draw import drawing
+from core.figures.draw_keys import font_text
 from core.figures.export import figure_bytes, save_figure
 from core.figures.palette import DARK
 from core.figures.scene import build_scene

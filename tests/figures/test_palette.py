@@ -9,19 +9,18 @@ import matplotlib
 import numpy as np
 import pytest
 
-from core.figures.film_palette import film_colours
 from core.figures.palette import (
     DARK,
     LIGHT,
     PALETTES,
-    contrast,
-    luminance,
+    film_colours,
     node_colours,
     rgb,
     rgba,
     time_colours,
 )
 from core.figures.writers import nearest_colour
+from tests.contrast import contrast, luminance
 
 BOTH = pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
 

@@ -12,7 +12,7 @@ from core.cli.main import main
 from core.figures.study_figure import figure_of_folder, layout_of
 from core.studies.cells import check_formula, studies_in
 from core.studies.study import Study, load_study, shipped_ids
-from core.sweep.found import sweeps_in
+from core.sweep.folder import sweeps_in
 
 TEXT = """
 title = "A small study"

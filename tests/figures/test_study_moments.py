@@ -22,7 +22,7 @@ from core.runs import Run, open_run
 from core.studies import cells as study_cells
 from core.studies import trials
 from core.studies.cells import open_cell
-from core.studies.moments import MOST_ASKED, Asked, Moment, asked_of
+from core.studies.moments import MOST_REQUESTED, Moment, Requested, requested_of
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.trials import trials_of
 from core.studies.verdicts import judge
@@ -133,7 +133,7 @@ def test_rows_hold_what_is_asked(swept: Path) -> None:
     """Every value that the study asks for is that of the run file, to the last bit."""
     folder = swept / asking("risk / risk_0", "steps = [1, 5, 20]")
     study = read_ledger(folder / f"{folder.name}.sweep.json").study
-    asked = asked_of(study)
+    asked = requested_of(study)
     assert {one.key for one in asked} == {
         "risk@step=1",
         "risk@step=5",
@@ -152,7 +152,7 @@ def test_rows_hold_what_is_asked(swept: Path) -> None:
             assert cell is not None
             for one in asked:
                 there = cell.at(one.observable, one.moment)
-                assert row.told[one.key] == pytest.approx(there, abs=0.0, nan_ok=True)
+                assert row.known[one.key] == pytest.approx(there, abs=0.0, nan_ok=True)
             cell.record.run.close()
             steps = np.asarray(run.steps)
             frame = Moment("step", 5.0).frame(np.asarray(run.log10_time), steps)
@@ -230,7 +230,7 @@ def test_moments_have_frames() -> None:
 @pytest.mark.parametrize("name", shipped_ids())
 def test_shipped_studies_ask_for_few_values(name: str) -> None:
     """So few that all of them stand in the rows."""
-    asked = asked_of(load_study(name))
-    assert len(asked) < MOST_ASKED
+    asked = requested_of(load_study(name))
+    assert len(asked) < MOST_REQUESTED
     assert len({one.key for one in asked}) == len(asked)
-    assert all(isinstance(one, Asked) for one in asked)
+    assert all(isinstance(one, Requested) for one in asked)

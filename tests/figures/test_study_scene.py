@@ -12,13 +12,15 @@ import pytest
 
 from core.errors import InputError
 from core.figures.export import figure_bytes
-from core.figures.palette import DARK, LIGHT, contrast
+from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import FigureScene, Panel, TimeKey
-from core.figures.study_panels import Scale, key_columns, line_text, study_panel
-from core.figures.study_scene import Said, study_scene
+from core.figures.study_axes import Scale
+from core.figures.study_panels import key_columns, line_text, study_panel
+from core.figures.study_scene import Caption, study_scene
 from core.network.activation import SMOOTH, Activation
 from core.studies.layout import parse_layout
 from core.studies.panel_lines import Line, lines_of
+from tests.contrast import contrast
 from tests.figures.test_study_values import cell, panel
 
 SWEEP = {"kind": "sweep", "x": "data.d", "y": "risk", "lines": "network.m", "legend": "$m$"}
@@ -41,10 +43,10 @@ def cells(seeds: int = 2) -> list[Any]:
     ]
 
 
-def scene(*panels: dict[str, Any], columns: int = 2, **said: Any) -> FigureScene:
+def scene(*panels: dict[str, Any], columns: int = 2, **caption: Any) -> FigureScene:
     layout = parse_layout({"columns": columns, "panels": list(panels)}, "test")
-    palette = said.pop("palette", LIGHT)
-    return study_scene(layout, cells(), Said("A study", "wei19", **said), palette)
+    palette = caption.pop("palette", LIGHT)
+    return study_scene(layout, cells(), Caption("A study", "wei19", **caption), palette)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 4])
@@ -198,4 +200,4 @@ def test_words_that_cannot_be_set_are_refused() -> None:
     with pytest.raises(InputError, match="cannot be set"):
         scene(SWEEP | {"title": "$\\nonsense{$"})
     with pytest.raises(InputError, match="no run of it"):
-        study_scene(parse_layout({"panels": [SWEEP]}, "test"), [], Said("T"))
+        study_scene(parse_layout({"panels": [SWEEP]}, "test"), [], Caption("T"))

@@ -64,7 +64,7 @@ def test_no_output_moves_further_than_is_said() -> None:
             return np.maximum(z, 0.0)
 
         gap = np.abs(first.outputs(relu, x) - other.outputs(relu, x)) / np.linalg.norm(x, axis=1)
-        assert gap.max() <= first.moved(other) * (1.0 + 1e-12)
+        assert gap.max() <= first.distance(other) * (1.0 + 1e-12)
         size = np.linalg.norm(first.alpha) * np.linalg.norm(first.U)
         single = first.single().outputs(relu, x.astype(np.float32))
         off = np.abs(single - first.outputs(relu, x)) / np.linalg.norm(x, axis=1)

@@ -7,7 +7,7 @@ from pathlib import Path
 from core.compiled import warming
 from core.studies.study import load_study
 from core.sweep.control import SweepControl
-from core.sweep.loop import lacking, sweep
+from core.sweep.loop import missing_kernels, sweep
 from core.sweep.plan import plan
 from core.sweep.pools import HerePool
 from tests.app.shell.cold import Cold, cold
@@ -33,7 +33,7 @@ def test_cells_wait_for_kernels_that_are_compiled_once(cold: Cold, tmp_path: Pat
     control = SweepControl()
     made = plan(load_study(str(study)), tmp_path / "runs", None)
     wanted = (warming.DESCENT, warming.GRAM)
-    assert lacking(made.tasks) == wanted
+    assert missing_kernels(made.tasks) == wanted
     told = []
     for status in sweep(made, HerePool(control.cell), control):
         told.append(status)

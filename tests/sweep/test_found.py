@@ -11,7 +11,7 @@ from core.cli.main import main
 from core.errors import InputError
 from core.studies.study import load_study, parse_study
 from core.sweep.control import SweepControl
-from core.sweep.found import ledger_of_runs, some_sweeps, sweeps_in
+from core.sweep.folder import existing_sweeps, ledger_of_runs, sweeps_in
 from core.sweep.ledger import place, read_ledger
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
@@ -67,22 +67,22 @@ def test_runs_of_a_shipped_study_without_a_ledger(
 ) -> None:
     """The size is that of which most runs are there; runs of other settings count for nothing."""
     study = parse_study(OWN, "shipped")
-    monkeypatch.setattr("core.sweep.found.shipped_ids", lambda: ("shipped",))
-    monkeypatch.setattr("core.sweep.found.load_study", lambda _: study)
+    monkeypatch.setattr("core.sweep.folder.shipped_ids", lambda: ("shipped",))
+    monkeypatch.setattr("core.sweep.folder.load_study", lambda _: study)
     assert sweeps_in(tmp_path) == []
     with pytest.raises(InputError, match="holds no sweep"):
-        some_sweeps(tmp_path)
+        existing_sweeps(tmp_path)
     control = SweepControl()
     made = plan(study.at_size("quick"), tmp_path)
     assert [*sweep(made, HerePool(control.cell), control)][-1].done == 2
     place("shipped", tmp_path).unlink()
-    (found,) = some_sweeps(tmp_path)
+    (found,) = existing_sweeps(tmp_path)
     assert found.size == "quick"
     assert {name: entry.row.state for name, entry in found.entries.items()} == {
         "run.seed=0": "done",
         "run.seed=1": "done",
     }
-    (bare,) = some_sweeps(tmp_path, values=False)
+    (bare,) = existing_sweeps(tmp_path, values=False)
     assert all(entry.row.values == {} for entry in bare.entries.values())
     assert judged(capsys, tmp_path) == ["confirmed"]
     other = parse_study(OWN.replace("step = 0.1", "step = 0.2"), "shipped")

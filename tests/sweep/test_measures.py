@@ -13,7 +13,7 @@ from scipy.stats import spearmanr, t
 from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
-from core.studies.measures.measured import Measured, brought
+from core.studies.measures.measured import Measured, aggregated
 from core.studies.measures.over_frames import largest_fall
 from core.studies.measures.registry import MEASURES, OPTIONS, measured
 from core.studies.row import Row
@@ -63,7 +63,7 @@ def test_a_run_without_a_number_is_not_dropped_in_silence(lost: float) -> None:
     study, trials = made_up(errors([1.0, 1.0, lost], [1.0]))
     claim = 'measure = "risk"\ncompare = "<="\nvalue = 1.0\n'
     found = asked(study, trials, claim)
-    assert (found.verdict, found.measured.count, found.measured.asked) == ("refuted", 3, 4)
+    assert (found.verdict, found.measured.count, found.measured.requested) == ("refuted", 3, 4)
     assert "1 of 4 have no such number" in found.line()
     assert "on 3 of 4 runs" in found.told()
     allowed = asked(study, trials, claim + "missing = 0.25\n")
@@ -105,7 +105,7 @@ def test_a_cell_that_failed_is_not_dropped_in_silence() -> None:
         assert asked(study, ill, claim + "missing = 0.5\n").verdict == "confirmed"
     every = tuple(failed(trial, study) for trial in trials)
     assert asked(study, every, mean).verdict == "refuted"
-    assert asked(study, every, mean).measured.asked == 2
+    assert asked(study, every, mean).measured.requested == 2
 
 
 def test_runs_that_are_not_there_refute_nothing() -> None:
@@ -147,7 +147,7 @@ def test_curves_that_do_not_cross_are_counted() -> None:
     options = 'options = { y = "test_error", along = "data.n", x = "data.d", level = 0.25 }\n'
     claim = f'measure = "crossing_slope"\n{options}compare = "~"\nvalue = 1.0\ntolerance = 1e-6\n'
     found = asked(study, trials, claim)
-    assert (found.verdict, found.measured.count, found.measured.asked) == ("refuted", 3, 4)
+    assert (found.verdict, found.measured.count, found.measured.requested) == ("refuted", 3, 4)
     assert found.measured.value == pytest.approx(1.0)
     assert asked(study, trials, claim + "missing = 0.25\n").verdict == "confirmed"
 
@@ -200,9 +200,9 @@ def test_a_span_is_over_the_frames_it_names(run_trials: Any) -> None:
     ]
     found = measured(trials, ask)
     assert found.value == pytest.approx(max(wanted))
-    assert (found.count, found.asked) == (2, 2)
+    assert (found.count, found.requested) == (2, 2)
     none = quantity(study, 'measure = "span"\noptions = { of = "risk", by = "min", since = 5 }\n')
-    assert (measured(trials, none).count, measured(trials, none).asked) == (0, 2)
+    assert (measured(trials, none).count, measured(trials, none).requested) == (0, 2)
 
 
 def test_a_span_of_nodes(run_trials: Any) -> None:
@@ -229,7 +229,7 @@ def test_falls_begin_where_they_are_asked_to(run_trials: Any) -> None:
         later.append(largest_fall(kept_part, np.zeros(kept_part.size)))
     assert after.value == pytest.approx(max(later))
     never = measured(trials, quantity(study, text.format(', after = "0 - risk"')))
-    assert (never.count, never.asked) == (0, 2)
+    assert (never.count, never.requested) == (0, 2)
     roomy = measured(trials, quantity(study, text.format(', room = "risk_0"')))
     assert roomy.value <= found.value
 
@@ -291,7 +291,7 @@ def test_pairs_of_seeds() -> None:
     assert told["ratio"].value == pytest.approx(9.0 / 6.0)
     assert told["difference"].value == pytest.approx(1.0)
     assert told["share"].value == pytest.approx(2.0 / 3.0)
-    assert all((one.count, one.asked) == (3, 3) for one in told.values())
+    assert all((one.count, one.requested) == (3, 3) for one in told.values())
     half = t.ppf(0.975, 2) * np.std([1.0, -1.0, 3.0], ddof=1) / math.sqrt(3.0)
     assert told["difference"].high == pytest.approx(1.0 + half)
     assert told["ratio"].low < 1.5 < told["ratio"].high
@@ -381,8 +381,8 @@ def test_what_measures_need_is_told() -> None:
 
 
 def test_no_numbers_are_no_number() -> None:
-    empty = brought([], "mean")
+    empty = aggregated([], "mean")
     assert math.isnan(empty.value) and empty.missing == 0
     assert all(math.isnan(x) for x in mean_interval([]))
-    assert Measured(1.0, count=2, asked=2).used == "on 2 runs"
+    assert Measured(1.0, count=2, requested=2).used == "on 2 runs"
     assert kept((), quantity(parse_study(WIDTHS, "w"), 'measure = "risk"\n')) == []

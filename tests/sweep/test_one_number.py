@@ -50,7 +50,7 @@ def shown(study: Study, rows: dict[str, Row]) -> list[StudyCell]:
     """The cells of a figure that is drawn from rows alone."""
     return [
         StudyCell(
-            settings_of(cell.experiment) | dict(cell.values), closed, told=rows[cell.name].told
+            settings_of(cell.experiment) | dict(cell.values), closed, known=rows[cell.name].known
         )
         for cell in study.cells()
     ]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.studies.claims import Quantity
 from core.studies.grouping import grouped
-from core.studies.statistics import NAN, mean_interval, together
+from core.studies.statistics import NAN, aggregate, mean_interval
 from core.studies.trials import Trial
 
 Array = NDArray[np.float64]
@@ -29,7 +29,7 @@ STATISTICS = ("min", "max", "mean", "median")
 class Measured:
     """A number with its .95 interval (NaN where it has none), and a note.
 
-    `count` runs were used of the `asked` ones that the quantity is about (None: all of them);
+    `count` runs were used of the `requested` ones that the quantity is about (None: all of them);
     `unfit` more were left out because they do not fit, as the claim says.
     """
 
@@ -38,30 +38,30 @@ class Measured:
     high: float = NAN
     count: int = 0
     note: str = ""
-    asked: int | None = None
+    requested: int | None = None
     unfit: int = 0
 
     @property
     def missing(self) -> int:
         """How many runs have no number."""
-        return 0 if self.asked is None else max(self.asked - self.count, 0)
+        return 0 if self.requested is None else max(self.requested - self.count, 0)
 
     @property
     def used(self) -> str:
         """How many runs it is of: "on 10 runs", "on 9 of 10 runs", "on 7 runs (3 do not fit)"."""
-        some = f"{self.count} of {self.asked}" if self.missing else f"{self.count}"
+        some = f"{self.count} of {self.requested}" if self.missing else f"{self.count}"
         rest = f" ({self.unfit} do not fit)" if self.unfit else ""
         return f"on {some} run{'s' * (self.count != 1 or self.missing > 0)}{rest}"
 
 
-def brought(found: Sequence[float], over: str, note: str = "") -> Measured:
+def aggregated(values: Sequence[float], over: str, note: str = "") -> Measured:
     """The numbers of runs by `over`; those that are not finite are missing.
 
-    >>> brought([1.0, float("nan")], "mean")
-    Measured(value=1.0, low=nan, high=nan, count=1, note='', asked=2, unfit=0)
+    >>> aggregated([1.0, float("nan")], "mean")
+    Measured(value=1.0, low=nan, high=nan, count=1, note='', requested=2, unfit=0)
     """
-    known = sum(math.isfinite(value) for value in found)
-    return Measured(together([*found], over), count=known, note=note, asked=len(found))
+    known = sum(math.isfinite(value) for value in values)
+    return Measured(aggregate([*values], over), count=known, note=note, requested=len(values))
 
 
 def option(quantity: Quantity, name: str) -> Any:
@@ -91,11 +91,11 @@ def formula_values(trials: Sequence[Trial], quantity: Quantity, formula: str) ->
     return np.array([trial.value(formula, quantity.at) for trial in trials], dtype=np.float64)
 
 
-def with_spread(trials: Sequence[Trial], found: Sequence[float], over: str) -> Measured:
-    """As `brought`; a mean over runs that differ in their seeds only has Student's interval."""
-    told = brought(found, over)
+def with_interval(trials: Sequence[Trial], values: Sequence[float], over: str) -> Measured:
+    """As `aggregated`; a mean over runs that differ in their seeds only has Student's interval."""
+    result = aggregated(values, over)
     alike = len(grouped(trials, lambda trial: trial.apart_from_seeds)) == 1
-    if over != "mean" or not alike or told.missing:
-        return told
-    value, low, high = mean_interval(found)
-    return Measured(value, low, high, told.count, told.note, told.asked)
+    if over != "mean" or not alike or result.missing:
+        return result
+    mean, low, high = mean_interval(values)
+    return Measured(mean, low, high, result.count, result.note, result.requested)

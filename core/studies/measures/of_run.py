@@ -19,7 +19,7 @@ from core.network.fixed_outer import FixedOuter
 from core.reference.l1_path import PathPoint, circle, max_margin, plane, solve
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
-from core.studies.measures.measured import Array, Measured, brought, option
+from core.studies.measures.measured import Array, Measured, aggregated, option
 from core.studies.measures.over_frames import RunMargins
 from core.studies.panel_lines import GRID, normalised
 from core.studies.trials import Trial
@@ -51,7 +51,7 @@ def measure_of(functions: Functions, key: str) -> Callable[[Sequence[Trial], Qua
         for trial in trials:
             with open_run(trial.path) as run:
                 found.append(functions[name](run))
-        return brought(found, quantity.over)
+        return aggregated(found, quantity.over)
 
     return measure
 

@@ -17,8 +17,8 @@ from core.errors import InputError, did_you_mean
 from core.reference.margin import ReferenceMargin
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
-from core.studies.measures.measured import Array, Measured, brought, number, option, statistic
-from core.studies.statistics import NAN, together
+from core.studies.measures.measured import Array, Measured, aggregated, number, option, statistic
+from core.studies.statistics import NAN, aggregate
 from core.studies.trials import Trial
 from core.theorems.statement import Context, assess
 
@@ -38,8 +38,8 @@ def span(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     for trial in trials:
         values = _followed(trial, quantity)
         whole = values.size > 0 and bool(np.isfinite(values).all())
-        found.append(together([*values], by) if whole else NAN)
-    return brought(found, quantity.over)
+        found.append(aggregate([*values], by) if whole else NAN)
+    return aggregated(found, quantity.over)
 
 
 def fall(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -57,7 +57,7 @@ def fall(trials: Sequence[Trial], quantity: Quantity) -> Measured:
             room = _followed(trial, quantity, "room")
         whole = values.size > 1 and bool(np.isfinite(values).all() and np.isfinite(room).all())
         found.append(largest_fall(values, room) if whole else NAN)
-    return brought(found, quantity.over)
+    return aggregated(found, quantity.over)
 
 
 def largest_fall(values: Array, room: Array) -> float:
@@ -79,7 +79,7 @@ def _followed(trial: Trial, quantity: Quantity, name: str = "of") -> Array:
     formula = str(option(quantity, name))
     if "nodes" in quantity.options and name == "of":
         by = statistic(str(quantity.options["nodes"]), "nodes")
-        values = trial.node_trace(formula, lambda each: together([*each], by))
+        values = trial.node_trace(formula, lambda each: aggregate([*each], by))
     else:
         values = trial.trace(formula)
     times = trial.log10_times
@@ -129,7 +129,7 @@ def statement(trials: Sequence[Trial], quantity: Quantity) -> Measured:
         found.append(ratio)
         met += hypotheses
     note = f"the statement's hypotheses are met in {met} of {len(found)} runs"
-    return brought(found, quantity.over, note)
+    return aggregated(found, quantity.over, note)
 
 
 def _judged(run: Run, name: str) -> tuple[float, bool]:
@@ -141,7 +141,7 @@ def _judged(run: Run, name: str) -> tuple[float, bool]:
         raise InputError(f"No statement {name} is about this run: {did_you_mean(name, known)}")
     with np.errstate(all="ignore"):  # late frames overflow
         one = assess(known[name], Context(run, RunMargins(run)))
-    told, met = one.comparison, all(hypothesis.met for hypothesis in one.hypotheses)
-    if told.holds is None or not told.bound > 0.0:
+    stated, met = one.comparison, all(hypothesis.met for hypothesis in one.hypotheses)
+    if stated.holds is None or not stated.bound > 0.0:
         return NAN, met
-    return told.measured / told.bound, met
+    return stated.measured / stated.bound, met

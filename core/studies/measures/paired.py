@@ -15,7 +15,7 @@ from core.errors import InputError
 from core.studies.claims import Quantity
 from core.studies.grouping import same
 from core.studies.measures.measured import Array, Measured, option, statistic
-from core.studies.statistics import NAN, mean_interval, ratio_of_means, together
+from core.studies.statistics import NAN, aggregate, mean_interval, ratio_of_means
 from core.studies.trials import Trial
 
 WAYS = ("ratio", "difference", "share")
@@ -39,12 +39,12 @@ def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
         raise InputError(f"The measure paired: by is one of {', '.join(WAYS)}, fit true or false.")
     first, second, seeds = pairs(trials, quantity, setting, ends, fit)
     if not first.size:
-        return Measured(NAN, asked=seeds, note="no seed has a run at both that fits")
+        return Measured(NAN, requested=seeds, note="no seed has a run at both that fits")
     note = "seeds that fit at both" if fit else "seed by seed"
     known = np.isfinite(first) & np.isfinite(second)
     found = _COMPARED[by](first[known], second[known])
     unfit = seeds - first.size
-    return Measured(*found, count=int(known.sum()), note=note, asked=first.size, unfit=unfit)
+    return Measured(*found, count=int(known.sum()), note=note, requested=first.size, unfit=unfit)
 
 
 def pairs(
@@ -79,7 +79,7 @@ def _value(trial: Trial, quantity: Quantity) -> float:
     name, by = str(option(quantity, "y")), quantity.options.get("nodes")
     if by is None:
         return trial.value(name, quantity.at)
-    return together([*trial.nodes(name, quantity.at)], statistic(str(by), "nodes"))
+    return aggregate([*trial.nodes(name, quantity.at)], statistic(str(by), "nodes"))
 
 
 def _difference(first: Array, second: Array) -> tuple[float, float, float]:

@@ -19,15 +19,15 @@ from core.studies.grouping import by_setting, crossings
 from core.studies.measures.measured import (
     Array,
     Measured,
-    brought,
+    aggregated,
     formula_values,
     option,
-    with_spread,
+    with_interval,
 )
 from core.studies.measures.of_run import ACTIVATION, LEAKY, PATH, SAMPLE, measure_of
 from core.studies.measures.over_frames import fall, span, statement
 from core.studies.measures.paired import paired
-from core.studies.statistics import NAN, slope_of, together
+from core.studies.statistics import NAN, aggregate, slope_of
 from core.studies.trials import Trial
 
 CURVES = "n* of each curve: one x, one seed"
@@ -41,9 +41,9 @@ def share(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     below = float(quantity.options.get("below", math.inf))
     known = found[np.isfinite(found)]
     if not known.size:
-        return Measured(NAN, asked=found.size)
+        return Measured(NAN, requested=found.size)
     part = float(np.mean((known > above) & (known < below)))
-    return Measured(part, count=known.size, asked=found.size)
+    return Measured(part, count=known.size, requested=found.size)
 
 
 def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -56,9 +56,9 @@ def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     for trial in trials:
         values = trial.nodes(name, quantity.at)
         found.append(
-            together([*values], by) if below is None else float(np.mean(values < float(below)))
+            aggregate([*values], by) if below is None else float(np.mean(values < float(below)))
         )
-    return brought(found, quantity.over)
+    return aggregated(found, quantity.over)
 
 
 def node_ranks(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -67,7 +67,7 @@ def node_ranks(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """
     names = [str(option(quantity, name)) for name in ("of", "with")]
     pairs = [[trial.nodes(name, quantity.at) for name in names] for trial in trials]
-    return brought([rank_correlation(x, y) for x, y in pairs], quantity.over)
+    return aggregated([rank_correlation(x, y) for x, y in pairs], quantity.over)
 
 
 def rank_correlation(x: Array, y: Array) -> float:
@@ -89,7 +89,7 @@ def spearman(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     y = formula_values(trials, quantity, str(option(quantity, "y")))
     x = np.array([float(trial.setting(str(option(quantity, "x")))) for trial in trials])
     count = int((np.isfinite(x) & np.isfinite(y)).sum())
-    return Measured(rank_correlation(x, y), count=count, asked=x.size)
+    return Measured(rank_correlation(x, y), count=count, requested=x.size)
 
 
 def slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -118,7 +118,7 @@ def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """n* itself: where y first falls to `level` as `along` grows, geometric mean over seeds."""
     found = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
-    return brought(found, "geometric", CURVES if any(map(math.isfinite, found)) else "")
+    return aggregated(found, "geometric", CURVES if any(map(math.isfinite, found)) else "")
 
 
 def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float, dict[Any, float]]]:
@@ -133,8 +133,8 @@ def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str
     found = slope_of(table, over)
     every = [value for _, by_seed in table for value in by_seed.values()]
     count = sum(math.isfinite(value) for value in every)
-    told = "; ".join(filter(None, (found.note, note)))
-    return Measured(found.value, found.low, found.high, count, told, len(every))
+    words = "; ".join(filter(None, (found.note, note)))
+    return Measured(found.value, found.low, found.high, count, words, len(every))
 
 
 MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
@@ -198,4 +198,4 @@ def measured(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     except InputError as error:
         hint = did_you_mean(quantity.measure, MEASURES)
         raise InputError(f"{error} As a named measure: {hint}") from error
-    return with_spread(trials, [*found], quantity.over)
+    return with_interval(trials, [*found], quantity.over)

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.panels.experiment_form import ExperimentForm
-from app.panels.inputs import Choice, ValueEdit
+from app.panels.inputs import ChoiceBox, ValueEdit
 from core.errors import InputError
 from core.studies.study import Study, load_study, parse_study, shipped_ids
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
@@ -58,9 +58,9 @@ def form(qtbot) -> ExperimentForm:
     return form
 
 
-def control(form: ExperimentForm, key: str) -> ValueEdit | Choice:
+def control(form: ExperimentForm, key: str) -> ValueEdit | ChoiceBox:
     """The control of a key."""
-    found = form.findChild(ValueEdit, key) or form.findChild(Choice, key)
+    found = form.findChild(ValueEdit, key) or form.findChild(ChoiceBox, key)
     assert found is not None, key
     return found
 
@@ -446,7 +446,7 @@ def test_true_and_false_are_chosen(qtbot) -> None:
     form.set_study(
         parse_study('[network]\nkind = "fixed_outer"\nm = 8\nsmooth = true\n' + GD, "own")
     )
-    smooth = form.findChild(Choice, "network.smooth")
+    smooth = form.findChild(ChoiceBox, "network.smooth")
     assert [smooth.itemText(k) for k in range(smooth.count())] == ["false", "true"]
     assert smooth.currentText() == "true"
     assert form.study().cells()[0].experiment.network.smooth is True
@@ -470,7 +470,7 @@ kind = "gd"
 "network.smooth" = [false, true]
 """
     form.set_study(parse_study(text, "own"))
-    smooth = form.findChild(Choice, "network.smooth")
+    smooth = form.findChild(ChoiceBox, "network.smooth")
     assert smooth.currentText() == "false, true"
     assert [cell.experiment.network.smooth for cell in form.study().cells()] == [False, True]
     smooth.textActivated.emit("true")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QStandardPaths, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
@@ -42,9 +42,9 @@ def window(qtbot) -> QWidget:
 
 
 @pytest.fixture
-def controller(window, tmp_path):
+def controller(window, tmp_path, monkeypatch):
+    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(tmp_path))
     controller = ExportController(window, window)
-    controller.set_folder(tmp_path)
     yield controller
     controller.close()
 
@@ -52,7 +52,7 @@ def controller(window, tmp_path):
 def finished(qtbot, controller: ExportController, request) -> str:
     """The sentence with which a request ends well."""
     with (
-        qtbot.assertNotEmitted(controller.failed),
+        qtbot.assertNotEmitted(controller.error),
         qtbot.waitSignal(controller.finished, timeout=WAIT) as signal,
     ):
         request()
@@ -209,10 +209,11 @@ def test_data_as_csv_are_the_scalars(qtbot, controller: ExportController, runs, 
         assert [float(row["log10_time"]) for row in rows] == run.log10_time.tolist()
 
 
-def test_requests_with_a_path_ask_nothing(qtbot, controller, runs, tmp_path) -> None:
-    for request, name in ((controller.figure, "a.svg"), (controller.data, "a.csv")):
-        finished(qtbot, controller, lambda: request(runs[:1], tmp_path / name))  # noqa: B023
-        assert (tmp_path / name).stat().st_size > 0
+def test_jobs_of_others_ask_nothing(qtbot, controller, runs, tmp_path) -> None:
+    one, svg, table = (runs[0],), tmp_path / "a.svg", tmp_path / "a.csv"
+    for job, path in ((FigureJob(one, svg), svg), (DataJob(one, (table,)), table)):
+        finished(qtbot, controller, lambda: controller.start(job))  # noqa: B023
+        assert path.stat().st_size > 0
     assert controller.dialog is None
 
 
@@ -238,11 +239,11 @@ def test_a_figure_is_copied_as_pixels_and_as_vectors(qtbot, controller, runs, mo
 
 def long_film(controller: ExportController, runs, path: Path) -> None:
     """A film that takes far longer than a test."""
-    controller._start(FilmJob(tuple(runs), path, "all", 300.0, 20.0))
+    controller.start(FilmJob(tuple(runs), path, "all", 300.0, 20.0))
 
 
 def test_a_cancelled_film_leaves_no_file(qtbot, controller, runs, tmp_path) -> None:
-    with qtbot.waitSignal(controller.worker.progressed, timeout=WAIT):
+    with qtbot.waitSignal(controller.worker.progress, timeout=WAIT):
         long_film(controller, runs, tmp_path / "long.gif")
     qtbot.waitUntil(lambda: controller.progress.isVisible())
     assert controller.progress.bar.maximum() == 6000
@@ -255,7 +256,7 @@ def test_a_cancelled_film_leaves_no_file(qtbot, controller, runs, tmp_path) -> N
 
 def test_escape_and_closing_the_progress_window_cancel(qtbot, controller, runs, tmp_path) -> None:
     for stop in ("escape", "close"):
-        with qtbot.waitSignal(controller.worker.progressed, timeout=WAIT):
+        with qtbot.waitSignal(controller.worker.progress, timeout=WAIT):
             long_film(controller, runs, tmp_path / "long.webp")
         qtbot.waitUntil(lambda: controller.progress.isVisible())
         with qtbot.waitSignal(controller.finished, timeout=WAIT):
@@ -273,7 +274,7 @@ def test_cancelled_data_leave_no_file(qtbot, controller, runs, tmp_path) -> None
 
 
 def test_closing_cancels_and_joins(qtbot, controller, runs, tmp_path) -> None:
-    with qtbot.waitSignal(controller.worker.progressed, timeout=WAIT):
+    with qtbot.waitSignal(controller.worker.progress, timeout=WAIT):
         long_film(controller, runs, tmp_path / "long.gif")
     with qtbot.assertNotEmitted(controller.finished, wait=50):
         controller.close()
@@ -282,11 +283,11 @@ def test_closing_cancels_and_joins(qtbot, controller, runs, tmp_path) -> None:
 
 
 def test_one_export_at_a_time_and_none_without_runs(qtbot, controller, runs, tmp_path) -> None:
-    with qtbot.waitSignal(controller.failed) as signal:
+    with qtbot.waitSignal(controller.error) as signal:
         controller.figure([])
     assert signal.args == [NO_RUNS]
     long_film(controller, runs, tmp_path / "long.gif")
-    with qtbot.waitSignal(controller.failed) as signal:
+    with qtbot.waitSignal(controller.error) as signal:
         controller.copy_figure(runs)
     assert signal.args == [BUSY]
 
@@ -312,8 +313,8 @@ def test_a_window_that_is_left_writes_nothing(qtbot, controller, runs, tmp_path)
 def test_failures_are_sentences_of_a_window(
     qtbot, controller, runs, tmp_path, job, said: str
 ) -> None:
-    with qtbot.waitSignal(controller.failed, timeout=WAIT) as signal:
-        controller._start(job(runs[0], tmp_path))
+    with qtbot.waitSignal(controller.error, timeout=WAIT) as signal:
+        controller.start(job(runs[0], tmp_path))
     sentence = signal.args[0]
     assert said in sentence and "--" not in sentence and sentence.endswith(".")
     assert list(tmp_path.iterdir()) == []
@@ -326,7 +327,7 @@ def test_an_error_of_the_program_is_a_sentence_too(
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr("core.figures.scene.build_scene", broken)
-    with qtbot.waitSignal(controller.failed, timeout=WAIT) as signal:
+    with qtbot.waitSignal(controller.error, timeout=WAIT) as signal:
         controller.copy_figure(runs)
     assert "error in the program" in signal.args[0]
     assert "ZeroDivisionError" in caplog.text

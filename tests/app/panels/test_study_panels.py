@@ -151,9 +151,8 @@ def test_cells_are_sorted_with_what_is_missing_last(
     assert model.data(model.index(0, 3)) == "waiting"
     table.show_rows(rows)
     risks = sorted(row.values["risk"] for row in rows.values() if row.state == "done")
-    for order, wanted in (
-        (Qt.SortOrder.AscendingOrder, risks), (Qt.SortOrder.DescendingOrder, risks[::-1]),
-    ):  # fmt: skip
+    up, down = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder
+    for order, wanted in ((up, risks), (down, risks[::-1])):
         table.sortByColumn(4, order)
         named = [rows[table.model_.name(row)] for row in range(len(rows))]
         assert [row.values["risk"] for row in named[:-1]] == wanted

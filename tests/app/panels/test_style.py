@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QLineEdit, QStyle, QWidget
 
 from app.style import PICTURES, apply, icon, icon_names, shades, style_sheet
 from app.widgets.elided import ElidedLabel
-from core.figures.palette import DARK, LIGHT, Palette, contrast, rgb
+from core.figures.palette import DARK, LIGHT, Palette, rgb
+from tests.contrast import contrast
 
 PALETTES = [LIGHT, DARK]
 NAMES = {

@@ -76,7 +76,7 @@ def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
             Places.under(tmp_path / "user"),
             [str(name) for name in names],
             MarginWorker(None, stand_ins.references_of, stand_ins.compute),
-            Judge(None, stand_ins.MadeUpCourt()),
+            Judge(None, stand_ins.STATEMENTS.assess, stand_ins.STATEMENTS.alarms),
         )
         # The window is closed before fixtures end, and asks while something is trained.
         qtbot.addWidget(program.window, before_close_func=stopped)

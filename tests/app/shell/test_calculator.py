@@ -41,6 +41,11 @@ def calculator() -> Iterator[Calculator]:
     calculator.close()
 
 
+def threads() -> list[threading.Thread]:
+    """Those of calculators."""
+    return [thread for thread in threading.enumerate() if thread.name == "calculator"]
+
+
 class Slow:
     """Stands for a run whose numbers take long; says how many threads linear algebra may use."""
 
@@ -64,7 +69,7 @@ def test_nothing_to_do_makes_no_thread(calculator: Calculator, run: Run) -> None
     later = Later(run)
     calculator.watch([later])
     calculator.wake()
-    assert calculator._thread is None
+    assert not threads()
     assert not calculator.busy
 
 
@@ -108,4 +113,4 @@ def test_it_ends_while_there_is_much_to_do_and_takes_one_thread(calculator: Calc
     assert set(slow.limits) <= {1}
     assert [item["num_threads"] for item in threadpoolctl.threadpool_info()] == before
     calculator.watch([slow])
-    assert calculator._thread is None
+    assert not threads()

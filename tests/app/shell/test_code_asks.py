@@ -42,7 +42,7 @@ def test_a_dropped_study_with_code_asks_first(study: str, tmp_path: Path, qtbot:
     qtbot.addWidget(window)
     files = FileController(Session(), trainer, None, Places.under(tmp_path), window)
     said: list[str] = []
-    files.told.connect(said.append)
+    files.message.connect(said.append)
     files.ready()
     files.dropped([study], False)
     files.open_files([study])
@@ -60,7 +60,7 @@ def test_a_chosen_study_with_code_asks_first(
     controller = ExperimentController(Session(), None, None, Places.under(tmp_path))
     said: list[str] = []
     trained: list[Study] = []
-    controller.told.connect(said.append)
+    controller.message.connect(said.append)
     monkeypatch.setattr(controller, "train", trained.append)
     controller.choose(study)
     assert trained == []

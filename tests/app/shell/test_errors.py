@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from app.actions import MENUS, SEPARATOR, TABLE
+from app.actions import MENUS, ROWS, TIPS
 from app.errors import LOG, LOG_FILE, Reporter, open_log, sentence_of
 from app.widgets.message_bar import MessageBar
 from core.errors import InputError
@@ -29,7 +29,7 @@ def log(tmp_path: Path) -> Iterator[Path]:
 
 def test_an_error_is_told_and_logged(log: Path, qtbot: QtBot) -> None:
     reporter, told = Reporter(log), []
-    reporter.told.connect(told.append)
+    reporter.message.connect(told.append)
     try:
         raise ValueError("inner words")
     except ValueError as error:
@@ -41,7 +41,7 @@ def test_an_error_is_told_and_logged(log: Path, qtbot: QtBot) -> None:
 
 def test_errors_of_other_threads_arrive_too(log: Path, qtbot: QtBot) -> None:
     reporter, told = Reporter(log), []
-    reporter.told.connect(told.append)
+    reporter.message.connect(told.append)
     before = sys.excepthook, threading.excepthook
     reporter.install()
     try:
@@ -78,11 +78,11 @@ def test_the_bar_is_there_only_with_something_to_say(qtbot: QtBot) -> None:
 
 
 def test_no_two_actions_share_a_key_or_a_shortcut() -> None:
-    rows = [row for row in TABLE if row.key != SEPARATOR]
-    keys = [row.key for row in rows]
-    shortcuts = [row.shortcut for row in rows if row.shortcut]
+    keys = [row.key for row in ROWS]
+    shortcuts = [row.shortcut for row in ROWS if row.shortcut]
     assert len(set(keys)) == len(keys)
     assert len(set(shortcuts)) == len(shortcuts)
-    assert {row.menu for row in rows} == set(MENUS)
-    letters = [(row.menu, row.text[row.text.index("&") + 1].lower()) for row in rows]
+    assert set(TIPS) <= set(keys)
+    shown = [(menu, row.text) for menu, rows in MENUS.items() for row in rows if row is not None]
+    letters = [(menu, text[text.index("&") + 1].lower()) for menu, text in shown]
     assert len(set(letters)) == len(letters), sorted(letters)

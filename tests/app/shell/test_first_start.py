@@ -19,9 +19,9 @@ from pytestqt.qtbot import QtBot
 
 from app.controllers.first_start import RECORDING
 from app.panels.status import StatusLine
-from app.workers.kernels import KernelCompiler, Stage
+from app.workers.kernels import CompilerProcess, Stage
 from app.workers.recipes import FromExperiment
-from app.workers.run_worker import Job, RunWorker
+from app.workers.run_worker import RunWorker, TrainingJob
 from core.compiled import beside, warming
 from core.dynamics.needs import groups_of
 from core.runs import open_run
@@ -38,17 +38,17 @@ FIRST, REST = warming.GROUPS[0], warming.GROUPS[1:]
 
 
 @pytest.fixture
-def compiler(cold: Cold) -> Iterator[KernelCompiler]:
-    made = KernelCompiler()
+def compiler(cold: Cold) -> Iterator[CompilerProcess]:
+    made = CompilerProcess()
     yield made
     made.close()
 
 
 def test_every_group_is_told_as_it_is_ready(
-    cold: Cold, compiler: KernelCompiler, qtbot: QtBot
+    cold: Cold, compiler: CompilerProcess, qtbot: QtBot
 ) -> None:
     told: list[Stage | None] = []
-    compiler.moved.connect(told.append)
+    compiler.progress.connect(told.append)
     assert compiler.look()
     compiler.want(())
     qtbot.waitUntil(lambda: len(told) == 1)
@@ -69,7 +69,7 @@ def test_every_group_is_told_as_it_is_ready(
     assert cold.asked == [list(warming.GROUPS)]
 
 
-def test_what_is_waited_for_goes_first(cold: Cold, compiler: KernelCompiler, qtbot: QtBot) -> None:
+def test_what_is_waited_for_goes_first(cold: Cold, compiler: CompilerProcess, qtbot: QtBot) -> None:
     compiler.look()
     compiler.want(())
     qtbot.waitUntil(lambda: len(cold.asked) == 1)
@@ -83,17 +83,17 @@ def test_what_is_waited_for_goes_first(cold: Cold, compiler: KernelCompiler, qtb
 
 
 def test_where_compiling_fails_the_runs_compile_for_themselves(
-    cold: Cold, compiler: KernelCompiler, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    cold: Cold, compiler: CompilerProcess, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = [sys.executable, "-S", "-c", "raise SystemExit(3)"]
     monkeypatch.setattr(beside, "warm_command", lambda: broken)
     compiler.look()
-    with qtbot.waitSignal(compiler.moved, check_params_cb=lambda stage: stage is None):
+    with qtbot.waitSignal(compiler.progress, check_params_cb=lambda stage: stage is None):
         compiler.want(())
     assert not compiler.lacks(warming.GROUPS)
 
 
-def test_closing_ends_the_process(cold: Cold, compiler: KernelCompiler, qtbot: QtBot) -> None:
+def test_closing_ends_the_process(cold: Cold, compiler: CompilerProcess, qtbot: QtBot) -> None:
     compiler.look()
     compiler.want(())
     qtbot.waitUntil(lambda: len(cold.asked) == 1)
@@ -103,10 +103,10 @@ def test_closing_ends_the_process(cold: Cold, compiler: KernelCompiler, qtbot: Q
     assert process.returncode is not None
 
 
-def jobs_of(study: Path, folder: Path, *settings: tuple[str, ...]) -> list[Job]:
+def jobs_of(study: Path, folder: Path, *settings: tuple[str, ...]) -> list[TrainingJob]:
     """A job for the study's first cell with each of the settings."""
     return [
-        Job(
+        TrainingJob(
             key,
             folder / f"{key}.msrun",
             Control(),
@@ -132,7 +132,7 @@ def test_a_run_waits_for_its_kernels_and_no_others(
     worker = RunWorker()
     jobs = jobs_of(study, tmp_path, mirror, normalised)
     ended: list[int] = []
-    worker.ended.connect(ended.append)
+    worker.finished.connect(ended.append)
     worker.submit(*jobs)
     worker.start()
     qtbot.waitUntil(lambda: bool(cold.asked) and cold.asked[-1][:1] == [FIRST], timeout=10000)
@@ -152,9 +152,9 @@ def test_a_run_begins_without_its_kernels_and_takes_them_up(
     told: list[tuple[int, bool]] = []
     worker.unaided.connect(partial(record_pair, told))
     grown: list[int] = []
-    worker.grew.connect(partial(record_last, grown))
+    worker.progress.connect(partial(record_last, grown))
     ended: list[int] = []
-    worker.ended.connect(ended.append)
+    worker.finished.connect(ended.append)
     worker.submit(job)
     worker.start()
     qtbot.waitUntil(lambda: len(grown) > 2, timeout=20000)
@@ -302,7 +302,7 @@ import importlib.abc, sys, threading
 from app import application
 from app.application import Marginscope
 from app.places import Places
-from app.state.intent import VIEWS
+from app.state.views import VIEWS
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication

@@ -10,9 +10,9 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
-from app.controllers.preview import WRONG
+from app.controllers.preview import OUR_ERROR, WRONG, drawn
 from app.panels.preview import PreviewDialog, class_styles
-from app.workers.preview_worker import PreviewWorker
+from app.workers.worker import Worker
 from core.data.preview import Preview, preview
 from core.figures.palette import DARK, LIGHT, PALETTES
 from core.studies.study import load_study
@@ -109,9 +109,9 @@ def test_classes_can_be_told_apart_without_colour_where_colours_run_out() -> Non
 
 
 def test_of_several_requests_the_last_counts(qtbot: QtBot) -> None:
-    worker = PreviewWorker()
+    worker = Worker("preview", drawn, our_error=OUR_ERROR)
     made: list[Preview] = []
-    worker.made.connect(made.append)
+    worker.result.connect(made.append)
     for n in (50, 60, 70):
         worker.ask(KINDS["data"]["parity"](n=n), 0, None)
     qtbot.waitUntil(lambda: bool(made) and not worker.busy, timeout=WAIT)
@@ -122,10 +122,10 @@ def test_of_several_requests_the_last_counts(qtbot: QtBot) -> None:
 
 
 def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
-    worker = PreviewWorker()
-    with qtbot.waitSignal(worker.refused, timeout=WAIT) as signal:
+    worker = Worker("preview", drawn, our_error=OUR_ERROR)
+    with qtbot.waitSignal(worker.error, timeout=WAIT) as signal:
         worker.ask(object(), 0, None)
-    assert signal.args == [PreviewWorker.OUR_ERROR]
+    assert signal.args == [OUR_ERROR]
     worker.close()
 
 

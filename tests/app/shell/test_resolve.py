@@ -169,3 +169,13 @@ def test_the_hovered_node_is_inspected_before_the_pinned_ones() -> None:
     assert resolve(replace(intent, hovered=(2, 1)), snapshot).inspected == (2, 1)
     assert resolve(replace(intent, hovered=(9, 1)), snapshot).inspected == (1, 2)
     assert resolve(Intent(), snapshot).inspected is None
+
+
+def test_what_is_wanted_of_theory_is_resolved_and_compared_like_the_rest() -> None:
+    snapshot = Snapshot((_run(),))
+    plain = resolve(Intent(), snapshot)
+    assert (plain.hidden_margins, plain.shown_bounds) == (frozenset(), frozenset())
+    for wish in ("hidden_margins", "shown_bounds"):
+        view = resolve(replace(Intent(), **{wish: frozenset({"gamma_gl"})}), snapshot)
+        assert getattr(view, wish) == {"gamma_gl"}
+        assert view != plain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -246,7 +247,7 @@ def test_a_run_that_fits_nothing_says_so_and_how_it_ends(
         '[dynamics]\nkind = "flow"\nuntil_log10_time = 30.0\n'
     )
     program, said = open_program(path), []
-    program.display.troubled.connect(said.append)
+    program.display.message.connect(said.append)
     qtbot.waitUntil(lambda: "the run ends here" in program.window.bar.text, timeout=60000)
     assert any("1 of 3 examples is not classified, and hardly anything moves" in w for w in said)
     assert not any("steps became too small" in words for words in said)
@@ -327,7 +328,7 @@ def test_closing_in_mid_run_asks_stops_and_loses_nothing(
     committed = run.control.status.committed
     QTimer.singleShot(50, lambda: press(STOP))
     assert program.window.close()
-    assert not program.worker._thread.is_alive()
+    assert "marginscope-training" not in [thread.name for thread in threading.enumerate()]
     assert not list(program.places.runs.glob("*-wal"))
     with open_run(run.path) as kept:
         assert kept.status == "finished"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -74,7 +75,7 @@ def margins_view(program: Marginscope, place: int = 0) -> MarginsView:
 def answers(worker: MarginWorker) -> list[tuple[int, str]]:
     """Collects what a worker finds."""
     found: list[tuple[int, str]] = []
-    worker.found.connect(lambda key, one: found.append((key, one.reference.name)))
+    worker.result.connect(lambda key, one: found.append((key, one.reference.name)))
     return found
 
 
@@ -109,7 +110,7 @@ def test_cheap_margins_of_another_run_do_not_wait_for_a_dear_one(
     worker = MarginWorker(None, lambda _: (stand_ins.TANGENT, dear), stand_ins.compute)
     found = answers(worker)
     worker.ask({1: problem})
-    assert dear.begun.wait(3.0)
+    qtbot.waitUntil(dear.begun.is_set, timeout=3000)
     worker.ask({1: problem, 2: problem})
     qtbot.waitUntil(lambda: (2, "gamma_ntk") in found, timeout=3000)
     go.set()
@@ -127,7 +128,7 @@ def test_answers_about_runs_that_were_closed_are_dropped(qtbot: QtBot, problem: 
     other = Problem(problem.experiment, problem.dataset, problem.network, problem.start, "another")
     found = answers(worker)
     worker.ask({1: other})
-    assert slow.begun.wait(3.0)
+    qtbot.waitUntil(slow.begun.is_set, timeout=3000)
     worker.ask({2: problem})
     qtbot.waitUntil(lambda: bool(found), timeout=3000)
     qtbot.waitUntil(lambda: not worker.busy, timeout=3000)
@@ -135,11 +136,11 @@ def test_answers_about_runs_that_were_closed_are_dropped(qtbot: QtBot, problem: 
     assert found == [(2, "quick")]
 
 
-def test_closing_ends_a_slow_computation(problem: Problem) -> None:
+def test_closing_ends_a_slow_computation(qtbot: QtBot, problem: Problem) -> None:
     slow = stand_ins.MadeUp("slow", 1.0, exact(1.0, ""), threading.Event())
     worker = MarginWorker(None, lambda _: (slow,), stand_ins.compute)
     worker.ask({1: problem})
-    assert slow.begun.wait(3.0)
+    qtbot.waitUntil(slow.begun.is_set, timeout=3000)
     worker.close()
     assert not any(thread.name == "margins" for thread in threading.enumerate())
 
@@ -255,18 +256,16 @@ def test_a_bound_on_an_observable_brings_up_its_curve(judged: Marginscope, qtbot
 
 
 def test_another_delta_judges_anew(judged: Marginscope, qtbot: QtBot) -> None:
-    court = judged.theory.judge._court
-    before = court.asked
+    before = stand_ins.STATEMENTS.asked
     judged.window.theory.delta.setValue(0.2)
-    qtbot.waitUntil(lambda: court.asked >= before + 2, timeout=3000)
+    qtbot.waitUntil(lambda: stand_ins.STATEMENTS.asked >= before + 2, timeout=3000)
 
 
 def test_what_changes_while_the_judge_is_at_work_is_judged_afterwards(
     judged: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing else asks again: the verdict at work may be told while its judge is still busy."""
-    court, looks = judged.theory.judge._court, []
-    before = court.asked
+    looks, before = [], stand_ins.STATEMENTS.asked
 
     def busy(judge: Judge) -> bool:
         looks.append(judge)
@@ -274,7 +273,7 @@ def test_what_changes_while_the_judge_is_at_work_is_judged_afterwards(
 
     monkeypatch.setattr(Judge, "busy", property(busy))
     judged.window.theory.delta.setValue(0.3)
-    qtbot.waitUntil(lambda: court.asked >= before + 2, timeout=5000)
+    qtbot.waitUntil(lambda: stand_ins.STATEMENTS.asked >= before + 2, timeout=5000)
 
 
 def test_alarms_are_marked_on_the_slider_and_jumped_to(judged: Marginscope, qtbot: QtBot) -> None:
@@ -304,9 +303,10 @@ def test_what_is_this_explains_a_view(judged: Marginscope, qtbot: QtBot, how: st
         qtbot.mouseClick(view.header.button, LEFT)
     elif how == "keys":
         view.plot.setFocus()
+        QCursor.setPos(judged.window.frameGeometry().bottomRight() + QPoint(50, 50))  # at nothing
         qtbot.keyClick(judged.window, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
     else:
-        view.header.help_asked.emit()
+        view.header.help_requested.emit()
     (card,) = cards()
     titles = [one.title for one in card.explanations]
     assert "hard margin" in titles

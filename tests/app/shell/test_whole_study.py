@@ -18,11 +18,13 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.controllers.closing import KEEP, STOP
-from app.controllers.whole_study import NO_ADDRESS
+from app.controllers.study_runner import NO_ADDRESS
 from app.panels.study_options import GPU
 from app.panels.study_window import StudyWindow
 from app.panels.sweep_progress import AGAIN, ALL_THERE, CONTINUE, RUN
+from app.workers.study_readers import figure_drawn
 from app.workers.sweep_worker import OUR_ERROR, SweepWorker
+from app.workers.worker import Request
 from core.errors import InputError
 from core.figures.palette import DARK
 from core.observables.registry import OBSERVABLES
@@ -78,14 +80,14 @@ def whole(tmp_path: Path) -> Path:
 def opened(program: Marginscope, qtbot: QtBot, jobs: int = 1) -> StudyWindow:
     """The window of the whole study, opened by its shortcut, with what is there read."""
     QTest.keyClick(program.window, Qt.Key.Key_F7)
-    window = program.whole.window
+    window = program.whole.runner.window
     assert window is not None
-    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
     window.options.jobs.setFocus()
     window.options.jobs.selectAll()
     QTest.keyClicks(window.options.jobs, f"{jobs}\t")
-    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
-    qtbot.waitUntil(lambda: program.whole.display.rests, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: program.whole.runner.display.rests, timeout=WAIT)
     return window
 
 
@@ -97,7 +99,7 @@ def click(button: QPushButton) -> None:
 
 def finished(program: Marginscope) -> Callable[[], bool]:
     """Whether the study has ended and all of it is shown."""
-    return lambda: not program.whole.busy and program.whole.display.rests
+    return lambda: not program.whole.busy and program.whole.runner.display.rests
 
 
 @pytest.fixture
@@ -142,7 +144,7 @@ def test_every_cell_is_run_shown_and_judged(
     assert not done.progress.run.isEnabled()
     told = judge(study, trials_of(study, rows, paths), None)
     assert done.claims.words == tuple(one.verdict for one in told) == ("confirmed", "refuted")
-    (line,) = done.plot.found.lines
+    (line,) = done.plot.shown.lines
     margins: dict[int, list[float]] = {}
     for cell in study.cells():
         with open_run(paths[cell.name]) as run:
@@ -169,7 +171,7 @@ def test_another_palette_is_that_of_the_figure_too(
 def test_a_point_opens_its_run(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
     done.tabs.setCurrentIndex(1)
     qtbot.waitUntil(lambda: done.plot.isVisible())
-    (line,) = done.plot.found.lines
+    (line,) = done.plot.shown.lines
     point = line.points[1]
     place = done.plot.plot.pixels(np.array([[line.x[1], line.mean[1]]]))[0]
     spot = QPoint(round(place[0]), round(place[1]))
@@ -184,7 +186,7 @@ def test_a_point_opens_its_run(program: Marginscope, done: StudyWindow, qtbot: Q
     QTest.keyClick(menu, Qt.Key.Key_Return)
     wanted = Path(menu.actions()[0].data())
     qtbot.waitUntil(lambda: [run.path for run in program.session] == [wanted])
-    assert "over 2 runs" in done.plot.told(point)
+    assert "over 2 runs" in done.plot.tip_of(point)
     program.actions["whole"].trigger()  # the form has the run's settings now, not a study's
     assert "A study of six" in done.windowTitle()
 
@@ -195,8 +197,8 @@ def test_a_single_run_opens_at_once(program: Marginscope, done: StudyWindow, qtb
     axis.setFocus()
     QTest.keyClick(axis, Qt.Key.Key_Down)
     assert done.axes.axis_name == "run.seed"
-    assert len(done.plot.found.lines) == 3
-    line = done.plot.found.lines[2]
+    assert len(done.plot.shown.lines) == 3
+    line = done.plot.shown.lines[2]
     place = done.plot.plot.pixels(np.array([[line.x[0], line.mean[0]]]))[0]
     spot = QPoint(round(place[0]), round(place[1]))
     QTest.mouseClick(done.plot.plot.viewport(), Qt.MouseButton.LeftButton, pos=spot)
@@ -228,7 +230,7 @@ def test_figure_and_table_are_saved(
         answer = (str(tmp_path / name), "NPZ (*.npz)")
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
         click(button)
-        qtbot.waitUntil(lambda: not program.whole.display.export.busy, timeout=WAIT)
+        qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy, timeout=WAIT)
     assert "A study of six" in (tmp_path / "f.svg").read_text()
     with (tmp_path / "t.csv").open() as file:
         read = list(csv.DictReader(file))
@@ -238,13 +240,13 @@ def test_figure_and_table_are_saved(
     answer = (str(tmp_path / "m"), "Means over seeds, CSV (*.csv)")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
     click(done.numbers)
-    qtbot.waitUntil(lambda: not program.whole.display.export.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy, timeout=WAIT)
     with (tmp_path / "m.csv").open() as file:
         means = [float(row["hard_margin_mean"]) for row in csv.DictReader(file)]
-    np.testing.assert_allclose(means, done.plot.found.lines[0].mean, rtol=1e-15)
+    np.testing.assert_allclose(means, done.plot.shown.lines[0].mean, rtol=1e-15)
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "t.doc"), ""))
     click(done.numbers)
-    qtbot.waitUntil(lambda: not program.whole.display.export.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy, timeout=WAIT)
     assert "ends in .csv" in done.bar.text
     assert "--" not in done.bar.text
 
@@ -267,8 +269,8 @@ def long(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> Marginscope:
 def some(program: Marginscope) -> Callable[[], bool]:
     """Whether some cells are done, and not all."""
     return lambda: (
-        program.whole.worker.status is not None
-        and (0 < program.whole.worker.status.done < program.whole.worker.status.total)
+        program.whole.runner.worker.status is not None
+        and (0 < program.whole.runner.worker.status.done < program.whole.runner.worker.status.total)
     )
 
 
@@ -299,11 +301,11 @@ def test_a_pause_holds_the_study(long: Marginscope, qtbot: QtBot) -> None:
     assert window.progress.pause.text() == "Resume"
     assert "paused" in window.progress.words.text()
     qtbot.wait(300)
-    before = long.whole.worker.status.done
+    before = long.whole.runner.worker.status.done
     qtbot.wait(900)
-    assert long.whole.worker.status.done == before
+    assert long.whole.runner.worker.status.done == before
     click(window.progress.pause)
-    qtbot.waitUntil(lambda: long.whole.worker.status.done > before, timeout=WAIT)
+    qtbot.waitUntil(lambda: long.whole.runner.worker.status.done > before, timeout=WAIT)
     click(window.progress.cancel)
     qtbot.waitUntil(finished(long), timeout=WAIT)
     assert window.progress.pause.text() == "Pause"
@@ -329,7 +331,7 @@ def test_cells_run_in_processes(program: Marginscope, qtbot: QtBot) -> None:
     click(window.progress.run)
     qtbot.waitUntil(finished(program), timeout=WAIT)
     assert window.progress.words.text() == ALL_THERE
-    workers = {row.worker for row in program.whole.worker.rows().values()}
+    workers = {row.worker for row in program.whole.runner.worker.rows().values()}
     assert len(workers) >= 1
     assert "" not in workers
 
@@ -366,7 +368,7 @@ def test_a_wrong_address_is_a_sentence(
     assert not window.options.jobs.isVisible()
     window.options.cluster.setFocus()
     QTest.keyClicks(window.options.cluster, f"{address}\t")
-    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
     if address:
         click(window.progress.run)
         qtbot.waitUntil(finished(program), timeout=WAIT)
@@ -393,21 +395,22 @@ def test_a_gpu_is_offered_where_there_is_one(
     QTest.keyClick(places, Qt.Key.Key_End)
     assert window.options.on_gpu
     assert not window.options.jobs.isVisible()
-    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
     click(window.progress.run)
     qtbot.waitUntil(finished(program), timeout=WAIT)
     assert window.progress.words.text() == ALL_THERE
-    engines = {row.engine for row in program.whole.worker.rows().values()}
+    engines = {row.engine for row in program.whole.runner.worker.rows().values()}
     assert engines == {"torch float64 cpu, batch of 2"}  # the seeds of each n
 
 
 def test_another_study_takes_no_verdicts_of_the_one_before(
     program: Marginscope, done: StudyWindow, qtbot: QtBot
 ) -> None:
-    program.whole.display.show_shelf(program.whole._shelf, resting=True)  # judged once more
-    program.whole.adopt(load_study("wei19-figure-1"))
+    runner = program.whole.runner
+    runner.display.show_runs(runner.shown.runs, resting=True)  # judged once more
+    runner.adopt(load_study("wei19-figure-1"))
     qtbot.waitUntil(finished(program), timeout=WAIT)
-    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
     qtbot.waitUntil(finished(program), timeout=WAIT)
     assert set(done.claims.words) == {"not judged yet"}
     assert done.picture.image.isNull()
@@ -420,7 +423,7 @@ def test_a_wrong_folder_is_a_sentence(program: Marginscope, qtbot: QtBot, tmp_pa
     window.options.folder.setFocus()
     window.options.folder.selectAll()
     QTest.keyClicks(window.options.folder, f"{tmp_path / 'file'}\t")
-    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
     if window.progress.run.isEnabled():
         click(window.progress.run)
         qtbot.waitUntil(finished(program), timeout=WAIT)
@@ -443,15 +446,15 @@ def test_an_edited_study_has_a_folder_of_its_own(
     chooser = window.options.chooser
     chooser.box.setCurrentIndex(chooser.ids().index("wei19-figure-1"))
     chooser.box.activated.emit(chooser.box.currentIndex())
-    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
     assert Path(window.options.folder.text()).name == "wei19-figure-1__quick"
     window.options.size_choice.setFocus()
     QTest.keyClick(window.options.size_choice, Qt.Key.Key_Down)
-    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
     assert Path(window.options.folder.text()).name == "wei19-figure-1__paper"
     edited = load_study("wei19-figure-1").with_value("data.d", 24)
-    program.whole.adopt(edited)
-    qtbot.waitUntil(lambda: not program.whole.reader.busy, timeout=WAIT)
+    program.whole.runner.adopt(edited)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
     name = Path(window.options.folder.text()).name
     assert name.startswith("wei19-figure-1__")
     assert name != "wei19-figure-1__paper"
@@ -461,14 +464,14 @@ def test_an_edited_study_has_a_folder_of_its_own(
 def test_the_cost_is_measured(program: Marginscope, qtbot: QtBot) -> None:
     window = opened(program, qtbot)
     click(window.options.estimate)
-    qtbot.waitUntil(lambda: not program.whole.cost.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.cost.busy, timeout=WAIT)
     assert "About" in window.options.count.text()
     assert "on 1 core" in window.options.count.text()
 
 
 def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
     worker = SweepWorker()
-    with qtbot.waitSignal(worker.ended, timeout=WAIT) as signal:
+    with qtbot.waitSignal(worker.finished, timeout=WAIT) as signal:
         worker.start(object())
     assert signal.args == [OUR_ERROR]
     worker.close()
@@ -481,10 +484,9 @@ def test_no_menu_stays_open() -> None:
 def test_a_figure_that_nobody_waits_for_is_given_up(
     program: Marginscope, done: StudyWindow
 ) -> None:
-    painter = program.whole.display.painter
-    painter.cancel()
-    shelf = program.whole._shelf
-    assert shelf is not None
-    silent = {name: replace(row, bytes=0) for name, row in shelf.rows.items()}  # of other files
+    runs = program.whole.runner.shown.runs
+    silent = {name: replace(row, bytes=0) for name, row in runs.rows.items()}  # of other files
+    request = Request(None, (), print)
+    request.cancel()
     with pytest.raises(InputError, match="Nobody waits"):
-        painter.compute(replace(shelf, rows=silent), "light", 400)
+        figure_drawn(request, replace(runs, rows=silent), "light", 400)

@@ -11,7 +11,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
-from app.workers.run_worker import Job, RunWorker
+from app.workers.run_worker import RunWorker, TrainingJob
 from core.problem.problem import Problem
 from core.runs import open_run
 from core.studies.study import load_study
@@ -27,8 +27,8 @@ def worker(qtbot: QtBot) -> Iterator[RunWorker]:
     assert made.close()
 
 
-def job(key: int, folder: Path, recipe: Recipe) -> Job:
-    return Job(key, folder / f"{key}.msrun", Control(), recipe)
+def job(key: int, folder: Path, recipe: Recipe) -> TrainingJob:
+    return TrainingJob(key, folder / f"{key}.msrun", Control(), recipe)
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ def test_runs_take_turns_and_each_ends(
     cells = load_study(str(study)).cells()
     jobs = [job(key, tmp_path, FromExperiment(c.experiment)) for key, c in enumerate(cells)]
     events: list[tuple[str, int]] = []
-    worker.begun.connect(lambda key: events.append(("begun", key)))
-    worker.grew.connect(lambda key, index: events.append(("grew", key)))
-    worker.ended.connect(lambda key: events.append(("ended", key)))
+    worker.started.connect(lambda key: events.append(("begun", key)))
+    worker.progress.connect(lambda key, index: events.append(("grew", key)))
+    worker.finished.connect(lambda key: events.append(("ended", key)))
     worker.submit(*jobs)
     qtbot.waitUntil(lambda: sum(name == "ended" for name, _ in events) == 2, timeout=5000)
     for one in jobs:
@@ -66,8 +66,8 @@ def test_a_failure_is_a_sentence_and_the_other_run_goes_on(
     missing = job(2, tmp_path, Further(tmp_path / "gone.msrun"))
     broken = job(3, tmp_path, Broken())
     told: dict[int, str] = {}
-    worker.failed.connect(told.__setitem__)
-    with qtbot.waitSignal(worker.ended, timeout=5000):
+    worker.error.connect(told.__setitem__)
+    with qtbot.waitSignal(worker.finished, timeout=5000):
         worker.submit(missing, broken, good)
     qtbot.waitUntil(lambda: len(told) == 2)
     assert "gone.msrun" in told[2]
@@ -82,11 +82,11 @@ def test_a_run_is_made_from_another_one(
 ) -> None:
     experiment = load_study(str(study)).cells()[0].experiment
     first = job(1, tmp_path, FromExperiment(experiment))
-    with qtbot.waitSignal(worker.ended, timeout=5000):
+    with qtbot.waitSignal(worker.finished, timeout=5000):
         worker.submit(first)
     second = job(2, tmp_path, FromRun(first.path, experiment))
     third = job(3, tmp_path, Further(first.path))
-    with qtbot.waitSignals([worker.ended, worker.ended], timeout=5000):
+    with qtbot.waitSignals([worker.finished, worker.finished], timeout=5000):
         worker.submit(second, third)
     with open_run(first.path) as one, open_run(second.path) as two, open_run(third.path) as three:
         assert (one.origin == two.origin).all()
@@ -98,7 +98,7 @@ def test_closing_finishes_the_file_of_a_paused_run(
     worker: RunWorker, slow_study: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
     one = job(1, tmp_path, FromExperiment(load_study(str(slow_study)).cells()[0].experiment))
-    with qtbot.waitSignal(worker.grew, timeout=5000):
+    with qtbot.waitSignal(worker.progress, timeout=5000):
         worker.submit(one)
     one.control.pause()
     qtbot.waitUntil(lambda: one.control.status.state is RunState.PAUSED, timeout=2000)

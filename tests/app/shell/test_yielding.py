@@ -9,8 +9,9 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
-from app.controllers.pace import LONGEST_MS, SHARE, TICK_MS, Pace
-from app.state.intent import VIEWS, Intent
+from app.controllers.pace import LONGEST_MS, SHARE, TICK_MS, TickPace
+from app.state.intent import Intent
+from app.state.views import VIEWS
 from app.views.run_panel import RunPanel
 from core.training.control import RunState
 from tests.app.shell.conftest import Opener
@@ -29,7 +30,7 @@ class Clock:
 @pytest.mark.parametrize("work", [0.001, 0.015, 0.02, 0.2])
 def test_the_window_takes_its_share_while_something_is_trained(work: float) -> None:
     clock = Clock()
-    pace = Pace(clock)
+    pace = TickPace(clock)
     intervals = []
     for _ in range(40):
         clock.now += work
@@ -48,11 +49,11 @@ def test_the_timer_follows_the_pace(
     qtbot.waitUntil(lambda: program.session.training, timeout=20000)
     asked: list[bool] = []
 
-    def following(pace: Pace, yielding: bool) -> int:
+    def following(pace: TickPace, yielding: bool) -> int:
         asked.append(yielding)
         return 71 if yielding else TICK_MS
 
-    monkeypatch.setattr(Pace, "next", following)
+    monkeypatch.setattr(TickPace, "next", following)
     timer = program.display._timer
     qtbot.waitUntil(lambda: timer.interval() == 71, timeout=10000)
     program.experiment.stop()

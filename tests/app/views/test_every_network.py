@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
-from app.state.intent import VIEWS
+from app.state.views import VIEWS
 from app.views.run_panel import RunPanel
 from core.dynamics import rows
 from core.figures.palette import DARK, LIGHT

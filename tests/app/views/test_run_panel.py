@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
-from app.state.intent import VIEWS
+from app.state.views import VIEWS
 from app.views.run_panel import RunPanel
 from app.views.sorted_nodes import MOST_MOMENTS
 from app.widgets.plot_item import Plot

@@ -11,7 +11,7 @@ from app.state.display import DisplayData
 from app.views import trace_view
 from app.views.run_panel import RunPanel
 from app.views.thinning import TOLERANCE, thinned
-from app.widgets.axis import Axis
+from app.widgets.axis import PlotAxis
 from app.widgets.items import pen_of
 
 LEVELS = 255.0
@@ -104,16 +104,16 @@ def test_ticks_are_made_once_and_pens_are_shared(
     panel: RunPanel, data: DisplayData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of all that a new frame changes, the axes of a run under way are no part."""
-    made: list[Axis] = []
-    plainly = Axis.tickValues
+    made: list[PlotAxis] = []
+    plainly = PlotAxis.tickValues
 
-    def counted(axis: Axis, low: float, high: float, size: float) -> list[tuple[float, list]]:
+    def counted(axis: PlotAxis, low: float, high: float, size: float) -> list[tuple[float, list]]:
         made.append(axis)
         return plainly(axis, low, high, size)
 
     view = panel.view("margins")
     view.plot.grab()
-    monkeypatch.setattr(Axis, "tickValues", counted)
+    monkeypatch.setattr(PlotAxis, "tickValues", counted)
     for frame in (10, 20, 30):
         view.redraw()
         panel.show_frame(frame)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.widgets.ticks import far_times, plain, powers, screen_text
+from app.widgets.screen_text import raised
+from app.widgets.ticks import far_times, plain, powers
 from core.problem.schedule import coordinate
 
 
 def test_whole_exponents_are_raised() -> None:
-    assert screen_text("10^-2") == "10\u207b\u00b2"
-    assert screen_text("6.6 10^5") == "6.6 \u00d7 10\u2075"
-    assert screen_text("t = 10^2.31") == "t = 10^2.31"
+    assert raised("10^-2") == "10\u207b\u00b2"
+    assert raised("6.6 10^5") == "6.6 \u00d7 10\u2075"
+    assert raised("t = 10^2.31") == "t = 10^2.31"
 
 
 def test_ticks_of_powers_stand_at_whole_numbers() -> None:

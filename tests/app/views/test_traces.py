@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
 from app.state.later import LEADING, SPECTRUM, Later, Trace
-from app.views.curves import CurvesView, Scale, scale_of, scaled
+from app.views.curves import CurveScale, CurvesView, scale_of, scaled
 from app.views.run_panel import RunPanel
 from app.views.spectrum import SpectrumView
 from app.views.thinning import TOLERANCE
@@ -52,7 +52,7 @@ def test_curves_are_the_tables_numbers(wide: RunPanel, data: DisplayData) -> Non
     for which, name in enumerate(NAMES):
         wanted = OBSERVABLES[name].trace(data.run)[1:]
         low, high = OBSERVABLES[name].trace(data.run).min(), OBSERVABLES[name].trace(data.run).max()
-        assert view._scale is Scale.OWN
+        assert view._scale is CurveScale.OWN
         share = (wanted - low) / (high - low)
         np.testing.assert_allclose(drawn(view, which, data), share, rtol=1e-9, atol=allowed(view))
     text = view.header.text
@@ -128,13 +128,13 @@ def test_a_hidden_view_asks_for_nothing_more(panel: RunPanel, data: DisplayData)
 
 def test_scales() -> None:
     a, b = np.array([1.0, 2.0, np.nan]), np.array([1.0, 1e6, np.inf])
-    assert scale_of([]) is Scale.LINEAR
-    assert scale_of([a]) is Scale.LINEAR
-    assert scale_of([b]) is Scale.LOGARITHMIC
-    assert scale_of([a, -b]) is Scale.OWN
-    np.testing.assert_array_equal(scaled(b, Scale.LOGARITHMIC), [0.0, 6.0, np.nan])
-    np.testing.assert_array_equal(scaled(-a, Scale.OWN), [1.0, 0.0, np.nan])
-    np.testing.assert_array_equal(scaled(np.full(2, 3.0), Scale.OWN), [0.0, 0.0])
+    assert scale_of([]) is CurveScale.LINEAR
+    assert scale_of([a]) is CurveScale.LINEAR
+    assert scale_of([b]) is CurveScale.LOGARITHMIC
+    assert scale_of([a, -b]) is CurveScale.OWN
+    np.testing.assert_array_equal(scaled(b, CurveScale.LOGARITHMIC), [0.0, 6.0, np.nan])
+    np.testing.assert_array_equal(scaled(-a, CurveScale.OWN), [1.0, 0.0, np.nan])
+    np.testing.assert_array_equal(scaled(np.full(2, 3.0), CurveScale.OWN), [0.0, 0.0])
 
 
 @pytest.mark.parametrize("span", [0.01, 0.1, 0.3, 0.7, 1.2, 3.0, 40.0])

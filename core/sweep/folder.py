@@ -15,7 +15,7 @@ from core.studies.cells import studies_in
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import SIZES
 from core.sweep.ledger import SUFFIX, Ledger, digest_of, place, read_ledger
-from core.sweep.plan import found_row, run_file, task_of
+from core.sweep.plan import recorded_row, run_file, task_of
 
 
 def sweeps_in(folder: Path, values: bool = True) -> list[Ledger]:
@@ -35,7 +35,7 @@ def sweeps_in(folder: Path, values: bool = True) -> list[Ledger]:
     return ledgers
 
 
-def some_sweeps(folder: Path, values: bool = True) -> list[Ledger]:
+def existing_sweeps(folder: Path, values: bool = True) -> list[Ledger]:
     """`sweeps_in`; InputError where there is none."""
     ledgers = sweeps_in(folder, values)
     if not ledgers:
@@ -68,7 +68,7 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
             continue
         try:
             task = task_of(study, cell, folder)
-            row = found_row(task if values else replace(task, columns=()), file, math.nan)
+            row = recorded_row(task if values else replace(task, columns=()), file, math.nan)
         except InputError:  # a run of other settings
             continue
         if row is not None:

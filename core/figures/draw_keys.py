@@ -1,0 +1,141 @@
+"""Drawing the keys above panels, and what they share with the panels: letters, dashes, markers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, fontManager, get_font
+from matplotlib.legend import Legend
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+from core.figures.layout import LETTER_MM, SAMPLE_MM
+from core.figures.palette import Palette
+from core.figures.primitives import Box, KeyEntry, Marker, TimeKey
+
+FONT = "DejaVu Sans"
+DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.0, 1.6)), "dotted": (0, (1.0, 1.2))}
+SHAPES = {Marker.DISC: "o", Marker.PLUS: "P", Marker.CROSS: "X", Marker.DOWN: "v"}
+
+
+def font_text(text: str) -> str:
+    """A text with question marks for letters that the font does not have."""
+    characters = get_font(fontManager.findfont(FontProperties(family=FONT))).get_charmap()
+    return "".join(char if ord(char) in characters or char == "\n" else "?" for char in text)
+
+
+def draw_key(
+    axes: Axes, key: tuple[KeyEntry, ...], box: Box, palette: Palette, points: float, columns: int
+) -> None:
+    """Samples and texts above the panel, so many in a line."""
+    handles: list[Any] = []
+    for entry in key:
+        if entry.markers:
+            handles.append(
+                tuple(
+                    Line2D(
+                        [],
+                        [],
+                        linestyle="",
+                        marker=SHAPES[marker],
+                        color=colour,
+                        markersize=0.75 * points,
+                        markeredgewidth=0.0,
+                    )
+                    for marker, colour in zip(entry.markers, entry.colours, strict=True)
+                )
+            )
+        else:
+            handles.append(
+                Line2D(
+                    [],
+                    [],
+                    color=entry.colours[0],
+                    linestyle=DASHES[entry.dash],
+                    linewidth=1.3 * points / 7.0,
+                )
+            )
+    # A long key ends with the panel and may begin left of it, where nothing else stands.
+    longest = max(len(entry.text) for entry in key)
+    wide = columns == 1 and LETTER_MM * longest + SAMPLE_MM > box.width
+    long = wide or (len(key) > 2 and not columns)
+    legend = Legend(
+        axes,
+        handles,
+        [font_text(entry.text) for entry in key],
+        ncols=columns or len(key),
+        loc="lower right" if long else "lower left",
+        bbox_to_anchor=(1.0 if long else 0.0, 1.0 + 0.04 * points / box.height),
+        fontsize=points - 0.5,
+        frameon=False,
+        borderpad=0.0,
+        borderaxespad=0.0,
+        handlelength=1.7,
+        handletextpad=0.4,
+        columnspacing=0.8,
+        labelspacing=0.25,
+        labelcolor=palette.foreground,
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0.2)},
+    )
+    axes.add_artist(legend)
+
+
+def draw_time_key(axes: Axes, key: TimeKey, box: Box, palette: Palette, points: float) -> None:
+    """A strip of the moments' colours along the panel's top, with their texts above it."""
+    mm = points / 7.0
+    figure_box = axes.get_position()
+    per_mm = figure_box.height / box.height
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
+    bottom, height = figure_box.y1 + 0.9 * mm * per_mm, 1.1 * mm * per_mm
+    lead = (8.0 if len(key.name) > 4 else 3.0) * mm / box.width * figure_box.width
+    start, width = figure_box.x0 + lead, figure_box.width - lead
+    step = width / len(key.texts)
+    fitting = _fitting(key.texts, step / figure_box.width * box.width, mm)
+    for position, (text, colour) in enumerate(zip(key.texts, key.colours, strict=True)):
+        left = start + position * step
+        rectangle = Rectangle(
+            (left, bottom),
+            0.94 * step,
+            height,
+            facecolor=tuple(colour / 255.0),
+            linewidth=0.0,
+            transform=figure.transFigure,
+            clip_on=False,
+        )
+        axes.add_artist(rectangle)
+        if position in fitting:
+            figure.text(
+                left + 0.47 * step,
+                bottom + height + 0.5 * mm * per_mm,
+                text,
+                ha="center",
+                fontsize=points - 1.0,
+                color=palette.foreground,
+            )
+    if key.name:
+        figure.text(
+            figure_box.x0, bottom, key.name, fontsize=points - 0.5, color=palette.foreground
+        )
+
+
+def _fitting(texts: Sequence[str], step: float, mm: float) -> set[int]:
+    """Which of the texts, `step` apart, can be shown without touching; the last one always is."""
+    fitting: set[int] = set()
+    limit = float("inf")
+    for position in range(len(texts) - 1, -1, -1):
+        superscript = len(texts[position].partition("^")[2].strip("{}$"))
+        letters = len(visible(texts[position])) - 0.35 * superscript
+        half = 0.5 * (1.2 * letters + 0.4) * mm
+        if position * step + half <= limit:
+            fitting.add(position)
+            limit = position * step - half
+    return fitting
+
+
+def visible(text: str) -> str:
+    return text.replace("\\times", "x").translate({ord(char): None for char in "${}^\\ "})

@@ -1,0 +1,86 @@
+"""What a dynamics says of itself to the rest of the program, and what all of them share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from core.network.parametrisation import Arrays, Network, Shape
+from core.network.registry import build_network
+from core.network.section import NetworkSection
+from core.network.standard import StandardNetwork
+from core.settings import Section
+
+UNTIL_MEANING = "stop at t = 10^this"
+
+
+class DynamicsSection(Section):
+    """What every dynamics has, and what others ask of one; the defaults are right for any.
+
+    `words` names it in figures, `furthest` is the largest log10 t that it can be asked for.
+    """
+
+    words: ClassVar[str] = ""
+    furthest: ClassVar[float] = 15.0
+    full_gradient: ClassVar[bool] = False  # W follows -grad R, by flow or full-batch descent
+    log_time: ClassVar[bool] = False  # followed in ln t, so that its steps grow with t
+    # The groups of compiled kernels (core.compiled.warming) that its engines are made of, and those
+    # of networks without a compiled twin.
+    kernels: ClassVar[tuple[str, ...]] = ()
+    kernels_without_twin: ClassVar[tuple[str, ...]] = ()
+    # Whether a frame says all that a further run needs, or with it the number of steps since t = 0;
+    # else the state is kept, and what was trained since is trained again where it is not.
+    frame_is_all: ClassVar[bool] = False
+    count_is_all: ClassVar[bool] = False
+    fixed_by: ClassVar[frozenset[str]] = frozenset()  # keys that a further run may not change
+    long_state: ClassVar[bool] = False  # carries arrays as long as the parameters from step to step
+    if TYPE_CHECKING:
+        kind: str
+
+        @property
+        def until_log10_time(self) -> float:
+            """log10 t at which a run ends."""
+
+    def in_row_space(self) -> bool:
+        """Whether no v_j leaves the span of the training data's rows and of v_j(0)."""
+        return False
+
+    def steps(self) -> float:
+        """How many steps of equal length lead to the end; 1 where that is not known."""
+        step = getattr(self, "step", None)
+        return max(1.0, 10.0 ** min(self.until_log10_time, 12.0) / step) if step else 1.0
+
+    def work(self, n: float, m: float, d: float) -> float:
+        """Multiply-adds of a run, up to a factor that is the same for all runs of this dynamics."""
+        return self.steps() * n * m * d
+
+    def anew(self, fixed_features: bool) -> str:
+        """What begins anew where only a frame is known; empty where that changes nothing."""
+        return ""
+
+    def check(self, experiment: Any) -> None:
+        """Raise ValueError where it does not go with the other sections of an experiment."""
+
+    def _needs_standard(self, experiment: Any, why: str) -> None:
+        if not isinstance(experiment.network, StandardNetwork):
+            raise ValueError(
+                f'dynamics.kind = "{self.kind}" {why}, so it does not go with network.kind = '
+                f'"{experiment.network.kind}"; use network.kind = "standard"'
+            )
+
+    def _needs_float64(self, experiment: Any) -> None:
+        if experiment.run.precision == "float32":
+            raise ValueError(f'dynamics.kind = "{self.kind}" needs run.precision = "float64"')
+
+    def recorded_kind(self, network: NetworkSection) -> str:
+        """The kind of network that a run's frames hold."""
+        return network.kind
+
+    def recorded_network(self, network: NetworkSection, shape: Shape, fixed: Arrays) -> Network:
+        """The network that a run's frames hold."""
+        return build_network(network, shape, fixed)
+
+
+def check_batch(batch: int, n: int | None) -> None:
+    """Raise ValueError for more examples a step than there are."""
+    if n is not None and batch > n:
+        raise ValueError(f"dynamics.batch = {batch} is larger than n = {n}; choose at most {n}")
