@@ -99,11 +99,11 @@ def study_figure(
     if study is None:
         return None
     own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
-    verdicts, known = _results(folder, own)
+    verdicts, known = results_in(folder, own)
     return figure_of_folder(study, folder, stack.enter_context, palette, verdicts, known)
 
 
-def _results(folder: Path, ledger: Ledger | None) -> tuple[list[str], Known | None]:
+def results_in(folder: Path, ledger: Ledger | None) -> tuple[list[str], Known | None]:
     """A line for each claim of a swept study, and what its table has; nothing without a sweep."""
     from core.cli.checking import judged_in
     from core.studies.row import told_of

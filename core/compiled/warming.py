@@ -51,18 +51,18 @@ GROUPS = (
 SINGLE = {DESCENT: DESCENT_32, GRAM: GRAM_32, STOCHASTIC: STOCHASTIC_32}
 MARK = ".group"
 
-_listeners: list[Callable[[str], None]] = []
+listeners: list[Callable[[str], None]] = []
 
 
 def listen(listener: Callable[[str], None]) -> None:
     """Have a function called with the name of each kernel that this program begins to compile."""
-    if listener not in _listeners:
-        _listeners.append(listener)
+    if listener not in listeners:
+        listeners.append(listener)
 
 
 def tell(kernel: str) -> None:
     """Say that a kernel begins to be compiled."""
-    for listener in _listeners:
+    for listener in listeners:
         listener(kernel)
 
 

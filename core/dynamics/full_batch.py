@@ -90,7 +90,7 @@ class FullBatch(Integrator):
         self._buffer = np.zeros((rows, self._flat.size), self.dtype)
         self._floats = np.zeros(1)
         self._counts = np.array([problem.start.step, 0, 0], dtype=np.int64)
-        self._pace = Pace(first_units(problem.network.m, *problem.inputs.shape))
+        self.pace = Pace(first_units(problem.network.m, *problem.inputs.shape))
         # In the run's own precision, so that float32 kernels do not compute in float64.
         shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
         self._shrink: Any = self.dtype.type(shrink)
@@ -131,9 +131,9 @@ class FullBatch(Integrator):
             done = self.planned == 1
             return self._chunk((first,), Outcome.COMPLETED if done else Outcome.GOING)
         before = int(self._counts[kernel.MARK])
-        code = self._take_steps(self._pace.start())
+        code = self._take_steps(self.pace.start())
         if code == kernel.GOING:
-            self._pace.stop()
+            self.pace.stop()
         rows = range(int(self._counts[kernel.BUFFERED]))
         steps = self._schedule[before:]
         frames = tuple(self._frame(self._buffer[row], int(steps[row])) for row in rows)

@@ -154,7 +154,7 @@ class LogTimeFlow(Integrator):
         rho = float(floats[state.RHO])
         self._first = Frame(start.step, start.log10_time, rho, self._theta.copy())
         self._kept: State | None = None
-        self._pace = Pace(first_units(network.m, *problem.inputs.shape))
+        self.pace = Pace(first_units(network.m, *problem.inputs.shape))
 
     def advance(self) -> Chunk:
         if not self._started:
@@ -164,10 +164,10 @@ class LogTimeFlow(Integrator):
         if self._clock[RESTING]:
             return self._stationary(())
         frames: tuple[Frame, ...] = ()
-        deadline = time.perf_counter() + 0.5 * self._pace.seconds
+        deadline = time.perf_counter() + 0.5 * self.pace.seconds
         while True:
             before = int(self._counts[state.MARK])
-            code = self._work_for(self._pace.start())
+            code = self._work_for(self.pace.start())
             frames += self._frames(before)
             if code in (state.BUFFER_FULL, state.DONE):
                 self._kept = saved.taken(self._parts())
@@ -175,7 +175,7 @@ class LogTimeFlow(Integrator):
             if not more or time.perf_counter() >= deadline:
                 break
         if code == state.GOING:
-            self._pace.stop()
+            self.pace.stop()
         if code == state.STATIONARY:
             return self._stationary(frames)
         if code == state.ENDED:

@@ -80,7 +80,7 @@ class ScalarMirror(LogTimeFlow):
         self._lambda = apart(n)
         self._work = (apart(m), apart(m))
         self._points = (*(apart(n) for _ in range(8)), self._wave)
-        self._pace = Pace(first_units(m, n, 1))
+        self.pace = Pace(first_units(m, n, 1))
 
     def _vectors(self) -> dict[str, Array]:
         return {"base": self._net[1], "lambda": self._lambda, "previous": self._points[PREVIOUS]}

@@ -47,10 +47,10 @@ def lambda_0(problem: Problem, flat: Array | None = None) -> float:
         root = np.sqrt(ones)
         weighted = root[:, None] * network.gram(at, problem.inputs) * root
         return float(np.linalg.eigvalsh(weighted)[-1]) / n + penalty
-    return _by_lanczos(problem, at, f) / n + penalty
+    return by_lanczos(problem, at, f) / n + penalty
 
 
-def _by_lanczos(problem: Problem, at: Array, f: Array) -> float:
+def by_lanczos(problem: Problem, at: Array, f: Array) -> float:
     """lambda_max(J' H J) from products with J, H and J' only, for many examples or classes."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 

@@ -40,7 +40,7 @@ class Stepper(Integrator):
         n, D = problem.inputs.shape
         lengths = np.linalg.norm(problem.inputs, axis=1)
         self._longest = problem.inputs[np.argsort(lengths)[-SOME:]]
-        self._pace = Pace(first_units(problem.network.m, max(1, self._examples_a_step(n)), D))
+        self.pace = Pace(first_units(problem.network.m, max(1, self._examples_a_step(n)), D))
         self._started = False
         self._kept = problem.start.state
 
@@ -95,7 +95,7 @@ class Stepper(Integrator):
             first = [self._frame()]
             self._first_step()
             return self._chunk(first, Outcome.COMPLETED if self.planned == 1 else Outcome.GOING)
-        left, frames = self._pace.start(), list[Frame]()
+        left, frames = self.pace.start(), list[Frame]()
         room = max(1, FRAME_BYTES // (self.problem.network.size * self.dtype.itemsize))
         while left > 0 and self._mark < self._schedule.size and len(frames) < room:
             wanted = min(left, int(self._schedule[self._mark]) - self._step)
@@ -112,7 +112,7 @@ class Stepper(Integrator):
                 self._kept = saved.taken(self._parts())
                 self._mark += 1
         if left == 0:
-            self._pace.stop()
+            self.pace.stop()
         done_all = self._mark == self._schedule.size
         return self._chunk(frames, Outcome.COMPLETED if done_all else Outcome.GOING)
 

@@ -111,7 +111,7 @@ class TwoPhases(Stepper):
         self._y, self._most = np.array(problem.dataset.y), self._limit() * n
         self._shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
         self._work = (np.zeros((1, n)), np.zeros((1, n)))
-        self._pace = Pace(first_units(m, n, 1))
+        self.pace = Pace(first_units(m, n, 1))
         self._begun = begun
         self._resume()
 

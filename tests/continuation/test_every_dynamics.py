@@ -137,7 +137,7 @@ def in_small_chunks(problem: Problem) -> Integrator:
     made = integrator(problem)
     assert not isinstance(made, Replay)  # the state of the last frame is in the file
     inner: Any = made
-    inner._pace.units, inner._pace.seconds = 1, 1e-9
+    inner.pace.units, inner.pace.seconds = 1, 1e-9
     return made
 
 

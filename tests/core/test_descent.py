@@ -11,7 +11,7 @@ from core.dynamics.descent import Descent
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import prepared
 from core.dynamics.step_size import (
-    _by_lanczos,
+    by_lanczos,
     default_step,
     jacobian,
     lambda_0,
@@ -79,7 +79,7 @@ def test_lambda_0_is_the_largest_curvature() -> None:
     gauss_newton = J.T @ (weights[:, None] * J) / 64
     assert lambda_0(at) == pytest.approx(np.linalg.eigvalsh(gauss_newton)[-1], rel=1e-10)
     assert np.allclose(at.network.gram(flat, at.inputs), J @ J.T, rtol=1e-11, atol=1e-12)
-    lanczos = _by_lanczos(at, flat, at.outputs(flat)) / 64
+    lanczos = by_lanczos(at, flat, at.outputs(flat)) / 64
     assert lanczos == pytest.approx(lambda_0(at), rel=1e-7)
 
 
@@ -182,7 +182,7 @@ def test_results_do_not_depend_on_the_chunks(precision: str) -> None:
     at = problem(*settings)
     whole = list(trajectory(at))
     small = Descent(at)
-    small._pace.seconds = 1e-9  # one step a chunk
+    small.pace.seconds = 1e-9  # one step a chunk
     pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
     assert [frame.step for frame in pieces] == [frame.step for frame in whole]
     for one, other in zip(pieces, whole, strict=True):

@@ -260,7 +260,7 @@ def test_results_do_not_depend_on_the_chunks() -> None:
     at = problem("dynamics.until_log10_time=100", "recording.frames=25")
     whole = list(trajectory(at))
     small = Flow(at)
-    small._pace.seconds = 1e-9  # one field evaluation a chunk, in the middle of steps too
+    small.pace.seconds = 1e-9  # one field evaluation a chunk, in the middle of steps too
     pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
     assert len(pieces) == len(whole) == small.planned
     for one, other in zip(pieces, whole, strict=True):

@@ -85,7 +85,7 @@ def test_frames_are_the_ends_of_steps() -> None:
     """A frame and the step's end after it are apart by what remains of a short step."""
     at = problem("dynamics.until_log10_time=300", "recording.frames=40")
     flow = Flow(at)
-    flow._pace.seconds = 0.0  # a chunk ends at its first frame
+    flow.pace.seconds = 0.0  # a chunk ends at its first frame
     apart = []
     for chunk in chunks(flow):
         if chunk.frames and flow._counts[kernel.PHASE] == kernel.EMIT:

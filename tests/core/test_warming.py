@@ -126,7 +126,7 @@ def test_a_kernel_says_when_it_is_compiled_and_only_then(
     cold: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(warming, "_listeners", [])
+    monkeypatch.setattr(warming, "listeners", [])
     warming.listen(told.append)
     warming.listen(told.append)  # once is enough
     for _ in range(2):

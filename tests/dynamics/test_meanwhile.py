@@ -72,7 +72,7 @@ def test_what_takes_over_gives_the_frames_of_the_compiled_engine(name: str) -> N
 
 def test_nothing_is_compiled_before_the_kernels_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    monkeypatch.setattr(warming, "_listeners", [told.append])
+    monkeypatch.setattr(warming, "listeners", [told.append])
     again = jit.compiled(kernel.is_large.py_func)
     with jit.interpreted(), jit.traced() as called:
         assert again(100, 100, 100)

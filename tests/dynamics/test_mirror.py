@@ -147,7 +147,7 @@ def test_results_do_not_depend_on_the_chunks() -> None:
     at = scalar("dynamics.until_log10_time=5", "recording.frames=20")
     whole = list(trajectory(at))
     small = ScalarMirror(at)
-    small._pace.seconds = 1e-9
+    small.pace.seconds = 1e-9
     pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
     for one, other in zip(pieces, whole, strict=True):
         assert np.array_equal(one.parameters, other.parameters)

@@ -180,7 +180,7 @@ def test_results_do_not_depend_on_the_chunks() -> None:
     at = perturbed("dynamics.sigma=0.5", "dynamics.until_log10_time=1.5", "run.precision=float32")
     whole = list(trajectory(at))
     small = Perturbed(at)
-    small._pace.seconds = 1e-9
+    small.pace.seconds = 1e-9
     pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
     for one, other in zip(pieces, whole, strict=True):
         assert np.array_equal(one.parameters, other.parameters)

@@ -129,7 +129,7 @@ def test_results_do_not_depend_on_the_chunks(settings: tuple[str, ...]) -> None:
     at = problem(SGD, "dynamics.step=0.1", "dynamics.until_log10_time=1.5", *settings)
     whole = list(trajectory(at))
     small = Stochastic(at)
-    small._pace.seconds = 1e-9  # one step a chunk
+    small.pace.seconds = 1e-9  # one step a chunk
     pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
     for one, other in zip(pieces, whole, strict=True):
         assert one.step == other.step

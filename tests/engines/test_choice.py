@@ -13,6 +13,7 @@ from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.runs import Recorder, open_run
+from core.tensors import device as found_device
 from core.training.trajectory import run
 from tests.networks import Case, small_problem
 
@@ -28,7 +29,7 @@ def sized(n: int, d: int, m: int, case: Case = STANDARD, **settings: str) -> Pro
 
 
 def no_gpu(monkeypatch: pytest.MonkeyPatch, present: bool = False) -> None:
-    monkeypatch.setattr(engines, "_cuda_is_present", lambda: present)
+    monkeypatch.setattr(found_device, "cuda_is_present", lambda: present)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_a_gpu_is_looked_for_only_by_large_problems(monkeypatch: pytest.MonkeyPa
         made.append(device)
         return device
 
-    monkeypatch.setattr(engines, "_cuda_is_present", present)
+    monkeypatch.setattr(found_device, "cuda_is_present", present)
     monkeypatch.setattr(engines, "TensorDescent", on)
     integrator(sized(64, 20, 16))
     assert not asked

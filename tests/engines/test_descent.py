@@ -104,7 +104,7 @@ def test_results_do_not_depend_on_the_chunks(engine: Engine, precision: str) -> 
     at = settings(small_problem(STANDARD, n=30, run={"precision": precision}), 300)
     whole = [frame for chunk in chunks(engine(at)) for frame in chunk.frames]
     single = engine(at)
-    single._pace.seconds = 1e-9  # one step a chunk
+    single.pace.seconds = 1e-9  # one step a chunk
     pieces = [frame for chunk in chunks(single) for frame in chunk.frames]
     assert [frame.step for frame in pieces] == [frame.step for frame in whole]
     for one, other in zip(pieces, whole, strict=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.drawing import _results
+from core.cli.drawing import results_in
 from core.cli.main import main
 from core.figures.study_figure import figure_of_folder, layout_of
 from core.studies.cells import check_formula, studies_in
@@ -90,11 +90,11 @@ def test_the_numbers_are_those_of_the_runs(swept: Path) -> None:
 
 def test_verdicts_stand_below(swept: Path, tmp_path: Path) -> None:
     (ledger,) = sweeps_in(swept / "runs")
-    (line,), told = _results(swept / "runs", ledger)
+    (line,), told = results_in(swept / "runs", ledger)
     assert line.startswith("confirmed: Errors are shares.")
     assert told is not None
     assert len(told) == 4
-    assert _results(tmp_path, None) == ([], None)
+    assert results_in(tmp_path, None) == ([], None)
 
 
 def drawn() -> list[Study]:
@@ -110,15 +110,12 @@ def test_shipped_layouts_name_what_there_is(study: Study) -> None:
         for formula in panel.y:
             check_formula(formula, (*"dnmk", *(key.split(".")[1] for key in study.axes)))
     for size in ("quick", "paper"):
-        cells = study.at_size(size).cells()
+        cells = [
+            cell.experiment.model_dump() | dict(cell.values) for cell in study.at_size(size).cells()
+        ]
         for panel in layout.panels:
             kept = [
-                cell
-                for cell in cells
-                if all(
-                    _has(cell.experiment.model_dump() | dict(cell.values), key, value)
-                    for key, value in panel.where
-                )
+                cell for cell in cells if all(_has(cell, key, value) for key, value in panel.where)
             ]
             assert kept, (study.id, size, panel.title)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.cli.drawing import _results
+from core.cli.drawing import results_in
 from core.cli.main import main
 from core.errors import InputError
 from core.figures.export import figure_bytes
@@ -118,7 +118,7 @@ def test_rows_draw_the_figure_that_files_draw(
         assert len(opened) == 4
         opened.clear()
         ledger = read_ledger(folder / f"{folder.name}.sweep.json")
-        lines, told = _results(folder, ledger)
+        lines, told = results_in(folder, ledger)
         assert drawn(study, folder, told=told) == wanted
         assert opened == []
     bare = {name: type(row)(row.name, row.state, row.reason) for name, row in rows.items()}
@@ -175,7 +175,7 @@ def test_a_file_that_has_changed_speaks_for_itself(
     place.write_text(json.dumps(document))
     ledger = read_ledger(place)
     with counted(monkeypatch) as opened:
-        _, told = _results(folder, ledger)
+        _, told = results_in(folder, ledger)
         opened.clear()
         assert drawn(ledger.study, folder, told=told) == drawn(ledger.study, folder)
         assert len(opened) == 2 + 4
@@ -202,7 +202,7 @@ def test_what_only_files_know_is_read_from_them(
     folder = tmp_path / "runs"
     assert main(["run", str(file), "--out", str(folder), "--quiet", "--jobs", "1"]) == 0
     ledger = read_ledger(folder / "unset.sweep.json")
-    _, told = _results(folder, ledger)
+    _, told = results_in(folder, ledger)
     with counted(monkeypatch) as opened:
         found = drawn(ledger.study, folder, told=told)
         assert len(opened) == 4

@@ -62,11 +62,11 @@ def test_each_frame_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.Monkey
     recorded(tmp_path / "run.msrun", *SMALL, "dynamics.kind=flow", "recording.frames=30")
     seen: list[int] = []
 
-    def look(run: object, scan: object, index: int) -> str:
+    def look(run: object, index: int) -> float:
         seen.append(index)
-        return ""
+        return 0.0
 
-    monkeypatch.setattr(module, "_margin", look)
+    monkeypatch.setattr(module, "monotone_margin", look)
     with open_run(tmp_path / "run.msrun") as run:
         alarms(run)
         alarms(run)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -158,3 +159,16 @@ def continued(problem: Problem) -> Problem:
         continues={"file": "before.msrun", "frame": 3},
     )
     return replace(problem, start=start)
+
+
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
+    """The connections to files that are made from here on, recorders' among them."""
+    made: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def kept(*arguments: Any, **settings: Any) -> sqlite3.Connection:
+        made.append(connect(*arguments, **settings))
+        return made[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", kept)
+    return made

@@ -17,6 +17,7 @@ import pytest
 
 from core.runs import connection as connection_module
 from core.runs import open_run
+from core.runs import run as run_module
 from tests.runs.helpers import (
     assert_frames,
     content,
@@ -164,15 +165,21 @@ def test_a_crash_at_the_very_end_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_crashed_run_is_kept_open(tmp_path: Path) -> None:
+def test_a_crashed_run_is_kept_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connected: list[Path] = []
+
+    def connect(path: Path) -> connection_module.Connection:
+        connected.append(path)
+        return connection_module.connect(path)
+
+    monkeypatch.setattr(run_module, "connect", connect)
     path = crash(tmp_path / "a.msrun")
     old = time.time() - 60.0
     os.utime(f"{path}-wal", (old, old))
     with open_run(path) as run:
-        first = run._connection
-        assert first is not None
         run.refresh()
-        assert run._connection is first
+        assert run.frames == 6
+        assert connected == [path]
 
 
 @contextmanager

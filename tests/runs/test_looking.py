@@ -17,6 +17,7 @@ from core.runs.wal import checksum, header_of
 from core.training.continuation import continued
 from tests.runs.changes import SIZE, frame, meta
 from tests.runs.helpers import (
+    connections,
     content,
     crash,
     frame_of,
@@ -174,22 +175,27 @@ def test_a_wal_of_another_run_is_not_taken(tmp_path: Path) -> None:
         assert run.frames == 9
 
 
+def checkpoint(connection: sqlite3.Connection) -> None:
+    """Have a recorder move the frames in its -wal into the file, as SQLite does every so often."""
+    assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+
+
 @pytest.mark.parametrize("mine_rests", [False, True])
 @pytest.mark.parametrize("other_rests", [False, True])
 def test_a_wal_of_another_run_after_checkpoints(
-    tmp_path: Path, mine_rests: bool, other_rests: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mine_rests: bool, other_rests: bool
 ) -> None:
     """Whether or not either run had moved frames out of its -wal before it was cut off."""
+    made = connections(monkeypatch)
     problem = small_problem()
     paths = {}
     for name, rests in (("mine", mine_rests), ("other", other_rests)):
         (tmp_path / "work").mkdir()
         recorder = recorder_at(tmp_path / "work" / "a.msrun", problem)
-        assert recorder._sqlite is not None
         recorder.append(frames_of(problem, 4))
         recorder.flush()
         if rests:
-            recorder._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            checkpoint(made[-1])
         recorder.append([frame_of(problem, 4)])
         recorder.flush()
         paths[name] = tmp_path / name / "a.msrun"
@@ -204,11 +210,13 @@ def test_a_wal_of_another_run_after_checkpoints(
     assert "another run" in refused(paths["mine"])
 
 
-def test_a_wal_goes_on_being_its_own_after_checkpoints(tmp_path: Path) -> None:
+def test_a_wal_goes_on_being_its_own_after_checkpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each checkpoint gives the -wal another salt and count; what is compared stays the same."""
+    made = connections(monkeypatch)
     problem, path = small_problem(), tmp_path / "a.msrun"
     recorder = recorder_at(path, problem)
-    assert recorder._sqlite is not None
     seen = set()
     for index in range(6):
         recorder.append([frame_of(problem, index)])
@@ -216,7 +224,7 @@ def test_a_wal_goes_on_being_its_own_after_checkpoints(tmp_path: Path) -> None:
         seen.add(Path(f"{path}-wal").read_bytes()[:32])
         with open_run(path) as run:
             assert run.frames == index + 1
-        recorder._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        checkpoint(made[0])
     recorder.finish("completed")
     assert len(seen) == 6
     headers = [header_of(head) for head in seen]

@@ -17,6 +17,7 @@ from core.runs import recorder as recorder_module
 from tests.runs.helpers import (
     FLOAT32,
     assert_frames,
+    connections,
     content,
     crash,
     frame_of,
@@ -105,10 +106,9 @@ def test_what_is_pending_is_written_in_few_statements(
     # wait for the disk delays the run. One of these at the start, three at the end.
     monkeypatch.setattr(recorder_module, "SECONDS_PER_COMMIT", 1e9)
     problem, said = small_problem(), list[str]()
+    made = connections(monkeypatch)
     recorder = recorder_at(tmp_path / "a.msrun", problem)
-    connection = recorder._sqlite
-    assert connection is not None
-    connection.set_trace_callback(said.append)
+    made[0].set_trace_callback(said.append)
     frames = frames_of(problem, 401)
     recorder.append(frames[:1])
     for index in range(1, 401):

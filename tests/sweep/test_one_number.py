@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,9 @@ def test_crossings_and_slopes_of_figures_and_claims(name: str, count: int) -> No
 
     rows = rows_with(study, values)
     cells, compared = shown(study, rows), 0
+    drawn = cache(lambda panel: lines_of(panel, cells))
     for panel, value, quantity in pairs(study):
-        (line,) = (one for one in lines_of(panel, cells) if one.value == value)
+        (line,) = (one for one in drawn(panel) if one.value == value)
         found = claimed(study, rows, quantity)
         if quantity.measure == "crossing":
             at = line.x == dict(quantity.where)[panel.x]

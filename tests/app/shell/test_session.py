@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -49,7 +50,7 @@ def click_on(qtbot: QtBot, program: Marginscope, key: str) -> None:
 def scrub(qtbot: QtBot, program: Marginscope, share: float) -> None:
     """Press the slider at a share of its length."""
     slider = program.window.transport.slider
-    place = slider.position_of(slider._span.moment(share))
+    place = slider.position_of(program.display.view.span.moment(share))
     qtbot.mouseClick(slider, LEFT, pos=QPoint(round(place), 12))
 
 
@@ -312,7 +313,7 @@ def press(words: str) -> None:
         if isinstance(box, QMessageBox) and box.isVisible():
             button = next(b for b in box.buttons() if words in b.text())
             assert isinstance(button, QAbstractButton)
-            button.click()
+            QTest.mouseClick(button, LEFT)
 
 
 def test_closing_in_mid_run_asks_stops_and_loses_nothing(
@@ -337,8 +338,8 @@ def test_closing_in_mid_run_asks_stops_and_loses_nothing(
         kept.parameters(kept.frames - 1)
 
 
-def test_closing_ended_runs_asks_nothing(program: Marginscope) -> None:
-    program.actions["dark"].trigger()
+def test_closing_ended_runs_asks_nothing(program: Marginscope, qtbot: QtBot) -> None:
+    qtbot.keyClick(program.window, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     assert program.window.close()
     assert program.places.settings.exists()
     assert '"palette": "dark"' in program.places.settings.read_text()
@@ -348,14 +349,14 @@ def test_the_view_is_what_resolve_says(program: Marginscope) -> None:
     assert program.display.view == resolve(program.display.intent, program.session.snapshot())
 
 
-def test_a_lecture_shows_the_views_alone_and_comes_back(program: Marginscope) -> None:
+def test_a_lecture_shows_the_views_alone_and_comes_back(program: Marginscope, qtbot: QtBot) -> None:
     window, size = program.window, QApplication.font().pointSizeF()
-    program.actions["lecture"].trigger()
+    qtbot.keyClick(program.window, Qt.Key.Key_F11)
     assert not window.form.isVisible()
     assert not window.side.isVisible()
     assert not window.status.isVisible()
     assert QApplication.font().pointSizeF() > size
-    program.actions["lecture"].trigger()
+    qtbot.keyClick(program.window, Qt.Key.Key_F11)
     assert window.form.isVisible()
     assert window.side.isVisible()
     assert QApplication.font().pointSizeF() == size
@@ -409,7 +410,7 @@ def test_coordinates_and_margin_axis_are_chosen(program: Marginscope, qtbot: QtB
         dialog.accept()
 
     QTimer.singleShot(50, answer)
-    program.actions["coordinates"].trigger()
+    qtbot.keyClick(program.window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     assert program.display.view.coordinates == (2, 4)
     assert program.session.snapshot().runs[0].m == 8
     assert all(run.data.coordinates == (2, 4) for run in program.session)
