@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, softmax
 
 Array = NDArray[np.float64]
+# The losses' codes, by which compiled kernels tell them apart.
+# Run files keep the first three (core.compiled.log_time).
+EXPONENTIAL, LOGISTIC, CROSS_ENTROPY, SQUARED = range(4)
 LARGE_MARGIN = 30.0  # ln(1 + e^-p) = e^-p to one part in 1e13 beyond this
 
 
@@ -42,7 +45,7 @@ class LossFunction(ABC):
     """A convex loss l of an example's scores; l(z) -> 0 as z -> infinity where it is `monotone`."""
 
     kind: str
-    code: int  # how compiled kernels tell the losses apart
+    code: int  # one of those above
     at_zero: float  # l(0): below R = l(0)/n every example is classified correctly
     monotone: bool = True
     lipschitz: bool = False  # |l'| is bounded
@@ -118,7 +121,7 @@ class Exponential(MarginLoss):
     """
 
     kind = "exponential"
-    code = 0
+    code = EXPONENTIAL
     at_zero = 1.0
 
     def log_value(self, z: Array) -> Array:
@@ -167,7 +170,7 @@ class Logistic(MarginLoss):
     """
 
     kind = "logistic"
-    code = 1
+    code = LOGISTIC
     at_zero = float(np.log(2.0))
     lipschitz = True
 
@@ -211,7 +214,7 @@ class Squared(MarginLoss):
     """
 
     kind = "squared"
-    code = 2
+    code = SQUARED
     at_zero = 1.0
     monotone = False
 
@@ -248,7 +251,7 @@ class CrossEntropy(LossFunction):
     """
 
     kind = "cross_entropy"
-    code = 3
+    code = CROSS_ENTROPY
     at_zero = float(np.log(2.0))
     lipschitz = True
 
@@ -257,10 +260,10 @@ class CrossEntropy(LossFunction):
         return np.asarray(-logsumexp(-P, axis=-1))
 
     def log_value(self, z: Array) -> Array:
-        return LOGISTIC.log_value(self._against_all(z))
+        return _logistic.log_value(self._against_all(z))
 
     def value(self, z: Array) -> Array:
-        return LOGISTIC.value(self._against_all(z))
+        return _logistic.value(self._against_all(z))
 
     def scores(self, f: Array, y: Array) -> Array:
         own = y.astype(np.int64)
@@ -279,15 +282,15 @@ class CrossEntropy(LossFunction):
         return np.asarray(p * (df - (p * df).sum(axis=1, keepdims=True)))
 
     def inverse_of_log(self, log_s: float) -> float:
-        return LOGISTIC.inverse_of_log(log_s)
+        return _logistic.inverse_of_log(log_s)
 
     def dual(self, p: Array) -> Array:
-        weights = LOGISTIC.dual(self._against_all(p))
+        weights = _logistic.dual(self._against_all(p))
         with np.errstate(under="ignore"):
             return np.asarray(weights[:, None] * softmax(-p, axis=1))
 
 
-LOGISTIC = Logistic()
+_logistic = Logistic()
 LOSSES: dict[str, LossFunction] = {
-    loss.kind: loss for loss in (Exponential(), LOGISTIC, Squared(), CrossEntropy())
+    loss.kind: loss for loss in (Exponential(), _logistic, Squared(), CrossEntropy())
 }

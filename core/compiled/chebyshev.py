@@ -16,51 +16,19 @@ from core.compiled.jit import compiled
 from core.compiled.log_time import (
     APPROACH,
     CHECK_EVERY,
-    CHECKED,
-    CUT,
     EMIT,
-    ERROR,
-    EULER,
-    EULER_C,
-    EULER_H,
     FINISH,
-    HALF,
     HALVE,
-    HARD,
-    KEPT_H,
-    KEPT_RHO,
-    LAMBDA,
-    LANDING,
-    LAST_H,
-    LEAST_STAGES,
     LN_10,
-    LN_T,
-    LOG_N_Q,
-    MARK,
     MAX_STAGES,
     NOT_CUT,
-    PHASE,
-    PREVIOUS_RHO,
     REMAINDER,
-    RHO,
     RUN_STAGE,
-    SAFETY,
-    SLOPE,
     SMALLEST_STEP,
     SPLIT,
-    STAGE,
-    STAGES,
-    STARTUP,
-    STEP,
-    T_1,
-    T_2,
-    TEMPERATURE,
-    TURN_ERROR,
-    W_0,
-    W_1,
-    WHOLE_H,
-    H,
+    State,
 )
+from core.losses import LOGISTIC
 
 Array = NDArray[Any]
 
@@ -70,137 +38,137 @@ OVER = 1.0 + 1e-6  # so that rounding does not leave the frame's time ahead
 
 
 @compiled
-def reach(s: Array, stages: int) -> float:
+def reach(s: State, stages: int) -> float:
     """beta(S) = (1 + w0)/w1, the largest stable h E lambda; sets w0 and w1."""
     w0 = 1.0 + 1.0 / (stages * stages)
     angle = acosh(w0)
     w1 = cosh(stages * angle) * sqrt(w0 * w0 - 1.0) / (stages * sinh(stages * angle))
-    s[W_0], s[W_1] = w0, w1
+    s.w_0, s.w_1 = w0, w1
     return (1.0 + w0) / w1
 
 
 @compiled
-def choose_stages(s: Array, c: Array, stiffness: float) -> None:
+def choose_stages(s: State, stiffness: float) -> None:
     """The smallest S with beta(S) >= h E lambda sf that is allowed; h is cut where none is."""
-    needed = s[H] * stiffness
+    needed = s.h * stiffness
     # Chatter is proportional to h/S^2: part of a step needs fewer stages.
-    part = sqrt(min(1.0, s[H] / s[WHOLE_H])) if c[CUT] != NOT_CUT else 1.0
-    stages = max(1, int(sqrt(needed / 1.26)) - 2, int(part * s[LEAST_STAGES]))
+    part = sqrt(min(1.0, s.h / s.whole_h)) if s.cut != NOT_CUT else 1.0
+    stages = max(1, int(sqrt(needed / 1.26)) - 2, int(part * s.least_stages))
     found = reach(s, stages)
     while found < needed and stages < MAX_STAGES:
         stages += 1
         found = reach(s, stages)
     if found < needed:
-        s[H] = found / stiffness
-    c[STAGES] = stages
-    s[T_2], s[T_1] = 1.0, s[W_0]
+        s.h = found / stiffness
+    s.stages = stages
+    s.t_2, s.t_1 = 1.0, s.w_0
 
 
 @compiled
-def plan(s: Array, c: Array, settings: Array, marks: Array) -> None:
+def plan(s: State, marks: Array) -> None:
     """Choose h and the number of stages S."""
-    stiffness = s[TEMPERATURE] * s[LAMBDA]
-    c[CUT] = NOT_CUT
-    if settings[EULER] == 1.0:
-        s[H] = settings[EULER_H]
+    stiffness = s.temperature * s.eigenvalue
+    s.cut = NOT_CUT
+    if s.euler == 1:
+        s.h = s.euler_h
         if stiffness > 0.0:
-            s[H] = min(s[H], settings[EULER_C] / stiffness)
-        c[STAGES] = 1
-        s[W_0] = s[W_1] = 1.0
+            s.h = min(s.h, s.euler_c / stiffness)
+        s.stages = 1
+        s.w_0 = s.w_1 = 1.0
         return
-    stiffness *= s[SAFETY]
-    if c[STARTUP] == 1 and s[H] * stiffness > 1.5:
-        s[H] = 1.5 / stiffness
-    land(s, c, marks)
-    choose_stages(s, c, stiffness)
+    stiffness *= s.safety
+    if s.form == LOGISTIC and s.h * stiffness > 1.5:
+        s.h = 1.5 / stiffness
+    land(s, marks)
+    choose_stages(s, stiffness)
 
 
 @compiled
-def land(s: Array, c: Array, marks: Array) -> None:
+def land(s: State, marks: Array) -> None:
     """Cut h where the next frame's time is near."""
-    if s[LN_T] == -inf or c[MARK] >= marks.size:
+    if s.ln_t == -inf or s.mark >= marks.size:
         return
-    needed = length_until(s, marks[c[MARK]] * LN_10)
-    s[WHOLE_H] = s[H]
-    if needed < s[H]:
+    needed = length_until(s, marks[s.mark] * LN_10)
+    s.whole_h = s.h
+    if needed < s.h:
         # A frame that is ahead by rounding alone is passed by a little.
-        s[H] = max(needed * (OVER if c[LANDING] == 1 else NEARLY), LEAST_PART * s[WHOLE_H])
-        c[CUT] = REMAINDER if c[LANDING] == 1 else APPROACH
-    elif needed < 1.6 * s[H]:
-        s[H] = needed / 2.0
-        c[CUT] = SPLIT
+        s.h = max(needed * (OVER if s.landing == 1 else NEARLY), LEAST_PART * s.whole_h)
+        s.cut = REMAINDER if s.landing == 1 else APPROACH
+    elif needed < 1.6 * s.h:
+        s.h = needed / 2.0
+        s.cut = SPLIT
 
 
 @compiled
-def length_until(s: Array, ln_t: float) -> float:
+def length_until(s: State, ln_t: float) -> float:
     """The h at which ln t is reached, where ln dt/ds goes on as in the last step."""
-    gap = ln_t - s[LN_T]
+    gap = ln_t - s.ln_t
     if gap <= 0.0:
         return SMALLEST_STEP
-    missing = ln_t + log(-expm1(-gap)) - s[LOG_N_Q]  # ln of what t lacks, over dt/ds
-    if s[SLOPE] <= 0.0:
+    missing = ln_t + log(-expm1(-gap)) - s.log_n_q  # ln of what t lacks, over dt/ds
+    if s.slope <= 0.0:
         return exp(min(missing, 700.0))
-    x = log(s[SLOPE]) + missing
-    return (x if x > 35.0 else log1p(exp(x))) / s[SLOPE]  # type: ignore[no-any-return]
+    x = log(s.slope) + missing
+    return (x if x > 35.0 else log1p(exp(x))) / s.slope
 
 
 @compiled
-def first_stage(s: Array, c: Array, theta: Array, older: Array, newer: Array, G: Array) -> None:
+def first_stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
     """Y_0 = theta and Y_1 = theta + (w1/w0) h G(theta)."""
-    rate = s[W_1] / s[W_0] * s[H]
+    rate = s.w_1 / s.w_0 * s.h
     for k in range(theta.size):
         older[k] = theta[k]
         newer[k] = theta[k] + rate * G[k]
-    c[STAGE] = 1
-    c[PHASE] = FINISH if c[STAGES] == 1 else RUN_STAGE
+    s.stage = 1
+    s.phase = FINISH if s.stages == 1 else RUN_STAGE
 
 
 @compiled
-def stage(s: Array, theta: Array, older: Array, newer: Array, G: Array) -> None:
+def stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
     """Y_j from Y_(j-1) (`newer`), Y_(j-2) (`older`) and G(Y_(j-1)), into `newer`."""
-    t = 2.0 * s[W_0] * s[T_1] - s[T_2]
-    mu, nu = 2.0 * s[W_0] * s[T_1] / t, -s[T_2] / t
-    rate, rest = 2.0 * s[W_1] * s[T_1] / t * s[H], 1.0 - mu - nu
+    t = 2.0 * s.w_0 * s.t_1 - s.t_2
+    mu, nu = 2.0 * s.w_0 * s.t_1 / t, -s.t_2 / t
+    rate, rest = 2.0 * s.w_1 * s.t_1 / t * s.h, 1.0 - mu - nu
     for k in range(theta.size):
         y = mu * newer[k] + nu * older[k] + rest * theta[k] + rate * G[k]
         older[k] = newer[k]
         newer[k] = y
-    s[T_2], s[T_1] = s[T_1], t
+    s.t_2, s.t_1 = s.t_1, t
 
 
 # ------------------------------------------------------------------------------------ the check
 
 
 @compiled
-def after_step(s: Array, c: Array, marks: Array) -> None:
+def after_step(s: State, marks: Array) -> None:
     """Whether the step just taken is checked: one that goes to a frame, but not a short rest."""
-    passed = c[MARK] < marks.size and marks[c[MARK]] * LN_10 <= s[LN_T]
-    due = c[STEP] >= c[CHECKED]
-    if due and (c[CUT] == APPROACH or (passed and c[CUT] != REMAINDER)):
-        c[CHECKED] = c[STEP] + CHECK_EVERY
-        c[HALF] = 1
-        c[PHASE] = HALVE
-        s[KEPT_RHO], s[KEPT_H] = s[RHO], s[H]
-        s[RHO] = s[PREVIOUS_RHO]
+    passed = s.mark < marks.size and marks[s.mark] * LN_10 <= s.ln_t
+    due = s.step >= s.checked
+    if due and (s.cut == APPROACH or (passed and s.cut != REMAINDER)):
+        s.checked = s.step + CHECK_EVERY
+        s.half = 1
+        s.phase = HALVE
+        s.kept_rho, s.kept_h = s.rho, s.h
+        s.rho = s.previous_rho
         return
-    c[PHASE] = EMIT
+    s.phase = EMIT
 
 
 @compiled
-def plan_half(s: Array, c: Array, settings: Array) -> None:
+def plan_half(s: State) -> None:
     """Half the last step, at the temperature of where it starts."""
-    s[H] = 0.5 * s[LAST_H]
-    if settings[EULER] == 1.0:
-        c[STAGES] = 1
-        s[W_0] = s[W_1] = 1.0
+    s.h = 0.5 * s.last_h
+    if s.euler == 1:
+        s.stages = 1
+        s.w_0 = s.w_1 = 1.0
         return
-    choose_stages(s, c, s[TEMPERATURE] * s[LAMBDA] * s[SAFETY])
+    choose_stages(s, s.temperature * s.eigenvalue * s.safety)
 
 
 @compiled
-def compared(s: Array, c: Array, hard: float, turned: float) -> None:
+def compared(s: State, hard: float, turned: float) -> None:
     """Store how far the two halves end from the whole step, and go on after the whole step."""
-    s[ERROR], s[TURN_ERROR] = abs(hard - s[HARD]), turned
-    s[RHO], s[H] = s[KEPT_RHO], s[KEPT_H]
-    c[HALF] = 0
-    c[PHASE] = EMIT
+    s.error, s.turn_error = abs(hard - s.hard), turned
+    s.rho, s.h = s.kept_rho, s.kept_h
+    s.half = 0
+    s.phase = EMIT

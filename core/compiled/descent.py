@@ -8,14 +8,14 @@ from typing import Any
 from numpy.typing import NDArray
 
 from core.compiled.jit import compiled
-from core.compiled.kernel import RELU, is_active
-from core.compiled.network import PHI, adjoint, forward
+from core.compiled.kernel import is_active
+from core.compiled.network import Net, adjoint, forward
+from core.losses import CROSS_ENTROPY, LOGISTIC, SQUARED
+from core.network.activation import RELU
 
 GOING, BUFFER_FULL, DONE, DIVERGED, DEAD = 0, 1, 2, 3, 4
 STEP, MARK, BUFFERED = 0, 1, 2  # places in the integer state
 WORST = 0  # place in the float state: the largest loss measure so far
-
-EXPONENTIAL, LOGISTIC, SQUARED, CROSS_ENTROPY = 0, 1, 2, 3  # as in core.losses
 
 Array = NDArray[Any]
 
@@ -87,7 +87,7 @@ def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
 
 @compiled
 def descend(
-    net: tuple[Array, ...],
+    net: Net,
     flat: Array,
     XT: Array,
     X: Array,
@@ -131,7 +131,7 @@ def descend(
         for j in range(flat.size):
             moved |= gradient[j] != 0
             flat[j] = shrink * flat[j] - gradient[j]
-        if shrink == 1 and not moved and net[0][PHI] == RELU and not is_active(Z):
+        if shrink == 1 and not moved and net.phi == RELU and not is_active(Z):
             return DEAD
         counts[STEP] += 1
         if counts[STEP] == schedule[counts[MARK]]:

@@ -1,7 +1,7 @@
 """Dual weights and smoothed margins at scores E p(theta), compiled, for all log-time losses.
 
-`startup` = 1 means the logistic loss, 2 cross-entropy, while some score is still below 20; 0 means
-l = e^-p, which both are to one part in 1e9 there. `others` is the number of scores of an example:
+`form` is the loss's code while some score is still below 20, and EXPONENTIAL from there on, which
+the others are to one part in 1e9. `others` is the number of scores of an example:
 1, or k - 1 for k classes, one example after another. Formulas: core.losses, which the tests use.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from core.compiled.jit import compiled
+from core.losses import EXPONENTIAL, LOGISTIC
 
 Array = NDArray[Any]
 
@@ -39,16 +40,16 @@ def log_logistic(z: float) -> float:
 
 
 @compiled
-def log_sum_of_losses(startup: int, others: int, p: Array, e: float) -> float:
+def log_sum_of_losses(form: int, others: int, p: Array, e: float) -> float:
     """ln sum_i l(e p_i)."""
     least, total = smallest(p), 0.0
-    if startup == 0:
+    if form == EXPONENTIAL:
         # The difference first: at e p = 1e20 the rounding of e p alone would overflow exp.
         for i in range(p.size):
             total += exp(e * (least - p[i]))
         return log(total) - e * least
     top = log_logistic(e * least)
-    if startup == 1:
+    if form == LOGISTIC:
         for i in range(p.size):
             total += exp(log_logistic(e * p[i]) - top)
         return top + log(total)
@@ -67,10 +68,10 @@ def against_all(p: Array, e: float) -> float:
 
 
 @compiled
-def smoothed_margin(startup: int, others: int, p: Array, e: float) -> float:
+def smoothed_margin(form: int, others: int, p: Array, e: float) -> float:
     """l^-1(sum_i l(e p_i))."""
-    log_s = log_sum_of_losses(startup, others, p, e)
-    if startup == 0:
+    log_s = log_sum_of_losses(form, others, p, e)
+    if form == EXPONENTIAL:
         return -log_s
     if log_s < -15.0:
         return -log_s - 0.5 * exp(log_s)
@@ -81,16 +82,16 @@ def smoothed_margin(startup: int, others: int, p: Array, e: float) -> float:
 
 
 @compiled
-def log_n_over_q(startup: int, others: int, p: Array, e: float) -> float:
+def log_n_over_q(form: int, others: int, p: Array, e: float) -> float:
     """ln(n/Q), Q = |l'(l^-1(sum_i l(e p_i)))|: dt = (n/Q) ds."""
-    gt = smoothed_margin(startup, others, p, e)
-    return log(p.size // others) + (softplus(gt) if startup > 0 else gt)
+    gt = smoothed_margin(form, others, p, e)
+    return log(p.size // others) + (softplus(gt) if form != EXPONENTIAL else gt)
 
 
 @compiled
-def dual_weights(startup: int, others: int, p: Array, e: float, q: Array) -> None:
+def dual_weights(form: int, others: int, p: Array, e: float, q: Array) -> None:
     """q_i = l'(e p_i) / l'(l^-1(sum_k l(e p_k)))."""
-    if startup == 0:
+    if form == EXPONENTIAL:
         least, total = smallest(p), 0.0
         for i in range(p.size):
             q[i] = exp(e * (least - p[i]))  # relative to the largest: no digits of p are lost
@@ -98,8 +99,8 @@ def dual_weights(startup: int, others: int, p: Array, e: float, q: Array) -> Non
         for i in range(p.size):
             q[i] /= total
         return
-    at_smoothed = softplus(smoothed_margin(startup, others, p, e))
-    if startup == 1:
+    at_smoothed = softplus(smoothed_margin(form, others, p, e))
+    if form == LOGISTIC:
         for i in range(p.size):
             q[i] = exp(at_smoothed - softplus(e * p[i]))
         return

@@ -11,7 +11,7 @@ w0 = 1 + 1/S^2) at a fixed temperature E = min(e^(L rho), cap); S = 1 is the Eul
 
 Parameters of degree 0 (V of the normalised and the batch-norm net) move e^(2 rho) times faster than
 theta. This speed kappa_j is capped, so that the speed |u_j| kappa_j of node j stays below
-`V_SPEED` (30): V is then slow early on, and follows its equilibrium later.
+`v_speed` (30): V is then slow early on, and follows its equilibrium later.
 
 `advance` does a bounded number of field evaluations and returns, also in the middle of a step, so
 that pause and cancel are honoured between the stages; results do not depend on where it returns.
@@ -20,7 +20,7 @@ that pause and cancel are honoured between the stages; results do not depend on 
 from __future__ import annotations
 
 from math import exp, log, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -37,34 +37,19 @@ from core.compiled.jit import compiled
 from core.compiled.log_time import (
     BEGIN,
     EMIT,
-    EVALUATIONS,
     FINISH,
     GOING,
-    HALF,
     HALVE,
-    LAMBDA,
-    MOST_STAGES,
     MOVES,
-    OTHERS,
-    PHASE,
     PLAN,
-    POWER,
     POWER_ITERATION,
-    RHO,
     RUN_STAGE,
-    SLIDES_FROM,
     SMALLEST_STEP,
-    STAGE,
-    STAGES,
     STALLED,
-    STARTUP,
     STATIONARY,
-    STEP,
     STICKS,
-    STUCK,
-    TEMPERATURE,
-    V_SPEED,
-    H,
+    Frames,
+    State,
     accept,
     after_frames,
     begin,
@@ -73,24 +58,35 @@ from core.compiled.log_time import (
     heat,
     moves,
 )
-from core.compiled.network import (
-    BATCH_NORM,
-    CODE,
-    DEGREE,
-    EPS,
-    NORMALISED,
-    NORMALISES,
-    SCALED,
-    Net,
-    adjoint,
-    forward,
-    node_rows,
-    tangent,
-)
+from core.compiled.network import Net, adjoint, forward, node_rows, tangent
+from core.network.codes import BATCH_NORM, NORMALISED
 
 Array = NDArray[Any]
-# XT (d, n), X (n, d), y (n,), F (k, n) work: the outputs or their weights
-Data = tuple[Array, Array, Array, Array]
+
+
+class Work(NamedTuple):
+    """A network, its data and the arrays of a run: P parameters, N = n max(k - 1, 1) scores."""
+
+    net: Net
+    columns: Array  # (d, n), the inputs
+    inputs: Array  # (n, d)
+    y: Array  # (n,)
+    F: Array  # (k, n), the outputs or their weights
+    theta: Array  # (P,)
+    previous: Array  # (P,), theta before the last step
+    middle: Array  # (P,), theta in the middle of a step that is checked
+    older: Array  # (P,), the last stage but one
+    newer: Array  # (P,), the last stage
+    G0: Array  # (P,), the field at theta
+    G: Array  # (P,), the field at a stage
+    Z0: Array  # (m, n), preactivations, or phi' of them, at theta
+    Z: Array  # (m, n), at a stage
+    C: Array  # (m, n), see core.compiled.kernel.backward
+    p0: Array  # (N,), scores at theta
+    p: Array  # (N,), at a stage
+    q0: Array  # (N,), dual weights at theta
+    q: Array  # (N,), at a stage
+    wave: Array  # (N,), the eigenvector of K, as far as it is known
 
 
 @compiled
@@ -130,53 +126,44 @@ def output_weights(q: Array, y: Array, G: Array) -> None:
 
 
 @compiled
-def margins(net: Net, flat: Array, data: Data, Z: Array, p: Array) -> None:
+def margins(work: Work, flat: Array, Z: Array, p: Array) -> None:
     """The scores at `flat`, with the preactivations left in Z."""
-    XT, _, y, F = data
-    forward(net, flat, XT, Z, F)
-    scores(F, y, p)
+    forward(work.net, flat, work.columns, Z, work.F)
+    scores(work.F, work.y, p)
 
 
 @compiled
-def speeds(net: Net, s: Array, settings: Array, flat: Array, G: Array) -> None:
-    """Multiply the gradient in V by kappa_j = min(e^(2 rho), V_SPEED/|u_j|), u_j = a_j b_j."""
-    spec = net[0]
-    if spec[SCALED] == flat.size:
+def speeds(net: Net, s: State, flat: Array, G: Array) -> None:
+    """Multiply the gradient in V by kappa_j = min(e^(2 rho), v_speed/|u_j|), u_j = a_j b_j."""
+    if net.scaled == flat.size:
         return
-    fastest = exp(2.0 * s[RHO])
-    a, b, _ = node_rows(spec, flat)
-    V = node_rows(spec, G)[2]
+    fastest = exp(2.0 * s.rho)
+    a, b, _ = node_rows(net, flat)
+    V = node_rows(net, G)[2]
     for j in range(a.size):
         size = abs(a[j] * b[j])
-        kappa = fastest if size * fastest <= settings[V_SPEED] else settings[V_SPEED] / size
+        kappa = fastest if size * fastest <= s.v_speed else s.v_speed / size
         for i in range(V.shape[1]):
             V[j, i] *= kappa
 
 
 @compiled
-def field(
-    net: Net, s: Array, settings: Array, flat: Array, data: Data, q: Array, Z: Array, C: Array,
-    G: Array,
-) -> None:  # fmt: skip
+def field(work: Work, s: State, flat: Array, q: Array, Z: Array, G: Array) -> None:
     """G = sum_i q_i grad p_i, the part in V times kappa, after `margins` at the same point."""
-    XT, X, y, F = data
-    output_weights(q, y, F)
-    adjoint(net, flat, XT, X, F, Z, C, G)
-    speeds(net, s, settings, flat, G)
+    output_weights(q, work.y, work.F)
+    adjoint(work.net, flat, work.columns, work.inputs, work.F, Z, work.C, G)
+    speeds(work.net, s, flat, G)
 
 
 @compiled
-def power_iteration(
-    net: Net, s: Array, settings: Array, theta: Array, data: Data, q: Array, Z: Array, C: Array,
-    u: Array, w: Array,
-) -> float:  # fmt: skip
+def power_iteration(work: Work, s: State) -> float:
     """One step w <- K w/|K w|, K = sqrt(q) <grad p_i, kappa grad p_j> sqrt(q); returns |K w|."""
-    XT, _, y, F = data
+    w, q, theta = work.wave, work.q0, work.theta
     for i in range(w.size):
         w[i] *= sqrt(q[i])
-    field(net, s, settings, theta, data, w, Z, C, u)
-    tangent(net, theta, XT, u, Z, C, F)
-    scores(F, y, w)
+    field(work, s, theta, w, work.Z0, work.G)
+    tangent(work.net, theta, work.columns, work.G, work.Z0, work.C, work.F)
+    scores(work.F, work.y, w)
     norm = 0.0
     for i in range(w.size):
         w[i] *= sqrt(q[i])
@@ -194,18 +181,17 @@ def power_iteration(
 @compiled
 def renormalised(net: Net, theta: Array, newer: Array) -> float:
     """|W_h| of the last stage, which is divided by it; |v_j| goes back where the flow keeps it."""
-    spec, scaled = net[0], net[0][SCALED]
     norm = 0.0
-    for k in range(scaled):
+    for k in range(net.scaled):
         norm += newer[k] * newer[k]
     norm = sqrt(norm)
-    for k in range(scaled):
+    for k in range(net.scaled):
         newer[k] /= norm
-    keeps = spec[CODE] == NORMALISED or (
-        spec[CODE] == BATCH_NORM and spec[NORMALISES] == 1 and net[1][EPS] == 0.0
+    keeps = net.code == NORMALISED or (
+        net.code == BATCH_NORM and net.normalises == 1 and net.eps == 0.0
     )
     if keeps:
-        before, after = node_rows(spec, theta)[2], node_rows(spec, newer)[2]
+        before, after = node_rows(net, theta)[2], node_rows(net, newer)[2]
         for j in range(before.shape[0]):
             old = new = 0.0
             for i in range(before.shape[1]):
@@ -220,15 +206,14 @@ def renormalised(net: Net, theta: Array, newer: Array) -> float:
 @compiled
 def distance_moved(net: Net, theta: Array, newer: Array) -> float:
     """|theta' - theta|; the turn of each v_j counts by its node's share of sum_k |u_k|."""
-    spec, scaled = net[0], net[0][SCALED]
     moved = 0.0
-    for k in range(scaled):
+    for k in range(net.scaled):
         step = newer[k] - theta[k]
         moved += step * step
-    if scaled == theta.size:
+    if net.scaled == theta.size:
         return sqrt(moved)
-    a, b, before = node_rows(spec, theta)
-    after = node_rows(spec, newer)[2]
+    a, b, before = node_rows(net, theta)
+    after = node_rows(net, newer)[2]
     total = turned = 0.0
     for j in range(a.size):
         size, gap, length = abs(a[j] * b[j]), 0.0, 0.0
@@ -243,150 +228,112 @@ def distance_moved(net: Net, theta: Array, newer: Array) -> float:
 
 
 @compiled
-def finish(
-    net: Net, theta: Array, data: Data, settings: Array,
-    s: Array, c: Array, newer: Array, previous: Array, Z: Array, p: Array,
-) -> bool:  # fmt: skip
+def finish(work: Work, s: State) -> bool:
     """Normalise the last stage, test it, and take it or refuse it; True when taken."""
-    norm = renormalised(net, theta, newer)
-    moved = distance_moved(net, theta, newer)
-    margins(net, newer, data, Z, p)
-    if not fit(s, c, settings, p, norm):
+    theta, newer = work.theta, work.newer
+    norm = renormalised(work.net, theta, newer)
+    moved = distance_moved(work.net, theta, newer)
+    margins(work, newer, work.Z, work.p)
+    if not fit(s, work.p, norm):
         return False
-    c[MOST_STAGES] = max(c[MOST_STAGES], c[STAGES])
+    s.most_stages = max(s.most_stages, s.stages)
     for k in range(theta.size):
-        previous[k] = theta[k]
+        work.previous[k] = theta[k]
         theta[k] = newer[k]
-    accept(net[0][DEGREE], s, c, settings, p, norm, moved)
+    accept(s, work.p, norm, moved)
     return True
 
 
 @compiled
-def begin_half(
-    net: Net, loss: int, base: Array, data: Data, settings: Array, s: Array, c: Array,
-    older: Array, newer: Array, G: Array, Z: Array, C: Array, p: Array, q: Array,
-) -> None:  # fmt: skip
+def begin_half(work: Work, s: State, base: Array) -> None:
     """The first stage of half the last step, from `base`."""
-    margins(net, base, data, Z, p)
-    heat(loss, net[0][DEGREE], c[OTHERS], s, c, settings, p, q)
-    field(net, s, settings, base, data, q, Z, C, G)
-    plan_half(s, c, settings)
-    first_stage(s, c, base, older, newer, G)
+    margins(work, base, work.Z, work.p)
+    heat(s, work.p, work.q)
+    field(work, s, base, work.q, work.Z, work.G)
+    plan_half(s)
+    first_stage(s, base, work.older, work.newer, work.G)
 
 
 @compiled
-def finish_half(
-    net: Net, theta: Array, base: Array, middle: Array, data: Data, s: Array, c: Array,
-    newer: Array, Z: Array, p: Array,
-) -> None:  # fmt: skip
+def finish_half(work: Work, s: State, base: Array) -> None:
     """The end of a half step: the second begins where the first ended, and is compared."""
-    norm = renormalised(net, base, newer)
-    if c[HALF] == 1:
-        for k in range(middle.size):
-            middle[k] = newer[k]
-        s[RHO] += log(norm)
-        c[HALF] = 2
-        c[PHASE] = HALVE
+    norm = renormalised(work.net, base, work.newer)
+    if s.half == 1:
+        for k in range(work.middle.size):
+            work.middle[k] = work.newer[k]
+        s.rho += log(norm)
+        s.half = 2
+        s.phase = HALVE
         return
-    margins(net, newer, data, Z, p)
-    compared(s, c, smallest(p), distance_moved(net, theta, newer))
+    margins(work, work.newer, work.Z, work.p)
+    compared(s, smallest(work.p), distance_moved(work.net, work.theta, work.newer))
 
 
 @compiled
-def next_stage(
-    net: Net, base: Array, data: Data, settings: Array, s: Array, c: Array,
-    older: Array, newer: Array, G: Array, Z: Array, C: Array, p: Array, q: Array,
-) -> None:  # fmt: skip
+def next_stage(work: Work, s: State, base: Array) -> None:
     """Evaluate the field at the last stage of a step from `base` and make the next one."""
-    margins(net, newer, data, Z, p)
-    dual_weights(c[STARTUP], c[OTHERS], p, s[TEMPERATURE], q)
-    field(net, s, settings, newer, data, q, Z, C, G)
-    stage(s, base, older, newer, G)
-    c[STAGE] += 1
-    if c[STAGE] == c[STAGES]:
-        c[PHASE] = FINISH
+    margins(work, work.newer, work.Z, work.p)
+    dual_weights(s.form, s.others, work.p, s.temperature, work.q)
+    field(work, s, work.newer, work.q, work.Z, work.G)
+    stage(s, base, work.older, work.newer, work.G)
+    s.stage += 1
+    if s.stage == s.stages:
+        s.phase = FINISH
 
 
 @compiled
-def emitted(
-    net: Net, s: Array, c: Array, theta: Array, previous: Array, marks: Array, buffer: Array,
-    rows: Array,
-) -> int:  # fmt: skip
-    """Write the frames that the last step passed; GOING where the next step may begin."""
-    emit(net[0][SCALED], s, c, theta, previous, marks, buffer, rows)
-    code: int = after_frames(c, marks, buffer)
-    return code
-
-
-@compiled
-def begun(
-    net: Net, loss: int, theta: Array, data: Data, settings: Array, s: Array, c: Array, G: Array,
-    Z: Array, C: Array, p: Array, q: Array,
-) -> int:  # fmt: skip
+def begun(work: Work, s: State) -> int:
     """Evaluate the field at theta; GOING, or why no step of this kind begins here."""
-    if c[STUCK] != MOVES and c[STEP] >= c[SLIDES_FROM]:
+    if s.stuck != MOVES and s.step >= s.slides_from:
         return STICKS
-    margins(net, theta, data, Z, p)
-    begin(loss, net[0][DEGREE], max(data[3].shape[0] - 1, 1), s, c, settings, p, q)
-    field(net, s, settings, theta, data, q, Z, C, G)
-    c[PHASE] = POWER_ITERATION if c[POWER] > 0 else PLAN
-    return GOING if moves(s, G) else STATIONARY
+    margins(work, work.theta, work.Z0, work.p0)
+    begin(s, work.p0, work.q0)
+    field(work, s, work.theta, work.q0, work.Z0, work.G0)
+    s.phase = POWER_ITERATION if s.power > 0 else PLAN
+    return GOING if moves(s, work.G0) else STATIONARY
 
 
 @compiled
-def end_step(
-    net: Net, theta: Array, base: Array, data: Data, settings: Array, s: Array, c: Array,
-    marks: Array, newer: Array, previous: Array, middle: Array, Z: Array, p: Array,
-) -> None:  # fmt: skip
+def end_step(work: Work, s: State, base: Array, marks: Array) -> None:
     """The end of a step, or of half of one that is checked."""
-    if c[HALF] > 0:
-        finish_half(net, theta, base, middle, data, s, c, newer, Z, p)
-    elif finish(net, theta, data, settings, s, c, newer, previous, Z, p):
-        after_step(s, c, marks)
+    if s.half > 0:
+        finish_half(work, s, base)
+    elif finish(work, s):
+        after_step(s, marks)
     else:
-        c[PHASE] = PLAN
+        s.phase = PLAN
 
 
 @compiled
-def advance(
-    net: Net, loss: int, theta: Array, data: Data, settings: Array, s: Array, c: Array,
-    marks: Array, buffer: Array, rows: Array, budget: int,
-    work: tuple[Array, ...], matrices: tuple[Array, ...], points: tuple[Array, ...],
-) -> int:  # fmt: skip
-    """At most about `budget` field evaluations; returns GOING, BUFFER_FULL, DONE and so on.
-
-    `work` are six vectors of the size of theta (G(theta), G, Y_(j-2), Y_(j-1), theta before, theta
-    in the middle of a step that is checked), `matrices` three (m, n), `points` five vectors of
-    scores: p(theta), p, q(theta), q, and the power vector.
-    """
-    G0, G, older, newer, previous, middle = work
-    Z0, Z, C = matrices
-    p0, p, q0, q, w = points
+def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
+    """At most about `budget` field evaluations; returns GOING, BUFFER_FULL, DONE and so on."""
+    theta = work.theta
     for _ in range(budget):
-        c[EVALUATIONS] += 1
-        base = previous if c[HALF] == 1 else middle if c[HALF] == 2 else theta
-        if c[PHASE] == EMIT:
-            code = emitted(net, s, c, theta, previous, marks, buffer, rows)
+        s.evaluations += 1
+        base = work.previous if s.half == 1 else work.middle if s.half == 2 else theta
+        if s.phase == EMIT:
+            emit(s, work.net.scaled, theta, work.previous, frames)
+            code = after_frames(s, frames)
             if code != GOING:
                 return code
-        if c[PHASE] == BEGIN:
-            code = begun(net, loss, theta, data, settings, s, c, G0, Z0, C, p0, q0)
+        if s.phase == BEGIN:
+            code = begun(work, s)
             if code != GOING:
                 return code
-        elif c[PHASE] == POWER_ITERATION:
-            s[LAMBDA] = power_iteration(net, s, settings, theta, data, q0, Z0, C, G, w)
-            c[POWER] -= 1
-            if c[POWER] == 0:
-                c[PHASE] = PLAN
-        elif c[PHASE] == PLAN:
-            plan(s, c, settings, marks)
-            if s[H] < SMALLEST_STEP:
+        elif s.phase == POWER_ITERATION:
+            s.eigenvalue = power_iteration(work, s)
+            s.power -= 1
+            if s.power == 0:
+                s.phase = PLAN
+        elif s.phase == PLAN:
+            plan(s, frames.marks)
+            if s.h < SMALLEST_STEP:
                 return STALLED
-            first_stage(s, c, theta, older, newer, G0)
-        elif c[PHASE] == RUN_STAGE:
-            next_stage(net, base, data, settings, s, c, older, newer, G, Z, C, p, q)
-        elif c[PHASE] == HALVE:
-            begin_half(net, loss, base, data, settings, s, c, older, newer, G, Z, C, p, q)
+            first_stage(s, theta, work.older, work.newer, work.G0)
+        elif s.phase == RUN_STAGE:
+            next_stage(work, s, base)
+        elif s.phase == HALVE:
+            begin_half(work, s, base)
         else:
-            end_step(net, theta, base, data, settings, s, c, marks, newer, previous, middle, Z, p)
+            end_step(work, s, base, frames.marks)
     return GOING

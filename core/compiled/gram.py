@@ -29,7 +29,8 @@ from core.compiled.descent import (
     slopes,
 )
 from core.compiled.jit import compiled
-from core.compiled.kernel import RELU, backward, is_active, outputs
+from core.compiled.kernel import backward, is_active, outputs
+from core.network.activation import RELU
 
 Array = NDArray[Any]
 BLOCK = 256  # nodes at a time: their rows of four matrices stay in the cache

@@ -18,12 +18,12 @@ from core.compiled.blas import gemm
 from core.compiled.exponential import exp_minus, log_one_plus, twice_atanh
 from core.compiled.jit import compiled
 from core.compiled.tiles import fits, product
+from core.network.activation import LEAKY, RELU
 
 Matrix = NDArray[Any]
 Vector = NDArray[Any]
 
-# As in core.network.activation; SLOPES means that Z holds phi'(z) in place of z.
-RELU, LEAKY, SMOOTH, SLOPES = 0, 1, 2, 3
+SLOPES = -1  # beside the codes of activations: Z holds phi'(z) in place of z
 LN_2 = 0.6931471805599453
 ROWS, CACHED = 16, 1024  # of `outputs_and_slopes`: nodes, and numbers, at a time
 BLAS_NODES, BLAS_COORDINATES, BLAS_EXAMPLES = 64, 32, 32  # from where BLAS is the faster one

@@ -1,42 +1,31 @@
 """The log-time scheme apart from the network: its state, its steps, its clock, its frames.
 
-The numbers of one run live in two arrays, `s` (floats) and `c` (integers), at the places named
-here; `core.compiled.flow` and `core.dynamics.general_flow` evaluate the field between these steps.
+`core.compiled.flow`, `core.compiled.mirror` and `core.dynamics.general_flow` evaluate the field
+between these steps. What a run knows is a State, whose values kernels and Python read by name.
 """
 
 from __future__ import annotations
 
 from math import exp, inf, log, sqrt
-from typing import Any
+from typing import Any, NamedTuple, final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled.dual import dual_weights, log_n_over_q, smallest, smoothed_margin
 from core.compiled.jit import compiled
+from core.losses import EXPONENTIAL
 
 Array = NDArray[Any]
 
 GOING, BUFFER_FULL, DONE, STATIONARY, STALLED, STICKS, ENDED = 0, 1, 2, 3, 4, 5, 6
 
-# Places in the float state.
-RHO, LN_T, H, SAFETY, LAMBDA, TEMPERATURE, LOG_N_Q, SMOOTHED = 0, 1, 2, 3, 4, 5, 6, 7
-PREVIOUS_RHO, PREVIOUS_LN_T, T_1, T_2, W_0, W_1 = 8, 9, 10, 11, 12, 13
-FEWEST_ATOMS, LARGEST_FALL, LEAST_STAGES, WHOLE_H, LAST_H, SLOPE = 14, 15, 16, 17, 18, 19
-HARD, ERROR, TURN_ERROR, KEPT_RHO, KEPT_H, PEAK_RHO = 20, 21, 22, 23, 24, 25
-SPEED, PART, QUIET, FLOATS = 26, 27, 28, 29
-# Places in the integer state.
-PHASE, STAGE, STAGES, POWER, STEP, MARK, BUFFERED, STARTUP, REJECTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
-MOST_STAGES, OTHERS, IN_A_ROW, CUT, LANDING, HALF, EVALUATIONS = 9, 10, 11, 12, 13, 14, 15
-CHECKED, STUCK, SLIDES_FROM, COUNTS = 16, 17, 18, 19
-# Places in the settings.
-TAU_EARLY, H_EARLY, TAU_LATE, H_LATE, LATE_LN_T, CAP, EULER, EULER_C, EULER_H, V_SPEED = range(10)
-BASE_STAGES, SETTINGS = 10, 11
 # Phases of a step, and of the two half steps that check one.
 BEGIN, POWER_ITERATION, PLAN, RUN_STAGE, FINISH, EMIT, HALVE = 0, 1, 2, 3, 4, 5, 6
 # Why a step is shorter than the scheme would have it: to end just before a frame's time, to go the
 # rest of the way to it, or to split what is left evenly.
 NOT_CUT, APPROACH, REMAINDER, SPLIT = 0, 1, 2, 3
-# Whether a network moves whose data are not fitted, as c[STUCK] says.
+# Whether a network moves whose data are not fitted, as s.stuck says.
 MOVES, HARDLY, SLOWLY = 0, 1, 2
 CHECK_EVERY = 8  # steps, at least, from one step that is checked to the next
 ROW = 8  # numbers beside each frame: see emit
@@ -56,46 +45,146 @@ ATOM = 1e-3
 LN_10 = 2.302585092994046
 
 
+class Floats:
+    """The real numbers of a run. Run files keep them, in this order."""
+
+    rho: float  # ln |W|, W the homogeneous parameters
+    ln_t: float  # of the time t
+    h: float  # the length in s of the next step, or of the one that is made
+    safety: float  # factor of the stiffness, at least 2
+    eigenvalue: float  # the largest of K = sqrt(q) <grad p_i, grad p_j> sqrt(q), at theta
+    temperature: float  # E = min(e^(L rho), cap), at which q is taken
+    log_n_q: float  # ln dt/ds where the step began
+    smoothed: float  # l^-1(sum_i l(E p_i))/E where the step began
+    previous_rho: float  # before the last step
+    previous_ln_t: float
+    t_1: float  # T_(j-1)(w0) and T_(j-2)(w0), Chebyshev's polynomials, at stage j
+    t_2: float
+    w_0: float  # 1 + 1/S^2
+    w_1: float  # T_S(w0)/T_S'(w0)
+    fewest_atoms: float  # since the frame before: the least number of q_i > ATOM
+    largest_fall: float  # since the frame before: of the smoothed margin, in one step
+    least_stages: float  # that the next step has
+    whole_h: float  # h before it was cut for a frame
+    last_h: float  # of the step just taken
+    slope: float  # of ln dt/ds in s, over that step
+    hard: float  # min p at its end
+    error: float  # of min p, as the last step that was checked by halves tells it
+    turn_error: float  # of theta, likewise
+    kept_rho: float  # rho and h after the whole step, while its halves are made
+    kept_h: float
+    peak_rho: float  # the largest rho so far
+    speed: float  # |d theta/ds|
+    part: float  # length of the next implicit step by t; 0: not known
+    quiet: float  # ln t from which on R has been at rest; 0: it is not
+
+
+class Counts:
+    """The whole numbers of a run. Run files keep them, in this order."""
+
+    phase: int  # what is done next: BEGIN to HALVE
+    stage: int  # stages made of this step
+    stages: int  # S
+    power: int  # power iterations still to be made for `eigenvalue`; -1: it is not known
+    step: int  # steps taken
+    mark: int  # the next frame's place on the schedule
+    buffered: int  # frames in the buffer
+    form: int  # the loss's code, or EXPONENTIAL where that is the same: see `heat`
+    rejected: int  # steps
+    most_stages: int  # of a step since the frame before
+    others: int  # scores of an example: 1, or k - 1 for k classes
+    in_a_row: int  # refusals
+    cut: int  # why h is shorter than the scheme would have it: NOT_CUT to SPLIT
+    landing: int  # 1 while a step goes the rest of the way to a frame
+    half: int  # 1 and 2 while the halves of a step are made, else 0
+    evaluations: int  # of the field
+    checked: int  # the step from which on another one is checked
+    stuck: int  # MOVES, HARDLY or SLOWLY
+    slides_from: int  # the step from which on steps along kinks are implicit
+
+
+class Settings:
+    """What does not change in a run; `early` is before ln t = late_ln_t."""
+
+    tau_early: float  # |theta' - theta| that a step aims at
+    h_early: float  # the longest step
+    tau_late: float
+    h_late: float
+    late_ln_t: float
+    cap: float  # of the temperature
+    euler_c: float  # of explicit Euler steps: h = min(euler_h, euler_c/(E lambda))
+    euler_h: float
+    v_speed: float  # of |u_j| kappa_j, see core.compiled.flow
+    base_stages: float  # the least number of stages
+    euler: int  # 1: Euler steps, the oracle of the tests
+    loss: int  # its code
+    degree: int  # L
+
+
+@final
+class State(Floats, Counts, Settings):
+    """What the scheme knows of a run: a record in memory, see `new_state`."""
+
+
+class Frames(NamedTuple):
+    """Where frames go, and when."""
+
+    marks: Array  # (frames,) their log10 t
+    buffer: Array  # (rows, parameters) theta
+    rows: Array  # (rows, ROW) what is told beside: see `emit`
+
+
+_KINDS = {"float": np.float64, "int": np.int64}
+_FIELDS = [
+    (name, _KINDS[kind])
+    for part in (Floats, Counts, Settings)
+    for name, kind in part.__annotations__.items()
+]
+_RECORD = np.dtype((np.record, np.dtype(_FIELDS, align=True)))
+
+
+def new_state() -> tuple[State, Array, Array]:
+    """A state of zeros, and its floats and counts as arrays in the same memory."""
+    words = np.zeros(len(_FIELDS))
+    first = len(Floats.__annotations__)
+    counts = words[first : first + len(Counts.__annotations__)].view(np.int64)
+    state: Any = words.view(_RECORD)[0]
+    return state, words[:first], counts
+
+
 @compiled
-def log_time_rate(startup: int, degree: int, others: int, rho: float, p: Array) -> float:
+def log_time_rate(s: State, p: Array) -> float:
     """ln dt/ds = ln(n/Q) + (2 - L) rho."""
-    rate = log_n_over_q(startup, others, p, exp(degree * rho))
-    return rate + (2 - degree) * rho
+    rate = log_n_over_q(s.form, s.others, p, exp(s.degree * s.rho))
+    return rate + (2 - s.degree) * s.rho
 
 
 @compiled
-def heat(
-    loss: int, degree: int, others: int, s: Array, c: Array, settings: Array, p: Array, q: Array
-) -> None:
+def heat(s: State, p: Array, q: Array) -> None:
     """The temperature E = min(e^(L rho), cap), the form of the loss, and the dual weights."""
-    true_temperature = exp(degree * s[RHO])
-    c[STARTUP] = 0
-    if smallest(p) * true_temperature <= 20.0:
-        c[STARTUP] = 1 if loss == 1 else 2 if loss == 3 else 0
-    c[OTHERS] = others
-    s[TEMPERATURE] = min(true_temperature, settings[CAP])
-    dual_weights(c[STARTUP], others, p, s[TEMPERATURE], q)
+    true_temperature = exp(s.degree * s.rho)
+    s.form = s.loss if smallest(p) * true_temperature <= 20.0 else EXPONENTIAL
+    s.temperature = min(true_temperature, s.cap)
+    dual_weights(s.form, s.others, p, s.temperature, q)
 
 
 @compiled
-def begin(
-    loss: int, degree: int, others: int, s: Array, c: Array, settings: Array, p: Array, q: Array
-) -> None:
+def begin(s: State, p: Array, q: Array) -> None:
     """Temperature, dual weights and the smoothed margin at the start of a step."""
-    heat(loss, degree, others, s, c, settings, p, q)
-    e = s[TEMPERATURE]
-    s[SMOOTHED] = smoothed_margin(c[STARTUP], others, p, e) / e
-    s[LOG_N_Q] = log_time_rate(c[STARTUP], degree, others, s[RHO], p)
+    heat(s, p, q)
+    e = s.temperature
+    s.smoothed = smoothed_margin(s.form, s.others, p, e) / e
+    s.log_n_q = log_time_rate(s, p)
     atoms = 0
     for i in range(q.size):
         atoms += q[i] > ATOM
-    s[FEWEST_ATOMS] = min(s[FEWEST_ATOMS], atoms)
-    if c[STEP] == 0 or c[POWER] < 0:
-        c[POWER] = 50
-    elif c[STEP] % (16 if c[STUCK] == HARDLY else 2) == 0:
-        c[POWER] = 8
+    s.fewest_atoms = min(s.fewest_atoms, atoms)
+    if s.step == 0 or s.power < 0:
+        s.power = 50
+    elif s.step % (16 if s.stuck == HARDLY else 2) == 0:
+        s.power = 8
     else:
-        c[POWER] = 0
+        s.power = 0
 
 
 @compiled
@@ -108,66 +197,64 @@ def log_mean(a: float, b: float) -> float:
 
 
 @compiled
-def is_stuck(s: Array, moved: float, tau: float, longest: float) -> bool:
+def is_stuck(s: State, moved: float, tau: float, longest: float) -> bool:
     """Whether theta hardly moves although some example is not classified.
 
     Q stays what it is there, s grows like t instead of ln t, and the run takes steps in proportion
     to t.
     """
-    slow: bool = moved * longest <= 0.25 * tau * s[H] and s[LN_T] > LONG
-    return slow and bool(s[SMOOTHED] <= 0.0)
+    slow: bool = moved * longest <= 0.25 * tau * s.h and s.ln_t > LONG
+    return slow and bool(s.smoothed <= 0.0)
 
 
 @compiled
-def is_slow(s: Array, gained: float) -> bool:
+def is_slow(s: State, gained: float) -> bool:
     """Whether some example is not classified, and a step is a thousandth of t at most: it may be
     stuck all the same, and move by nothing but chatter.
     """
-    late: bool = s[LN_T] > LONG and gained < s[LN_T] - SHORT
-    return late and bool(s[SMOOTHED] <= 0.0)
+    late: bool = s.ln_t > LONG and gained < s.ln_t - SHORT
+    return late and bool(s.smoothed <= 0.0)
 
 
 @compiled
-def accept(
-    degree: int, s: Array, c: Array, settings: Array, p: Array, norm: float, moved: float
-) -> None:
+def accept(s: State, p: Array, norm: float, moved: float) -> None:
     """Move rho and ln t on, and choose the next h, safety factor and least number of stages."""
-    s[PREVIOUS_RHO], s[PREVIOUS_LN_T] = s[RHO], s[LN_T]
-    s[RHO] += log(norm)
-    s[HARD], s[LAST_H] = smallest(p), s[H]
-    rate = log_time_rate(c[STARTUP], degree, c[OTHERS], s[RHO], p)
-    s[SLOPE] = (rate - s[LOG_N_Q]) / s[H]
-    gained = log(s[H]) + log_mean(s[LOG_N_Q], rate)
-    if s[LN_T] == -inf:
-        s[LN_T] = gained
+    s.previous_rho, s.previous_ln_t = s.rho, s.ln_t
+    s.rho += log(norm)
+    s.hard, s.last_h = smallest(p), s.h
+    rate = log_time_rate(s, p)
+    s.slope = (rate - s.log_n_q) / s.h
+    gained = log(s.h) + log_mean(s.log_n_q, rate)
+    if s.ln_t == -inf:
+        s.ln_t = gained
     else:
-        high, low = max(s[LN_T], gained), min(s[LN_T], gained)
-        s[LN_T] = high + log(1.0 + exp(low - high))
-    c[STEP] += 1
-    c[IN_A_ROW] = 0
-    c[LANDING] = 1 if c[CUT] == APPROACH else 0
-    late = s[LN_T] > settings[LATE_LN_T]
-    tau = settings[TAU_LATE] if late else settings[TAU_EARLY]
-    longest = settings[H_LATE] if late else settings[H_EARLY]
-    s[SAFETY] = max(2.0, 0.98 * s[SAFETY])
-    s[LEAST_STAGES] = max(settings[BASE_STAGES], 0.97 * s[LEAST_STAGES])
-    s[PEAK_RHO] = max(s[PEAK_RHO], s[RHO])
-    c[STUCK] = MOVES
+        high, low = max(s.ln_t, gained), min(s.ln_t, gained)
+        s.ln_t = high + log(1.0 + exp(low - high))
+    s.step += 1
+    s.in_a_row = 0
+    s.landing = 1 if s.cut == APPROACH else 0
+    late = s.ln_t > s.late_ln_t
+    tau = s.tau_late if late else s.tau_early
+    longest = s.h_late if late else s.h_early
+    s.safety = max(2.0, 0.98 * s.safety)
+    s.least_stages = max(s.base_stages, 0.97 * s.least_stages)
+    s.peak_rho = max(s.peak_rho, s.rho)
+    s.stuck = MOVES
     if is_stuck(s, moved, tau, longest):
-        c[STUCK] = HARDLY
+        s.stuck = HARDLY
     elif is_slow(s, gained):
-        c[STUCK] = SLOWLY
-    if c[CUT] == NOT_CUT:
+        s.stuck = SLOWLY
+    if s.cut == NOT_CUT:
         factor = 1.3 if moved * 1.3 <= tau else max(0.5, tau / moved)
-        s[H] = min(longest, s[H] * factor)
+        s.h = min(longest, s.h * factor)
         return
     # A step that was cut tells how fast theta moves; the next one is as long as if nothing was cut.
-    fit_for_tau = s[H] * max(0.5, tau / moved) if moved > 0.0 else longest
-    s[H] = min(longest, min(1.3 * s[WHOLE_H], fit_for_tau))
+    fit_for_tau = s.h * max(0.5, tau / moved) if moved > 0.0 else longest
+    s.h = min(longest, min(1.3 * s.whole_h, fit_for_tau))
 
 
 @compiled
-def fit(s: Array, c: Array, settings: Array, p: Array, norm: float) -> bool:
+def fit(s: State, p: Array, norm: float) -> bool:
     """Whether a step may be taken: the smoothed margin must not fall. If not, the next is finer.
 
     After some refusals in a row, or with the most stages that are tried for it, a small fall is let
@@ -177,45 +264,45 @@ def fit(s: Array, c: Array, settings: Array, p: Array, norm: float) -> bool:
     both what is gained and what chatter across a kink loses are proportional to h there, while
     chatter is proportional to 1/S^2.
     """
-    e = s[TEMPERATURE]
-    fall = s[SMOOTHED] - smoothed_margin(c[STARTUP], c[OTHERS], p, e) / e
+    e = s.temperature
+    fall = s.smoothed - smoothed_margin(s.form, s.others, p, e) / e
     # Written so that a NaN is refused too.
-    most = c[IN_A_ROW] >= MOST_REFUSALS or s[LEAST_STAGES] >= MOST_LEAST_STAGES
+    most = s.in_a_row >= MOST_REFUSALS or s.least_stages >= MOST_LEAST_STAGES
     room = 1e-9 + 0.01 / e if most else STRICT
-    if s[LN_T] > LATEST:
+    if s.ln_t > LATEST:
         room = 1e-8
-    fine = s[SMOOTHED] <= 0.0 or fall <= room
-    if settings[EULER] == 0.0 and not (fine and norm > 0.0):
-        c[REJECTED] += 1
-        c[IN_A_ROW] += 1
-        refine(s, c, settings)
+    fine = s.smoothed <= 0.0 or fall <= room
+    if s.euler == 0 and not (fine and norm > 0.0):
+        s.rejected += 1
+        s.in_a_row += 1
+        refine(s)
         return False
-    if s[SMOOTHED] > 0.0:
-        s[LARGEST_FALL] = max(s[LARGEST_FALL], fall)
+    if s.smoothed > 0.0:
+        s.largest_fall = max(s.largest_fall, fall)
     return True
 
 
 @compiled
-def refine(s: Array, c: Array, settings: Array) -> None:
+def refine(s: State) -> None:
     """After a refused step: half the length, or more stages where refusals come again."""
-    stages = max(s[LEAST_STAGES], float(c[STAGES]))
-    again = c[IN_A_ROW] > 1 or s[LEAST_STAGES] > 1.0
+    stages = max(s.least_stages, float(s.stages))
+    again = s.in_a_row > 1 or s.least_stages > 1.0
     if again and stages < MOST_LEAST_STAGES:
-        s[LEAST_STAGES] = min(1.7 * stages, MOST_LEAST_STAGES)
+        s.least_stages = min(1.7 * stages, MOST_LEAST_STAGES)
         return
-    s[H] /= 2.0
-    s[SAFETY] = min(1.5 * s[SAFETY], MAX_SAFETY)
+    s.h /= 2.0
+    s.safety = min(1.5 * s.safety, MAX_SAFETY)
 
 
 @compiled
-def weight_of_mark(s: Array, mark: float) -> float:
+def weight_of_mark(s: State, mark: float) -> float:
     """Where between the last two steps log10 t = mark lies, in the schedule's coordinate.
 
     Linear in log t below t = 10 and in ln log10 t above; in t itself during the first step.
     """
-    if s[PREVIOUS_LN_T] == -inf:
-        return exp(mark * LN_10 - s[LN_T])
-    x0, x1 = s[PREVIOUS_LN_T] / LN_10, s[LN_T] / LN_10
+    if s.previous_ln_t == -inf:
+        return exp(mark * LN_10 - s.ln_t)
+    x0, x1 = s.previous_ln_t / LN_10, s.ln_t / LN_10
     u0 = x0 if x0 <= 1.0 else 1.0 + log(x0)
     u1 = x1 if x1 <= 1.0 else 1.0 + log(x1)
     u = mark if mark <= 1.0 else 1.0 + log(mark)
@@ -223,26 +310,18 @@ def weight_of_mark(s: Array, mark: float) -> float:
 
 
 @compiled
-def emit(
-    scaled: int,
-    s: Array,
-    c: Array,
-    theta: Array,
-    previous: Array,
-    marks: Array,
-    buffer: Array,
-    rows: Array,
-) -> None:
+def emit(s: State, scaled: int, theta: Array, previous: Array, frames: Frames) -> None:
     """Write the frames of all marks that the last step passed, as far as the buffer holds them.
 
     A row of `rows` holds step, rho, h, stages, fewest atoms of q, largest fall of the smoothed
     margin since the frame before, and the errors of the last step that was checked.
     """
-    while c[MARK] < marks.size and marks[c[MARK]] * LN_10 <= s[LN_T]:
-        if c[BUFFERED] == buffer.shape[0]:
+    marks, buffer, rows = frames
+    while s.mark < marks.size and marks[s.mark] * LN_10 <= s.ln_t:
+        if s.buffered == buffer.shape[0]:
             return
-        w = min(1.0, max(0.0, weight_of_mark(s, marks[c[MARK]])))
-        out, row = buffer[c[BUFFERED]], rows[c[BUFFERED]]
+        w = min(1.0, max(0.0, weight_of_mark(s, marks[s.mark])))
+        out, row = buffer[s.buffered], rows[s.buffered]
         norm = 0.0
         for k in range(theta.size):
             out[k] = (1.0 - w) * previous[k] + w * theta[k]
@@ -251,28 +330,28 @@ def emit(
         norm = sqrt(norm)
         for k in range(scaled):
             out[k] /= norm
-        row[0] = c[STEP]
-        row[1] = (1.0 - w) * s[PREVIOUS_RHO] + w * s[RHO]
-        row[2], row[3], row[4], row[5] = s[H], c[MOST_STAGES], s[FEWEST_ATOMS], s[LARGEST_FALL]
-        row[6], row[7] = s[ERROR], s[TURN_ERROR]
-        s[FEWEST_ATOMS], s[LARGEST_FALL], c[MOST_STAGES] = inf, 0.0, 0
-        c[BUFFERED] += 1
-        c[MARK] += 1
+        row[0] = s.step
+        row[1] = (1.0 - w) * s.previous_rho + w * s.rho
+        row[2], row[3], row[4], row[5] = s.h, s.most_stages, s.fewest_atoms, s.largest_fall
+        row[6], row[7] = s.error, s.turn_error
+        s.fewest_atoms, s.largest_fall, s.most_stages = inf, 0.0, 0
+        s.buffered += 1
+        s.mark += 1
 
 
 @compiled
-def after_frames(c: Array, marks: Array, buffer: Array) -> int:
+def after_frames(s: State, frames: Frames) -> int:
     """What comes after `emit`: DONE, BUFFER_FULL, or GOING and the next step."""
-    if c[MARK] == marks.size:
+    if s.mark == frames.marks.size:
         return DONE
-    if c[BUFFERED] == buffer.shape[0]:
+    if s.buffered == frames.buffer.shape[0]:
         return BUFFER_FULL
-    c[PHASE] = BEGIN
+    s.phase = BEGIN
     return GOING
 
 
 @compiled
-def moves(s: Array, G: Array) -> bool:
+def moves(s: State, G: Array) -> bool:
     """Whether theta moves at all: |G| against what rounding leaves of a sum that is zero.
 
     |sum_i q_i grad p_i|^2 <= lambda sum_i q_i over the examples with a gradient, so that
@@ -281,7 +360,7 @@ def moves(s: Array, G: Array) -> bool:
     total = 0.0
     for k in range(G.size):
         total += G[k] * G[k]
-    s[SPEED] = sqrt(total)
-    least = STATIONARY_SPEED * (min(1.0, sqrt(s[LAMBDA])) if s[LAMBDA] > 0.0 else 1.0)
-    there: bool = s[RHO] >= s[PEAK_RHO] - VANISHED
-    return there and bool(s[SPEED] >= least)
+    s.speed = sqrt(total)
+    least = STATIONARY_SPEED * (min(1.0, sqrt(s.eigenvalue)) if s.eigenvalue > 0.0 else 1.0)
+    there: bool = s.rho >= s.peak_rho - VANISHED
+    return there and bool(s.speed >= least)

@@ -20,11 +20,11 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.ir_utils import rename_labels
 from numba.core.lowering import Lower
 from numba.core.typed_passes import BaseNativeLowering
-from numba.core.types.containers import BaseTuple
+from numba.core.types.containers import BaseNamedTuple, BaseTuple
 from numba.core.types.misc import SliceType, unliteral
 
 from core.compiled.ranges import Loop, Range
-from core.compiled.views import INDEX, View, flattened, is_plain, taken_from
+from core.compiled.views import INDEX, Packed, View, flattened, is_plain, packed, taken_from
 
 END = 2**63 - 1  # of an open slice
 # Methods of llvmlite's builder, for floats and for integers.
@@ -89,6 +89,8 @@ class KernelLower(Lower):  # type: ignore[misc]
         self.fnargs = [self._argument(kind, given) for kind in self.fndesc.argtypes]
 
     def _argument(self, kind: Any, given: Iterator[Any]) -> Tree:
+        if isinstance(kind, BaseNamedTuple):
+            return Packed(kind, next(given))
         if isinstance(kind, BaseTuple):
             return tuple(self._argument(one, given) for one in kind)
         if is_plain(kind):
@@ -106,7 +108,7 @@ class KernelLower(Lower):  # type: ignore[misc]
         """What numba has made, as a tree."""
         if is_plain(kind) and not isinstance(value, View):
             return View.of(self.builder, kind, value)
-        if isinstance(kind, BaseTuple) and not isinstance(value, tuple):
+        if isinstance(kind, BaseTuple) and not isinstance(value, tuple | Packed):
             extract = self.builder.extract_value
             return tuple(self._taken(one, extract(value, i)) for i, one in enumerate(kind))
         return value
@@ -118,6 +120,8 @@ class KernelLower(Lower):  # type: ignore[misc]
     def _whole(self, kind: Any, tree: Tree) -> Any:
         if isinstance(tree, View):
             return tree.structure(self.context, self.builder)
+        if isinstance(tree, Packed):
+            tree = tree.fields(self.builder)
         if isinstance(tree, tuple):
             parts = [self._whole(one, part) for one, part in zip(kind, tree, strict=True)]
             return self.context.make_tuple(self.builder, kind, parts)
@@ -207,7 +211,7 @@ class KernelLower(Lower):  # type: ignore[misc]
         own, index = self.typeof(expr.value.name), expr.index
         static = expr.op == "static_getitem"
         if isinstance(own, BaseTuple):
-            return self.tree(expr.value.name)[index] if static else None
+            return self._parts(expr.value.name)[index] if static else None
         if not is_plain(own):
             return None
         array, index = self.tree(expr.value.name), index if static else index.name
@@ -260,13 +264,22 @@ class KernelLower(Lower):  # type: ignore[misc]
 
     def _unpacked(self, kind: Any, expr: Any) -> Tree:
         own = self.typeof(expr.value.name)
-        return self.tree(expr.value.name) if isinstance(own, BaseTuple) else None
+        return self._parts(expr.value.name) if isinstance(own, BaseTuple) else None
+
+    def _parts(self, name: str) -> Any:
+        """The values of a tuple."""
+        tree = self.tree(name)
+        return tree.fields(self.builder) if isinstance(tree, Packed) else tree
 
     def _same(self, kind: Any, expr: Any) -> Tree:
         return self._cast(expr.value.name, kind)
 
     def _attribute(self, kind: Any, expr: Any) -> Tree:
-        if not is_plain(self.typeof(expr.value.name)):
+        own = self.typeof(expr.value.name)
+        if isinstance(own, BaseNamedTuple):
+            tree, place = self.tree(expr.value.name), own.fields.index(expr.attr)
+            return tree.field(self.builder, place) if isinstance(tree, Packed) else tree[place]
+        if not is_plain(own):
             return None
         if expr.attr == "size":
             return self.tree(expr.value.name).size(self.builder)
@@ -372,6 +385,10 @@ class KernelLower(Lower):  # type: ignore[misc]
     def _flat(self, kind: Any, tree: Tree) -> list[Any]:
         if isinstance(tree, View):
             return [tree.data, *tree.shape]
+        if isinstance(tree, Packed):
+            return [tree.pointer]
+        if isinstance(kind, BaseNamedTuple):
+            return [packed(self.builder, kind, self._whole(kind, tree))]
         if isinstance(tree, tuple):
             parts = zip(kind, tree, strict=True)
             return [value for one, part in parts for value in self._flat(one, part)]

@@ -13,7 +13,7 @@ theta = (sgn(a) sqrt(u), sgn(b) sqrt(u)) e^-rho of norm 1, rho = ln(2 sum u)/2.
 from __future__ import annotations
 
 from math import exp, log, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -22,41 +22,19 @@ from core.compiled.dual import dual_weights, smallest
 from core.compiled.jit import compiled
 from core.compiled.log_time import (
     BEGIN,
-    BUFFERED,
     EMIT,
-    ERROR,
-    FEWEST_ATOMS,
     FINISH,
     GOING,
-    HALF,
     HALVE,
-    KEPT_RHO,
-    LAMBDA,
-    LARGEST_FALL,
-    LAST_H,
     LN_10,
-    LN_T,
-    MARK,
-    MOST_STAGES,
-    PHASE,
     PLAN,
-    POWER,
     POWER_ITERATION,
-    RHO,
     RUN_STAGE,
-    SLOPE,
     SMALLEST_STEP,
-    SMOOTHED,
-    STAGE,
-    STAGES,
     STALLED,
-    STARTUP,
     STATIONARY,
-    STEP,
-    TAU_EARLY,
-    TEMPERATURE,
-    TURN_ERROR,
-    H,
+    Frames,
+    State,
     accept,
     after_frames,
     begin,
@@ -73,13 +51,32 @@ NOTHING = -350.0  # of rho: u = |W|^2/2 is then below the least number that a fl
 FAR = 1e3  # of lambda, which grows like s where some example is not classified
 BENT = 1e-5  # error of ln u that a step may make while some example is not classified
 TURNED = 0.02  # change of ln dt/ds that such a step may see: the clock's error is of its square
-Net = tuple[Array, Array, Array]  # Z (n, m), ln u(0) (m,), signs of a and b (2, m)
+
+
+class Work(NamedTuple):
+    """The problem and the arrays of a run, for n examples and m nodes."""
+
+    Z: Array  # (n, m)
+    start: Array  # (m,), ln u at lambda = 0
+    signs: Array  # (2, m), of a and b
+    at: Array  # (n,), lambda, to which rho belongs
+    previous: Array  # (n,), lambda before the last step
+    middle: Array  # (n,), lambda in the middle of a step that is checked
+    older: Array  # (n,), the last stage but one
+    newer: Array  # (n,), the last stage
+    u0: Array  # (m,), u e^(-2 rho) at lambda
+    u: Array  # (m,), at a stage
+    p0: Array  # (n,), scores at lambda
+    p: Array  # (n,), at a stage
+    q0: Array  # (n,), dual weights at lambda
+    q: Array  # (n,), at a stage
+    wave: Array  # (n,), the eigenvector of K, as far as it is known
 
 
 @compiled
-def weights(net: Net, scale: float, at: Array, u: Array) -> float:
+def weights(work: Work, scale: float, at: Array, u: Array) -> float:
     """u_j = u_j(0) exp(2 (Z' at)_j - 2 scale); returns sqrt(2 sum u), the norm of (a, b)."""
-    Z, start, _ = net
+    Z, start = work.Z, work.start
     for j in range(u.size):
         u[j] = start[j] - 2.0 * scale
     for i in range(at.size):
@@ -94,9 +91,8 @@ def weights(net: Net, scale: float, at: Array, u: Array) -> float:
 
 
 @compiled
-def margins(net: Net, u: Array, p: Array) -> None:
+def margins(Z: Array, u: Array, p: Array) -> None:
     """p = Z u."""
-    Z = net[0]
     for i in range(p.size):
         z, total = Z[i], 0.0
         for j in range(u.size):
@@ -105,17 +101,17 @@ def margins(net: Net, u: Array, p: Array) -> None:
 
 
 @compiled
-def power_iteration(net: Net, u: Array, q: Array, w: Array, work: Array) -> float:
+def power_iteration(work: Work) -> float:
     """One step w <- K w/|K w|, K = sqrt(q) 2 Z diag(u) Z' sqrt(q); returns |K w|."""
-    Z = net[0]
-    work[:] = 0.0
+    Z, u, q, w, image = work.Z, work.u0, work.q0, work.wave, work.u
+    image[:] = 0.0
     for i in range(w.size):
         size, z = w[i] * sqrt(q[i]), Z[i]
         for j in range(u.size):
-            work[j] += size * z[j]
+            image[j] += size * z[j]
     for j in range(u.size):
-        work[j] *= 2.0 * u[j]
-    margins(net, work, w)
+        image[j] *= 2.0 * u[j]
+    margins(Z, image, w)
     norm = 0.0
     for i in range(w.size):
         w[i] *= sqrt(q[i])
@@ -127,112 +123,100 @@ def power_iteration(net: Net, u: Array, q: Array, w: Array, work: Array) -> floa
 
 
 @compiled
-def next_stage(
-    net: Net, s: Array, c: Array, at: Array, older: Array, newer: Array, u: Array, p: Array,
-    q: Array,
-) -> None:  # fmt: skip
-    """Evaluate q at the last stage and make the next one."""
-    weights(net, s[RHO], newer, u)
-    margins(net, u, p)
-    dual_weights(c[STARTUP], 1, p, s[TEMPERATURE], q)
-    stage(s, at, older, newer, q)
-    c[STAGE] += 1
-    if c[STAGE] == c[STAGES]:
-        c[PHASE] = FINISH
+def next_stage(work: Work, s: State, base: Array) -> None:
+    """Evaluate q at the last stage of a step from `base` and make the next one."""
+    weights(work, s.rho, work.newer, work.u)
+    margins(work.Z, work.u, work.p)
+    dual_weights(s.form, s.others, work.p, s.temperature, work.q)
+    stage(s, base, work.older, work.newer, work.q)
+    s.stage += 1
+    if s.stage == s.stages:
+        s.phase = FINISH
 
 
 @compiled
-def drift(net: Net, s: Array, c: Array, p: Array, q: Array, q0: Array, work: Array) -> float:
-    """How far a step bends ln u: h max_j |2 (Z' (q - q0))_j|, with q at its end.
+def drift(work: Work, s: State) -> float:
+    """How far a step bends ln u: h max_j |2 (Z' (q - q0))_j|, with q at its end; u0 is used up.
 
     A step of first order takes q0 for all of it, so that this bounds its error twice.
     """
-    Z = net[0]
-    dual_weights(c[STARTUP], 1, p, s[TEMPERATURE], q)
-    work[:] = 0.0
+    Z, q, q0, bent = work.Z, work.q, work.q0, work.u0
+    dual_weights(s.form, s.others, work.p, s.temperature, q)
+    bent[:] = 0.0
     for i in range(q.size):
         change, z = 2.0 * (q[i] - q0[i]), Z[i]
-        for j in range(work.size):
-            work[j] += change * z[j]
+        for j in range(bent.size):
+            bent[j] += change * z[j]
     most = 0.0
-    for j in range(work.size):
-        most = max(most, abs(work[j]))
-    return float(s[LAST_H] * most)
+    for j in range(bent.size):
+        most = max(most, abs(bent[j]))
+    return float(s.last_h * most)
 
 
 @compiled
-def finish(
-    net: Net, at: Array, settings: Array, s: Array, c: Array, newer: Array, previous: Array,
-    work: tuple[Array, ...], points: tuple[Array, ...],
-) -> int:  # fmt: skip
+def finish(work: Work, s: State) -> int:
     """Test the last stage, and take it: CHECK or AT_REST; or PLAN, where it is refused."""
-    u0, u = work
-    _, q0, p, q = points[:4]
-    norm = weights(net, s[RHO], newer, u)
+    at, u, newer = work.at, work.u, work.newer
+    norm = weights(work, s.rho, newer, u)
     moved = 0.0
     for j in range(u.size):
         u[j] /= norm * norm
-        step = sqrt(u[j]) - sqrt(u0[j])
+        step = sqrt(u[j]) - sqrt(work.u0[j])
         moved += 2.0 * step * step
-    margins(net, u, p)
-    if not fit(s, c, settings, p, norm):
+    margins(work.Z, u, work.p)
+    if not fit(s, work.p, norm):
         return PLAN
-    stuck = s[SMOOTHED] <= 0.0
-    c[MOST_STAGES] = max(c[MOST_STAGES], c[STAGES])
+    stuck = s.smoothed <= 0.0
+    s.most_stages = max(s.most_stages, s.stages)
     for i in range(at.size):
-        previous[i], at[i] = at[i], newer[i]
+        work.previous[i], at[i] = at[i], newer[i]
     moved = sqrt(moved)
-    accept(2, s, c, settings, p, norm, moved)
+    accept(s, work.p, norm, moved)
     if not stuck:
         return CHECK
-    dual_temperature = s[TEMPERATURE]
-    s[TEMPERATURE] = dual_temperature * norm * norm
-    bent = drift(net, s, c, p, q, q0, u0)
-    s[TEMPERATURE] = dual_temperature
-    turned = abs(s[SLOPE]) * s[LAST_H]
-    lengthen(s, settings, moved, bent, turned)
-    return AT_REST if max(moved, abs(log(norm))) < REST * s[LAST_H] else CHECK
+    dual_temperature = s.temperature
+    s.temperature = dual_temperature * norm * norm
+    bent = drift(work, s)
+    s.temperature = dual_temperature
+    turned = abs(s.slope) * s.last_h
+    lengthen(s, moved, bent, turned)
+    return AT_REST if max(moved, abs(log(norm))) < REST * s.last_h else CHECK
 
 
 @compiled
-def begin_half(
-    net: Net, loss: int, base: Array, settings: Array, s: Array, c: Array, u: Array, p: Array,
-    q: Array, older: Array, newer: Array,
-) -> None:  # fmt: skip
+def begin_half(work: Work, s: State, base: Array) -> None:
     """The first stage of half the last step, from `base`."""
-    weights(net, s[RHO], base, u)
-    margins(net, u, p)
-    heat(loss, 2, 1, s, c, settings, p, q)
-    plan_half(s, c, settings)
-    first_stage(s, c, base, older, newer, q)
+    weights(work, s.rho, base, work.u)
+    margins(work.Z, work.u, work.p)
+    heat(s, work.p, work.q)
+    plan_half(s)
+    first_stage(s, base, work.older, work.newer, work.q)
 
 
 @compiled
-def finish_half(
-    net: Net, at: Array, s: Array, c: Array, newer: Array, middle: Array, u: Array, whole: Array,
-    p: Array,
-) -> None:  # fmt: skip
+def finish_half(work: Work, s: State) -> None:
     """The end of a half step: the second begins where the first ended, and is compared."""
-    norm = weights(net, s[RHO], newer, u)
-    if c[HALF] == 1:
-        for i in range(middle.size):
-            middle[i] = newer[i]
-        s[RHO] += log(norm)
-        c[HALF] = 2
-        c[PHASE] = HALVE
+    u, whole = work.u, work.u0
+    norm = weights(work, s.rho, work.newer, u)
+    if s.half == 1:
+        for i in range(work.middle.size):
+            work.middle[i] = work.newer[i]
+        s.rho += log(norm)
+        s.half = 2
+        s.phase = HALVE
         return
-    weights(net, s[KEPT_RHO], at, whole)
+    weights(work, s.kept_rho, work.at, whole)
     turned = 0.0
     for j in range(u.size):
         u[j] /= norm * norm
         turn = sqrt(u[j]) - sqrt(whole[j])
         turned += 2.0 * turn * turn
-    margins(net, u, p)
-    compared(s, c, smallest(p), sqrt(turned))
+    margins(work.Z, u, work.p)
+    compared(s, smallest(work.p), sqrt(turned))
 
 
 @compiled
-def lengthen(s: Array, settings: Array, moved: float, bent: float, turned: float) -> None:
+def lengthen(s: State, moved: float, bent: float, turned: float) -> None:
     """The next h while some example is not classified.
 
     Where that stays so u has a finite limit, or none but 0, and t grows only like s: once all but
@@ -244,72 +228,54 @@ def lengthen(s: Array, settings: Array, moved: float, bent: float, turned: float
         factor = min(factor, 0.9 * sqrt(BENT / bent))
     if turned > 0.0:
         factor = min(factor, 0.9 * TURNED / turned)
-    slow = SLOW * settings[TAU_EARLY]
+    slow = SLOW * s.tau_early
     free = 1.3 if moved <= slow else slow / moved
-    h = s[LAST_H]
-    s[H] = max(0.5 * h, min(max(s[H], free * h), factor * h))
+    h = s.last_h
+    s.h = max(0.5 * h, min(max(s.h, free * h), factor * h))
 
 
 @compiled
-def emit(
-    net: Net, s: Array, c: Array, at: Array, previous: Array, marks: Array, buffer: Array,
-    rows: Array, u: Array, between: Array,
-) -> None:  # fmt: skip
-    """Write the frames of all marks that the last step passed: lambda is interpolated."""
-    m = u.size
-    signs = net[2]
-    while c[MARK] < marks.size and marks[c[MARK]] * LN_10 <= s[LN_T]:
-        if c[BUFFERED] == buffer.shape[0]:
+def emit(work: Work, s: State, frames: Frames) -> None:
+    """Write the frames of all marks that the last step passed: lambda is interpolated, in p."""
+    marks, buffer, rows = frames
+    at, u, between, m = work.at, work.u, work.p, work.u.size
+    while s.mark < marks.size and marks[s.mark] * LN_10 <= s.ln_t:
+        if s.buffered == buffer.shape[0]:
             return
-        w = min(1.0, max(0.0, weight_of_mark(s, marks[c[MARK]])))
+        w = min(1.0, max(0.0, weight_of_mark(s, marks[s.mark])))
         for i in range(at.size):
-            between[i] = (1.0 - w) * previous[i] + w * at[i]
-        norm = weights(net, s[RHO], between, u)
-        out, row = buffer[c[BUFFERED]], rows[c[BUFFERED]]
+            between[i] = (1.0 - w) * work.previous[i] + w * at[i]
+        norm = weights(work, s.rho, between, u)
+        out, row = buffer[s.buffered], rows[s.buffered]
         for j in range(m):
             root = sqrt(u[j]) / norm
-            out[j], out[m + j] = signs[0, j] * root, signs[1, j] * root
-        row[0], row[1], row[2] = c[STEP], s[RHO] + log(norm), s[H]
-        row[3], row[4], row[5] = c[MOST_STAGES], s[FEWEST_ATOMS], s[LARGEST_FALL]
-        row[6], row[7] = s[ERROR], s[TURN_ERROR]
-        c[MOST_STAGES] = 0
-        s[FEWEST_ATOMS], s[LARGEST_FALL] = at.size, 0.0
-        c[BUFFERED] += 1
-        c[MARK] += 1
+            out[j], out[m + j] = work.signs[0, j] * root, work.signs[1, j] * root
+        row[0], row[1], row[2] = s.step, s.rho + log(norm), s.h
+        row[3], row[4], row[5] = s.most_stages, s.fewest_atoms, s.largest_fall
+        row[6], row[7] = s.error, s.turn_error
+        s.most_stages = 0
+        s.fewest_atoms, s.largest_fall = at.size, 0.0
+        s.buffered += 1
+        s.mark += 1
 
 
 @compiled
-def emitted(
-    net: Net, s: Array, c: Array, at: Array, previous: Array, marks: Array, buffer: Array,
-    rows: Array, u: Array, between: Array,
-) -> int:  # fmt: skip
-    """Write the frames that the last step passed; GOING where the next step may begin."""
-    emit(net, s, c, at, previous, marks, buffer, rows, u, between)
-    code: int = after_frames(c, marks, buffer)
-    return code
-
-
-@compiled
-def end_step(
-    net: Net, at: Array, settings: Array, s: Array, c: Array, marks: Array,
-    work: tuple[Array, ...], points: tuple[Array, ...],
-) -> bool:  # fmt: skip
+def end_step(work: Work, s: State, marks: Array) -> bool:
     """The end of a step, or of half of one that is checked; False where nothing moves."""
-    if c[HALF] > 0:
-        finish_half(net, at, s, c, points[5], points[7], work[1], work[0], points[2])
+    if s.half > 0:
+        finish_half(work, s)
         return True
-    after = finish(net, at, settings, s, c, points[5], points[6], work, points)
+    after = finish(work, s)
     if after == CHECK:
-        after_step(s, c, marks)
+        after_step(s, marks)
     else:
-        c[PHASE] = after
+        s.phase = after
     return after != AT_REST
 
 
 @compiled
-def recentre(net: Net, at: Array) -> None:
+def recentre(Z: Array, start: Array, at: Array) -> None:
     """Take lambda into ln u(0), where it is so large that differences of its parts lose digits."""
-    Z, start, _ = net
     most = 0.0
     for i in range(at.size):
         most = max(most, at[i])
@@ -323,68 +289,53 @@ def recentre(net: Net, at: Array) -> None:
 
 
 @compiled
-def begun(
-    net: Net, loss: int, at: Array, settings: Array, s: Array, c: Array, u: Array, p: Array,
-    q: Array,
-) -> bool:  # fmt: skip
+def begun(work: Work, s: State) -> bool:
     """Evaluate q at lambda; False where nothing is left of u."""
-    recentre(net, at)
-    weights(net, s[RHO], at, u)
-    margins(net, u, p)
-    begin(loss, 2, 1, s, c, settings, p, q)
-    c[PHASE] = POWER_ITERATION if c[POWER] > 0 else PLAN
-    return bool(s[RHO] >= NOTHING)
+    recentre(work.Z, work.start, work.at)
+    weights(work, s.rho, work.at, work.u0)
+    margins(work.Z, work.u0, work.p0)
+    begin(s, work.p0, work.q0)
+    s.phase = POWER_ITERATION if s.power > 0 else PLAN
+    return bool(s.rho >= NOTHING)
 
 
 @compiled
-def start_step(
-    s: Array, c: Array, settings: Array, marks: Array, at: Array, older: Array, newer: Array,
-    q: Array,
-) -> int:  # fmt: skip
+def start_step(work: Work, s: State, marks: Array) -> int:
     """Plan a step and make its first stage; GOING where there is one."""
-    if s[LAMBDA] == 0.0:  # no node that is active on any example has weight
+    if s.eigenvalue == 0.0:  # no node that is active on any example has weight
         return STATIONARY
-    plan(s, c, settings, marks)
-    if s[H] < SMALLEST_STEP:
+    plan(s, marks)
+    if s.h < SMALLEST_STEP:
         return STALLED
-    first_stage(s, c, at, older, newer, q)
+    first_stage(s, work.at, work.older, work.newer, work.q0)
     return GOING
 
 
 @compiled
-def advance(
-    net: Net, loss: int, at: Array, settings: Array, s: Array, c: Array, marks: Array,
-    buffer: Array, rows: Array, budget: int, work: tuple[Array, ...], points: tuple[Array, ...],
-) -> int:  # fmt: skip
-    """At most about `budget` field evaluations; returns GOING, BUFFER_FULL, DONE and so on.
-
-    `at` is lambda (n,), s[RHO] belongs to it. `work` are two vectors (m,): u e^(-2 rho) at lambda
-    and of a stage; `points` seven (n,): p, q at lambda and of a stage, Y_(j-2), Y_(j-1), and lambda
-    before the step; the last of all is the power vector.
-    """
-    u0, u = work
-    p0, q0, p, q, older, newer, previous, middle, w = points
+def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
+    """At most about `budget` field evaluations; returns GOING, BUFFER_FULL, DONE and so on."""
     for _ in range(budget):
-        base = previous if c[HALF] == 1 else middle if c[HALF] == 2 else at
-        if c[PHASE] == EMIT:
-            code = emitted(net, s, c, at, previous, marks, buffer, rows, u, p)
+        base = work.previous if s.half == 1 else work.middle if s.half == 2 else work.at
+        if s.phase == EMIT:
+            emit(work, s, frames)
+            code = after_frames(s, frames)
             if code != GOING:
                 return code
-        if c[PHASE] == BEGIN:
-            if not begun(net, loss, at, settings, s, c, u0, p0, q0):
+        if s.phase == BEGIN:
+            if not begun(work, s):
                 return STATIONARY
-        elif c[PHASE] == POWER_ITERATION:
-            s[LAMBDA] = power_iteration(net, u0, q0, w, u)
-            c[POWER] -= 1
-            c[PHASE] = POWER_ITERATION if c[POWER] > 0 else PLAN
-        elif c[PHASE] == PLAN:
-            code = start_step(s, c, settings, marks, at, older, newer, q0)
+        elif s.phase == POWER_ITERATION:
+            s.eigenvalue = power_iteration(work)
+            s.power -= 1
+            s.phase = POWER_ITERATION if s.power > 0 else PLAN
+        elif s.phase == PLAN:
+            code = start_step(work, s, frames.marks)
             if code != GOING:
                 return code
-        elif c[PHASE] == RUN_STAGE:
-            next_stage(net, s, c, base, older, newer, u, p, q)
-        elif c[PHASE] == HALVE:
-            begin_half(net, loss, base, settings, s, c, u, p, q, older, newer)
-        elif not end_step(net, at, settings, s, c, marks, work, points):
+        elif s.phase == RUN_STAGE:
+            next_stage(work, s, base)
+        elif s.phase == HALVE:
+            begin_half(work, s, base)
+        elif not end_step(work, s, frames.marks):
             return STATIONARY
     return GOING

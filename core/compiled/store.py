@@ -30,6 +30,8 @@ from core import __version__
 from core.files import beside
 
 PACKAGE = "core.compiled"
+# Modules elsewhere whose numbers are constants of kernels.
+CODES = ("core.losses", "core.network.activation", "core.network.codes")
 WITHOUT_CODE = {"beside", "store", "warming"}  # modules that change nothing of what is compiled
 # Settings of numba that change what is compiled.
 SETTINGS = (
@@ -82,9 +84,9 @@ def code_digest() -> str:
     places = [] if found is None else list(found.submodule_search_locations or ())
     digest = hashlib.sha256()
     modules = {info.name for info in pkgutil.iter_modules(places)} - WITHOUT_CODE
-    for module in sorted(modules):
+    for module in (*(f"{PACKAGE}.{name}" for name in sorted(modules)), *CODES):
         digest.update(module.encode())
-        for part in _said(_code_of(f"{PACKAGE}.{module}")):
+        for part in _said(_code_of(module)):
             digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()
 

@@ -16,9 +16,12 @@ from typing import Any, final
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import ArgPacker, DataModelManager, default_manager
-from numba.core.datamodel.models import ArrayModel
+from numba.core.datamodel.models import ArrayModel, TupleModel
+from numba.core.types.containers import BaseNamedTuple, NamedTuple, NamedUniTuple
 
 INDEX = ir.IntType(64)
+PLACE = ir.IntType(32)  # of a field in a structure
+FIRST = PLACE(0)
 # Places in numba's structure of an array.
 COUNT, BYTES, DATA, SHAPE, STRIDES = 2, 3, 4, 5, 6
 
@@ -131,8 +134,27 @@ class ViewModel(ArrayModel):  # type: ignore[misc]
         raise AssertionError("core.compiled.lowering takes arguments apart")
 
 
+@final
+class PackedModel(TupleModel):  # type: ignore[misc]
+    """How a named tuple is handed from kernel to kernel: as one pointer, see Packed."""
+
+    def get_argument_type(self) -> Any:
+        """See numba's data models."""
+        return form(self._fe_type).as_pointer()
+
+    def as_argument(self, builder: Any, value: Any) -> Any:
+        """See numba's data models."""
+        return packed(builder, self._fe_type, value)
+
+    def from_argument(self, builder: Any, value: Any) -> Any:
+        """See numba's data models."""
+        raise AssertionError("core.compiled.lowering takes arguments apart")
+
+
 _manager = DataModelManager().chain(default_manager)
 _manager.register(types.Array, ViewModel)
+_manager.register(NamedTuple, PackedModel)
+_manager.register(NamedUniTuple, PackedModel)
 
 
 @contextmanager
@@ -159,3 +181,72 @@ def flattened(values: Any) -> list[Any]:
     if isinstance(values, tuple | list):
         return [value for one in values for value in flattened(one)]
     return [values]
+
+
+# ------------------------------------------------------------------------------- named tuples
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A named tuple of numba's type `kind`: a pointer to its fields, which nobody changes.
+
+    A call hands on one pointer in place of a hundred numbers, and a field is loaded where it is
+    used.
+    """
+
+    kind: Any
+    pointer: Any
+
+    def field(self, builder: Any, index: int) -> Any:
+        """A field by its place: a View, a Packed within this one, or a value of LLVM's."""
+        own = list(self.kind)[index]
+        place = builder.gep(self.pointer, [FIRST, PLACE(index)], inbounds=True)
+        if isinstance(own, BaseNamedTuple):
+            return Packed(own, place)
+        if is_plain(own):
+            count = range(own.ndim + 1)
+            pointers = (builder.gep(place, [FIRST, PLACE(i)], inbounds=True) for i in count)
+            data, *shape = (_loaded(builder, one) for one in pointers)
+            return View(own, data, tuple(shape))
+        return _manager[own].from_argument(builder, _loaded(builder, place))
+
+    def fields(self, builder: Any) -> tuple[Any, ...]:
+        """All of them."""
+        return tuple(self.field(builder, index) for index in range(len(self.kind)))
+
+
+def _loaded(builder: Any, pointer: Any) -> Any:
+    value = builder.load(pointer)
+    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return value
+
+
+def form(kind: Any) -> Any:
+    """LLVM's type for a field of a Packed, or for all of them."""
+    if isinstance(kind, BaseNamedTuple):
+        return ir.LiteralStructType([form(one) for one in kind])
+    own = _manager[kind].get_argument_type()
+    return ir.LiteralStructType(own) if isinstance(own, tuple) else own
+
+
+def packed(builder: Any, kind: Any, value: Any) -> Any:
+    """A pointer to the fields of numba's structure of a named tuple."""
+    place = cgutils.alloca_once(builder, form(kind))
+    _pack(builder, kind, value, place)
+    return place
+
+
+def _pack(builder: Any, kind: Any, value: Any, place: Any) -> None:
+    for index, own in enumerate(kind):
+        part = builder.extract_value(value, index)
+        to = builder.gep(place, [FIRST, PLACE(index)], inbounds=True)
+        if isinstance(own, BaseNamedTuple):
+            _pack(builder, own, part, to)
+            continue
+        made = _manager[own].as_argument(builder, part)
+        if not isinstance(made, tuple):
+            builder.store(made, to)
+            continue
+        for i, number in enumerate(made):
+            builder.store(number, builder.gep(to, [FIRST, PLACE(i)], inbounds=True))

@@ -102,7 +102,7 @@ class FullBatch(Integrator):
     def _measure(self, flat: np.ndarray) -> float:
         """What the kernel watches at flat parameters, see core.compiled.descent.slopes."""
         loss = self.problem.loss
-        if loss.code in (kernel.LOGISTIC, kernel.CROSS_ENTROPY):
+        if loss.lipschitz:
             return float(np.maximum(-self.problem.margins(flat), 0.0).sum())
         return float(loss.value(self.problem.scores(flat)).sum())
 

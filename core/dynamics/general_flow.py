@@ -1,7 +1,7 @@
 """Gradient flow in log time for networks without a compiled twin: the same scheme, from Python.
 
 The homogeneous parameters move as in core.compiled.flow; the others, of which the normalisation of
-the abstract head makes f bounded, move kappa = min(e^(L rho), V_SPEED/max_j |u_j|) times as fast
+the abstract head makes f bounded, move kappa = min(e^(L rho), v_speed/max_j |u_j|) times as fast
 as at |theta| = 1. Source of the system: homogeneity, section 2 and Theorem 3.6.
 """
 
@@ -34,7 +34,6 @@ class GeneralFlow(LogTimeFlow):
         self._older, self._newer, self._previous, self._middle = (np.zeros(size) for _ in range(4))
         self._p, self._q, self._p0, self._q0 = (np.zeros(count) for _ in range(4))
         self._field = np.zeros(size)
-        self._others = max(network.k - 1, 1)
         self._inputs, self._y = self.problem.inputs, self.problem.dataset.y
 
     def _vectors(self) -> dict[str, Array]:
@@ -48,10 +47,10 @@ class GeneralFlow(LogTimeFlow):
 
     def _speed(self, flat: Array) -> float:
         """kappa, the factor of the parameters in which f is not homogeneous."""
-        network, rho = self.problem.network, self._floats[scheme.RHO]
+        network, rho = self.problem.network, self._state.rho
         fastest = float(np.exp(network.degree * rho))
         largest = float(np.abs(network.nodes(flat)[0]).max(initial=0.0))
-        limit = float(self._settings[scheme.V_SPEED])
+        limit = float(self._state.v_speed)
         return fastest if fastest * largest <= limit else limit / largest
 
     def _gradient(self, flat: Array, weights: Array) -> Array:
@@ -64,8 +63,8 @@ class GeneralFlow(LogTimeFlow):
 
     def _dual(self, p: Array) -> Array:
         q = np.zeros(p.size)
-        startup = self._counts[scheme.STARTUP]
-        dual_weights(startup, self._others, p, self._floats[scheme.TEMPERATURE], q)
+        s = self._state
+        dual_weights(s.form, s.others, p, s.temperature, q)
         return q
 
     def _power_iteration(self) -> float:
@@ -82,72 +81,60 @@ class GeneralFlow(LogTimeFlow):
     # ------------------------------------------------------------------------------ the phases
 
     def _work_for(self, budget: int) -> int:
-        s, c = self._floats, self._counts
+        s = self._state
         for _ in range(budget):
-            if c[scheme.PHASE] == scheme.EMIT:
+            if s.phase == scheme.EMIT:
                 code = self._emit()
                 if code != scheme.GOING:
                     return code
-            if c[scheme.PHASE] == scheme.BEGIN:
+            if s.phase == scheme.BEGIN:
                 if not self._start_of_step():
                     return scheme.STATIONARY
-            elif c[scheme.PHASE] == scheme.POWER_ITERATION:
-                s[scheme.LAMBDA] = self._power_iteration()
-                c[scheme.POWER] -= 1
-                c[scheme.PHASE] = scheme.PLAN if c[scheme.POWER] == 0 else c[scheme.PHASE]
-            elif c[scheme.PHASE] == scheme.PLAN:
-                chebyshev.plan(s, c, self._settings, self._marks)
-                if s[scheme.H] < scheme.SMALLEST_STEP:
+            elif s.phase == scheme.POWER_ITERATION:
+                s.eigenvalue = self._power_iteration()
+                s.power -= 1
+                s.phase = scheme.PLAN if s.power == 0 else s.phase
+            elif s.phase == scheme.PLAN:
+                chebyshev.plan(s, self._marks)
+                if s.h < scheme.SMALLEST_STEP:
                     return scheme.STALLED
-                chebyshev.first_stage(s, c, self._theta, self._older, self._newer, self._field)
-            elif c[scheme.PHASE] == scheme.RUN_STAGE:
+                chebyshev.first_stage(s, self._theta, self._older, self._newer, self._field)
+            elif s.phase == scheme.RUN_STAGE:
                 self._next_stage()
-            elif c[scheme.PHASE] == scheme.HALVE:
+            elif s.phase == scheme.HALVE:
                 self._begin_half()
             else:
                 self._end_step()
         return scheme.GOING
 
     def _emit(self) -> int:
-        c, scaled = self._counts, self.problem.network.scaled
-        scheme.emit(
-            scaled,
-            self._floats,
-            c,
-            self._theta,
-            self._previous,
-            self._marks,
-            self._buffer,
-            self._rows,
-        )
-        code: int = scheme.after_frames(c, self._marks, self._buffer)
+        s, frames = self._state, self._frames_due()
+        scheme.emit(s, self.problem.network.scaled, self._theta, self._previous, frames)
+        code: int = scheme.after_frames(s, frames)
         return code
 
     def _start_of_step(self) -> bool:
         """Evaluate the field at theta; False where it is zero."""
-        problem, s, c = self.problem, self._floats, self._counts
+        s = self._state
         self._p0 = self._scores(self._theta)
-        degree = problem.network.degree
-        scheme.begin(
-            problem.loss.code, degree, self._others, s, c, self._settings, self._p0, self._q0
-        )
+        scheme.begin(s, self._p0, self._q0)
         self._field = self._gradient(self._theta, self._q0)
         if not scheme.moves(s, self._field):
             return False
-        c[scheme.PHASE] = scheme.POWER_ITERATION if c[scheme.POWER] > 0 else scheme.PLAN
+        s.phase = scheme.POWER_ITERATION if s.power > 0 else scheme.PLAN
         return True
 
     def _base(self) -> Array:
         """Where the step begins whose stages are made."""
-        return (self._theta, self._previous, self._middle)[self._counts[scheme.HALF]]
+        return (self._theta, self._previous, self._middle)[self._state.half]
 
     def _next_stage(self) -> None:
-        c = self._counts
+        s = self._state
         slope = self._gradient(self._newer, self._dual(self._scores(self._newer)))
-        chebyshev.stage(self._floats, self._base(), self._older, self._newer, slope)
-        c[scheme.STAGE] += 1
-        if c[scheme.STAGE] == c[scheme.STAGES]:
-            c[scheme.PHASE] = scheme.FINISH
+        chebyshev.stage(self._state, self._base(), self._older, self._newer, slope)
+        s.stage += 1
+        if s.stage == s.stages:
+            s.phase = scheme.FINISH
 
     def _normalise(self) -> float:
         """|W_h| of the last stage, which is divided by it."""
@@ -166,47 +153,47 @@ class GeneralFlow(LogTimeFlow):
 
     def _finish(self) -> bool:
         """Normalise the last stage, test it, and take it or refuse it; True when taken."""
-        s, c = self._floats, self._counts
+        s = self._state
         norm = self._normalise()
         p = self._scores(self._newer)
-        if not scheme.fit(s, c, self._settings, p, norm):
+        if not scheme.fit(s, p, norm):
             return False
         moved = self._moved()
-        c[scheme.MOST_STAGES] = max(c[scheme.MOST_STAGES], c[scheme.STAGES])
+        s.most_stages = max(s.most_stages, s.stages)
         self._previous[:], self._theta[:] = self._theta, self._newer
-        scheme.accept(self.problem.network.degree, s, c, self._settings, p, norm, moved)
+        scheme.accept(s, p, norm, moved)
         return True
 
     def _end_step(self) -> None:
         """The end of a step, or of half of one that is checked."""
-        s, c = self._floats, self._counts
-        if c[scheme.HALF] > 0:
+        s = self._state
+        if s.half > 0:
             self._finish_half()
         elif self._finish():
-            chebyshev.after_step(s, c, self._marks)
+            chebyshev.after_step(s, self._marks)
         else:
-            c[scheme.PHASE] = scheme.PLAN
+            s.phase = scheme.PLAN
 
     def _begin_half(self) -> None:
         """The first stage of half the last step."""
-        problem, s, c, base = self.problem, self._floats, self._counts, self._base()
-        degree, q = problem.network.degree, np.zeros(self._wave.size)
+        s, base = self._state, self._base()
+        q = np.zeros(self._wave.size)
         p = self._scores(base)
-        scheme.heat(problem.loss.code, degree, self._others, s, c, self._settings, p, q)
-        chebyshev.plan_half(s, c, self._settings)
+        scheme.heat(s, p, q)
+        chebyshev.plan_half(s)
         slope = self._gradient(base, q)
-        chebyshev.first_stage(s, c, base, self._older, self._newer, slope)
+        chebyshev.first_stage(s, base, self._older, self._newer, slope)
 
     def _finish_half(self) -> None:
         """The end of a half step: the second begins where the first ended, and is compared."""
-        s, c = self._floats, self._counts
+        s = self._state
         norm = self._normalise()
-        if c[scheme.HALF] == 1:
+        if s.half == 1:
             self._middle[:] = self._newer
-            s[scheme.RHO] += math.log(norm)
-            c[scheme.HALF], c[scheme.PHASE] = 2, scheme.HALVE
+            s.rho += math.log(norm)
+            s.half, s.phase = 2, scheme.HALVE
             return
-        chebyshev.compared(s, c, float(self._scores(self._newer).min()), self._moved())
+        chebyshev.compared(s, float(self._scores(self._newer).min()), self._moved())
 
 
 def _linear_scores(f: Array, y: Array) -> Array:

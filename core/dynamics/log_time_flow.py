@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import log_time as state
+from core.compiled.log_time import Frames
 from core.dynamics import saved
 from core.dynamics.frame_times import first_time, frame_times
 from core.dynamics.integrator import (
@@ -45,7 +46,7 @@ STEPS_THEN = {  # by whether the dynamics has implicit steps for it
 DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall", "margin_error", "turn_error")
 
 
-def settings_of(dynamics: GradientFlow, network: Network) -> np.ndarray:
+def set_up(s: state.State, dynamics: GradientFlow, network: Network) -> None:
     """tau and h_max before and after log10 t = 30, the temperature cap, and the scheme."""
     m = network.m
     fine = m < WIDE and isinstance(network, TwoLayer)  # deep heads turn fast, and cost more
@@ -59,17 +60,13 @@ def settings_of(dynamics: GradientFlow, network: Network) -> np.ndarray:
         # lambda does not see, by about h/S^2.
         cap, stages, tau = 1e6, 40.0, 0.002
     euler = dynamics.scheme == "euler"
-    settings = np.zeros(state.SETTINGS)
-    settings[state.TAU_EARLY], settings[state.H_EARLY] = tau, longest
-    settings[state.TAU_LATE], settings[state.H_LATE] = max(tau, late_tau), late_longest
-    settings[state.LATE_LN_T] = LATE_LOG10_TIME * np.log(10.0)
-    settings[state.CAP] = np.inf if euler else cap
-    settings[state.EULER] = 1.0 if euler else 0.0
-    settings[state.V_SPEED] = 30.0
-    settings[state.BASE_STAGES] = 1.0 if euler else stages
-    settings[state.EULER_C] = 1.0
-    settings[state.EULER_H] = 0.01 if m < WIDE else 0.1
-    return settings
+    s.tau_early, s.h_early = tau, longest
+    s.tau_late, s.h_late = max(tau, late_tau), late_longest
+    s.late_ln_t = LATE_LOG10_TIME * np.log(10.0)
+    s.cap = np.inf if euler else cap
+    s.euler, s.euler_c, s.euler_h = int(euler), 1.0, 0.01 if m < WIDE else 0.1
+    s.v_speed = 30.0
+    s.base_stages = 1.0 if euler else stages
 
 
 def apart(size: int) -> NDArray[np.float64]:
@@ -84,7 +81,7 @@ def apart(size: int) -> NDArray[np.float64]:
 class LogTimeFlow(Integrator):
     """Chebyshev steps (or Euler, the test oracle) in float64; an engine adds two methods.
 
-    The state of the scheme is in `_floats` and `_counts`, at the places of core.compiled.log_time.
+    The state of the scheme is `_state`, of which `_floats` and `_counts` are what run files keep.
     """
 
     slides = False  # whether there are implicit steps for data that cannot be fitted
@@ -95,8 +92,9 @@ class LogTimeFlow(Integrator):
         if not problem.network.homogeneous:
             raise InputError('dynamics.kind = "flow" needs a homogeneous network; use "gd".')
         self.problem = problem
-        self._settings = settings_of(dynamics, problem.network)
-        cap = float(self._settings[state.CAP])
+        self._state, self._floats, self._counts = state.new_state()
+        set_up(self._state, dynamics, problem.network)
+        cap = float(self._state.cap)
         self.temperature_cap = cap if np.isfinite(cap) else None
         self._marks = np.ascontiguousarray(frame_times(problem, first_time(problem)))
         self.planned = 1 + self._marks.size
@@ -131,18 +129,17 @@ class LogTimeFlow(Integrator):
             norm = 1.0
         self._theta = start.parameters.copy()
         self._theta[: network.scaled] /= norm
-        floats, counts = np.zeros(state.FLOATS), np.zeros(state.COUNTS, np.int64)
-        floats[state.RHO] = start.rho + np.log(norm)
-        floats[state.LN_T] = floats[state.PREVIOUS_LN_T] = start.log10_time * np.log(10.0)
-        floats[state.H], floats[state.SAFETY] = 1e-3, 2.0
+        s = self._state
+        s.loss, s.degree = problem.loss.code, network.degree
+        s.others = max(network.k - 1, 1)
+        s.rho = s.peak_rho = start.rho + np.log(norm)
+        s.ln_t = s.previous_ln_t = start.log10_time * np.log(10.0)
+        s.h, s.safety = 1e-3, 2.0
         if start.log10_time > -np.inf:  # no frame may lie far inside the first step
-            floats[state.H] = min(1e-3, FIRST_STEP * 10.0 ** min(start.log10_time, 0.0))
-        floats[state.FEWEST_ATOMS] = np.inf
-        floats[state.PEAK_RHO] = floats[state.RHO]
-        floats[state.LEAST_STAGES] = self._settings[state.BASE_STAGES]
-        self._floats, self._counts = floats, counts
+            s.h = min(1e-3, FIRST_STEP * 10.0 ** min(start.log10_time, 0.0))
+        s.fewest_atoms, s.least_stages = np.inf, s.base_stages
         # The power iteration starts with this: no symmetry of the data may hide from it.
-        count = problem.dataset.n * max(network.k - 1, 1)
+        count = problem.dataset.n * s.others
         wave = 1.0 + 0.3 * np.cos(1.0 + np.arange(count) ** 2)
         self._wave = apart(count)
         self._wave[:] = wave / np.linalg.norm(wave)
@@ -151,7 +148,7 @@ class LogTimeFlow(Integrator):
         # The steps before those that are counted, and whether nothing moves any more.
         self._clock = np.array([start.step, 0])
         self._told = False  # that the data are not fitted: a run that goes on says it anew
-        rho = float(floats[state.RHO])
+        rho = float(s.rho)
         self._first = Frame(start.step, start.log10_time, rho, self._theta.copy())
         self._kept: State | None = None
         self.pace = Pace(first_units(network.m, *problem.inputs.shape))
@@ -166,7 +163,7 @@ class LogTimeFlow(Integrator):
         frames: tuple[Frame, ...] = ()
         deadline = time.perf_counter() + 0.5 * self.pace.seconds
         while True:
-            before = int(self._counts[state.MARK])
+            before = int(self._state.mark)
             code = self._work_for(self.pace.start())
             frames += self._frames(before)
             if code in (state.BUFFER_FULL, state.DONE):
@@ -202,10 +199,11 @@ class LogTimeFlow(Integrator):
         self._take_up(kept)
         self._kept = kept
         if self._clock[RESTING]:
-            self._theta[:], self._floats[state.RHO] = start.parameters, start.rho
+            self._theta[:], self._state.rho = start.parameters, start.rho
             return
-        saved.finite("floats", self._floats[[state.RHO, state.LN_T, state.H, state.SAFETY]])
-        if self._counts[state.PHASE] != state.EMIT:
+        s = self._state
+        saved.finite("floats", np.array([s.rho, s.ln_t, s.h, s.safety]))
+        if self._state.phase != state.EMIT:
             raise saved.refused("it is not that of a step's end")
         if not abs(self.problem.network.norm(self._theta) - 1.0) <= NEAR:
             raise saved.refused("its direction has not norm 1")
@@ -222,26 +220,30 @@ class LogTimeFlow(Integrator):
         self._started, self._told, self._kept = True, other._told, other.state()
         if self._kept is not None:
             self._take_up(self._kept)
-            self._counts[state.MARK] = other._counts[state.MARK]
+            self._state.mark = other._state.mark
 
     def _take_up(self, kept: State) -> None:
         saved.put_back(self._parts(), kept)
-        self._counts[state.MARK] = self._counts[state.BUFFERED] = 0
+        s = self._state
+        s.mark = s.buffered = 0
+        s.others = max(self.problem.network.k - 1, 1)  # whatever a damaged file says
         self._set_slides()
 
     def _set_slides(self) -> None:
         """From which step on there are implicit ones, which another engine may not have had."""
-        counts = self._counts
         if not self.slides:
-            counts[state.SLIDES_FROM] = NEVER
-        elif counts[state.SLIDES_FROM] == NEVER:
-            counts[state.SLIDES_FROM] = 0
+            self._state.slides_from = NEVER
+        elif self._state.slides_from == NEVER:
+            self._state.slides_from = 0
+
+    def _frames_due(self) -> Frames:
+        return Frames(self._marks, self._buffer, self._rows)
 
     def _step(self) -> int:
-        return int(self._clock[BEGUN]) + int(self._counts[state.STEP])
+        return int(self._clock[BEGUN]) + int(self._state.step)
 
     def _log10_time(self) -> float:
-        return float(self._floats[state.LN_T] / np.log(10.0))
+        return float(self._state.ln_t / np.log(10.0))
 
     def _chunk(
         self, frames: tuple[Frame, ...], outcome: Outcome, event: Event | None = None
@@ -249,8 +251,8 @@ class LogTimeFlow(Integrator):
         return Chunk(frames, outcome, self._step(), self._log10_time(), event)
 
     def _frames(self, before: int) -> tuple[Frame, ...]:
-        count = int(self._counts[state.BUFFERED])
-        self._counts[state.BUFFERED] = 0
+        count = int(self._state.buffered)
+        self._state.buffered = 0
         theta, rows = self._buffer[:count].copy(), self._rows[:count].tolist()
         begun = int(self._clock[BEGUN])
         times = self._marks[before : before + count].tolist()
@@ -268,12 +270,12 @@ class LogTimeFlow(Integrator):
 
     def _stationary(self, frames: tuple[Frame, ...]) -> Chunk:
         """The field is zero: every later frame is this one."""
-        step, rho = self._step(), float(self._floats[state.RHO])
+        step, rho = self._step(), float(self._state.rho)
         theta = self._theta.copy()
-        rest = self._marks[int(self._counts[state.MARK]) :].tolist()
+        rest = self._marks[int(self._state.mark) :].tolist()
         known = {
-            "margin_error": float(self._floats[state.ERROR]),
-            "turn_error": float(self._floats[state.TURN_ERROR]),
+            "margin_error": float(self._state.error),
+            "turn_error": float(self._state.turn_error),
         }
         still = tuple(Frame(step, mark, rho, theta, None, known) for mark in rest)
         self._clock[RESTING] = 1
@@ -288,7 +290,7 @@ class LogTimeFlow(Integrator):
 
     def _stuck(self, frames: tuple[Frame, ...]) -> Event | None:
         """What is told once, where the network hardly moves and does not fit the data."""
-        if self._counts[state.STUCK] != state.HARDLY or self._told or not frames:
+        if self._state.stuck != state.HARDLY or self._told or not frames:
             return None
         self._told = True
         found = self._where(frames[-1].parameters, frames[-1].rho)
@@ -302,7 +304,7 @@ class LogTimeFlow(Integrator):
 
     def _end_of_digits(self) -> Event:
         """Where R has come to rest, while the margins of what is fitted grow like ln t."""
-        found = self._where(self._theta, float(self._floats[state.RHO]))
+        found = self._where(self._theta, float(self._state.rho))
         found["note"] = (
             f"From log10 t = {found['log10_time']:.4g} on, while {_unfitted(found)}, the risk "
             f"stays at R = {found['risk']:.9g} to seven digits. What still moves, the margins of "

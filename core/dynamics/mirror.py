@@ -25,7 +25,6 @@ from core.problem.problem import Problem, with_dynamics
 from core.study_file.dynamics import GradientFlow, MirrorFlow
 
 Array = NDArray[np.float64]
-PREVIOUS = 6  # which of the kernel's points is lambda before the last step
 IMBALANCE = 1e-9  # of a_j^2: more is no rounding
 
 
@@ -68,42 +67,28 @@ class ScalarMirror(LogTimeFlow):
         flow = GradientFlow(until_log10_time=dynamics.until_log10_time)
         super().__init__(with_dynamics(problem, flow))
         self.problem = problem
-        self._settings[state.H_EARLY] = 0.05
+        self._state.h_early = 0.05
 
     def _allocate(self) -> None:
         problem, n, m = self.problem, self.problem.dataset.n, self.problem.network.m
         Z, signs = features(problem)
-        rho = float(self._floats[state.RHO])
         with np.errstate(divide="ignore"):
-            start = 2.0 * (np.log(np.abs(self._theta[:m])) + rho)
-        self._net = (Z, start, signs)
-        self._lambda = apart(n)
-        self._work = (apart(m), apart(m))
-        self._points = (*(apart(n) for _ in range(8)), self._wave)
+            start = 2.0 * (np.log(np.abs(self._theta[:m])) + self._state.rho)
+        sizes = (*[n] * 5, m, m, *[n] * 4)
+        self._work = kernel.Work(*[Z, start, signs, *map(apart, sizes), self._wave])
         self.pace = Pace(first_units(m, n, 1))
 
     def _vectors(self) -> dict[str, Array]:
-        return {"base": self._net[1], "lambda": self._lambda, "previous": self._points[PREVIOUS]}
+        work = self._work
+        return {"base": work.start, "lambda": work.at, "previous": work.previous}
 
     def _work_for(self, budget: int) -> int:
-        code: int = kernel.advance(
-            self._net,
-            self.problem.loss.code,
-            self._lambda,
-            self._settings,
-            self._floats,
-            self._counts,
-            self._marks,
-            self._buffer,
-            self._rows,
-            budget,
-            self._work,
-            self._points,
-        )
+        work, s = self._work, self._state
+        code: int = kernel.advance(work, s, self._frames_due(), budget)
         if code == state.STATIONARY:
-            Z, start, signs = self._net  # as `weights` of the kernels
-            u = np.exp(start + 2.0 * (self._lambda @ Z) - 2.0 * self._floats[state.RHO])
-            self._theta = (signs * np.sqrt(u / (2.0 * u.sum()))).reshape(-1)
+            # As `weights` of the kernels.
+            u = np.exp(work.start + 2.0 * (work.at @ work.Z) - 2.0 * s.rho)
+            self._theta = (work.signs * np.sqrt(u / (2.0 * u.sum()))).reshape(-1)
         return code
 
 

@@ -73,80 +73,72 @@ class Sliding:
         plain = network.k == 1 and network.activation.code != SMOOTH
         return small and plain and network.direct and not network.fixed
 
-    def advance(
-        self,
-        theta: Array,
-        previous: Array,
-        s: Array,
-        c: NDArray[np.int64],
-        marks: Array,
-        longest: float,
-    ) -> int:
-        """One step of the flow whose state (core.compiled.log_time) this is; STICKS, or why not.
+    def advance(self, theta: Array, previous: Array, s: state.State, marks: Array) -> int:
+        """One step of the flow whose state this is; STICKS, or why not.
 
-        `longest` is how long an explicit step may be: where no implicit one above four times that
-        is found, the explicit ones go on for a while.
+        Where no implicit step above four times the longest explicit one is found, explicit ones
+        go on for a while.
         """
-        t = math.exp(s[state.LN_T])
-        ahead = marks[c[state.MARK]] * state.LN_10 - s[state.LN_T]
+        t = math.exp(s.ln_t)
+        ahead = marks[s.mark] * state.LN_10 - s.ln_t
         gap = math.expm1(min(ahead, FAR))
-        wanted = s[state.PART] if s[state.PART] > 0.0 else FIRST
+        wanted = s.part if s.part > 0.0 else FIRST
         count = max(1, math.ceil(gap / wanted))
         part = max(gap / count, ROUNDING)
-        unit = math.exp(s[state.LOG_N_Q])  # dt/ds
-        flat = math.exp(s[state.RHO]) * theta
-        step = self.step(flat, t, part, min(part, 4.0 * longest * unit / t))
+        unit = math.exp(s.log_n_q)  # dt/ds
+        flat = math.exp(s.rho) * theta
+        step = self.step(flat, t, part, min(part, 4.0 * s.h_early * unit / t))
         if step is None:
-            return self._give_up(s, c)
+            return self._give_up(s)
         size = float(np.linalg.norm(step.flat))
         previous[:], theta[:] = theta, step.flat / size
-        s[state.PREVIOUS_RHO], s[state.PREVIOUS_LN_T] = s[state.RHO], s[state.LN_T]
-        s[state.RHO] = math.log(size)
-        s[state.PEAK_RHO] = max(s[state.PEAK_RHO], s[state.RHO])
-        s[state.LN_T] += math.log1p(step.part)
+        s.previous_rho, s.previous_ln_t = s.rho, s.ln_t
+        s.rho = math.log(size)
+        s.peak_rho = max(s.peak_rho, s.rho)
+        s.ln_t += math.log1p(step.part)
         if step.part == part:
-            s[state.PART] = max(s[state.PART], step.next_part)
+            s.part = max(s.part, step.next_part)
             if count == 1:
-                s[state.LN_T] = marks[c[state.MARK]] * state.LN_10
+                s.ln_t = marks[s.mark] * state.LN_10
         else:
-            s[state.PART] = step.next_part
-        s[state.H] = t * step.part / unit
-        s[state.ERROR], s[state.TURN_ERROR] = step.margin_error / size**2, step.error / size
-        c[state.STEP] += 1
-        c[state.PHASE] = state.EMIT
-        return self._stands(step, t, s, c)
+            s.part = step.next_part
+        s.h = t * step.part / unit
+        s.error, s.turn_error = step.margin_error / size**2, step.error / size
+        s.step += 1
+        s.phase = state.EMIT
+        return self._stands(step, t, s)
 
-    def _stands(self, step: Step, t: float, s: Array, c: NDArray[np.int64]) -> int:
+    def _stands(self, step: Step, t: float, s: state.State) -> int:
         """What the point just taken means for the run."""
         p = self._proximal.margins(self._weights(step.flat))
         atoms = int((self._loss.dual(p) > state.ATOM).sum())
-        s[state.FEWEST_ATOMS] = min(s[state.FEWEST_ATOMS], atoms)
-        speed, unit = step.moved / (t * step.part), math.exp(s[state.LOG_N_Q])
-        s[state.SPEED] = speed * unit * math.exp(-s[state.RHO])
-        at_rest = state.STATIONARY_SPEED * min(1.0, math.sqrt(s[state.LAMBDA]))
-        vanished = s[state.RHO] < s[state.PEAK_RHO] - state.VANISHED
-        if s[state.SPEED] < at_rest or vanished:
+        s.fewest_atoms = min(s.fewest_atoms, atoms)
+        speed, unit = step.moved / (t * step.part), math.exp(s.log_n_q)
+        s.speed = speed * unit * math.exp(-s.rho)
+        at_rest = state.STATIONARY_SPEED * min(1.0, math.sqrt(s.eigenvalue))
+        vanished = s.rho < s.peak_rho - state.VANISHED
+        if s.speed < at_rest or vanished:
             return state.STATIONARY
-        s[state.SMOOTHED] = self._loss.smoothed(p)
-        if s[state.SMOOTHED] > 0.0:
-            explicit(s, c)
+        s.smoothed = self._loss.smoothed(p)
+        if s.smoothed > 0.0:
+            explicit(s)
             return state.STICKS
         if step.moved < step.part * np.linalg.norm(step.flat):
-            c[state.STUCK] = state.HARDLY
+            s.stuck = state.HARDLY
         # dR/dln t = -t |dW/dt|^2
         if t * speed**2 > LEFT * math.exp(self._loss.log_risk(p)):
-            s[state.QUIET] = 0.0
-        elif s[state.QUIET] == 0.0:
-            s[state.QUIET] = s[state.LN_T]
-        elif s[state.LN_T] - s[state.QUIET] > QUIET_FOR:
+            s.quiet = 0.0
+        elif s.quiet == 0.0:
+            s.quiet = s.ln_t
+        elif s.ln_t - s.quiet > QUIET_FOR:
             return state.ENDED
         return state.STICKS
 
-    def _give_up(self, s: Array, c: NDArray[np.int64]) -> int:
-        if s[state.QUIET] > 0.0:
+    def _give_up(self, s: state.State) -> int:
+        if s.quiet > 0.0:
             return state.ENDED
-        explicit(s, c)
-        c[state.SLIDES_FROM] = c[state.STEP] + PAUSE
+        explicit(s)
+        s.slides_from = s.step + PAUSE
         return state.STICKS
 
     def _weights(self, flat: Array) -> Weights:
@@ -188,10 +180,10 @@ class Sliding:
         return w, w.minus(start).norm(), abs(float(p - q)), difference.norm(), measure
 
 
-def explicit(s: Array, c: NDArray[np.int64]) -> None:
+def explicit(s: state.State) -> None:
     """Go on with explicit steps, whose length and stiffness are not known any more."""
-    c[state.STUCK], c[state.POWER] = state.MOVES, -1
-    s[state.H], s[state.PART] = 1e-3, 0.0
+    s.stuck, s.power = state.MOVES, -1
+    s.h, s.part = 1e-3, 0.0
 
 
 def _measure(start: Weights, end: Weights, difference: Weights) -> float:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from core.errors import InputError
+from core.network.codes import BATCH_NORM
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
 from core.network.section import FILE_MEANING, NetworkSection
 from core.settings import setting
@@ -44,7 +45,7 @@ class BatchNorm(TwoLayer):
     compiled = True
     row_space = True
     centred = True
-    code = 4
+    code = BATCH_NORM
     product = ("a", "c")
 
     def __init__(self, section: BatchNormNetwork, shape: Shape, fixed: Arrays) -> None:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
+from core.network.codes import WITH_BIAS
 from core.network.parametrisation import (
     Array,
     Arrays,
@@ -59,7 +60,7 @@ class Bias(TwoLayer):
     compiled = True
     row_space = True
     direct = True
-    code = 5
+    code = WITH_BIAS
 
     def __init__(self, section: BiasNetwork, shape: Shape, fixed: Arrays) -> None:
         m, d = self.m, self.d = shape.m, shape.d

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from core.network.activation import LEAKY, SMOOTH, Activation
+from core.network.codes import FIXED_OUTER
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer
 from core.network.section import FILE_MEANING, NetworkSection
 from core.settings import setting
@@ -48,7 +49,7 @@ class FixedOuter(TwoLayer):
     compiled = True
     row_space = True
     direct = True
-    code = 3
+    code = FIXED_OUTER
     degree = 1
 
     def __init__(self, section: FixedOuterNetwork, shape: Shape, fixed: Arrays) -> None:

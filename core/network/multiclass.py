@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from core.network.bias import Bias, with_biases, with_ones
+from core.network.bias import with_biases, with_ones
+from core.network.codes import PLAIN, WITH_BIAS
 from core.network.parametrisation import (
     Array,
     Arrays,
@@ -21,7 +22,7 @@ from core.network.parametrisation import (
     squared_norms,
 )
 from core.network.section import FILE_MEANING, NORMAL_MEANING, NetworkSection
-from core.network.standard import INIT_SCALES, Standard
+from core.network.standard import INIT_SCALES
 from core.network.starts import glorot_uniform
 from core.settings import setting
 
@@ -57,7 +58,7 @@ class Multiclass(TwoLayer):
     def __init__(self, section: MulticlassNetwork, shape: Shape, fixed: Arrays) -> None:
         m, d, k = self.m, self.d, self.k = shape.m, shape.d, max(shape.k, 2)
         self.biases = section.biases
-        self.code = Bias.code if section.biases else Standard.code
+        self.code = WITH_BIAS if section.biases else PLAIN
         self.layout = (Block("A", (m, k)), Block("V", (m, d)))
         if self.biases:
             self.layout = (*self.layout, Block("b", (m,)))

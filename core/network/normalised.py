@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
+from core.network.codes import NORMALISED
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
 from core.network.section import FILE_MEANING, NetworkSection
 from core.network.starts import on_sphere, signs
@@ -39,7 +40,7 @@ class Normalised(TwoLayer):
     factored = True
     starts_small = True
     plain_relu = True
-    code = 2
+    code = NORMALISED
 
     def __init__(self, section: NormalisedNetwork, shape: Shape, fixed: Arrays) -> None:
         m, d = self.m, self.d = shape.m, shape.d

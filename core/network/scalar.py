@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
+from core.network.codes import SCALAR
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
 from core.network.section import FILE_MEANING, NetworkSection
 from core.network.starts import on_sphere, signs
@@ -39,7 +40,7 @@ class Scalar(TwoLayer):
     factored = True
     fixed_features = True
     plain_relu = True
-    code = 1
+    code = SCALAR
 
     def __init__(self, section: ScalarNetwork, shape: Shape, fixed: Arrays) -> None:
         self.m, self.d = shape.m, shape.d

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
+from core.network.codes import PLAIN
 from core.network.parametrisation import (
     Array,
     Arrays,
@@ -51,7 +52,7 @@ class Standard(TwoLayer):
     row_space = True
     direct = True
     plain_relu = True
-    code = 0
+    code = PLAIN
 
     def __init__(self, section: StandardNetwork, shape: Shape, fixed: Arrays) -> None:
         self.m, self.d = shape.m, shape.d

@@ -224,16 +224,18 @@ def times(factor: float) -> Callable[[np.ndarray], np.ndarray]:
     return lambda values: factor * values
 
 
+FLOATS, COUNTS = list(log_time.Floats.__annotations__), list(log_time.Counts.__annotations__)
+
 CHANGES = (
-    (FLOW, "floats", at(log_time.H, np.nan)),
-    (FLOW, "floats", at(log_time.H, np.inf)),
-    (FLOW, "floats", at(log_time.RHO, 1e308)),
-    (FLOW, "floats", at(log_time.LN_T, -50.0)),
+    (FLOW, "floats", at(FLOATS.index("h"), np.nan)),
+    (FLOW, "floats", at(FLOATS.index("h"), np.inf)),
+    (FLOW, "floats", at(FLOATS.index("rho"), 1e308)),
+    (FLOW, "floats", at(FLOATS.index("ln_t"), -50.0)),
     (FLOW, "floats", lambda values: values[:-1]),
-    (FLOW, "counts", at(log_time.PHASE, log_time.FINISH)),
-    (FLOW, "counts", at(log_time.PHASE, 77)),
-    (FLOW, "counts", at(log_time.STEP, 0.5)),
-    (FLOW, "counts", at(log_time.STEP, 1e300)),
+    (FLOW, "counts", at(COUNTS.index("phase"), log_time.FINISH)),
+    (FLOW, "counts", at(COUNTS.index("phase"), 77)),
+    (FLOW, "counts", at(COUNTS.index("step"), 0.5)),
+    (FLOW, "counts", at(COUNTS.index("step"), 1e300)),
     (FLOW, "theta", times(2.0)),
     (FLOW, "theta", at(0, np.inf)),
     (FLOW, "theta", lambda values: np.append(values, 1.0)),

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from core.compiled import log_time as kernel
 from core.data.dataset import Dataset
 from core.dynamics.flow import Flow
 from core.dynamics.integrator import Outcome
@@ -89,8 +88,8 @@ def test_as_far_as_studies_allow(until: float) -> None:
 
     # ln t = gt + O(ln) late: the clock agrees with the smoothed margin at the true temperature, at
     # the last step itself; the frame between two steps is linear in ln ln t, and off by its bend.
-    there = smoothed(flow._theta, flow._floats[kernel.RHO])
-    assert there == pytest.approx(flow._floats[kernel.LN_T], rel=1e-5)
+    there = smoothed(flow._theta, flow._state.rho)
+    assert there == pytest.approx(flow._state.ln_t, rel=1e-5)
     assert smoothed(last.parameters, last.rho) == pytest.approx(until * np.log(10), rel=7e-5)
     assert margin_of(at, last) == pytest.approx(0.0406, abs=2e-4)
 
@@ -180,7 +179,8 @@ def test_closed_form_of_one_neuron() -> None:
     assert coarse[0] < 1e-3
     assert coarse[1] < 5e-3
     finer = Flow(one_neuron(a0, v0, until=3.0))
-    finer._settings[[kernel.TAU_EARLY, kernel.H_EARLY]] /= 8.0
+    finer._state.tau_early /= 8.0
+    finer._state.h_early /= 8.0
     fine = errors(finer)
     assert fine[0] < coarse[0] / 5  # of first order in the step
     assert fine[1] < coarse[1] / 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from core.compiled import log_time as kernel
 from core.compiled.chebyshev import plan
 from core.dynamics.flow import Flow
+from core.losses import EXPONENTIAL
 from core.problem.frame import Frame
 from core.problem.problem import Problem
 from core.runs import Recorder, Run, open_run
@@ -88,7 +90,7 @@ def test_frames_are_the_ends_of_steps() -> None:
     flow.pace.seconds = 0.0  # a chunk ends at its first frame
     apart = []
     for chunk in chunks(flow):
-        if chunk.frames and flow._counts[kernel.PHASE] == kernel.EMIT:
+        if chunk.frames and flow._state.phase == kernel.EMIT:
             frame = chunk.frames[-1]
             if frame.log10_time > 1.0:
                 apart.append(np.abs(frame.parameters - flow._theta).max())
@@ -100,7 +102,7 @@ def test_frames_are_the_ends_of_steps() -> None:
 def refined(at: Problem) -> Frame:
     """The last frame of small Euler steps without a temperature cap."""
     flow = Flow(at)
-    flow._settings[[kernel.EULER_C, kernel.EULER_H]] = 0.25, 0.003
+    flow._state.euler_c, flow._state.euler_h = 0.25, 0.003
     return frames_of(flow)[-1]
 
 
@@ -185,14 +187,16 @@ def test_a_frame_that_is_ahead_by_rounding_alone_is_passed() -> None:
     flow = Flow(at)
     for _ in range(20):
         flow.advance()
-    floats, counts = flow._floats.copy(), flow._counts.copy()
+    s: Any = flow._state
+    started = s.copy()
     for ulps in (1, 2, 5, 100):
-        s, c = floats.copy(), counts.copy()
-        s[kernel.LN_T] = 1.7
+        s[()] = started
+        s.ln_t = 1.7
         mark = 1.7 / kernel.LN_10
         for _ in range(ulps):
             mark = np.nextafter(mark, np.inf)
-        s[kernel.LAMBDA], s[kernel.SAFETY], s[kernel.H] = 0.1, 2.0, 0.02
-        c[kernel.MARK] = c[kernel.LANDING] = c[kernel.STARTUP] = 0
-        plan(s, c, flow._settings, np.array([mark]))
-        assert 1e-12 < s[kernel.H] < 1e-9
+        s.eigenvalue, s.safety, s.h = 0.1, 2.0, 0.02
+        s.mark = s.landing = 0
+        s.form = EXPONENTIAL
+        plan(s, np.array([mark]))
+        assert 1e-12 < s.h < 1e-9

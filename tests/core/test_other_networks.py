@@ -10,7 +10,6 @@ import torch
 
 from core import trust
 from core.cli.main import main
-from core.compiled import log_time as scheme
 from core.dynamics.general_flow import GeneralFlow
 from core.dynamics.registry import integrator
 from core.errors import InputError, RunFileError
@@ -137,7 +136,8 @@ def test_head_flow_equals_small_descent_steps() -> None:
     errors = []
     for finer in (1.0, 8.0):
         general = GeneralFlow(at)
-        general._settings[[scheme.TAU_EARLY, scheme.H_EARLY]] /= finer
+        general._state.tau_early /= finer
+        general._state.h_early /= finer
         last = [frame for chunk in chunks(general) for frame in chunk.frames][-1]
         W = at.network.physical(last.parameters, last.rho)
         errors.append(np.abs(at.outputs(W) - wanted).max())

@@ -60,12 +60,21 @@ def test_the_same_code_elsewhere_has_the_same_name(tmp_path: Path, sources: bool
     assert out.strip() == store.code_digest()
 
 
-def test_other_code_has_another_name(tmp_path: Path) -> None:
-    source = copied(tmp_path, sources=True) / "core/compiled/zonotope.py"
+@pytest.mark.parametrize(
+    ("module", "code", "other"),
+    [
+        ("core/compiled/zonotope.py", "TURNS = 60", "TURNS = 61"),
+        ("core/losses.py", "SQUARED = range(4)", "SQUARED = range(1, 5)"),
+        ("core/network/codes.py", "range(6)", "range(1, 7)"),
+    ],
+)
+def test_other_code_has_another_name(tmp_path: Path, module: str, code: str, other: str) -> None:
+    source = copied(tmp_path, sources=True) / module
     text = source.read_text()
-    source.write_text(text.replace("TURNS = 60", "TURNS = 61"))
-    other, _ = python("-c", DIGEST, root=tmp_path).communicate(timeout=60)
-    assert other.strip() != store.code_digest()
+    assert code in text
+    source.write_text(text.replace(code, other))
+    changed, _ = python("-c", DIGEST, root=tmp_path).communicate(timeout=60)
+    assert changed.strip() != store.code_digest()
     source.write_text("# a line more, which is no code\n" + text)
     same, _ = python("-c", DIGEST, root=tmp_path).communicate(timeout=60)
     assert same.strip() == store.code_digest()
