@@ -1,4 +1,4 @@
-"""Training asked for: run, pause, stop, restart, new seeds, further."""
+"""Training from the form: run, pause, stop, restart, new seeds, continue further."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking things away: figures, films and data of runs, and a figure by the clipboard."""
+"""Exports: figures, films and data of runs, and a figure to the clipboard."""
 
 from __future__ import annotations
 

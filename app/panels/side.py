@@ -1,4 +1,4 @@
-"""The column at the right: theory, and numbers, one of them at a time."""
+"""The side panel at the right of the window: theory or the inspector, one at a time."""
 
 from __future__ import annotations
 

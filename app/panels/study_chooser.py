@@ -1,4 +1,4 @@
-"""The study that is loaded, and the others that can be."""
+"""The button that names the loaded study, and its menu of the others."""
 
 from __future__ import annotations
 

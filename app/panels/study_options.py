@@ -1,4 +1,4 @@
-"""What is run of a study, where, and by whom: the head of the window of a whole study."""
+"""The head of a whole study's window: which size and settings to run, where, with how many jobs."""
 
 from __future__ import annotations
 
