@@ -1,4 +1,4 @@
-"""The button that names the loaded study, and its menu of the others."""
+"""The list of studies to choose from: the shipped ones, and the one that is loaded."""
 
 from __future__ import annotations
 
