@@ -37,6 +37,7 @@ from app.panels.study_chooser import StudyChooser
 from app.panels.transport import TransportBar
 from app.state.intent import MARGIN_AXES
 from app.state.views import VIEWS
+from app.widgets.layouts import laid
 from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
 
@@ -99,13 +100,10 @@ class MainWindow(QMainWindow):
             self.columns.addWidget(part)
             self.columns.setStretchFactor(place, 1 if part is self.middle else 0)
         self.columns.setSizes([280, 720, 280])
-        line = QVBoxLayout(self.status_area)
-        line.setContentsMargins(0, 0, 0, 0)
+        line = laid(QVBoxLayout(self.status_area))
         line.addWidget(self.status)
         whole = QWidget(self)
-        column = QVBoxLayout(whole)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = laid(QVBoxLayout(whole), spacing=0)
         for row in (self.bar, self.columns, self.transport, self.status_area):
             column.addWidget(row, 1 if row is self.columns else 0)
         return whole

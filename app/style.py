@@ -100,13 +100,10 @@ def style_sheet(palette: Palette) -> str:
     for name in PICTURES:
         text = text.replace(f"@{name}", f'"{_icon_path(f"sheet/{name}").as_posix()}"')
     # The longest names first, so that @accent does not eat the beginning of @accent_hover.
-    for name, colour in sorted(shades(palette).items(), key=_by_length, reverse=True):
-        text = text.replace(f"@{name}", colour)
+    shade = shades(palette)
+    for name in sorted(shade, key=len, reverse=True):
+        text = text.replace(f"@{name}", shade[name])
     return text
-
-
-def _by_length(pair: tuple[str, str]) -> int:
-    return len(pair[0])
 
 
 def tabular(font: QFont) -> QFont:

@@ -12,6 +12,9 @@ from tests.guards import no_leaks
 
 __all__ = ["no_leaks"]
 
+# Kinds that tests.test_extension registers for itself: who looks for doctests would import them.
+collect_ignore = ["extension"]
+
 # The same examples on every machine; no deadline, since a kernel may be loaded in the middle.
 settings.register_profile("marginscope", deadline=None, derandomize=True, database=None)
 settings.load_profile("marginscope")

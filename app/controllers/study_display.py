@@ -76,7 +76,7 @@ class StudyDisplay(QObject):
         window.axes.scaled.connect(self._scale)
         window.plot.run_requested.connect(self.run_requested)
         window.table.run_requested.connect(self.run_requested)
-        window.picture.resized.connect(self._resized)
+        window.picture.resized.connect(self._figure_soon)
         window.figure.clicked.connect(self._save_figure)
         window.numbers.clicked.connect(self._save_table)
 
@@ -218,9 +218,6 @@ class StudyDisplay(QObject):
     def _on_no_picture(self, sentence: str) -> None:
         self._window.picture.show_words(sentence)
         self._judge_now()
-
-    def _resized(self) -> None:
-        self._figure_soon()
 
     # -------------------------------------------------------------------------------- claims
 

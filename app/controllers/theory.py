@@ -12,7 +12,7 @@ from app.controllers.display import DisplayController
 from app.main_window import MainWindow
 from app.panels.theory import key_of
 from app.state.session import OpenRun
-from app.widgets.symbols import margin_tip, plain_symbols, rich, short_name
+from app.widgets.symbols import greek, margin_tip, rich, short_name
 from app.workers.judge import Case, Judge, Judgement
 from app.workers.margin_worker import MarginWorker
 from core.figures.palette import Palette
@@ -188,7 +188,7 @@ class TheoryController(QObject):
 
     def _on_began(self, lane: int, reference: Reference | None) -> None:
         self._current[lane] = "" if reference is None else reference.name
-        names = ", ".join(plain_symbols(name) for name in self._current.values() if name)
+        names = ", ".join(greek(name) for name in self._current.values() if name)
         self.status.emit(f"computing {names} ..." if names else "")
         self._show_panel()
 
@@ -254,7 +254,7 @@ class TheoryController(QObject):
         for known in self._known.values():
             found |= {name: one for name, one in known.margins.items() if _drawable(one)}
         for name, one in found.items():
-            action = menu.addAction(plain_symbols(one.reference.label).replace("&", "&&"))
+            action = menu.addAction(greek(one.reference.label).replace("&", "&&"))
             action.setData(name)
             action.setToolTip(margin_tip(one))
             action.setCheckable(True)

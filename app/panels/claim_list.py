@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 from app.panels.inputs import heading_label, quiet_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.verdict_mark import Look, hue_of, paint_mark
+from app.widgets.layouts import laid
 from app.widgets.screen_text import RAISED
 from app.widgets.symbols import rich
 from core.figures.numbers import MINUS
@@ -95,14 +96,9 @@ class ClaimList(QWidget):
         self.note = quiet_label("", self)
         self.note.setWordWrap(True)
         content = QWidget(self)
-        self._grid = QGridLayout()
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(8)
-        self._grid.setVerticalSpacing(12)
+        self._grid = laid(QGridLayout(), spacing=(8, 12))
         self._grid.setColumnStretch(1, 1)
-        column = QVBoxLayout(content)
-        column.setContentsMargins(16, 12, 16, 16)
-        column.setSpacing(8)
+        column = laid(QVBoxLayout(content), (16, 12, 16, 16), 8)
         column.addWidget(self.heading)
         column.addWidget(self.note)
         column.addLayout(self._grid)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.panels.inputs import quiet_label
+from app.widgets.layouts import laid
 
 TEXT_WIDTH = 440
 HEADLINE = "Watch a network learn"
@@ -26,9 +27,7 @@ class EmptyState(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(32, 32, 32, 32)
-        column.setSpacing(16)
+        column = laid(QVBoxLayout(self), (32, 32, 32, 32), 16)
         column.addStretch(2)
         self._headline = QLabel(HEADLINE, self)
         font = self._headline.font()

@@ -12,6 +12,7 @@ from app.panels.inputs import problem_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
 from app.panels.study_edits import EditOutcome, StudyEdits
+from app.widgets.layouts import laid
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
 from core.study_file.validation import SECTIONS
@@ -29,9 +30,7 @@ class ExperimentForm(QWidget):
         self._edits: StudyEdits | None = None
         self._outcome = EditOutcome(None, {})
         content = QWidget(self)
-        column = QVBoxLayout(content)
-        column.setContentsMargins(16, 8, 16, 16)
-        column.setSpacing(16)
+        column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
         self.problem = problem_label(content)
         column.addWidget(self.problem)
         self.sections = {name: SectionForm(name, content) for name in SECTIONS}

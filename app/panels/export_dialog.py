@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from app.panels.inputs import ChoiceBox, ValueEdit, heading_label, problem_label, quiet_label
 from app.state.exports import ExportJob, data_paths
+from app.widgets.layouts import laid
 from core.figures.palette import PALETTES
 
 MIDDLE = Qt.AlignmentFlag.AlignVCenter
@@ -53,9 +54,7 @@ class ExportDialog(QDialog):
         self._folder = folder
         self._one_file_each = one_file_each
         self._path_edited = False
-        column = QVBoxLayout(self)
-        column.setContentsMargins(24, 16, 24, 24)
-        column.setSpacing(16)
+        column = laid(QVBoxLayout(self), (24, 16, 24, 24), 16)
         column.addWidget(heading_label(title, self))
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(16)
@@ -113,9 +112,7 @@ class ExportDialog(QDialog):
 
     def _boxes(self, label: str, texts: Sequence[str], checked: int) -> list[QCheckBox]:
         holder = QWidget(self)
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(0, 4, 0, 0)
-        column.setSpacing(8)
+        column = laid(QVBoxLayout(holder), (0, 4, 0, 0), 8)
         boxes = []
         for position, text in enumerate(texts):
             box = QCheckBox(text, holder)
@@ -138,9 +135,7 @@ class ExportDialog(QDialog):
 
     def _add_path(self) -> None:
         holder = QWidget(self)
-        line = QHBoxLayout(holder)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(8)
+        line = laid(QHBoxLayout(holder), spacing=8)
         self.path = ValueEdit(holder)
         self.path.setAccessibleName("Where to save")
         self.path.textEdited.connect(self._on_path_edited)

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 
 from app.panels.export_dialog import MOST_RUNS, ExportDialog
 from app.state.exports import DataJob, ExportJob, FigureJob, FilmJob
+from app.widgets.layouts import laid
 from core.figures.names import PANELS
 from core.figures.palette import PALETTES, Palette
 
@@ -152,9 +153,7 @@ class ProgressWindow(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Export")
         self.setMinimumWidth(400)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(24, 16, 24, 24)
-        column.setSpacing(16)
+        column = laid(QVBoxLayout(self), (24, 16, 24, 24), 16)
         self.label = QLabel(self)
         self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.bar = QProgressBar(self)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.panels.inputs import heading_label, line_height, quiet_label
 from app.widgets.elided import ElidedLabel
+from app.widgets.layouts import laid
 
 ROW_HEIGHT = 24
 
@@ -31,10 +32,7 @@ class FactList(QWidget):
 
     def __init__(self, heading: str, hint: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(8)
-        self._grid.setVerticalSpacing(4)
+        self._grid = laid(QGridLayout(self), spacing=(8, 4))
         self._grid.setColumnStretch(1, 1)
         self._heading = heading_label(heading, self)
         self._heading.setFixedHeight(line_height(self))

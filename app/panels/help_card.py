@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app.panels.formula import FormulaLabel
 from app.panels.inputs import heading_label, quiet_label
+from app.widgets.layouts import laid
 from app.widgets.symbols import rich
 
 WIDTH, MOST_HEIGHT = 400, 520
@@ -45,9 +46,7 @@ class HelpCard(QFrame):
         self.setAutoFillBackground(True)
         self.explanations = tuple(explanations)
         self._content = QWidget(self)
-        column = QVBoxLayout(self._content)
-        column.setContentsMargins(16, 12, 16, 16)
-        column.setSpacing(4)
+        column = laid(QVBoxLayout(self._content), (16, 12, 16, 16), 4)
         for place, one in enumerate(self.explanations):
             column.addSpacing(12 if place else 0)
             self._add(one, column)
@@ -59,8 +58,7 @@ class HelpCard(QFrame):
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(self._content)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(1, 1, 1, 1)
+        layout = laid(QVBoxLayout(self), (1, 1, 1, 1))
         layout.addWidget(scroll)
         scroll.setFocus()
 

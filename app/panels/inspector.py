@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.facts import Fact, FactList
 from app.panels.scrolled import fill_scrolled
+from app.widgets.layouts import laid
 from app.widgets.screen_text import raised, shown_number
 from core.figures.numbers import MINUS, power_text
 
@@ -104,9 +105,7 @@ class Inspector(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         content = QWidget(self)
-        column = QVBoxLayout(content)
-        column.setContentsMargins(16, 8, 16, 16)
-        column.setSpacing(16)
+        column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
         self.node = FactList("Node", NODE_HINT, content)
         self.scalars = FactList("At the cursor", SCALARS_HINT, content)
         self.run = FactList("Run", RUN_HINT, content)

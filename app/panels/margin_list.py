@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.panels.inputs import heading_label, line_height, quiet_label
+from app.widgets.layouts import laid
 from app.widgets.symbols import certainty, margin_text, margin_tip, rich
 
 if TYPE_CHECKING:
@@ -37,10 +38,7 @@ class MarginList(QWidget):
 
     def __init__(self, hint: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(8)
-        self._grid.setVerticalSpacing(4)
+        self._grid = laid(QGridLayout(self), spacing=(8, 4))
         self._grid.setColumnStretch(1, 1)
         heading = heading_label("Reference margins", self)
         heading.setFixedHeight(line_height(self))

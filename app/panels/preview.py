@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from app.panels.inputs import ChoiceBox, heading_label, problem_label, quiet_label
 from app.panels.pictures import picture_strip
 from app.widgets.items import Markers, Style, Symbol
+from app.widgets.layouts import laid
 from app.widgets.plot_item import Home, Plot
 from core.data.preview import Plane, Preview
 from core.figures.palette import Palette
@@ -85,7 +86,7 @@ class PreviewDialog(QDialog):
         box = QSpinBox(self)
         box.setAccessibleName(name)
         box.setRange(1, 1)
-        box.valueChanged.connect(self._on_coordinate)
+        box.valueChanged.connect(self._show_plane)
         return box
 
     def _arrange(self) -> None:
@@ -108,14 +109,10 @@ class PreviewDialog(QDialog):
         right.addLayout(self.counts)
         right.addStretch(1)
         self.sides = QWidget(self)
-        halves = QHBoxLayout(self.sides)
-        halves.setContentsMargins(0, 0, 0, 0)
-        halves.setSpacing(16)
+        halves = laid(QHBoxLayout(self.sides), spacing=16)
         halves.addLayout(left, 1)
         halves.addLayout(right)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(16, 16, 16, 16)
-        whole.setSpacing(8)
+        whole = laid(QVBoxLayout(self), (16, 16, 16, 16), 8)
         whole.addWidget(self.problem)
         whole.addWidget(self.sides, 1)
         whole.addWidget(self.strip)
@@ -224,9 +221,6 @@ class PreviewDialog(QDialog):
         return pixmap
 
     # --------------------------------------------------------------------------------- plane
-
-    def _on_coordinate(self, _: int) -> None:
-        self._show_plane()
 
     def _on_chosen(self, title: str) -> None:
         self._chosen = title

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
+from app.widgets.layouts import laid
+
 
 def fill_scrolled(panel: QWidget, content: QWidget) -> QScrollArea:
     """Let a panel show its content, as wide as the panel, in a scroll area without a frame."""
@@ -14,7 +16,6 @@ def fill_scrolled(panel: QWidget, content: QWidget) -> QScrollArea:
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     area.setWidget(content)
-    layout = QVBoxLayout(panel)
-    layout.setContentsMargins(0, 0, 0, 0)
+    layout = laid(QVBoxLayout(panel))
     layout.addWidget(area)
     return area

@@ -11,6 +11,7 @@ from app.panels.field_row import FieldRow
 from app.panels.fields import HEADINGS, section_of
 from app.panels.inputs import ChoiceBox, heading_label, line_height, problem_label, quiet_label
 from app.panels.study_edits import StudyEdits
+from app.widgets.layouts import laid
 from core.study_file.experiment import KINDS
 
 LABEL_WIDTH = 96
@@ -33,10 +34,7 @@ class SectionForm(QWidget):
         self.rows: list[FieldRow] = []
         self._built: tuple[object, ...] = ()
         self._unfolded = False
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(8)
-        self._grid.setVerticalSpacing(GAP)
+        self._grid = laid(QGridLayout(self), spacing=(8, GAP))
         self._grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         self._grid.setColumnStretch(1, 1)
         self._heading = heading_label(HEADINGS.get(section, section.capitalize()), self)

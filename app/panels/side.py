@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from app.panels.inspector import Inspector
 from app.panels.theory import TheoryPanel
+from app.widgets.layouts import laid
 from core.figures.palette import Palette
 
 TABS = (
@@ -37,9 +38,7 @@ class SidePanel(QWidget):
         for page in (self.theory, self.inspector):
             self.pages.addWidget(page)
         self.tabs.currentChanged.connect(self.pages.setCurrentIndex)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = laid(QVBoxLayout(self), spacing=0)
         column.addWidget(self.tabs)
         column.addWidget(self.pages, 1)
 

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from app.panels.formula import FormulaLabel
 from app.panels.inputs import line_height
 from app.panels.verdict_mark import LOOKS, MET, Look, hue_of, paint_mark
+from app.widgets.layouts import laid
 from app.widgets.screen_text import shown_number
 from app.widgets.symbols import greek, rich, short_name
 from core.figures.palette import Palette
@@ -152,9 +153,7 @@ class StatementRow(QWidget):
         self._opened: QWidget | None = None
         self.line = VerdictLine(palette, self)
         self.line.toggled.connect(self._toggled)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = laid(QVBoxLayout(self), spacing=0)
         self._column.addWidget(self.line)
         self.shows_bound = False
 
@@ -187,9 +186,7 @@ class StatementRow(QWidget):
 
     def _make(self) -> None:
         opened = QWidget(self)
-        column = QVBoxLayout(opened)
-        column.setContentsMargins(24, 4, 4, 12)
-        column.setSpacing(8)
+        column = laid(QVBoxLayout(opened), (24, 4, 4, 12), 8)
         self.text = _text_label(opened)
         self.formula = FormulaLabel(opened)
         self.hypotheses = _text_label(opened)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 from app.panels.inputs import line_height
 from app.style import tabular
 from app.widgets.elided import ElidedLabel
+from app.widgets.layouts import laid
 from app.widgets.screen_text import duration_text, rate_text, whole_text
 from core.figures.numbers import MINUS, clock_text
 
@@ -40,9 +41,7 @@ class StatusLine(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(16, 0, 16, 0)
-        layout.setSpacing(16)
+        layout = laid(QHBoxLayout(self), (16, 0, 16, 0), 16)
         self.setFixedHeight(line_height(self))
         self._places: dict[str, QLabel] = {}
         for name, widest in WIDEST.items():

@@ -8,6 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.panels.inputs import ChoiceBox, quiet_label
+from app.widgets.layouts import laid
 from core.studies.study import Study, Summary, shipped_summaries
 
 OPEN_TEXT = "Open a study file ..."
@@ -24,9 +25,7 @@ class StudyChooser(QWidget):
 
     def __init__(self, parent: QWidget | None = None, labelled: bool = True) -> None:
         super().__init__(parent)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
+        layout = laid(QHBoxLayout(self), spacing=8)
         self._label = quiet_label("Study", self)
         self.box = ChoiceBox(self)
         self.box.setAccessibleName("Study")

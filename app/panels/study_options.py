@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from app.panels.inputs import ChoiceBox, ValueEdit, line_height, problem_label, quiet_label
 from app.panels.study_chooser import StudyChooser
 from app.widgets.elided import ElidedLabel
+from app.widgets.layouts import laid
 from core.studies.study import Study
 
 SIZES = {"quick": "quick", "paper": "the paper's size"}
@@ -121,9 +122,7 @@ class StudyOptions(QWidget):
                 grid.addWidget(self._label(text, named), row, 0)
             grid.addLayout(line, row, 1)
         self.jobs.setFixedHeight(line_height(self))
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(8)
+        whole = laid(QVBoxLayout(self), spacing=8)
         whole.addLayout(grid)
         whole.addWidget(self.problem)
 
@@ -135,7 +134,7 @@ class StudyOptions(QWidget):
     def _connect(self) -> None:
         self.size_choice.activated.connect(self._size_chosen)
         self.place.activated.connect(self._place_chosen)
-        self.jobs.valueChanged.connect(self._edited)
+        self.jobs.valueChanged.connect(self.changed)
         self.cluster.editingFinished.connect(self.changed)
         self.folder.textEdited.connect(self._folder_edited)
         self.folder.editingFinished.connect(self.changed)
@@ -247,9 +246,6 @@ class StudyOptions(QWidget):
 
     def _place_chosen(self, _: int) -> None:
         self._show_place()
-        self.changed.emit()
-
-    def _edited(self, _: int) -> None:
         self.changed.emit()
 
     def _show_place(self) -> None:

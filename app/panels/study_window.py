@@ -24,6 +24,7 @@ from app.panels.sweep_plot import SweepPlot
 from app.panels.sweep_progress import SweepProgress
 from app.style import shades
 from app.widgets.elided import ElidedLabel
+from app.widgets.layouts import laid
 from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
 
@@ -67,11 +68,8 @@ class StudyWindow(QWidget):
 
     def _arrange(self) -> None:
         points = QWidget(self)
-        column = QVBoxLayout(points)
-        column.setContentsMargins(8, 0, 8, 0)
-        column.setSpacing(4)
-        below = QHBoxLayout()
-        below.setContentsMargins(8, 0, 8, 0)
+        column = laid(QVBoxLayout(points), (8, 0, 8, 0), 4)
+        below = laid(QHBoxLayout(), (8, 0, 8, 0))
         below.addWidget(self.note)
         column.addWidget(self.axes)
         column.addWidget(self.plot, 1)
@@ -83,8 +81,7 @@ class StudyWindow(QWidget):
         self.tabs.addTab(self.picture, FIGURE)
         self.tabs.addTab(points, POINTS)
         cells = QWidget(self)
-        margin = QVBoxLayout(cells)
-        margin.setContentsMargins(16, 8, 0, 0)
+        margin = laid(QVBoxLayout(cells), (16, 8, 0, 0))
         margin.addWidget(self.table)
         self.tabs.addTab(cells, CELLS)
         self.split = QSplitter(Qt.Orientation.Horizontal, self)
@@ -94,20 +91,14 @@ class StudyWindow(QWidget):
         self.split.setStretchFactor(0, 1)
         self.split.setStretchFactor(1, 0)
         self.split.setSizes([840, 340])
-        head = QVBoxLayout()
-        head.setContentsMargins(16, 12, 16, 8)
-        head.setSpacing(12)
+        head = laid(QVBoxLayout(), (16, 12, 16, 8), 12)
         head.addWidget(self.options)
         head.addWidget(self.progress)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(16, 8, 16, 12)
-        foot.setSpacing(8)
+        foot = laid(QHBoxLayout(), (16, 8, 16, 12), 8)
         for button in (self.figure, self.numbers, self.place):
             foot.addWidget(button)
         foot.addStretch(1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
+        whole = laid(QVBoxLayout(self), spacing=0)
         whole.addWidget(self.bar)
         whole.addLayout(head)
         whole.addWidget(self.split, 1)

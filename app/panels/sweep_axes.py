@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 from app.panels.cell_table import short_key
 from app.panels.inputs import ChoiceBox, quiet_label
 from app.state.sweep_lines import first_axis, first_choice, first_column
+from app.widgets.layouts import laid
 from app.widgets.screen_text import shown_number
 from core.studies.tables import value_text
 
@@ -28,9 +29,7 @@ class SweepAxes(QWidget):
         super().__init__(parent)
         self._axes: Mapping[str, Sequence[Any]] = {}
         self._filters: dict[str, tuple[QLabel, ChoiceBox]] = {}
-        self._line = QHBoxLayout(self)
-        self._line.setContentsMargins(8, 8, 0, 0)
-        self._line.setSpacing(8)
+        self._line = laid(QHBoxLayout(self), (8, 8, 0, 0), 8)
         self.column = self._choice("Column", 14)
         self.axis = self._choice("Axis", 8)
         self.log_y = self._box("log", "A logarithmic vertical axis")
@@ -39,7 +38,7 @@ class SweepAxes(QWidget):
         for part in (self.column, self.log_y, over, self.axis, self.log_x):
             self._line.addWidget(part)
         self._line.addStretch(1)
-        self.column.activated.connect(self._column_chosen)
+        self.column.activated.connect(self.changed)
         self.axis.activated.connect(self._axis_chosen)
 
     def _choice(self, name: str, letters: int) -> ChoiceBox:
@@ -52,7 +51,7 @@ class SweepAxes(QWidget):
         box = QCheckBox(text, self)
         box.setToolTip(tip)
         box.setAccessibleName(tip)
-        box.clicked.connect(self._scale_chosen)
+        box.clicked.connect(self.scaled)
         return box
 
     # --------------------------------------------------------------------------------- showing
@@ -101,7 +100,7 @@ class SweepAxes(QWidget):
                 choice.addItem(text.replace("_", " "), place)
             if key in first:
                 choice.setCurrentIndex(1 + list(values).index(first[key]))
-            choice.activated.connect(self._filter_chosen)
+            choice.activated.connect(self.changed)
             for part in (label, choice):
                 self._line.insertWidget(self._line.count() - 1, part)
             self._filters[key] = label, choice
@@ -130,15 +129,6 @@ class SweepAxes(QWidget):
 
     # --------------------------------------------------------------------------------- editing
 
-    def _column_chosen(self, _: int) -> None:
-        self.changed.emit()
-
     def _axis_chosen(self, _: int) -> None:
         self._rebuild()
         self.changed.emit()
-
-    def _filter_chosen(self, _: int) -> None:
-        self.changed.emit()
-
-    def _scale_chosen(self, _: bool) -> None:
-        self.scaled.emit()

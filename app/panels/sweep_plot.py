@@ -25,6 +25,7 @@ from app.state.sweep_lines import (
     wide,
 )
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
+from app.widgets.layouts import laid
 from app.widgets.overlay import Overlay
 from app.widgets.plot_item import Home, Plot
 from app.widgets.screen_text import shown_number
@@ -82,9 +83,7 @@ class SweepPlot(QWidget):
         self.markers = self.plot.add(Markers(), 2.0)
         self.menu = QMenu(self)
         self.menu.triggered.connect(self._chosen)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = laid(QVBoxLayout(self), spacing=0)
         column.addWidget(self.plot, 1)
         column.addWidget(self.key)
         self.plot.clicked.connect(self._clicked)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
 from app.widgets.elided import ElidedLabel
+from app.widgets.layouts import laid
 from app.widgets.screen_text import duration_text, whole_text
 
 if TYPE_CHECKING:
@@ -69,9 +70,7 @@ class SweepProgress(QWidget):
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName("Cells that are done")
         self.words = ElidedLabel(self, Qt.TextElideMode.ElideRight)
-        line = QHBoxLayout(self)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(8)
+        line = laid(QHBoxLayout(self), spacing=8)
         for button in (self.run, self.pause, self.cancel):
             button.setAutoDefault(False)
             line.addWidget(button)

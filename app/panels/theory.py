@@ -18,6 +18,7 @@ from app.panels.inputs import heading_label, line_height, quiet_label
 from app.panels.margin_list import MarginList
 from app.panels.scrolled import fill_scrolled
 from app.panels.statement_row import StatementRow
+from app.widgets.layouts import laid
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:
@@ -63,9 +64,7 @@ class TheoryPanel(QWidget):
         self._rows: dict[str, StatementRow] = {}
         self._headings: dict[str, QWidget] = {}
         content = QWidget(self)
-        self._column = QVBoxLayout(content)
-        self._column.setContentsMargins(16, 8, 16, 16)
-        self._column.setSpacing(4)
+        self._column = laid(QVBoxLayout(content), (16, 8, 16, 16), 4)
         self.runs = QComboBox(content)
         self.runs.setAccessibleName("Run")
         self.runs.setToolTip("The run that the theory is about")

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QW
 from app.panels.time_slider import TimeSlider
 from app.state.intent import PACES
 from app.state.resolve import ResolvedView
+from app.widgets.layouts import laid
 from core.figures.numbers import MINUS, clock_text
 from core.figures.palette import Palette
 
@@ -55,9 +56,7 @@ class TransportBar(QWidget):
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("transport")
-        self._layout = QHBoxLayout(self)
-        self._layout.setContentsMargins(16, 8, 16, 0)
-        self._layout.setSpacing(4)
+        self._layout = laid(QHBoxLayout(self), (16, 8, 16, 0), 4)
         self.pace = QComboBox(self)
         self.pace.setAccessibleName("Pace")
         self.pace.setToolTip("Pace: at 1\u00d7 a whole run plays in about ten seconds.")

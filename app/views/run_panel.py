@@ -26,6 +26,7 @@ from app.views.margins import MarginsView
 from app.views.trace_view import Bound, TraceView
 from app.views.view import RunView
 from app.widgets.elided import ElidedLabel
+from app.widgets.layouts import laid
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:
@@ -82,16 +83,9 @@ class RunPanel(QWidget):
 
     def _lay_out(self) -> None:
         self._shown = QWidget(self)
-        self._grid = QGridLayout(self._shown)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(8)
-        self._grid.setVerticalSpacing(8)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        line = QHBoxLayout()
-        line.setContentsMargins(8, 4, 8, 0)
-        line.setSpacing(8)
+        self._grid = laid(QGridLayout(self._shown), spacing=(8, 8))
+        column = laid(QVBoxLayout(self), spacing=0)
+        line = laid(QHBoxLayout(), (8, 4, 8, 0), 8)
         line.addWidget(self.heading)
         line.addWidget(self.details, 1)
         column.addLayout(line)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.display import DisplayData
 from app.widgets.header import ViewHeader
+from app.widgets.layouts import laid
 from app.widgets.overlay import Overlay
 from app.widgets.plot_item import Plot
 from core.figures.palette import Palette
@@ -45,9 +46,7 @@ class RunView(QWidget):
         self.header = ViewHeader(palette, title)
         self.header.help_requested.connect(self._ask_help)
         self.plot = Plot(palette, **options)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
+        layout = laid(QVBoxLayout(self), spacing=0)
         layout.addWidget(self.header)
         layout.addWidget(self.plot, 1)
 

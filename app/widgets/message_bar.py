@@ -8,6 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
+from app.widgets.layouts import laid
+
 
 @final
 class MessageBar(QWidget):
@@ -29,9 +31,7 @@ class MessageBar(QWidget):
         close.setAccessibleName("Hide this message")
         close.setAutoRaise(True)
         close.clicked.connect(self.clear)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(16, 4, 8, 4)
-        layout.setSpacing(8)
+        layout = laid(QHBoxLayout(self), (16, 4, 8, 4), 8)
         layout.addWidget(self._words, 1)
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
         self.hide()

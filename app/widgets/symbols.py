@@ -77,15 +77,6 @@ def rich(text: str) -> str:
     )
 
 
-def plain_symbols(text: str) -> str:
-    r"""The same as plain text.
-
-    >>> plain_symbols("gamma_gl / 2") == "\u03b3_gl / 2"
-    True
-    """
-    return greek(text)
-
-
 def margin_digits(bracket: Bracket) -> int:
     """As many significant digits of the value as the bracket leaves no doubt about, and one more.
 

@@ -23,8 +23,9 @@ class Calculator(QObject):
         super().__init__(parent)
         self._watched: tuple[Later, ...] = ()
         self._worker = Worker("calculator", self._compute, self, one_core=True)
-        self._worker.progress.connect(self._on_progress)
-        self._worker.result.connect(self._on_result)
+        self._worker.progress.connect(self.computed)
+        # For what was asked in the moment in which the thread found nothing more to do.
+        self._worker.result.connect(self.wake)
 
     def watch(self, watched: Sequence[Later]) -> None:
         """The runs to compute for; work on others ends with the value at hand."""
@@ -45,12 +46,6 @@ class Calculator(QObject):
         """End the thread, and wait for it."""
         self._watched = ()
         self._worker.close()
-
-    def _on_progress(self, _: object) -> None:
-        self.computed.emit()
-
-    def _on_result(self, _: object) -> None:
-        self.wake()  # for what was asked in the moment in which the thread found nothing more
 
     def _compute(self, request: Request) -> None:
         """A slice for each run in turn, until nothing is to do, in the thread."""

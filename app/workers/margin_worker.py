@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, Signal
@@ -156,7 +157,7 @@ class MarginWorker(QObject):
     def _begin_task(self, lane: int) -> None:
         mine = [task for task in self._tasks if task.lane == lane]
         if mine and not self._held():
-            task = min(mine, key=_rank)
+            task = min(mine, key=attrgetter("rank"))
             self._tasks.remove(task)
             self._begin(task)
 
@@ -217,10 +218,6 @@ class MarginWorker(QObject):
 
 def _never() -> bool:
     return False
-
-
-def _rank(task: Computing) -> int:
-    return task.rank
 
 
 def _tasks_of(plan: Planning) -> list[Computing]:

@@ -1,4 +1,4 @@
-"""Norms, distances, and the nodes one by one."""
+"""Observables of single nodes (norms, rotations, balance, planes to draw), and of all weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The predictor itself: on a line of 1-D inputs, and on a plane through the inputs."""
+"""The predictor f(x) of a frame, at any points."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def recorded(at: Problem, path: Path) -> Run:
 
 
 def the_statement(name: str) -> object:
-    return next(s for s in STATEMENTS if s.source == "homogeneity" and s.name == name)
+    return next(s for s in STATEMENTS.values() if s.source == "homogeneity" and s.name == name)
 
 
 @pytest.mark.parametrize("until", ["1e4", "1e6"])

@@ -46,14 +46,14 @@ class HeavyBallDescent(Stepper):
     def _take(self, count: int) -> int:
         problem, y = self.problem, self.problem.dataset.y
         for done in range(count):
-            g = problem.loss.output_gradient(problem.outputs(self._weights), y) / y.size
-            slope = problem.network.gradient(self._weights, problem.inputs, g)
-            slope = slope + 2.0 * problem.experiment.loss.l2 * self._weights
-            self._velocity *= self._beta
-            self._velocity -= self.step_size * slope
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has diverged
+                g = problem.loss.output_gradient(problem.outputs(self._weights), y) / y.size
+                slope = problem.network.gradient(self._weights, problem.inputs, g)
+                slope = slope + 2.0 * problem.experiment.loss.l2 * self._weights
+                self._velocity = self._beta * self._velocity - self.step_size * slope
             if not np.isfinite(self._velocity).all():
                 return done
-            self._weights += self._velocity
+            self._weights = self._weights + self._velocity
         return count
 
     def _flat(self) -> np.ndarray:

@@ -12,7 +12,8 @@ from core.runs import Run
 
 def largest_share(run: Run, index: int) -> float:
     norms = node_norms(run, index)
-    return float(norms.max() / norms.sum())
+    total = float(norms.sum())
+    return float(norms.max()) / total if total > 0.0 else float("nan")
 
 
 def has_nodes(run: Run) -> bool:

@@ -35,7 +35,7 @@ class SharesView(RunView):
     def _show(self, data: DisplayData, frame: int) -> None:
         norms = np.sort(node_norms(data.run, frame))[::-1]
         ranks = np.arange(norms.size + 1) / norms.size
-        shares = np.append(0.0, np.cumsum(norms)) / norms.sum()
+        shares = np.append(0.0, np.cumsum(norms)) / max(float(norms.sum()), 1e-300)
         width = 2.0 * self.plot.devicePixelRatioF()
         pen = pen_of(self._palette.foreground, width)
         self.curve.set_curves([(path_of(ranks, shares), pen)])

@@ -32,7 +32,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Key, set[tu
 
 
 def test_the_gallery_has_every_statement(found: dict[Key, set[tuple[str, ...]]]) -> None:
-    assert set(found) == {(one.source, one.name) for one in STATEMENTS}
+    assert set(found) == {(one.source, one.name) for one in STATEMENTS.values()}
     assert len(STATEMENTS) == 105
 
 
@@ -43,7 +43,7 @@ def test_every_hypothesis_is_stated_somewhere(found: dict[Key, set[tuple[str, ..
             assert len(set(texts)) == len(texts), (paper, name)
             assert set(texts) == set(STATED[paper][name]), (paper, name)
     for paper, statements in STATED.items():
-        names = {one.name for one in STATEMENTS if one.source == paper}
+        names = {one.name for one in STATEMENTS.values() if one.source == paper}
         assert set(statements) == names
         assert all(place.strip() for places in statements.values() for place in places.values())
 

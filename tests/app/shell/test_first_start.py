@@ -243,6 +243,8 @@ from core.dynamics.registry import integrator, prepared
 from core.problem.problem import resolve
 from core.study_file.validation import build_experiment
 from core.dynamics.needs import groups_of
+from core.network.registry import NETWORKS
+from core.study_file.dynamics import DYNAMICS
 def still(problem):
     \"\"\"It comes to rest at once: nothing is active on any example.\"\"\"
     flat = np.array(problem.start.parameters)
@@ -252,9 +254,8 @@ def still(problem):
     return replace(problem, start=Start(flat, flat))
 wrong = []
 content = {g: set(json.loads(store.load(g + warming.MARK))) for g in warming.ready()}
-kinds = ("standard", "scalar", "normalised", "fixed_outer", "batch_norm", "bias", "head")
-for dynamics in ("gd", "flow", "sgd", "adam", "mirror", "perturbed", "two_phase", "kernel"):
-    for network in kinds:
+for dynamics in DYNAMICS:
+    for network in NETWORKS:
         for precision in ("float64", "float32"):
             for d in (3, 30):
                 tables = {"data": {"d": d, "n": 12}, "network": {"kind": network, "m": 5},
@@ -264,7 +265,7 @@ for dynamics in ("gd", "flow", "sgd", "adam", "mirror", "perturbed", "two_phase"
                     with jit.traced() as called:
                         one = integrator(prepared(resolve(experiment)))
                         one.advance(), one.advance()
-                        if dynamics in ("gd", "mirror") and network in ("standard", "scalar"):
+                        if dynamics in ("gd", "mirror") and NETWORKS[network].plain_relu:
                             one = integrator(still(prepared(resolve(experiment))))
                             one.advance(), one.advance()
                 except Exception as error:

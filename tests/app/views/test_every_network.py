@@ -14,6 +14,7 @@ from app.state.views import VIEWS
 from app.views.run_panel import RunPanel
 from core.dynamics import rows
 from core.figures.palette import DARK, LIGHT
+from core.network.registry import NETWORKS
 from core.observables.nodes import outer_classes, positions
 from core.runs import open_run
 from tests.recording import recorded
@@ -37,6 +38,10 @@ RUNS: dict[str, tuple[str, ...]] = {
     "row-space": ("data.d=90", *SMALL[1:]),
     "kernel": ("data.d=8", "data.n=16", "dynamics.kind=kernel"),
 }
+
+
+def test_every_network_is_shown() -> None:
+    assert set(RUNS) >= set(NETWORKS) - {"custom"}
 
 
 def shown(folder: Path, settings: tuple[str, ...]) -> DisplayData:
