@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.cli.main import main
+from tests.cli.helpers import interrupt_margins
 from tests.problems import FIGURE_1
 
 KEYS = {"name", "value", "lower", "upper", "certified", "method", "seconds"}
@@ -100,17 +101,7 @@ def test_describe_margins(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_interrupt_ends_it_without_a_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.problem.problem import Problem
-    from core.reference.linear import LinearMargin
-    from core.reference.margin import Bracket
-    from core.reference.watch import Watch
-
-    def interrupted(self: LinearMargin, problem: Problem, watch: Watch) -> Bracket:
-        signal.raise_signal(signal.SIGINT)
-        watch.look()
-        raise AssertionError
-
-    monkeypatch.setattr(LinearMargin, "compute", interrupted)
+    interrupt_margins(monkeypatch)
     before = signal.getsignal(signal.SIGINT)
     status, out, err = answer(capsys, FIGURE_1, *SMALL)
     assert (status, out) == (130, "")

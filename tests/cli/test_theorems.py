@@ -13,6 +13,7 @@ from core.cli.main import main
 from core.runs import Recorder
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Verdict
+from tests.cli.helpers import interrupt_margins
 from tests.theorems.judging import problem_of, recorded_run
 
 KEYS = {"name", "source", "hypotheses", "bound", "measured", "verdict"}
@@ -164,17 +165,7 @@ def test_describe_theorems(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_interrupt_ends_it_without_a_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, small: Path
 ) -> None:
-    from core.problem.problem import Problem
-    from core.reference.linear import LinearMargin
-    from core.reference.margin import Bracket
-    from core.reference.watch import Watch
-
-    def interrupted(self: LinearMargin, problem: Problem, watch: Watch) -> Bracket:
-        signal.raise_signal(signal.SIGINT)
-        watch.look()
-        raise AssertionError
-
-    monkeypatch.setattr(LinearMargin, "compute", interrupted)
+    interrupt_margins(monkeypatch)
     before = signal.getsignal(signal.SIGINT)
     status, out, err = answer(capsys, small, "--quiet")
     assert (status, out) == (130, "")

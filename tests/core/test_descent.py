@@ -19,6 +19,7 @@ from core.dynamics.step_size import (
 )
 from core.problem.problem import Problem, Start
 from core.training.trajectory import chunks, trajectory
+from tests.chunked import check_small_chunks
 from tests.networks import Case, small_problem
 from tests.problems import margin_of, problem
 
@@ -180,13 +181,7 @@ def test_results_do_not_depend_on_the_chunks(precision: str) -> None:
         f"run.precision={precision}",
     )
     at = problem(*settings)
-    whole = list(trajectory(at))
-    small = Descent(at)
-    small.pace.seconds = 1e-9  # one step a chunk
-    pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
-    assert [frame.step for frame in pieces] == [frame.step for frame in whole]
-    for one, other in zip(pieces, whole, strict=True):
-        assert np.array_equal(one.parameters, other.parameters)
+    check_small_chunks(Descent(at), list(trajectory(at)))
 
 
 def test_marks_are_the_first_step_not_before_the_time() -> None:

@@ -21,6 +21,7 @@ from core.network.standard import Standard, StandardNetwork
 from core.problem.frame import Frame
 from core.problem.problem import Problem, Start, points_for_test
 from core.training.trajectory import chunks, trajectory
+from tests.chunked import check_small_chunks
 from tests.networks import HOMOGENEOUS, Case, small_problem
 from tests.problems import margin_of, physical, problem
 
@@ -258,14 +259,7 @@ def test_logistic_start_up_against_descent() -> None:
 
 def test_results_do_not_depend_on_the_chunks() -> None:
     at = problem("dynamics.until_log10_time=100", "recording.frames=25")
-    whole = list(trajectory(at))
-    small = Flow(at)
-    small.pace.seconds = 1e-9  # one field evaluation a chunk, in the middle of steps too
-    pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
-    assert len(pieces) == len(whole) == small.planned
-    for one, other in zip(pieces, whole, strict=True):
-        assert np.array_equal(one.parameters, other.parameters)
-        assert (one.rho, one.step) == (other.rho, other.step)
+    check_small_chunks(Flow(at), list(trajectory(at)))
 
 
 def test_a_dead_network_stays() -> None:

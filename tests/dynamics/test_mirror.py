@@ -22,6 +22,7 @@ from core.runs import open_run
 from core.study_file.dynamics import GradientFlow
 from core.study_file.validation import build_experiment
 from core.training.trajectory import chunks, trajectory
+from tests.chunked import check_small_chunks
 from tests.networks import Case, small_problem
 from tests.problems import margin_of, physical, problem
 from tests.recording import recorded
@@ -145,12 +146,7 @@ def test_it_goes_beyond_log10_t_of_300() -> None:
 
 def test_results_do_not_depend_on_the_chunks() -> None:
     at = scalar("dynamics.until_log10_time=5", "recording.frames=20")
-    whole = list(trajectory(at))
-    small = ScalarMirror(at)
-    small.pace.seconds = 1e-9
-    pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
-    for one, other in zip(pieces, whole, strict=True):
-        assert np.array_equal(one.parameters, other.parameters)
+    check_small_chunks(ScalarMirror(at), list(trajectory(at)))
 
 
 def test_going_on_from_a_frame_is_going_on() -> None:

@@ -16,7 +16,8 @@ from core.dynamics.step_size import default_step
 from core.errors import InputError
 from core.problem.problem import Problem, Start, points_for_test
 from core.study_file.validation import build_experiment
-from core.training.trajectory import chunks, trajectory
+from core.training.trajectory import trajectory
+from tests.chunked import check_small_chunks
 from tests.problems import problem
 
 L2 = 2e-3
@@ -178,12 +179,7 @@ def test_parity_is_learned_with_3_d_samples() -> None:
 
 def test_results_do_not_depend_on_the_chunks() -> None:
     at = perturbed("dynamics.sigma=0.5", "dynamics.until_log10_time=1.5", "run.precision=float32")
-    whole = list(trajectory(at))
-    small = Perturbed(at)
-    small.pace.seconds = 1e-9
-    pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
-    for one, other in zip(pieces, whole, strict=True):
-        assert np.array_equal(one.parameters, other.parameters)
+    check_small_chunks(Perturbed(at), list(trajectory(at)))
 
 
 def test_a_continued_run_is_the_same_run() -> None:

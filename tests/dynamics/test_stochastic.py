@@ -21,6 +21,7 @@ from core.runs import open_run
 from core.study_file.validation import build_experiment
 from core.training.continuation import continued
 from core.training.trajectory import chunks, trajectory
+from tests.chunked import check_small_chunks
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 from tests.problems import problem
 from tests.recording import recorded
@@ -127,13 +128,7 @@ def test_rows_of_any_length(d: int, precision: str) -> None:
 )
 def test_results_do_not_depend_on_the_chunks(settings: tuple[str, ...]) -> None:
     at = problem(SGD, "dynamics.step=0.1", "dynamics.until_log10_time=1.5", *settings)
-    whole = list(trajectory(at))
-    small = Stochastic(at)
-    small.pace.seconds = 1e-9  # one step a chunk
-    pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
-    for one, other in zip(pieces, whole, strict=True):
-        assert one.step == other.step
-        assert np.array_equal(one.parameters, other.parameters)
+    check_small_chunks(Stochastic(at), list(trajectory(at)))
 
 
 def test_engines_agree() -> None:

@@ -17,6 +17,7 @@ from core.errors import InputError
 from core.problem.problem import Problem, Start, points_for_test, resolve
 from core.study_file.validation import build_experiment
 from core.training.trajectory import chunks, trajectory
+from tests.chunked import check_small_chunks
 from tests.problems import problem
 
 PHASES = ("dynamics.kind=two_phase", "loss.kind=logistic", "recording.log10_times=[]")
@@ -113,12 +114,7 @@ def test_a_wild_step_is_noticed() -> None:
 
 def test_results_do_not_depend_on_the_chunks() -> None:
     at = two_phase("dynamics.until_log10_time=2")
-    whole = list(trajectory(at))
-    small = TwoPhases(at)
-    small.pace.seconds = 1e-9
-    pieces = [frame for chunk in chunks(small) for frame in chunk.frames]
-    for one, other in zip(pieces, whole, strict=True):
-        assert np.array_equal(one.parameters, other.parameters)
+    check_small_chunks(TwoPhases(at), list(trajectory(at)))
 
 
 def test_a_continued_run_is_the_same_run() -> None:

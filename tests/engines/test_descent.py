@@ -22,6 +22,7 @@ from core.tensors import row_blocks
 from core.tensors.repeat import Loop, parts_of
 from core.tensors.slopes import SLOPES
 from core.training.trajectory import chunks
+from tests.chunked import check_small_chunks, frames_of
 from tests.networks import TWO_LAYER, Case, at_a_random_point, small_problem
 from tests.problems import problem
 
@@ -102,13 +103,7 @@ def test_blocks_of_examples_do_not_matter(case: Case, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_results_do_not_depend_on_the_chunks(engine: Engine, precision: str) -> None:
     at = settings(small_problem(STANDARD, n=30, run={"precision": precision}), 300)
-    whole = [frame for chunk in chunks(engine(at)) for frame in chunk.frames]
-    single = engine(at)
-    single.pace.seconds = 1e-9  # one step a chunk
-    pieces = [frame for chunk in chunks(single) for frame in chunk.frames]
-    assert [frame.step for frame in pieces] == [frame.step for frame in whole]
-    for one, other in zip(pieces, whole, strict=True):
-        assert np.array_equal(one.parameters, other.parameters)
+    check_small_chunks(engine(at), frames_of(engine(at)))
 
 
 @TWO

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,11 +21,11 @@ ROOT = Path(__file__).resolve().parents[3]
 HEAVY = ("torch", "scipy", "matplotlib", "numba", "sklearn", "pyqtgraph")
 
 WATCH = f"""
-import json, os, sys
+import json, os, sys, time
 
 def painted(window):
     loaded = [name for name in {HEAVY!r} if name in sys.modules]
-    print(json.dumps(dict(loaded=loaded)), flush=True)
+    print(json.dumps(dict(time=time.time(), loaded=loaded)), flush=True)
 
 def look(self):
     runs = list(self.session)
@@ -40,11 +41,12 @@ def look(self):
 """
 
 
-def started(tmp_path: Path, **environment: str) -> list[dict[str, Any]]:
-    """What a window printed until it closed itself."""
+def started(tmp_path: Path, **environment: str) -> tuple[float, list[dict[str, Any]]]:
+    """When a window was started, and what it printed until it closed itself."""
     home = {name: str(tmp_path / name) for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME")}
     home["XDG_STATE_HOME"] = str(tmp_path / "state")
     shot = str(tmp_path / "shot.png")
+    before = time.time()
     done = subprocess.run(
         [sys.executable, "-c", WATCH + STARTED],
         cwd=ROOT,
@@ -55,7 +57,7 @@ def started(tmp_path: Path, **environment: str) -> list[dict[str, Any]]:
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return before, [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def _check(tmp_path: Path, seen: list[dict[str, Any]]) -> None:
@@ -71,7 +73,8 @@ def _check(tmp_path: Path, seen: list[dict[str, Any]]) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders are those of Linux")
 def test_the_window_is_seen_first_and_plays_figure_1(tmp_path: Path) -> None:
-    _check(tmp_path, started(tmp_path))
+    _, seen = started(tmp_path)
+    _check(tmp_path, seen)
 
 
 @contextmanager
@@ -96,7 +99,7 @@ def screen() -> Iterator[str]:
 @pytest.mark.xvfb
 def test_it_opens_as_a_real_window(tmp_path: Path) -> None:
     with screen() as display:
-        seen = started(tmp_path, DISPLAY=display, QT_QPA_PLATFORM="xcb")
+        _, seen = started(tmp_path, DISPLAY=display, QT_QPA_PLATFORM="xcb")
     _check(tmp_path, seen)
 
 
