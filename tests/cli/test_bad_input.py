@@ -251,9 +251,7 @@ def test_large_test_images_are_few() -> None:
 def test_a_pickle_that_unfolds() -> None:
     """A list of a thousand references, again and again: few bytes, and no end of values."""
     code = b"\x80\x02]q\x00(" + b"K\x01" * 1000 + b"eq\x01"
-    grown = code
-    for _ in range(2000):
-        grown += b"(" + b"h\x00" * 2000 + b"e"
+    grown = code + 2000 * (b"(" + b"h\x00" * 2000 + b"e")
     with pytest.raises(PickleError):
         read_pickle(grown + b"cbuiltins\neval\n.")
 
