@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 
 from core.cli.output import (
     PROGRAM,
@@ -39,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return BAD_INPUT
     try:
-        status: int = arguments.handler(arguments)
+        module, _, function = arguments.handler.partition(".")
+        status: int = getattr(import_module(f"core.cli.{module}"), function)(arguments)
         sys.stdout.flush()
         return status
     except InputError as error:

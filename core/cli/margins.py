@@ -21,8 +21,6 @@ from core.reference.watch import CancelledError, Watch
 from core.runs import open_run
 from core.studies.study import load_study, shipped_ids
 
-LIMIT = 120.0  # seconds for each margin
-
 
 def margins(arguments: argparse.Namespace) -> int:
     """Print the margins; 130 and no traceback when interrupted."""

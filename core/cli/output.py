@@ -15,6 +15,7 @@ from typing import Any, Protocol, final
 from core.stopping import hold_streams
 
 PROGRAM = "marginscope"
+MARGIN_SECONDS = 120.0  # for each reference margin
 UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
 
 

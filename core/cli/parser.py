@@ -7,17 +7,7 @@ import sys
 from typing import Any, NoReturn, final
 
 from core import __version__
-from core.cli import (
-    checking,
-    compiling,
-    drawing,
-    margins,
-    reading,
-    studies,
-    theorems,
-    training,
-)
-from core.cli.output import PROGRAM
+from core.cli.output import MARGIN_SECONDS, PROGRAM
 from core.compiled import warming
 from core.figures.names import PANELS
 
@@ -46,7 +36,10 @@ def whole(text: str) -> int:
 
 
 def build_parser() -> Parser:
-    """The parser of all commands; each sets `handler`."""
+    """The parser of all commands; each sets `handler`, MODULE.FUNCTION of core.cli.
+
+    By name, so that a command loads what it needs and no more.
+    """
     parser = Parser(prog=PROGRAM, description="Watch two-layer networks learn, without a screen.")
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.set_defaults(handler=None)
@@ -83,13 +76,13 @@ def _warm(commands: Any) -> None:
         metavar="GROUP",
         help=f"of {', '.join(warming.GROUPS)} (default: all, in this order)",
     )
-    command.set_defaults(handler=compiling.warm)
+    command.set_defaults(handler="compiling.warm")
 
 
 def _list(commands: Any) -> None:
     command = commands.add_parser("list", help="shipped studies")
     command.add_argument("--json", action="store_true", help="as JSON")
-    command.set_defaults(handler=studies.list_studies)
+    command.set_defaults(handler="studies.list_studies")
 
 
 def _describe(commands: Any) -> None:
@@ -100,7 +93,7 @@ def _describe(commands: Any) -> None:
         help="data, network, loss, dynamics, recording, run, observables, margins, theorems, or a "
         "study",
     )
-    command.set_defaults(handler=studies.describe)
+    command.set_defaults(handler="studies.describe")
 
 
 def _recording_options(command: Any) -> None:
@@ -126,7 +119,7 @@ def _run(commands: Any) -> None:
     command.add_argument(
         "--table", default=None, metavar="x.csv|npz|parquet", help="write a row for each cell"
     )
-    command.set_defaults(handler=training.run_study)
+    command.set_defaults(handler="training.run_study")
 
 
 def _check(commands: Any) -> None:
@@ -137,7 +130,7 @@ def _check(commands: Any) -> None:
     _size_options(command)
     _recording_options(command)
     _sweep_options(command)
-    command.set_defaults(handler=checking.check)
+    command.set_defaults(handler="checking.check")
 
 
 def _cost(commands: Any) -> None:
@@ -147,7 +140,7 @@ def _cost(commands: Any) -> None:
     command.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     command.add_argument("--json", action="store_true", help="as JSON")
     _size_options(command)
-    command.set_defaults(handler=studies.cost)
+    command.set_defaults(handler="studies.cost")
 
 
 def _size_options(command: Any) -> None:
@@ -182,14 +175,14 @@ def _continue(commands: Any) -> None:
     )
     command.add_argument("--out", default=None, metavar="DIR", help="folder (default: the run's)")
     _recording_options(command)
-    command.set_defaults(handler=training.continue_run)
+    command.set_defaults(handler="training.continue_run")
 
 
 def _info(commands: Any) -> None:
     command = commands.add_parser("info", help="what a run file holds, and its last values")
     command.add_argument("run", metavar="RUN")
     command.add_argument("--json", action="store_true", help="as JSON")
-    command.set_defaults(handler=reading.info)
+    command.set_defaults(handler="reading.info")
 
 
 def _trust(commands: Any) -> None:
@@ -198,7 +191,7 @@ def _trust(commands: Any) -> None:
     )
     command.add_argument("run", metavar="RUN|FILE.toml")
     command.add_argument("--yes", action="store_true", help="trust the code that was shown")
-    command.set_defaults(handler=reading.trust_run)
+    command.set_defaults(handler="reading.trust_run")
 
 
 def _table(commands: Any) -> None:
@@ -212,7 +205,7 @@ def _table(commands: Any) -> None:
     )
     command.add_argument("--parameters", action="store_true", help="with data and parameters")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
-    command.set_defaults(handler=reading.table)
+    command.set_defaults(handler="reading.table")
 
 
 def _figure(commands: Any) -> None:
@@ -227,7 +220,7 @@ def _figure(commands: Any) -> None:
     command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
-    command.set_defaults(handler=drawing.figure)
+    command.set_defaults(handler="drawing.figure")
 
 
 def _movie(commands: Any) -> None:
@@ -239,7 +232,7 @@ def _movie(commands: Any) -> None:
     command.add_argument("--fps", type=whole, default=20, help="frames a second (default: 20)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
-    command.set_defaults(handler=drawing.movie)
+    command.set_defaults(handler="drawing.movie")
 
 
 def _margins(commands: Any) -> None:
@@ -257,12 +250,12 @@ def _margins(commands: Any) -> None:
     command.add_argument(
         "--limit",
         type=number,
-        default=margins.LIMIT,
+        default=MARGIN_SECONDS,
         metavar="SECONDS",
-        help=f"for each margin; then the bracket at hand (default: {margins.LIMIT:g})",
+        help=f"for each margin; then the bracket at hand (default: {MARGIN_SECONDS:g})",
     )
     command.add_argument("--quiet", action="store_true", help="no progress bar")
-    command.set_defaults(handler=margins.margins)
+    command.set_defaults(handler="margins.margins")
 
 
 def _theorems(commands: Any) -> None:
@@ -275,9 +268,9 @@ def _theorems(commands: Any) -> None:
     command.add_argument(
         "--limit",
         type=number,
-        default=margins.LIMIT,
+        default=MARGIN_SECONDS,
         metavar="SECONDS",
-        help=f"for each reference margin (default: {margins.LIMIT:g})",
+        help=f"for each reference margin (default: {MARGIN_SECONDS:g})",
     )
     command.add_argument("--quiet", action="store_true", help="no progress bar")
-    command.set_defaults(handler=theorems.theorems)
+    command.set_defaults(handler="theorems.theorems")

@@ -8,8 +8,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from core.cli.margins import LIMIT, stopped
-from core.cli.output import print_json, progress
+from core.cli.margins import stopped
+from core.cli.output import MARGIN_SECONDS, print_json, progress
 from core.errors import InputError
 from core.reference.margin import ReferenceMargin
 from core.reference.watch import CancelledError, Watch
@@ -25,7 +25,7 @@ def theorems(arguments: argparse.Namespace) -> int:
         raise InputError(f"--delta {delta:g}: a failure probability lies between 0 and 1.")
     if math.isnan(limit) or limit <= 0.0:
         raise InputError(
-            f"--limit {limit:g}: give a positive number of seconds, such as {LIMIT:g}."
+            f"--limit {limit:g}: give a positive number of seconds, such as {MARGIN_SECONDS:g}."
         )
     try:
         with open_run(Path(arguments.run)) as run:

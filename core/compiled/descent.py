@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import exp, isfinite
-from typing import Any
+from typing import Any, NamedTuple, final
 
 from numpy.typing import NDArray
 
@@ -14,10 +14,42 @@ from core.losses import CROSS_ENTROPY, LOGISTIC, SQUARED
 from core.network.activation import RELU
 
 GOING, BUFFER_FULL, DONE, DIVERGED, DEAD = 0, 1, 2, 3, 4
-STEP, MARK, BUFFERED = 0, 1, 2  # places in the integer state
-WORST = 0  # place in the float state: the largest loss measure so far
 
 Array = NDArray[Any]
+
+
+@final
+class Progress:
+    """Where a run stands, see core.compiled.records."""
+
+    worst: float  # the largest loss measure so far
+    step: int  # steps taken
+    mark: int  # the next frame's place on the schedule
+    buffered: int  # frames in the buffer
+
+
+class Run(NamedTuple):
+    """What a run of constant steps on all examples does, and when."""
+
+    progress: Progress
+    schedule: Array  # (frames,), the steps of frames
+    step_size: float  # eta
+    shrink: float  # 1 - 2 eta lambda: the gradient step of the penalty lambda |W|^2
+
+
+class Work(NamedTuple):
+    """A network, and the arrays of its passes over a batch of b examples."""
+
+    net: Net
+    flat: Array  # W
+    loss: int  # its code
+    limit: float  # of the loss measure, above which a run has diverged
+    columns: Array  # (D, b), the inputs
+    Z: Array  # (m, b) and C, see core.compiled.network
+    C: Array
+    F: Array  # (k, b) outputs, and G their weights
+    G: Array
+    gradient: Array  # of the size of W
 
 
 @compiled
@@ -86,59 +118,39 @@ def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
 
 
 @compiled
-def descend(
-    net: Net,
-    flat: Array,
-    XT: Array,
-    X: Array,
-    y: Array,
-    loss: int,
-    step_size: float,
-    shrink: float,
-    limit: float,
-    Z: Array,
-    C: Array,
-    F: Array,
-    G: Array,
-    gradient: Array,
-    floats: Array,
-    counts: Array,
-    schedule: Array,
-    buffer: Array,
-    budget: int,
-) -> int:
+def descend(work: Work, X: Array, y: Array, budget: int, run: Run, buffer: Array) -> int:
     """At most `budget` steps W <- shrink W - eta grad R(W), copied to `buffer` when scheduled.
 
-    shrink = 1 - 2 eta lambda is the gradient step of the penalty lambda |W|^2.
-
-    Returns GOING, BUFFER_FULL, DONE, DIVERGED (loss measure above `limit` or not a number) or DEAD
-    (no unit is active on any example: the gradient is zero for ever).
+    Returns GOING, BUFFER_FULL, DONE, DIVERGED (loss measure above the limit or not a number) or
+    DEAD (no unit is active on any example: the gradient is zero for ever).
     """
-    n = Z.shape[1]
+    net, flat, Z, F, G, gradient = work.net, work.flat, work.Z, work.F, work.G, work.gradient
+    progress, schedule, shrink = run.progress, run.schedule, run.shrink
+    scale = run.step_size / work.Z.shape[1]
     for _ in range(budget):
-        if counts[MARK] == schedule.size:
+        if progress.mark == schedule.size:
             return DONE
-        if counts[BUFFERED] == buffer.shape[0]:
+        if progress.buffered == buffer.shape[0]:
             return BUFFER_FULL
-        forward(net, flat, XT, Z, F)
-        total = slopes(loss, F, y, step_size / n, G)
-        if not total <= limit:
+        forward(net, flat, work.columns, Z, F)
+        total = slopes(work.loss, F, y, scale, G)
+        if not total <= work.limit:
             return DIVERGED
-        if total > floats[WORST]:
-            floats[WORST] = total
-        adjoint(net, flat, XT, X, G, Z, C, gradient)
+        if total > progress.worst:
+            progress.worst = total
+        adjoint(net, flat, work.columns, X, G, Z, work.C, gradient)
         moved = False
         for j in range(flat.size):
             moved |= gradient[j] != 0
             flat[j] = shrink * flat[j] - gradient[j]
         if shrink == 1 and not moved and net.phi == RELU and not is_active(Z):
             return DEAD
-        counts[STEP] += 1
-        if counts[STEP] == schedule[counts[MARK]]:
+        progress.step += 1
+        if progress.step == schedule[progress.mark]:
             for j in range(flat.size):
-                buffer[counts[BUFFERED], j] = flat[j]
-            counts[BUFFERED] += 1
-            counts[MARK] += 1
-    if counts[MARK] == schedule.size:
+                buffer[progress.buffered, j] = flat[j]
+            progress.buffered += 1
+            progress.mark += 1
+    if progress.mark == schedule.size:
         return DONE
     return GOING

@@ -11,23 +11,12 @@ core.problem.reduction is; tested against core.compiled.descent.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from core.compiled.blas import gemm
-from core.compiled.descent import (
-    BUFFER_FULL,
-    BUFFERED,
-    DEAD,
-    DIVERGED,
-    DONE,
-    GOING,
-    MARK,
-    STEP,
-    WORST,
-    slopes,
-)
+from core.compiled.descent import BUFFER_FULL, DEAD, DIVERGED, DONE, GOING, Run, slopes
 from core.compiled.jit import compiled
 from core.compiled.kernel import backward, is_active, outputs
 from core.network.activation import RELU
@@ -36,10 +25,37 @@ Array = NDArray[Any]
 BLOCK = 256  # nodes at a time: their rows of four matrices stay in the cache
 
 
+class Work(NamedTuple):
+    """A network with m nodes and k outputs, n inputs in d dimensions, and work."""
+
+    phi: int  # its activation's code
+    slope: float  # of phi on the left
+    trains_outer: int  # 0 where alpha is fixed
+    loss: int  # its code
+    limit: float  # of the loss measure
+    alpha: Array  # (m, k)
+    U0: Array  # (m, d), U at the start
+    scale: Array  # (1,), s(t)
+    Z: Array  # (m, n)
+    D: Array  # (m, n)
+    X: Array  # (n, d)
+    gram: Array  # (n, n), X X'
+    y: Array  # (n,)
+    C: Array  # (BLOCK, n) work, as what follows
+    W: Array  # (BLOCK, n)
+    F: Array  # (k, n), outputs
+    G: Array  # (k, n), their weights
+    gained: Array  # (m, k)
+    h: Array  # (n,)
+    outer: Array  # (rows, m, k), alpha of frames
+    inner: Array  # (rows, m, d), their U
+
+
 @compiled
-def weights(s: Array, U0: Array, D: Array, X: Array, U: Array) -> None:
+def copy_weights(work: Work, U: Array) -> None:
     """U = s U(0) + D X."""
-    gemm(D, X, U)
+    U0, s = work.U0, work.scale
+    gemm(work.D, work.X, U)
     for j in range(U.shape[0]):
         for k in range(U.shape[1]):
             U[j, k] += s[0] * U0[j, k]
@@ -58,60 +74,53 @@ def move(shrink: float, gram: Array, C: Array, W: Array, Z: Array, D: Array) -> 
 
 
 @compiled
-def update(
-    phi: int, slope: float, trains_outer: int, alpha: Array, Z: Array, D: Array, gram: Array,
-    shrink: float, G: Array, C: Array, W: Array, gained: Array, h: Array,
-) -> None:  # fmt: skip
-    """Move alpha, Z and D by weights G (k, n) of the outputs, a block of nodes at a time."""
+def update(work: Work, shrink: float) -> None:
+    """Move alpha, Z and D by the weights G of the outputs, a block of nodes at a time."""
+    alpha, Z, D, C, W, gained = work.alpha, work.Z, work.D, work.C, work.W, work.gained
     m, k = alpha.shape
     for first in range(0, m, BLOCK):
         last = min(first + BLOCK, m)
-        c, z = C[: last - first], Z[first:last]
-        backward(phi, slope, alpha[first:last], z, G, c, gained[first:last], h)
-        move(shrink, gram, c, W[: last - first], z, D[first:last])
-    if trains_outer == 1:
+        c, z, to = C[: last - first], Z[first:last], gained[first:last]
+        backward(work.phi, work.slope, alpha[first:last], z, work.G, c, to, work.h)
+        move(shrink, work.gram, c, W[: last - first], z, D[first:last])
+    if work.trains_outer == 1:
         for j in range(m):
             for o in range(k):
                 alpha[j, o] = shrink * alpha[j, o] - gained[j, o]
 
 
 @compiled
-def descend(
-    phi: int, slope: float, trains_outer: int, alpha: Array, U0: Array, s: Array, Z: Array,
-    D: Array, X: Array, gram: Array, y: Array, loss: int, step_size: float, shrink: float,
-    limit: float, C: Array, W: Array, F: Array, G: Array, gained: Array, h: Array, floats: Array,
-    counts: Array, schedule: Array, outer: Array, inner: Array, budget: int,
-) -> int:  # fmt: skip
+def descend(work: Work, run: Run, budget: int) -> int:
     """As core.compiled.descent.descend; alpha and U are copied to `outer`, `inner` when scheduled,
     and U to the next of `inner` at DEAD.
-
-    alpha (m, k), Z and D (m, n), C and W (BLOCK, n) work, F, G (k, n), gained (m, k), h (n,).
     """
-    n = Z.shape[1]
+    alpha, Z, outer, inner = work.alpha, work.Z, work.outer, work.inner
+    progress, schedule, shrink = run.progress, run.schedule, run.shrink
+    scale = run.step_size / work.Z.shape[1]
     for _ in range(budget):
-        if counts[MARK] == schedule.size:
+        if progress.mark == schedule.size:
             return DONE
-        if counts[BUFFERED] == outer.shape[0]:
+        if progress.buffered == outer.shape[0]:
             return BUFFER_FULL
-        outputs(phi, slope, alpha, Z, F, h)
-        total = slopes(loss, F, y, step_size / n, G)
-        if not total <= limit:
+        outputs(work.phi, work.slope, alpha, Z, work.F, work.h)
+        total = slopes(work.loss, work.F, work.y, scale, work.G)
+        if not total <= work.limit:
             return DIVERGED
-        if total > floats[WORST]:
-            floats[WORST] = total
-        if shrink == 1 and phi == RELU and not is_active(Z):
-            weights(s, U0, D, X, inner[counts[BUFFERED]])
+        if total > progress.worst:
+            progress.worst = total
+        if shrink == 1 and work.phi == RELU and not is_active(Z):
+            copy_weights(work, inner[progress.buffered])
             return DEAD
-        update(phi, slope, trains_outer, alpha, Z, D, gram, shrink, G, C, W, gained, h)
-        s[0] *= shrink
-        counts[STEP] += 1
-        if counts[STEP] == schedule[counts[MARK]]:
+        update(work, shrink)
+        work.scale[0] *= shrink
+        progress.step += 1
+        if progress.step == schedule[progress.mark]:
             for j in range(alpha.shape[0]):
                 for o in range(alpha.shape[1]):
-                    outer[counts[BUFFERED], j, o] = alpha[j, o]
-            weights(s, U0, D, X, inner[counts[BUFFERED]])
-            counts[BUFFERED] += 1
-            counts[MARK] += 1
-    if counts[MARK] == schedule.size:
+                    outer[progress.buffered, j, o] = alpha[j, o]
+            copy_weights(work, inner[progress.buffered])
+            progress.buffered += 1
+            progress.mark += 1
+    if progress.mark == schedule.size:
         return DONE
     return GOING

@@ -7,13 +7,14 @@ between these steps. What a run knows is a State, whose values kernels and Pytho
 from __future__ import annotations
 
 from math import exp, inf, log, sqrt
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled.dual import dual_weights, log_n_over_q, smallest, smoothed_margin
 from core.compiled.jit import compiled
+from core.compiled.records import record
 from core.losses import EXPONENTIAL
 
 Array = NDArray[Any]
@@ -45,7 +46,7 @@ ATOM = 1e-3
 LN_10 = 2.302585092994046
 
 
-class Floats:
+class Floats(Protocol):
     """The real numbers of a run. Run files keep them, in this order."""
 
     rho: float  # ln |W|, W the homogeneous parameters
@@ -79,7 +80,7 @@ class Floats:
     quiet: float  # ln t from which on R has been at rest; 0: it is not
 
 
-class Counts:
+class Counts(Protocol):
     """The whole numbers of a run. Run files keep them, in this order."""
 
     phase: int  # what is done next: BEGIN to HALVE
@@ -103,7 +104,7 @@ class Counts:
     slides_from: int  # the step from which on steps along kinks are implicit
 
 
-class Settings:
+class Settings(Protocol):
     """What does not change in a run; `early` is before ln t = late_ln_t."""
 
     tau_early: float  # |theta' - theta| that a step aims at
@@ -121,9 +122,8 @@ class Settings:
     degree: int  # L
 
 
-@final
-class State(Floats, Counts, Settings):
-    """What the scheme knows of a run: a record in memory, see `new_state`."""
+class State(Floats, Counts, Settings, Protocol):
+    """What the scheme knows of a run: see `new_state`."""
 
 
 class Frames(NamedTuple):
@@ -134,21 +134,11 @@ class Frames(NamedTuple):
     rows: Array  # (rows, ROW) what is told beside: see `emit`
 
 
-_KINDS = {"float": np.float64, "int": np.int64}
-_FIELDS = [
-    (name, _KINDS[kind])
-    for part in (Floats, Counts, Settings)
-    for name, kind in part.__annotations__.items()
-]
-_RECORD = np.dtype((np.record, np.dtype(_FIELDS, align=True)))
-
-
 def new_state() -> tuple[State, Array, Array]:
     """A state of zeros, and its floats and counts as arrays in the same memory."""
-    words = np.zeros(len(_FIELDS))
+    state, words = record(State)
     first = len(Floats.__annotations__)
     counts = words[first : first + len(Counts.__annotations__)].view(np.int64)
-    state: Any = words.view(_RECORD)[0]
     return state, words[:first], counts
 
 

@@ -9,7 +9,6 @@ neither. What LLVM makes of it is the same, in a third of the time.
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, final
@@ -23,19 +22,11 @@ from numba.core.typed_passes import BaseNativeLowering
 from numba.core.types.containers import BaseNamedTuple, BaseTuple
 from numba.core.types.misc import SliceType, unliteral
 
+from core.compiled.arithmetic import instruction
 from core.compiled.ranges import Loop, Range
 from core.compiled.views import INDEX, Packed, View, flattened, is_plain, packed, taken_from
 
 END = 2**63 - 1  # of an open slice
-# Methods of llvmlite's builder, for floats and for integers.
-ARITHMETIC = {
-    operator.add: ("fadd", "add"), operator.sub: ("fsub", "sub"), operator.mul: ("fmul", "mul"),
-    operator.truediv: ("fdiv", ""),
-}  # fmt: skip
-COMPARISONS = {
-    operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==",
-    operator.ne: "!=",
-}  # fmt: skip
 # What has a loop is called, and made into machine code once: a call costs nothing beside a loop.
 # But these are for the innermost loops, whose own ones are short.
 WITHIN = ("dot", "shift", "reach")
@@ -64,12 +55,20 @@ class KernelLower(Lower):  # type: ignore[misc]
         self._known: dict[str, Tree] = {}
         self._slots: dict[Any, Any] = {}
         self._forms: dict[str, Callable[[Any, Any], Tree]] = {
-            "getitem": self._item, "static_getitem": self._item, "build_tuple": self._tuple,
-            "exhaust_iter": self._unpacked, "getattr": self._attribute, "call": self._call,
-            "binop": self._operation, "inplace_binop": self._operation, "cast": self._same,
-            "getiter": self._begin, "iternext": self._next, "pair_first": self._first,
+            "getitem": self._item,
+            "static_getitem": self._item,
+            "build_tuple": self._tuple,
+            "exhaust_iter": self._unpacked,
+            "getattr": self._attribute,
+            "call": self._call,
+            "binop": self._operation,
+            "inplace_binop": self._operation,
+            "cast": self._same,
+            "getiter": self._begin,
+            "iternext": self._next,
+            "pair_first": self._first,
             "pair_second": self._second,
-        }  # fmt: skip
+        }
 
     # ------------------------------------------------------------------------- variables
 
@@ -296,19 +295,10 @@ class KernelLower(Lower):  # type: ignore[misc]
         real = isinstance(number, types.Float)
         if number != other or not (real or number == types.int64):
             return None
-        operation: list[str] = []
-        if function in ARITHMETIC:
-            method = ARITHMETIC[function][0 if real else 1]
-        elif function in COMPARISONS:
-            operation.append(COMPARISONS[function])
-            ordered = "fcmp_unordered" if function is operator.ne else "fcmp_ordered"
-            method = ordered if real else "icmp_signed"
-        else:
+        made = instruction(self.builder, function, real)
+        if made is None:
             return None
-        if not method:
-            return None
-        left, right = self._cast(expr.lhs.name, number), self._cast(expr.rhs.name, number)
-        made = getattr(self.builder, method)(*operation, left, right)
+        made = made(self._cast(expr.lhs.name, number), self._cast(expr.rhs.name, number))
         return self.context.cast(self.builder, made, signature.return_type, kind)
 
     # ------------------------------------------------------------------------------ loops

@@ -10,33 +10,21 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from core.compiled.descent import descend
+from core.compiled.descent import Run, Work, descend
 from core.compiled.jit import compiled
-from core.compiled.network import Net
-from core.compiled.stochastic import batch_steps
+from core.compiled.stochastic import SCHEDULED, Rule, batch_steps
 
 Array = NDArray[Any]
-SCHEDULED = -1  # beside the rules of core.compiled.stochastic: descent on the full batch, by marks
 
 
 @compiled
 def network_steps(
-    rule: int, net: Net, flat: Array, X: Array, y: Array, budget: int, loss: int, limit: float,
-    step_size: float, shrink: float, numbers: Array, first: Array, second: Array, XT: Array,
-    Z: Array, C: Array, F: Array, G: Array, gradient: Array, floats: Array, counts: Array,
-    schedule: Array, buffer: Array,
-) -> int:  # fmt: skip
+    work: Work, X: Array, y: Array, budget: int, rule: Rule, run: Run, buffer: Array
+) -> int:
     """`descend` for the rule SCHEDULED, else `batch_steps`; returns what they do.
 
-    step_size, shrink, floats, counts, schedule and buffer are for the first, and numbers, first and
-    second for the other: arrays without elements stand for what is not used.
+    `run` and `buffer` are for the first, and the numbers of `rule` for the other.
     """
-    if rule == SCHEDULED:
-        return descend(
-            net, flat, XT, X, y, loss, step_size, shrink, limit, Z, C, F, G, gradient, floats,
-            counts, schedule, buffer, budget,
-        )  # fmt: skip
-    return batch_steps(
-        net, flat, X, y, budget, loss, limit, rule, numbers, first, second, XT, Z, C, F, G,
-        gradient,
-    )  # fmt: skip
+    if rule.kind == SCHEDULED:
+        return descend(work, X, y, budget, run, buffer)
+    return batch_steps(work, X, y, budget, rule)

@@ -10,19 +10,46 @@ as good as random, and a processor that guesses wrong loses more than the skippe
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from core.compiled.descent import slopes
+from core.compiled.descent import Work, slopes
 from core.compiled.jit import compiled
-from core.compiled.network import Net, adjoint, forward
+from core.compiled.network import adjoint, forward
 
 Array = NDArray[Any]
 
-DESCENT, ADAM = 0, 1  # rules by which a gradient becomes a step
-# Places in the rule's numbers: eta, lambda, beta_1, beta_2, eps, beta_1^t, beta_2^t.
-ETA, PENALTY, BETA_1, BETA_2, EPSILON, POWER_1, POWER_2, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 7
+# Rules by which a gradient becomes a step; SCHEDULED is for core.compiled.descent.
+SCHEDULED, DESCENT, ADAM = -1, 0, 1
+
+
+class Rule(NamedTuple):
+    """How a gradient becomes a step, in the precision of the run."""
+
+    kind: int  # SCHEDULED, DESCENT or ADAM
+    eta: float
+    penalty: float  # lambda
+    beta_1: float
+    beta_2: float
+    epsilon: float
+    powers: Array  # (2,), beta_1^t and beta_2^t
+    first: Array  # the moments, of the size of W; without elements where not used
+    second: Array
+
+
+class Rows(NamedTuple):
+    """The standard network, row by row, and what its steps take."""
+
+    a: Array  # (m,)
+    V: Array  # (m, d)
+    loss: int  # its code
+    step_size: float
+    shrink: float  # 1 - 2 eta lambda
+    limit: float  # of an example's loss
+    z: Array  # (m,) work, as the others
+    F: Array  # (1, 1)
+    G: Array  # (1, 1)
 
 
 @compiled
@@ -48,86 +75,58 @@ def one_pass(
 
 
 @compiled
-def row_steps(
-    a: Array,
-    V: Array,
-    xs: Array,
-    ys: Array,
-    count: int,
-    loss: int,
-    step_size: float,
-    shrink: float,
-    limit: float,
-    z: Array,
-    F: Array,
-    G: Array,
-) -> int:
+def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
     """`count` steps (a, V) <- shrink (a, V) - eta grad l(p_s) on consecutive rows of xs, ys.
 
-    xs (N, d), N >= count; z (m,), F and G (1, 1) are work. Returns the number of steps done: fewer
-    than `count` once an example's loss is above `limit` or not a number. Columns of V and xs that
-    are zero stay so: they may be added to make d a good length for the processor.
+    xs (N, d), N >= count. Returns the number of steps done: fewer than `count` once an example's
+    loss is above the limit or not a number. Columns of V and xs that are zero stay so: they may be
+    added to make d a good length for the processor.
     """
+    a, V, z, F, G = work.a, work.V, work.z, work.F, work.G
     kept, weight = V.dtype.type(1), V.dtype.type(0)
     z[:] = weight
     for s in range(-1, count):  # the first pass moves nothing: it takes the first products
         if s >= 0:
-            if not slopes(loss, F, ys[s : s + 1], step_size, G) <= limit:
+            if not slopes(work.loss, F, ys[s : s + 1], work.step_size, G) <= work.limit:
                 return s
-            kept, weight = V.dtype.type(shrink), G[0, 0]
+            kept, weight = V.dtype.type(work.shrink), G[0, 0]
         F[0, 0] = one_pass(a, V, z, weight, kept, xs[max(s, 0)], xs[min(s + 1, count - 1)])
     return count
 
 
 @compiled
-def descend(flat: Array, gradient: Array, numbers: Array) -> None:
+def descend(flat: Array, gradient: Array, rule: Rule) -> None:
     """W <- W - eta (g + 2 lambda W)."""
-    eta, shrink = numbers[ETA], 1 - 2 * numbers[ETA] * numbers[PENALTY]
+    eta, shrink = rule.eta, 1 - 2 * rule.eta * rule.penalty
     for k in range(flat.size):
         flat[k] = shrink * flat[k] - eta * gradient[k]
 
 
 @compiled
-def adapt(flat: Array, gradient: Array, numbers: Array, first: Array, second: Array) -> None:
-    """One step of Adam on g + 2 lambda W with the moments `first` and `second` (m,)."""
-    numbers[POWER_1] *= numbers[BETA_1]
-    numbers[POWER_2] *= numbers[BETA_2]
-    beta_1, beta_2, penalty = numbers[BETA_1], numbers[BETA_2], 2 * numbers[PENALTY]
-    size = numbers[ETA] / (1 - numbers[POWER_1])
-    root = sqrt(1 - numbers[POWER_2])
+def adapt(flat: Array, gradient: Array, rule: Rule) -> None:
+    """One step of Adam on g + 2 lambda W."""
+    powers, first, second, epsilon = rule.powers, rule.first, rule.second, rule.epsilon
+    powers[0] *= rule.beta_1
+    powers[1] *= rule.beta_2
+    beta_1, beta_2, penalty = rule.beta_1, rule.beta_2, 2 * rule.penalty
+    size = rule.eta / (1 - powers[0])
+    root = sqrt(1 - powers[1])
     for k in range(flat.size):
         g = gradient[k] + penalty * flat[k]
         first[k] = beta_1 * first[k] + (1 - beta_1) * g
         second[k] = beta_2 * second[k] + (1 - beta_2) * g * g
-        flat[k] -= size * first[k] / (sqrt(second[k]) / root + numbers[EPSILON])
+        flat[k] -= size * first[k] / (sqrt(second[k]) / root + epsilon)
 
 
 @compiled
-def batch_steps(
-    net: Net,
-    flat: Array,
-    xs: Array,
-    ys: Array,
-    count: int,
-    loss: int,
-    limit: float,
-    rule: int,
-    numbers: Array,
-    first: Array,
-    second: Array,
-    XT: Array,
-    Z: Array,
-    C: Array,
-    F: Array,
-    G: Array,
-    gradient: Array,
-) -> int:
+def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int:
     """`count` steps on consecutive batches of rows of xs (N, D), or all on the same full batch.
 
-    The batch has as many examples as XT (D, batch) has columns. Where xs has no rows XT itself is
-    the full batch and ys (batch,) its labels. Returns the number of steps done: fewer than `count`
-    once a batch's mean loss is above `limit` or not a number.
+    The batch has as many examples as `work` has columns. Where xs has no rows these are the full
+    batch and ys (batch,) its labels. Returns the number of steps done: fewer than `count` once a
+    batch's mean loss is above the limit or not a number.
     """
+    flat, XT, Z, F, G, gradient = work.flat, work.columns, work.Z, work.F, work.G, work.gradient
     D, batch = XT.shape
     full = xs.shape[0] == 0
     for s in range(count):
@@ -138,13 +137,14 @@ def batch_steps(
                 x = xs[s * batch + b]
                 for i in range(D):
                     XT[i, b] = x[i]
-        forward(net, flat, XT, Z, F)
-        total = slopes(loss, F, y, 1 / batch, G)
-        if not total <= limit * batch:
+        forward(work.net, flat, XT, Z, F)
+        total = slopes(work.loss, F, y, 1 / batch, G)
+        if not total <= work.limit * batch:
             return s
-        adjoint(net, flat, XT, xs[s * batch : (s + 1) * batch], G, Z, C, gradient)
-        if rule == ADAM:
-            adapt(flat, gradient, numbers, first, second)
+        X = xs[s * batch : (s + 1) * batch]
+        adjoint(work.net, flat, XT, X, G, Z, work.C, gradient)
+        if rule.kind == ADAM:
+            adapt(flat, gradient, rule)
         else:
-            descend(flat, gradient, numbers)
+            descend(flat, gradient, rule)
     return count

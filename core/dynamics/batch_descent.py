@@ -121,7 +121,7 @@ class BatchedDescent(FullBatch):
 
     def _take_steps(self, budget: int) -> int:
         """Up to the next mark, whatever the budget: the others wait for it too."""
-        counts = self._counts
+        progress = self._progress
         row = self._batch.next_row(self._place)
         worst = self._batch.worst(self._place)
         still = np.array_equal(row, self._flat)
@@ -129,9 +129,9 @@ class BatchedDescent(FullBatch):
             self._batch.leave(self._place)
             raise LeftBatchError
         self._flat = row
-        self._floats[kernel.WORST] = max(self._floats[kernel.WORST], worst)
-        self._buffer[counts[kernel.BUFFERED]] = row
-        counts[kernel.STEP] = self._schedule[counts[kernel.MARK]]
-        counts[kernel.BUFFERED] += 1
-        counts[kernel.MARK] += 1
-        return kernel.DONE if counts[kernel.MARK] == self._schedule.size else kernel.GOING
+        self._progress.worst = max(self._progress.worst, worst)
+        self._buffer[progress.buffered] = row
+        progress.step = self._schedule[progress.mark]
+        progress.buffered += 1
+        progress.mark += 1
+        return kernel.DONE if progress.mark == self._schedule.size else kernel.GOING

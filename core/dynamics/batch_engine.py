@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import stochastic as kernel
+from core.compiled.descent import Progress, Run
+from core.compiled.records import record
 from core.compiled.steps import network_steps
-from core.dynamics.twin import twin
-from core.network.parametrisation import TwoLayer
+from core.dynamics.twin import work_for
 from core.problem.problem import Problem
 
 Array = NDArray[Any]
@@ -29,14 +30,13 @@ class Rule:
     beta2: float = 0.999
     eps: float = 1e-8
 
-    def numbers(self, l2: float, dtype: Any) -> Array:
-        """The rule as the kernel takes it, in the precision of the run."""
-        values = np.zeros(kernel.NUMBERS, dtype=dtype)
-        values[kernel.ETA], values[kernel.PENALTY] = self.step_size, l2
-        values[kernel.BETA_1], values[kernel.BETA_2] = self.beta1, self.beta2
-        values[kernel.EPSILON] = self.eps
-        values[kernel.POWER_1] = values[kernel.POWER_2] = 1.0
-        return values
+    def for_kernels(self, kind: int, l2: float, flat: Array) -> kernel.Rule:
+        """The rule for parameters `flat`, in their precision; plain descent keeps no moments."""
+        values = (self.step_size, l2, self.beta1, self.beta2, self.eps)
+        numbers = np.array(values, flat.dtype)
+        size = flat.size if kind == kernel.ADAM else 0
+        arrays = [np.ones(2, flat.dtype), np.zeros(size, flat.dtype), np.zeros(size, flat.dtype)]
+        return kernel.Rule(kind, *numbers, *arrays)
 
 
 class BatchEngine(ABC):
@@ -75,31 +75,20 @@ class RowEngine(BatchEngine):
         m, D = problem.network.m, problem.inputs.shape[1]
         flat = problem.physical_start().astype(dtype)
         self.name = f"compiled rows {np.dtype(dtype).name}"
-        self._a, self._D, self._limit = flat[:m].copy(), D, limit
+        self._a, self._D = flat[:m].copy(), D
         self._V = np.zeros((m, padded(D, np.dtype(dtype).itemsize)), dtype)
         self._V[:, :D] = flat[m:].reshape(m, D)
-        self._loss, number = problem.loss.code, np.dtype(dtype).type
-        self._step_size = number(rule.step_size)
-        self._shrink = number(1.0 - 2.0 * rule.step_size * problem.experiment.loss.l2)
-        self._work = (np.zeros(m, dtype), np.zeros((1, 1), dtype), np.zeros((1, 1), dtype))
+        step_size, l2 = rule.step_size, problem.experiment.loss.l2
+        eta, shrink = np.array([step_size, 1.0 - 2.0 * step_size * l2], dtype)
+        work = [np.zeros(shape, dtype) for shape in ((m,), (1, 1), (1, 1))]
+        self._rows = kernel.Rows(self._a, self._V, problem.loss.code, eta, shrink, limit, *work)
 
     def steps(self, xs: Array, ys: Array, count: int) -> int:
         if xs.shape[1] != self._V.shape[1]:
             wide = np.zeros((xs.shape[0], self._V.shape[1]), xs.dtype)
             wide[:, : self._D] = xs
             xs = wide
-        done: int = kernel.row_steps(
-            self._a,
-            self._V,
-            xs,
-            ys,
-            count,
-            self._loss,
-            self._step_size,
-            self._shrink,
-            self._limit,
-            *self._work,
-        )
+        done: int = kernel.row_steps(self._rows, xs, ys, count)
         return done
 
     def flat(self) -> Array:
@@ -128,47 +117,24 @@ class CompiledEngine(BatchEngine):
     def __init__(
         self, problem: Problem, rule: Rule, dtype: Any, limit: float, batch: int, full: bool = False
     ) -> None:
-        network, D = problem.network, problem.inputs.shape[1]
-        assert isinstance(network, TwoLayer)
+        D = problem.inputs.shape[1]
         self.name = f"compiled {np.dtype(dtype).name}"
-        self._full, self._loss, self._limit = full, problem.loss.code, limit
         self.current = problem.physical_start().astype(dtype)
-        self._net = twin(network, batch, D, dtype)
-        self._rule = kernel.ADAM if rule.adam else kernel.DESCENT
-        self._numbers = rule.numbers(problem.experiment.loss.l2, dtype)
-        moments = self.current.size if rule.adam else 1
-        self._moments = (np.zeros(moments, dtype), np.zeros(moments, dtype))
-        shapes = ((D, batch), (network.m, batch), (network.m, batch), (network.k, batch))
-        work = [np.zeros(shape, dtype) for shape in (*shapes, (network.k, batch))]
-        # After the work: floats, counts, marks and frames of a schedule, which is elsewhere here.
-        whole = np.zeros(0, np.int64)
-        unused = (np.zeros(0), whole, whole, np.zeros((0, 0), dtype))
-        self._work: tuple[Array, ...] = (*work, np.zeros_like(self.current), *unused)
-        self._shrink = np.dtype(dtype).type(1.0)
-        self._xs, self._ys = np.zeros((0, D), dtype), np.zeros(0, dtype)
+        self._full, self._work = full, work_for(problem, self.current, limit, batch)
+        kind = kernel.ADAM if rule.adam else kernel.DESCENT
+        self._rule = rule.for_kernels(kind, problem.experiment.loss.l2, self.current)
+        # There is no schedule here.
+        unused, _ = record(Progress)
+        self._run = Run(unused, np.zeros(0, np.int64), 0.0, np.dtype(dtype).type(1.0))
+        self._buffer = np.zeros((0, 0), dtype)
+        self._data = (np.zeros((0, D), dtype), problem.dataset.y.astype(dtype))
         if full:
-            self._work[0][:] = problem.inputs.T
-            self._ys = problem.dataset.y.astype(dtype)
+            self._work.columns[:] = problem.inputs.T
 
     def steps(self, xs: Array, ys: Array, count: int) -> int:
         if self._full:
-            xs, ys = self._xs, self._ys
-        done: int = network_steps(
-            self._rule,
-            self._net,
-            self.current,
-            xs,
-            ys,
-            count,
-            self._loss,
-            self._limit,
-            0.0,
-            self._shrink,
-            self._numbers,
-            *self._moments,
-            *self._work,
-        )
-        return done
+            xs, ys = self._data
+        return network_steps(self._work, xs, ys, count, self._rule, self._run, self._buffer)
 
     def flat(self) -> Array:
         return self.current.copy()
@@ -177,10 +143,10 @@ class CompiledEngine(BatchEngine):
         self.current[:] = flat
 
     def parts(self) -> dict[str, Array]:
-        if self._rule != kernel.ADAM:
+        rule = self._rule
+        if rule.kind != kernel.ADAM:
             return {}
-        powers = self._numbers[kernel.POWER_1 : kernel.POWER_2 + 1]
-        return {"first": self._moments[0], "second": self._moments[1], "powers": powers}
+        return {"first": rule.first, "second": rule.second, "powers": rule.powers}
 
 
 @final

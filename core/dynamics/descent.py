@@ -6,11 +6,12 @@ from typing import final
 
 import numpy as np
 
-from core.compiled import steps as kernel
-from core.compiled.stochastic import NUMBERS
+from core.compiled import descent as kernel
+from core.compiled.steps import network_steps
+from core.compiled.stochastic import SCHEDULED
+from core.dynamics.batch_engine import Rule
 from core.dynamics.full_batch import FullBatch
-from core.dynamics.twin import twin
-from core.network.parametrisation import TwoLayer
+from core.dynamics.twin import work_for
 
 
 @final
@@ -21,35 +22,16 @@ class Descent(FullBatch):
         return f"compiled {self.dtype.name}"
 
     def _allocate(self) -> None:
-        problem, network, dtype = self.problem, self.problem.network, self.dtype
-        assert isinstance(network, TwoLayer)
-        n, D = problem.inputs.shape
-        self._net = twin(network, n, D, dtype)
-        # Copies, since a run file's arrays are read-only: another type to numba, compiled anew.
-        inputs = problem.inputs
-        columns, rows = np.array(inputs.T, dtype, order="C"), np.array(inputs, dtype, order="C")
-        self._rows = (rows, problem.dataset.y.astype(dtype))
-        self._unused = (np.zeros(NUMBERS, dtype), np.zeros(0, dtype), np.zeros(0, dtype))
-        matrices = (np.zeros((network.m, n), dtype), np.zeros((network.m, n), dtype))
-        points = (np.zeros((network.k, n), dtype), np.zeros((network.k, n), dtype))
-        self._work = (columns, *matrices, *points, np.zeros_like(self._flat))
+        problem, dtype = self.problem, self.dtype
+        # A copy, since a run file's arrays are read-only: another type to numba, compiled anew.
+        self._data = (np.array(problem.inputs, dtype, order="C"), problem.dataset.y.astype(dtype))
+        self._work = work_for(problem, self._flat, self._limit, problem.dataset.n)
+        self._work.columns[:] = problem.inputs.T
+        self._run = kernel.Run(self._progress, self._schedule, self.step_size, self._shrink)
+        self._rule = Rule(self.step_size).for_kernels(SCHEDULED, 0.0, self._flat[:0])
 
     def _take_steps(self, budget: int) -> int:
-        code: int = kernel.network_steps(
-            kernel.SCHEDULED,
-            self._net,
-            self._flat,
-            *self._rows,
-            budget,
-            self.problem.loss.code,
-            self._limit,
-            self.step_size,
-            self._shrink,
-            *self._unused,
-            *self._work,
-            self._floats,
-            self._counts,
-            self._schedule,
-            self._buffer,
+        code: int = network_steps(
+            self._work, *self._data, budget, self._rule, self._run, self._buffer
         )
         return code

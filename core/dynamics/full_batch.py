@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from core.compiled import descent as kernel
+from core.compiled.records import record
 from core.dynamics import saved
 from core.dynamics.clock import Clock
 from core.dynamics.frame_times import first_time, frame_times
@@ -29,8 +30,7 @@ BLOW_UP = 1e6  # a risk this much above its start does not come back
 class FullBatch(Integrator):
     """Constant-step descent; an engine adds `_allocate` and `_take_steps`.
 
-    `_flat` is W in the run's precision. `_counts` holds the step, the place on the schedule and the
-    number of rows of `_buffer` that are filled; `_floats` the largest loss measure so far.
+    `_flat` is W in the run's precision, `_progress` where the run stands.
     """
 
     temperature_cap = None
@@ -88,8 +88,9 @@ class FullBatch(Integrator):
         self._flat = start.astype(self.dtype)
         rows = max(1, min(64, self._schedule.size, BUFFER_BYTES // self._flat.nbytes))
         self._buffer = np.zeros((rows, self._flat.size), self.dtype)
-        self._floats = np.zeros(1)
-        self._counts = np.array([problem.start.step, 0, 0], dtype=np.int64)
+        self._progress: kernel.Progress
+        self._progress, self._memory = record(kernel.Progress)
+        self._progress.step = problem.start.step
         self.pace = Pace(first_units(problem.network.m, *problem.inputs.shape))
         # In the run's own precision, so that float32 kernels do not compute in float64.
         shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2
@@ -118,10 +119,10 @@ class FullBatch(Integrator):
         return saved.taken(self._parts())
 
     def _parts(self) -> saved.Parts:
-        return {"clock": self._clock.numbers(), "worst": self._floats}
+        return {"clock": self._clock.numbers(), "worst": self._memory[:1]}
 
     def _chunk(self, frames: tuple[Frame, ...], outcome: Outcome) -> Chunk:
-        step = int(self._counts[kernel.STEP])
+        step = int(self._progress.step)
         return Chunk(frames, outcome, step, self._clock.log10_time(step))
 
     def advance(self) -> Chunk:
@@ -130,14 +131,14 @@ class FullBatch(Integrator):
             first = self._frame(self._flat, self.problem.start.step)
             done = self.planned == 1
             return self._chunk((first,), Outcome.COMPLETED if done else Outcome.GOING)
-        before = int(self._counts[kernel.MARK])
+        before = int(self._progress.mark)
         code = self._take_steps(self.pace.start())
         if code == kernel.GOING:
             self.pace.stop()
-        rows = range(int(self._counts[kernel.BUFFERED]))
+        rows = range(int(self._progress.buffered))
         steps = self._schedule[before:]
         frames = tuple(self._frame(self._buffer[row], int(steps[row])) for row in rows)
-        self._counts[kernel.BUFFERED] = 0
+        self._progress.buffered = 0
         if code in (kernel.DIVERGED, kernel.DEAD) or not self._finite(frames):
             return self._ended_early(frames, dead=code == kernel.DEAD)
         return self._chunk(frames, Outcome.COMPLETED if code == kernel.DONE else Outcome.GOING)
@@ -145,7 +146,7 @@ class FullBatch(Integrator):
     def take_over(self, other: FullBatch) -> None:
         """Go on from where another engine with the same schedule stands, between two chunks."""
         self._started = True
-        self._flat[:], self._counts[:], self._floats[:] = other._flat, other._counts, other._floats
+        self._flat[:], self._memory[:] = other._flat, other._memory
 
     @staticmethod
     def _finite(frames: tuple[Frame, ...]) -> bool:
@@ -153,14 +154,14 @@ class FullBatch(Integrator):
 
     def _ended_early(self, frames: tuple[Frame, ...], dead: bool) -> Chunk:
         kept = tuple(frame for frame in frames if np.isfinite(frame.parameters).all())
-        step = int(self._counts[kernel.STEP])
-        worst = float(self._floats[kernel.WORST])
+        step = int(self._progress.step)
+        worst = float(self._progress.worst)
         threshold = max(self._initial, self.problem.dataset.n) * 1.5
         if dead and worst <= threshold:  # died of its own accord: nothing moves any more, for ever
-            rest = self._schedule[self._counts[kernel.MARK] :]
+            rest = self._schedule[self._progress.mark :]
             still = tuple(self._frame(self._flat, int(step_)) for step_ in rest)
             event = ("stationary", {"step": step, "why": "no unit is active on any example"})
-            self._counts[kernel.STEP] = self._schedule[-1]
+            self._progress.step = self._schedule[-1]
             last = self._chunk(kept + still, Outcome.COMPLETED)
             return Chunk(last.frames, last.outcome, last.step, last.log10_time, event)
         suggested = self.suggested_step()

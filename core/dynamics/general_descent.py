@@ -30,11 +30,11 @@ class GeneralDescent(FullBatch):
         return float(self.problem.loss.value(scores).sum())
 
     def _take_steps(self, budget: int) -> int:
-        network, y, counts = self.problem.network, self.problem.dataset.y, self._counts
+        network, y, progress = self.problem.network, self.problem.dataset.y, self._progress
         for _ in range(budget):
-            if counts[kernel.MARK] == self._schedule.size:
+            if progress.mark == self._schedule.size:
                 return kernel.DONE
-            if counts[kernel.BUFFERED] == self._buffer.shape[0]:
+            if progress.buffered == self._buffer.shape[0]:
                 return kernel.BUFFER_FULL
             with np.errstate(over="ignore", invalid="ignore"):
                 f = np.asarray(network.outputs(self._flat, self._inputs))
@@ -44,10 +44,10 @@ class GeneralDescent(FullBatch):
                 g = self.problem.loss.output_gradient(f, y).astype(self.dtype) / y.size
                 slope = network.gradient(self._flat, self._inputs, g)
                 self._flat = self._shrink * self._flat - self.dtype.type(self.step_size) * slope
-            self._floats[kernel.WORST] = max(self._floats[kernel.WORST], measure)
-            counts[kernel.STEP] += 1
-            if counts[kernel.STEP] == self._schedule[counts[kernel.MARK]]:
-                self._buffer[counts[kernel.BUFFERED]] = self._flat
-                counts[kernel.BUFFERED] += 1
-                counts[kernel.MARK] += 1
-        return kernel.DONE if counts[kernel.MARK] == self._schedule.size else kernel.GOING
+            self._progress.worst = max(self._progress.worst, measure)
+            progress.step += 1
+            if progress.step == self._schedule[progress.mark]:
+                self._buffer[progress.buffered] = self._flat
+                progress.buffered += 1
+                progress.mark += 1
+        return kernel.DONE if progress.mark == self._schedule.size else kernel.GOING

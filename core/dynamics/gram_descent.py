@@ -25,58 +25,33 @@ class GramDescent(FullBatch):
         problem, network, dtype = self.problem, self.problem.network, self.dtype
         assert isinstance(network, TwoLayer)
         assert network.direct
-        inputs = problem.inputs
-        (n, D), m, k = inputs.shape, network.m, network.k
+        inputs, phi = problem.inputs, network.activation
+        (n, D), m, k, rows = inputs.shape, network.m, network.k, self._buffer.shape[0]
         alpha, U = network.effective(problem.physical_start())
-        self._alpha = np.array(alpha, dtype=dtype).reshape(m, k)
-        self._U0, self._scale = np.array(U, dtype=dtype), np.ones(1, dtype)
         # Products in float64 even where steps are taken in float32.
-        self._Z = np.array(U @ inputs.T, dtype=dtype, order="C")
-        self._gram = np.array(inputs @ inputs.T, dtype=dtype, order="C")
-        self._D, self._X = np.zeros((m, n), dtype), np.array(inputs, dtype=dtype, order="C")
-        self._y = problem.dataset.y.astype(dtype)
-        self._blocks = (np.zeros((gram.BLOCK, n), dtype), np.zeros((gram.BLOCK, n), dtype))
-        self._points = (np.zeros((k, n), dtype), np.zeros((k, n), dtype))
-        self._nodes, self._row = np.zeros((m, k), dtype), np.zeros(n, dtype)
-        rows = self._buffer.shape[0]
-        self._outer, self._inner = np.zeros((rows, m, k), dtype), np.zeros((rows, m, D), dtype)
-
-    def _take_steps(self, budget: int) -> int:
-        network = self.problem.network
-        assert isinstance(network, TwoLayer)
-        phi = network.activation
-        slope: Any = self.dtype.type(phi.slope)
-        code: int = gram.descend(
+        given = [np.reshape(alpha, (m, k)), U, np.ones(1), U @ inputs.T, np.zeros((m, n))]
+        given += [inputs, inputs @ inputs.T, problem.dataset.y]
+        block = (gram.BLOCK, n)
+        slope: Any = dtype.type(phi.slope)
+        shapes = (block, block, (k, n), (k, n), (m, k), (n,), (rows, m, k), (rows, m, D))
+        self._work = gram.Work(
             phi.code,
             slope,
             int("a" not in network.fixed),
-            self._alpha,
-            self._U0,
-            self._scale,
-            self._Z,
-            self._D,
-            self._X,
-            self._gram,
-            self._y,
-            self.problem.loss.code,
-            self.step_size,
-            self._shrink,
+            problem.loss.code,
             self._limit,
-            *self._blocks,
-            *self._points,
-            self._nodes,
-            self._row,
-            self._floats,
-            self._counts,
-            self._schedule,
-            self._outer,
-            self._inner,
-            budget,
+            *[np.array(one, dtype, order="C") for one in given],
+            *[np.zeros(shape, dtype) for shape in shapes],
         )
-        for row in range(int(self._counts[descent.BUFFERED])):
-            self._buffer[row] = self._packed(self._outer[row], self._inner[row])
+        self._run = descent.Run(self._progress, self._schedule, self.step_size, self._shrink)
+
+    def _take_steps(self, budget: int) -> int:
+        code: int = gram.descend(self._work, self._run, budget)
+        work = self._work
+        for row in range(int(self._progress.buffered)):
+            self._buffer[row] = self._packed(work.outer[row], work.inner[row])
         if code == descent.DEAD:
-            self._flat = self._packed(self._alpha, self._inner[self._counts[descent.BUFFERED]])
+            self._flat = self._packed(work.alpha, work.inner[self._progress.buffered])
         return code
 
     def _packed(self, alpha: np.ndarray, U: np.ndarray) -> np.ndarray:

@@ -38,20 +38,20 @@ class TensorDescent(FullBatch):
         )
 
     def _take_steps(self, budget: int) -> int:
-        counts, schedule = self._counts, self._schedule
-        while budget > 0 and counts[kernel.MARK] < schedule.size:
-            if counts[kernel.BUFFERED] == self._buffer.shape[0]:
+        progress, schedule = self._progress, self._schedule
+        while budget > 0 and progress.mark < schedule.size:
+            if progress.buffered == self._buffer.shape[0]:
                 return kernel.BUFFER_FULL
-            count = min(budget, int(schedule[counts[kernel.MARK]] - counts[kernel.STEP]))
+            count = min(budget, int(schedule[progress.mark] - progress.step))
             budget -= count
             code = self._stretch(count)
             if code != kernel.GOING:
                 return code
-            if counts[kernel.STEP] == schedule[counts[kernel.MARK]]:
-                self._buffer[counts[kernel.BUFFERED]] = self._stepper.parameters()
-                counts[kernel.BUFFERED] += 1
-                counts[kernel.MARK] += 1
-        return kernel.DONE if counts[kernel.MARK] == schedule.size else kernel.GOING
+            if progress.step == schedule[progress.mark]:
+                self._buffer[progress.buffered] = self._stepper.parameters()
+                progress.buffered += 1
+                progress.mark += 1
+        return kernel.DONE if progress.mark == schedule.size else kernel.GOING
 
     def _stretch(self, count: int) -> int:
         """`count` steps without a look in between; what went wrong is then found step by step."""
@@ -62,11 +62,11 @@ class TensorDescent(FullBatch):
         if not worst <= self._limit:
             stepper.flat.copy_(before)
             return self._until_diverged(count)
-        self._floats[kernel.WORST] = max(self._floats[kernel.WORST], worst)
-        self._counts[kernel.STEP] += count
+        self._progress.worst = max(self._progress.worst, worst)
+        self._progress.step += count
         still = int(stepper.still)
         if still and self._can_die() and stepper.is_dead():
-            self._counts[kernel.STEP] -= min(still, count)
+            self._progress.step -= min(still, count)
             self._flat = stepper.parameters()
             return kernel.DEAD
         return kernel.GOING
@@ -88,6 +88,6 @@ class TensorDescent(FullBatch):
             if not worst <= self._limit:
                 stepper.flat.copy_(before)
                 return kernel.DIVERGED
-            self._floats[kernel.WORST] = max(self._floats[kernel.WORST], worst)
-            self._counts[kernel.STEP] += 1
+            self._progress.worst = max(self._progress.worst, worst)
+            self._progress.step += 1
         return kernel.GOING

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from core.compiled.descent import Work
 from core.compiled.kernel import ROWS
 from core.compiled.network import Net
 from core.network.codes import BATCH_NORM, FIXED_OUTER
 from core.network.parametrisation import TwoLayer
+from core.problem.problem import Problem
 
 
 def twin(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> Net:
@@ -33,3 +36,13 @@ def twin(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> Net:
         np.array(constants, dtype, order="C"),
         *(np.zeros(shape, dtype) for shape in shapes),
     )
+
+
+def work_for(problem: Problem, flat: NDArray[Any], limit: float, batch: int) -> Work:
+    """What steps of the parameters `flat` on so many examples need, in their precision."""
+    network, D = problem.network, problem.inputs.shape[1]
+    assert isinstance(network, TwoLayer)
+    of_nodes, of_outputs = (network.m, batch), (network.k, batch)
+    shapes = ((D, batch), of_nodes, of_nodes, of_outputs, of_outputs, flat.shape)
+    arrays = [np.zeros(shape, flat.dtype) for shape in shapes]
+    return Work(twin(network, batch, D, flat.dtype), flat, problem.loss.code, limit, *arrays)
