@@ -9,8 +9,8 @@ import pytest
 from mpmath import mp, mpf
 
 from core.compiled.exponential import exp_minus, log_one_plus, twice_atanh
-from core.compiled.kernel import ROWS, SMOOTH, activate, outputs_and_slopes, times_slopes
-from core.network.activation import Activation
+from core.compiled.kernel import ROWS, activate, outputs_and_slopes, times_slopes
+from core.network.activation import SMOOTH, Activation
 
 Array = np.ndarray
 TINY = 1e-307  # where numbers have fewer digits

@@ -48,7 +48,7 @@ def test_a_signal_while_libraries_are_imported(
     """-X importtime tells what has just been imported; parts are told before their package."""
     words: list[str] = []
     sent = False
-    with started("info", str(tmp_path), python=("-X", "importtime")) as process:
+    with started("check", str(tmp_path), python=("-X", "importtime")) as process:
         assert process.stderr is not None
         for line in process.stderr:
             if not line.startswith("import time:"):
