@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from pathlib import Path
 
@@ -20,10 +21,17 @@ settings.register_profile("marginscope", deadline=None, derandomize=True, databa
 settings.load_profile("marginscope")
 
 
+NUMBERS = itertools.count()
+
+
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Reference margins are cached apart from the user's; every test begins with none."""
-    folder = tmp_path_factory.mktemp("cache")
+    """Reference margins are cached apart from the user's; every test begins with none.
+
+    The folder is made by whoever stores something: pytest looks through all of its folders for the
+    number of a new one, and there would be one for each test.
+    """
+    folder = tmp_path_factory.getbasetemp() / f"cache-{next(NUMBERS)}"
     monkeypatch.setenv("MARGINSCOPE_CACHE", str(folder))
     return folder / "margins"
 

@@ -305,7 +305,7 @@ class GlobalMargin(Reference):
         "gamma_gl = max over |v_j| = 1, sum_j |a_j| <= 1 of min_i y_i sum_j a_j relu(<v_j, x_i>); "
         "margins normalised by |W|^2 are at most gamma_gl / 2"
     )
-    source = "telgarsky22, section 1.2 (Assumption 1.4)"
+    source = "telgarsky22, section 1.2 (Assumption 1.1)"
     label = "gamma_gl / 2"
     where = "data of two classes, standard, scalar and normalised networks"
     factor = 0.5
