@@ -126,9 +126,9 @@ def test_the_collector_leaves_what_is_loaded_alone(program: Marginscope) -> None
     before = gc.get_freeze_count()
     try:
         program.settle()
-        kept = gc.get_freeze_count()
-        assert kept > before + 50_000
+        assert gc.get_freeze_count() > before + 50_000
+        later: list[int] = []
         program.settle()
-        assert gc.get_freeze_count() == kept
+        assert any(item is later for item in gc.get_objects())  # once is enough
     finally:
         gc.unfreeze()
