@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -52,11 +53,19 @@ def child_processes() -> set[int]:
     multiprocessing.active_children()  # reaps those that have ended
     if not PROC.is_dir():
         return {child.pid for child in multiprocessing.active_children() if child.pid}
-    return {child for child in map(int, _numeric_entries()) if _is_living_child(child)}
+    return {child for child in _candidates() if _is_living_child(child)}
 
 
-def _numeric_entries() -> list[str]:
-    return [name for name in os.listdir(PROC) if name.isdigit()]  # noqa: PTH208 - the faster one
+def _candidates() -> set[int]:
+    """What each thread has started; every process there is where the kernel keeps no such lists."""
+    lists = list((PROC / "self" / "task").glob("*/children"))
+    if not lists:
+        return {int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()}
+    children = set()
+    for path in lists:
+        with suppress(OSError):  # the thread has ended
+            children.update(map(int, path.read_text().split()))
+    return children
 
 
 def _is_living_child(pid: int) -> bool:
