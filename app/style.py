@@ -115,14 +115,19 @@ def tabular(font: QFont) -> QFont:
 
 def apply(application: QApplication, palette: Palette) -> None:
     """Give the whole application this look; called again to change it."""
+    sheet, font = style_sheet(palette), tabular(application.font())
+    look = f"{font.toString()} {sheet}"
+    if application.property("look") == look:
+        return  # Qt would style every widget anew, to look the same
+    application.setProperty("look", look)
     # With a style sheet the style has another name, and one that is set again stays in memory.
     if not application.styleSheet():
         application.setStyle(QStyleFactory.create("Fusion"))
     colours = qt_palette(palette)
     application.setPalette(colours)
     QToolTip.setPalette(colours)
-    application.setFont(tabular(application.font()))
-    application.setStyleSheet(style_sheet(palette))
+    application.setFont(font)
+    application.setStyleSheet(sheet)
 
 
 # ------------------------------------------------------------------------------------- icons

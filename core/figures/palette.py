@@ -132,7 +132,10 @@ def node_colours(signs: ArrayLike, relative_norms: ArrayLike, palette: Palette) 
     strength = np.sqrt(np.clip(norm, 0.0, 1.0))
     background, extreme = rgb(palette.background), rgb(palette.extreme)
     result = np.empty((*strength.shape, 3))
-    for chosen, name in ((sign < 0, "negative"), (sign > 0, "positive"), (sign == 0, "muted")):
+    for one, name in ((-1.0, "negative"), (1.0, "positive"), (0.0, "muted")):
+        chosen = np.sign(sign) == one
+        if not chosen.any():
+            continue
         base = rgb(getattr(palette, name))
         weakest = base + palette.weak * (background - base)
         strongest = base + palette.strong * (extreme - base)
@@ -160,8 +163,9 @@ def kind_colours(
     kind = np.asarray(kinds, dtype=np.int64)
     norms = np.broadcast_to(np.asarray(relative_norms, dtype=np.float64), kind.shape)
     result = np.empty((kind.size, 4), dtype=np.uint8)
-    for number, colour in enumerate((*class_colours(classes, palette), palette.muted)):
-        mine = kind == number
+    colours = (*class_colours(classes, palette), palette.muted)
+    for number in np.unique(kind):
+        mine, colour = kind == number, colours[number]
         result[mine] = node_colours(
             np.ones(np.count_nonzero(mine)), norms[mine], replace(palette, positive=colour)
         )

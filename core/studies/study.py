@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -353,6 +353,7 @@ class Summary:
     note: str
 
 
+@cache
 def shipped_summaries() -> tuple[Summary, ...]:
     """The shipped studies by their ids; damaged ones are left out."""
     summaries = []
