@@ -34,6 +34,8 @@ class GeneralFlow(LogTimeFlow):
         self._older, self._newer, self._previous, self._middle = (np.zeros(size) for _ in range(4))
         self._p, self._q, self._p0, self._q0 = (np.zeros(count) for _ in range(4))
         self._field = np.zeros(size)
+        # A number is read out of the state in the time that a small array takes to be multiplied.
+        self._v_speed, self._others = float(self._state.v_speed), int(self._state.others)
         self._inputs, self._y = self.problem.inputs, self.problem.dataset.y
 
     def _vectors(self) -> dict[str, Array]:
@@ -50,8 +52,7 @@ class GeneralFlow(LogTimeFlow):
         network, rho = self.problem.network, self._state.rho
         fastest = float(np.exp(network.degree * rho))
         largest = float(np.abs(network.nodes(flat)[0]).max(initial=0.0))
-        limit = float(self._state.v_speed)
-        return fastest if fastest * largest <= limit else limit / largest
+        return fastest if fastest * largest <= self._v_speed else self._v_speed / largest
 
     def _gradient(self, flat: Array, weights: Array) -> Array:
         """sum_i weights_i grad p_i, with kappa."""
@@ -64,7 +65,7 @@ class GeneralFlow(LogTimeFlow):
     def _dual(self, p: Array) -> Array:
         q = np.zeros(p.size)
         s = self._state
-        dual_weights(s.form, s.others, p, s.temperature, q)
+        dual_weights(s.form, self._others, p, s.temperature, q)
         return q
 
     def _power_iteration(self) -> float:
@@ -83,25 +84,28 @@ class GeneralFlow(LogTimeFlow):
     def _work_for(self, budget: int) -> int:
         s = self._state
         for _ in range(budget):
-            if s.phase == scheme.EMIT:
+            phase = s.phase
+            if phase == scheme.RUN_STAGE:  # most often
+                self._next_stage()
+                continue
+            if phase == scheme.EMIT:
                 code = self._emit()
                 if code != scheme.GOING:
                     return code
-            if s.phase == scheme.BEGIN:
+                phase = s.phase
+            if phase == scheme.BEGIN:
                 if not self._start_of_step():
                     return scheme.STATIONARY
-            elif s.phase == scheme.POWER_ITERATION:
+            elif phase == scheme.POWER_ITERATION:
                 s.eigenvalue = self._power_iteration()
                 s.power -= 1
-                s.phase = scheme.PLAN if s.power == 0 else s.phase
-            elif s.phase == scheme.PLAN:
+                s.phase = scheme.PLAN if s.power == 0 else phase
+            elif phase == scheme.PLAN:
                 chebyshev.plan(s, self._marks)
                 if s.h < scheme.SMALLEST_STEP:
                     return scheme.STALLED
                 chebyshev.first_stage(s, self._theta, self._older, self._newer, self._field)
-            elif s.phase == scheme.RUN_STAGE:
-                self._next_stage()
-            elif s.phase == scheme.HALVE:
+            elif phase == scheme.HALVE:
                 self._begin_half()
             else:
                 self._end_step()

@@ -10,6 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from math import prod
 from typing import Any, ClassVar, Literal
 
@@ -30,11 +32,6 @@ class Block:
 
     name: str
     shape: tuple[int, ...]
-
-    @property
-    def alone(self) -> bool:
-        """Whether effective weights depend on nothing but `flat`: then runs can be one batch."""
-        return False
 
     @property
     def size(self) -> int:
@@ -199,13 +196,18 @@ class Network(ABC):
 
     def unpack(self, flat: Any) -> dict[str, Any]:
         """Views of `flat` (..., size) by name, each (..., *shape)."""
-        views: dict[str, Any] = {}
-        start = 0
-        for block in self.layout:
-            part = flat[..., start : start + block.size]
-            views[block.name] = part.reshape(*flat.shape[:-1], *block.shape)
-            start += block.size
-        return views
+        runs = flat.shape[:-1]
+        return {
+            name: flat[..., place].reshape(*runs, *shape) for name, place, shape in self._places
+        }
+
+    @cached_property
+    def _places(self) -> tuple[tuple[str, slice, tuple[int, ...]], ...]:
+        ends = accumulate(block.size for block in self.layout)
+        return tuple(
+            (block.name, slice(end - block.size, end), block.shape)
+            for block, end in zip(self.layout, ends, strict=True)
+        )
 
     def pack(self, arrays: Arrays) -> Array:
         """The flat float64 vector of named arrays; shapes must be those of `layout`."""
