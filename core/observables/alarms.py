@@ -65,7 +65,7 @@ def alarms(run: Run) -> tuple[Alarm, ...]:
     """
     if not watched(run):
         return ()
-    scan: _Scan = once(run, "_alarms", _new_scan)
+    scan = _scan_of(run)
     with scan.lock:
         while scan.next < run.frames:
             _look(run, scan, scan.next)
@@ -79,25 +79,26 @@ def watched(run: Run) -> bool:
     return plain and isinstance(run.experiment.dynamics, GradientDescent | GradientFlow)
 
 
-def _new_scan(run: Run) -> _Scan:
+@once
+def _scan_of(run: Run) -> _Scan:
     return _Scan()
 
 
 def _look(run: Run, scan: _Scan, index: int) -> None:
-    found = {
+    texts = {
         "margin": _margin(run, scan, index),
         "balance": _balance(run, index),
         "resolution": _resolution(run, index),
     }
     kinds: tuple[Kind, ...] = ("margin", "balance", "resolution")
     for kind in kinds:
-        text = found[kind]
+        text = texts[kind]
         if text and kind not in scan.raised:
             h = _step_size(run, index)
-            told = f"{text} Step size there: {h:.3g}." if np.isfinite(h) else text
+            sentence = f"{text} Step size there: {h:.3g}." if np.isfinite(h) else text
             time, step = float(run.log10_time[index]), int(run.steps[index])
-            scan.alarms.append(Alarm(index, kind, told, step, time, h))
-    scan.raised = {kind for kind, text in found.items() if text}
+            scan.alarms.append(Alarm(index, kind, sentence, step, time, h))
+    scan.raised = {kind for kind, text in texts.items() if text}
 
 
 def _step_size(run: Run, index: int) -> float:

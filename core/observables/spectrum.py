@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.observables.observable import Observable, Shape, memoised, once
+from core.observables.observable import Observable, memoised, once
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -24,22 +24,19 @@ def inner_gram(run: Run, V: Array) -> Array:
     """
     if run.reduction is not None:
         c, z = V[:, :-1], V[:, -1]
-        outside = once(run, "_perpendicular_gram", _perpendicular_gram)
-        return np.asarray(c @ c.T + z[:, None] * outside * z[None, :])
+        return np.asarray(c @ c.T + z[:, None] * _perpendicular_gram(run) * z[None, :])
     return np.asarray(V @ V.T if V.shape[0] < V.shape[1] else V.T @ V)
 
 
+@once
 def _perpendicular_gram(run: Run) -> Array:
     assert run.reduction is not None
     return np.asarray(run.reduction.perpendicular @ run.reduction.perpendicular.T)
 
 
+@memoised
 def flat_spectrum(run: Run, index: int) -> Array:
     """(|V|_F, sigma_1, sigma_2, ...) at the flat parameters: leading ones, decreasing."""
-    return np.asarray(memoised(run, "_spectrum", index, _flat_spectrum))
-
-
-def _flat_spectrum(run: Run, index: int) -> Array:
     V = run.network.directions(run.parameters(index))
     largest = float(np.abs(V).max()) or 1.0  # whose square may vanish, or overflow
     gram = inner_gram(run, V / largest)
@@ -53,12 +50,7 @@ def _flat_spectrum(run: Run, index: int) -> Array:
     return np.asarray(largest * np.sqrt(np.concatenate([[np.trace(gram)], leading])))
 
 
-def inner_scale(run: Run, index: int) -> float:
-    """What V at the flat parameters is multiplied by to be V itself: e^rho, or 1."""
-    with np.errstate(over="ignore"):
-        return float(np.exp(run.rho[index])) if once(run, "_inner_scaled", _inner_scaled) else 1.0
-
-
+@once
 def _inner_scaled(run: Run) -> bool:
     """Whether V belongs to the homogeneous parameters, which e^rho multiplies."""
     network, flat = run.network, run.origin
@@ -72,14 +64,15 @@ def singular_values(run: Run, index: int) -> Array:
     V holds the inner weight vectors v_j as they are trained, at the physical scale.
     """
     count = min(LEADING, run.network.m, run.dataset.d)
-    return inner_scale(run, index) * flat_spectrum(run, index)[1 : count + 1]
+    with np.errstate(over="ignore"):
+        scale = float(np.exp(run.rho[index])) if _inner_scaled(run) else 1.0
+    return scale * flat_spectrum(run, index)[1 : count + 1]
 
 
 def log10_singular_values(run: Run, index: int) -> Array:
     """log10 of `singular_values`, finite also where these overflow; -inf for those that are 0."""
     count = min(LEADING, run.network.m, run.dataset.d)
-    scaled = once(run, "_inner_scaled", _inner_scaled)
-    factor = float(run.rho[index]) / float(np.log(10.0)) if scaled else 0.0
+    factor = float(run.rho[index]) / float(np.log(10.0)) if _inner_scaled(run) else 0.0
     with np.errstate(divide="ignore"):
         return np.asarray(factor + np.log10(flat_spectrum(run, index)[1 : count + 1]))
 
@@ -201,7 +194,6 @@ def moves_inner(run: Run) -> bool:
     return has_inner(run) and trained and MOMENTS * size <= MOST_VALUES
 
 
-S = Shape.SCALAR
 WHERE = "networks with inner weight vectors"
 OBSERVABLES = (
     Observable(
@@ -209,7 +201,6 @@ OBSERVABLES = (
         "stable rank",
         "|V|_F^2 / |V|_2^2",
         "frei23, Definition 4.1",
-        S,
         stable_rank,
         applies=has_inner,
         where=WHERE,
@@ -221,7 +212,6 @@ OBSERVABLES = (
         "largest singular value",
         "|V|_2",
         "frei23, Theorem 3.2",
-        S,
         sigma_1,
         applies=has_inner,
         where=WHERE,
@@ -232,7 +222,6 @@ OBSERVABLES = (
         "second singular value",
         "the second singular value of V, not normalised",
         "definition",
-        S,
         sigma_2,
         applies=has_inner,
         where=WHERE,
@@ -243,7 +232,6 @@ OBSERVABLES = (
         "third singular value",
         "the third singular value of V, not normalised",
         "definition",
-        S,
         sigma_3,
         applies=has_inner,
         where=WHERE,
@@ -255,7 +243,6 @@ OBSERVABLES = (
         "exp of the entropy of sigma_k^2 / sum sigma^2, sigma the singular values of the rows "
         "V(s) - V(0) at up to 64 moments s <= t, natural log",
         "definition (Roy and Vetterli 2007, section 2)",
-        S,
         trajectory_rank,
         applies=moves_inner,
         where="trained V, m d <= 31,250",

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.observables.alarms import DESCENT_DRIFT, FLOW_DRIFT
 from core.runs import Run
 from core.theorems import statement
 from core.theorems.statement import Comparison, Context, Hypothesis, proved_below
@@ -69,14 +70,14 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
     Undecided where that is not known: one that was not resolved or not computed, and one whose
     bracket holds with some probability only.
     """
-    found = context.margins.get(name)
-    if found is None:
+    margin = context.margins.get(name)
+    if margin is None:
         return Hypothesis(text, "> 0", "not known", None)
-    bracket = found.bracket
+    bracket = margin.bracket
     if not bracket.exists:
         return Hypothesis(text, "> 0", bracket.method, False if bracket.nothing else None)
     present = shown(bracket.lower)
-    if not proved_below(found):
+    if not proved_below(margin):
         return Hypothesis(text, "> 0", f"{present}, which is not proved", None)
     return Hypothesis(text, "> 0", present, bracket.lower > 0.0)
 
@@ -134,9 +135,9 @@ def homogeneous(run: Run) -> Hypothesis:
         return Hypothesis(text, "L-homogeneous", f"{network.kind}, L = {degree}", True)
     flat = run.start_parameters
     doubled = network.outputs(network.physical(flat, math.log(2.0)), run.inputs)
-    wanted = 2.0**degree * network.outputs(flat, run.inputs)
-    apart = float(np.abs(doubled - wanted).max())
-    met = bool(apart <= HOMOGENEOUS_ROOM * float(np.abs(wanted).max()))
+    expected = 2.0**degree * network.outputs(flat, run.inputs)
+    apart = float(np.abs(doubled - expected).max())
+    met = bool(apart <= HOMOGENEOUS_ROOM * float(np.abs(expected).max()))
     return Hypothesis(
         text, "f(2 W) = 2^L f(W)", f"L = {degree} by its file, apart by {shown(apart)}", met
     )
@@ -195,11 +196,11 @@ def margin_at_least(
     return where_proved(context, name, once(">=", bound, context.upper(name), view, why))
 
 
-def where_proved(context: Context, name: str, found: Comparison) -> Comparison:
+def where_proved(context: Context, name: str, comparison: Comparison) -> Comparison:
     """A comparison with the upper end of a margin, which violates it only where that is proved."""
-    if found.holds is False and not context.proved(name):
-        return replace(found, holds=None, why=f"the upper end of {name} is not proved")
-    return found
+    if comparison.holds is False and not context.proved(name):
+        return replace(comparison, holds=None, why=f"the upper end of {name} is not proved")
+    return comparison
 
 
 def undecided(sense: str, bound: float, measured: float, why: str, view: str = "") -> Comparison:
@@ -259,6 +260,22 @@ def times(run: Run) -> Array:
     """t of each frame, (T,); infinite where it overflows."""
     with np.errstate(over="ignore"):
         return np.asarray(10.0 ** run.log10_time[: run.frames])
+
+
+def last_log10_time(run: Run) -> float:
+    """log10 t of the last frame."""
+    return float(run.log10_time[run.frames - 1])
+
+
+def log_norms(run: Run) -> Array:
+    """ln |W_h| of each frame, (T,), of any size: -inf where the network is 0."""
+    norms = [log(run.network.norm(run.parameters(k))) for k in range(run.frames)]
+    return np.array(norms) + run.rho[: run.frames]
+
+
+def balance_room(run: Run) -> float:
+    """How much a_j^2 - b_j^2 may drift relative to |W|^2; 0 along gradient flow itself."""
+    return FLOW_DRIFT if run.experiment.dynamics.log_time else DESCENT_DRIFT
 
 
 def step_size(run: Run) -> float:

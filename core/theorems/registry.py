@@ -73,10 +73,10 @@ def assess_all(
 def _judged(
     statements: Sequence[Statement], context: Context, watch: Watch | None
 ) -> Sequence[Assessment]:
-    found = []
+    assessments = []
     with np.errstate(all="ignore"):  # late frames overflow: their numbers are infinite, or NaN
         for statement in statements:
             if watch is not None:
                 watch.look()
-            found.append(assess(statement, context))
-    return found
+            assessments.append(assess(statement, context))
+    return assessments

@@ -73,14 +73,15 @@ class Comparison:
 class Statement:
     """A theorem, lemma or proposition, or one item of it, with the paper's own numbering.
 
+    `applies` says which runs it is about, and `where` says it in words.
     `text` is one short sentence, `formula` is TeX for matplotlib's mathtext without dollar signs,
     `slip` what the printed text has wrong and what is evaluated instead; `printed` is true where
     the printed constant, known to be wrong, is evaluated (Example 4.1 of homogeneity). `constants`
     is false for conclusions with O(.), which get no verdict.
     """
 
-    name: str
     source: str
+    name: str
     text: str
     formula: str
     applies: Callable[[Run], bool]
@@ -96,13 +97,13 @@ class Statement:
         return f"{self.source}, {self.name}"
 
 
-def proved_below(found: ReferenceMargin) -> bool:
+def proved_below(margin: ReferenceMargin) -> bool:
     """Whether the lower end of a reference margin is proved, so that a statement may use it.
 
     Where the bracket is certified it is. Elsewhere a margin of the examples themselves still is
     one that was reached; that of gamma_ntk, an expectation over nodes, is only that of a sample.
     """
-    return found.bracket.certified or not found.reference.by_chance
+    return margin.bracket.certified or not margin.reference.by_chance
 
 
 @final
@@ -119,19 +120,19 @@ class Context:
 
     def lower(self, name: str) -> float:
         """The proved lower end of a reference margin; NaN where none is known or proved."""
-        found = self.margins.get(name)
-        proved = found is not None and found.bracket.exists and proved_below(found)
-        return found.bracket.lower if found is not None and proved else NAN
+        margin = self.margins.get(name)
+        proved = margin is not None and margin.bracket.exists and proved_below(margin)
+        return margin.bracket.lower if margin is not None and proved else NAN
 
     def upper(self, name: str) -> float:
         """The upper end of a reference margin; NaN where it is not known, or none was found."""
-        found = self.margins.get(name)
-        return found.bracket.upper if found is not None and found.bracket.exists else NAN
+        margin = self.margins.get(name)
+        return margin.bracket.upper if margin is not None and margin.bracket.exists else NAN
 
     def proved(self, name: str) -> bool:
         """Whether both ends of a reference margin are proved."""
-        found = self.margins.get(name)
-        return found is not None and found.bracket.certified
+        margin = self.margins.get(name)
+        return margin is not None and margin.bracket.certified
 
     def trace(self, observable: str) -> Array:
         """An observable at all frames, (T,); NaN for a run that it does not apply to."""
