@@ -129,6 +129,6 @@ def titles(runs: Sequence[Run]) -> tuple[str, str]:
     """Title and source of the figure: those of the runs, joined where they differ."""
     words = []
     for attribute in ("title", "source"):
-        found = dict.fromkeys(plain(getattr(run, attribute)) for run in runs)
-        words.append("; ".join(text[:LONGEST] for text in found if text))
+        texts = dict.fromkeys(plain(getattr(run, attribute)) for run in runs)
+        words.append("; ".join(text[:LONGEST] for text in texts if text))
     return words[0], words[1]

@@ -184,7 +184,7 @@ def math_label(label: str) -> str:
     '$\\gamma_{\\mathrm{gl}}$ / 2'
     """
     text = re.sub(
-        r"(?<![A-Za-z])gamma_(\w+)", lambda found: f"$\\gamma_{{\\mathrm{{{found[1]}}}}}$", label
+        r"(?<![A-Za-z])gamma_(\w+)", lambda match: f"$\\gamma_{{\\mathrm{{{match[1]}}}}}$", label
     )
     return re.sub(r"(?<![A-Za-z\\])gamma(?![A-Za-z_])", r"$\\gamma$", text)
 

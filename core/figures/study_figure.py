@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,8 @@ from core.studies.cells import (
 from core.studies.derived import FUNCTIONS
 from core.studies.layout import FigureLayout, PanelLayout
 from core.studies.moments import names_of, observables_of
+from core.studies.row import Known
 from core.studies.study import Study, load_study, shipped_ids
-
-Known = Mapping[str, Mapping[str, float]]
 
 
 def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
@@ -34,8 +33,8 @@ def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
     """
     given = {study.id: study for study in studies}
     ids = studies_in(folder, [*given, *(name for name in shipped_ids() if name not in given)])
-    found = [given[name] if name in given else load_study(name) for name in ids]
-    drawn = [study for study in found if study.figure]
+    present = [given[name] if name in given else load_study(name) for name in ids]
+    drawn = [study for study in present if study.figure]
     return drawn[0] if len(drawn) == 1 else None
 
 
@@ -50,13 +49,13 @@ def figure_of_folder(
     keep: Callable[[Any], Any],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
-    told: Known | None = None,
+    known: Known | None = None,
 ) -> FigureScene:
     """The figure of a study's runs in a folder; `keep` gets each run, to close it afterwards.
 
     Raises InputError when none of them has a frame.
     """
-    return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts, told)
+    return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts, known)
 
 
 def figure_of_runs(
@@ -65,25 +64,21 @@ def figure_of_runs(
     keep: Callable[[Any], Any],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
-    told: Known | None = None,
+    known: Known | None = None,
 ) -> FigureScene:
     """The figure of some run files of a study, as `figure_of_folder`.
 
     Of a study without a layout it is that of its runs, one a row, as long as they are few (see
-    `has_figure`). `told` are the values that a sweep's table has, by the names of cells: files of
+    `has_figure`). `known` are the values that a sweep's table has, by the names of cells: files of
     which it says all that is asked are not opened.
     """
     layout = study.layout()
     if layout is None:
         return build_scene([keep(open_run(path)) for path in paths], palette=palette)
-    rows = _by_rows(study, layout, paths, told or {}, keep)
-    found = [rows.get(path) or open_cell(path, study, keep) for path in sorted(paths)]
-    cells: list[StudyCell] = [cell for cell in found if cell is not None]
-    return study_scene(layout, cells, _caption(study, verdicts), palette)
-
-
-def _caption(study: Study, verdicts: Sequence[str]) -> Caption:
-    return Caption(study.title, study.source, "", tuple(verdicts))
+    rows = _by_rows(study, layout, paths, known or {}, keep)
+    cells = [rows.get(path) or open_cell(path, study, keep) for path in sorted(paths)]
+    caption = Caption(study.title, study.source, "", tuple(verdicts))
+    return study_scene(layout, [cell for cell in cells if cell is not None], caption, palette)
 
 
 def _by_rows(

@@ -60,7 +60,7 @@ def study_scene(
     if not cells:
         raise InputError(f"{caption.title}: no run of it has frames yet; run the study first.")
     _check_formulas(layout)
-    found = [lines_of(panel, cells) for panel in layout.panels]
+    every_line = [lines_of(panel, cells) for panel in layout.panels]
     columns = layout.columns
     width = WIDTHS[columns]
     side = (width - LEFT - EDGE - (columns - 1) * (BETWEEN + 3.0)) / columns
@@ -68,7 +68,7 @@ def study_scene(
     panels: list[Panel] = []
     for begin in range(0, len(layout.panels), columns):
         some = layout.panels[begin : begin + columns]
-        lines = found[begin : begin + columns]
+        lines = every_line[begin : begin + columns]
         drawn = _row(some, lines, begin, side, palette)
         rows = max(_key_lines(panel) for panel in drawn)
         top += HEAD + KEY_LINE * (rows - 1)
@@ -78,7 +78,7 @@ def study_scene(
             box = Box(left, round(top, 2), side, height)
             panels.append(replace(panel, box=box, row=begin // columns, key_lines=rows))
         top += height + FOOT
-    texts += _footer(layout, cells, found, caption, width, top + TITLE_GAP)
+    texts += _footer(layout, cells, every_line, caption, width, top + TITLE_GAP)
     bottom = max(text.top for text in texts) + MARGIN
     return FigureScene(
         width,
@@ -144,13 +144,13 @@ def _heading(caption: Caption, width: float) -> tuple[list[Text], float]:
 def _footer(
     layout: FigureLayout,
     cells: Sequence[StudyCell],
-    found: Sequence[Sequence[Line]],
+    every_line: Sequence[Sequence[Line]],
     caption: Caption,
     width: float,
     top: float,
 ) -> list[Text]:
     source = f"Source: {plain(caption.source)}. " if caption.source else ""
-    first = source + settings_text(cells) + _bars_text(layout, found)
+    first = source + settings_text(cells) + _bars_text(layout, every_line)
     paragraphs = [first, math_words(layout.note or caption.note)]
     texts = []
     for paragraph in [text for text in paragraphs if text]:
@@ -179,9 +179,9 @@ def settings_text(cells: Sequence[StudyCell]) -> str:
     return f"Settings: {text}. " if text else ""
 
 
-def _bars_text(layout: FigureLayout, found: Sequence[Sequence[Line]]) -> str:
+def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> str:
     """Over how many runs the means are, and what bars and bands show."""
-    counts = [int(line.count.max()) for lines in found for line in lines if line.count.size]
+    counts = [int(line.count.max()) for lines in every_line for line in lines if line.count.size]
     most = max(counts, default=1)
     if most < 2:
         return "One run a point."
@@ -190,6 +190,6 @@ def _bars_text(layout: FigureLayout, found: Sequence[Sequence[Line]]) -> str:
     excluded = any(panel.exclude_unfit for panel in layout.panels)
     left_out = "; runs with training errors left out" if excluded else ""
     slopes = ""
-    if any(line.slope for lines in found for line in lines):
+    if any(line.slope for lines in every_line for line in lines):
         slopes = " Slopes with .95 intervals, the wider of bootstrap over seeds and residuals."
     return f"Means over {most} runs{ends}{left_out}.{slopes}"

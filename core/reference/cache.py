@@ -83,17 +83,17 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _entry(found: Any) -> Entry:
+def _entry(fields: Any) -> Entry:
     """Raises ValueError, TypeError or KeyError for what `store` cannot have written."""
-    lower, upper, value = (_read(found[name]) for name in ("lower", "upper", "value"))
-    certified, method = found["certified"], found["method"]
+    lower, upper, value = (_read(fields[name]) for name in ("lower", "upper", "value"))
+    certified, method = fields["certified"], fields["method"]
     if not isinstance(certified, bool) or not isinstance(method, str):
         raise TypeError
     if math.isfinite(value) and not lower <= value <= upper:
         raise ValueError
-    allowed = found["allowed"]
+    allowed = fields["allowed"]
     bracket = Bracket(lower, upper, value, certified, method)
-    return Entry(bracket, _read(found["seconds"]), None if allowed is None else _read(allowed))
+    return Entry(bracket, _read(fields["seconds"]), None if allowed is None else _read(allowed))
 
 
 def _read(value: object) -> float:

@@ -122,19 +122,19 @@ class Generation:
     def price(self, q: Array, used: Atoms, floor: float, count: int, watch: Watch) -> float:
         """Add the columns best at q, and remember its price."""
         highest = 0.0
-        found = []
+        priced = []
         for sign in (1.0, -1.0):
             starts = self._starts(sign, q, used, count)
             V, values = climb(self._x, sign * q * self._y, starts, watch)
             best = distinct(V, values, floor, MOST_ADDED)
             self._winners[sign] = V[best]
             highest = max(highest, float(values.max()))
-            found.append(Atoms(np.full(len(best), sign), V[best]))
+            priced.append(Atoms(np.full(len(best), sign), V[best]))
         if len(self._columns):
             highest = max(highest, float((self._columns @ q).max()))
         self._tried = np.vstack([self._tried, q])
         self._prices = np.append(self._prices, highest)
-        self._add(found[0].plus(found[1]))
+        self._add(priced[0].plus(priced[1]))
         return highest
 
     def run(self, tolerance: float, zero: float, watch: Watch) -> Generated:

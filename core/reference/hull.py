@@ -72,11 +72,11 @@ def nearest(G: Array) -> Separation:
         basis, R = np.linalg.qr(rows.T)
         rows = R.T
     q = _weights(rows)
-    found = _bracket(rows, q)
+    bracket = _bracket(rows, q)
     polished = _polished(rows, q)
     if polished is not None:
-        found = _better(_better(found, _bracket(rows, polished[3])), polished)
-    lower, upper, w, q = found
+        bracket = _better(_better(bracket, _bracket(rows, polished[3])), polished)
+    lower, upper, w, q = bracket
     w = w if basis is None else basis @ w
     return Separation(lower * scale, upper * scale, w, q, scale, lower <= 0.0 and _farkas(rows, q))
 
@@ -153,10 +153,10 @@ def _exactly(rows: Array, q: Array) -> bool:
     pivots: list[int] = []
     for place in range(len(rows)):  # reduced echelon form of G'
         top = len(pivots)
-        found = next((k for k in range(top, len(left)) if left[k][place]), None)
-        if found is None:
+        pivot = next((k for k in range(top, len(left)) if left[k][place]), None)
+        if pivot is None:
             continue
-        left[top], left[found] = left[found], left[top]
+        left[top], left[pivot] = left[pivot], left[top]
         head = left[top] = [value / left[top][place] for value in left[top]]
         for k, row in enumerate(left):
             if k != top and row[place]:

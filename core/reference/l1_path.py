@@ -88,7 +88,7 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
 
         start = np.concatenate([np.maximum(alpha[used], 0.0), np.maximum(-alpha[used], 0.0)])
         options = {"ftol": 1e-16, "gtol": 1e-13, "maxiter": 20_000, "maxfun": 40_000}
-        found = minimize(
+        solution = minimize(
             value,
             start,
             jac=True,
@@ -98,7 +98,7 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
         )
         half = start.size // 2
         alpha = np.zeros_like(alpha)
-        alpha[used] = found.x[:half] - found.x[half:]
+        alpha[used] = solution.x[:half] - solution.x[half:]
         objective = _loss(F @ alpha) + mu * float(np.abs(alpha).sum())
     total = float(np.abs(alpha).sum())
     margin = float((F @ alpha).min()) / total if total > 0.0 else float("nan")
@@ -208,8 +208,8 @@ class PathMargin(Reference):
             sentence = f"It is computed for up to {MOST_EXAMPLES} examples, not n = " + (
                 f"{problem.dataset.n}."
             )
-        found = None if sentence else solve(problem)
-        if found is None or not np.isfinite(found.margin):
+        point = None if sentence else solve(problem)
+        if point is None or not np.isfinite(point.margin):
             return absent(sentence or "The penalty is so large that the best network is zero.")
-        method = f"l1 problem on {DIRECTIONS} directions, objective proved to {found.gap:.1e}"
-        return Bracket(found.margin, found.margin, found.margin, False, method)
+        method = f"l1 problem on {DIRECTIONS} directions, objective proved to {point.gap:.1e}"
+        return Bracket(point.margin, point.margin, point.margin, False, method)

@@ -65,13 +65,13 @@ def optimum(x: Array, y: Array, plus: float, minus: float, slope: float) -> Opti
     True
     """
     M = form(x, y, plus, minus, slope)
-    found = _closed(M)
-    closed = found is not None
-    if found is None:
-        found = _by_active_set(M)
-        if found is None:
+    bracket = _closed(M)
+    closed = bracket is not None
+    if bracket is None:
+        bracket = _by_active_set(M)
+        if bracket is None:
             return None
-    lower, upper, multipliers = found
+    lower, upper, multipliers = bracket
     return Optimum(lower, upper, multipliers, closed, _fits(x, y, multipliers, slope))
 
 
@@ -96,8 +96,8 @@ def _ends(M: Array, multipliers: Array) -> tuple[float, float, Array] | None:
     upper = float(np.sqrt(square + error * total))
     lower = (float(tight.min()) - error) / upper
     with np.errstate(over="ignore"):  # an outer layer of 1e-150
-        found = upper / total, multipliers / tight.min()
-    return (lower, *found) if all(np.isfinite(end).all() for end in found) else None
+        ends = upper / total, multipliers / tight.min()
+    return (lower, *ends) if all(np.isfinite(end).all() for end in ends) else None
 
 
 def _by_active_set(M: Array) -> tuple[float, float, Array] | None:
@@ -152,12 +152,12 @@ class LeakyOptimum(Reference):
         watch.look()
         plus, minus = _sides(problem)
         try:
-            found = optimum(data.x, data.y, plus, minus, slope)
+            best = optimum(data.x, data.y, plus, minus, slope)
         except ArithmeticError as error:
             return absent(str(error))
-        if found is None:
+        if best is None:
             return _unsolved(form(data.x, data.y, plus, minus, slope))
-        return _told(found)
+        return _told(best)
 
 
 def _unsolved(M: Array) -> Bracket:
@@ -176,18 +176,18 @@ def _unsolved(M: Array) -> Bracket:
     return unresolved(upper, float(np.sqrt(sizes.max())), True, why)
 
 
-def _told(found: Optimum) -> Bracket:
+def _told(best: Optimum) -> Bracket:
     how = "closed form (K o G) lambda = 1, all lambda > 0"
-    if not found.closed:
+    if not best.closed:
         how = "active-set NNLS on the dual of (3), since some lambda of the closed form is not > 0"
-    if not found.fits:
+    if not best.fits:
         return absent(
-            f"The optimum of problem (3), 1/|W*| = {found.lower:.4g}, does not have y_i <v, x_i> > "
+            f"The optimum of problem (3), 1/|W*| = {best.lower:.4g}, does not have y_i <v, x_i> > "
             "0 > y_i <u, x_i> at every example: it is not known that a network has that margin, "
             "and Theorem 3.2 does not apply."
         )
-    method = f"{how}; gap {found.upper - found.lower:.1e}"
-    return Bracket(found.lower, found.upper, found.lower, True, method)
+    method = f"{how}; gap {best.upper - best.lower:.1e}"
+    return Bracket(best.lower, best.upper, best.lower, True, method)
 
 
 def _sides(problem: Problem) -> tuple[float, float]:

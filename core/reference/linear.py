@@ -13,26 +13,26 @@ from core.reference.sample import binary, data_key, refusal, signed
 from core.reference.watch import Watch
 
 
-def bracket_of(found: Separation, what: str, divisor: float = 1.0, error: float = 0.0) -> Bracket:
+def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float = 0.0) -> Bracket:
     """The bracket of a separation with its gap, divided by `divisor`; `error` is that of the rows.
 
     The value is the primal one, attained by a predictor. Where rounding could hide its sign there
     is an upper bound alone, and where weights q with G' q = 0 are proved to exist no margin.
     """
-    if found.farkas:
+    if best.farkas:
         return nothing(
             f"These data are not separable by {what}: weights q >= 0 of sum 1 (Farkas) have "
-            f"|sum_i q_i y_i x_i| = {found.upper:.1e} at {int((found.q > 0).sum())} examples, "
-            f"where the longest is {found.scale:.3g}."
+            f"|sum_i q_i y_i x_i| = {best.upper:.1e} at {int((best.q > 0).sum())} examples, "
+            f"where the longest is {best.scale:.3g}."
         )
-    slack = found.slack + error
-    lower, upper = (found.lower - slack) / divisor, (found.upper + slack) / divisor
+    slack = best.slack + error
+    lower, upper = (best.lower - slack) / divisor, (best.upper + slack) / divisor
     if not lower > 0.0:
         why = f"whether {what} separates the data is lost in rounding"
-        return unresolved(upper, found.scale / divisor, True, why)
-    gap = max(found.upper - found.lower, 0.0) / divisor
+        return unresolved(upper, best.scale / divisor, True, why)
+    gap = max(best.upper - best.lower, 0.0) / divisor
     method = f"active-set NNLS, primal and dual; gap {gap:.1e}"
-    return Bracket(lower, upper, min(found.lower / divisor, upper), True, method)
+    return Bracket(lower, upper, min(best.lower / divisor, upper), True, method)
 
 
 @final

@@ -241,9 +241,9 @@ def connect(path: Path) -> Connection:
 
     def look() -> Connection:
         real = regular_file(path)
-        found = identity(real)
+        opened = identity(real)
         connection = _guarded(path, lambda: _connect(path, real))
-        connection.identity = found
+        connection.identity = opened
         return connection
 
     return steadily(path, look)

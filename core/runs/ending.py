@@ -32,7 +32,7 @@ def check_counts(connection: Connection, counts: Counts | None) -> None:
     """Raise RunFileError where rows are missing that a finished file says it has.
 
     A page of the file that was lost or exchanged for another takes its rows with it, and all
-    others stay in order. Files of earlier versions say nothing (`told` is None).
+    others stay in order. Files of earlier versions say nothing (`counts` is None).
     """
     if counts is None:
         return

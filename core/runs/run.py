@@ -209,18 +209,18 @@ class RecordedRun(Run):
         before = self._identity
         connection = connect(self.path)
         try:
-            found = identity(self.path)
+            current = identity(self.path)
             if before is None:
                 check_wal(connection)
                 before = connection.identity
-            if found != before:
+            if current != before:
                 raise RunFileError(
                     f"{self.path} was replaced by another file while it was open; open it again."
                 )
         except BaseException:
             connection.close()
             raise
-        self._identity = found
+        self._identity = current
         return connection
 
     def close(self) -> None:

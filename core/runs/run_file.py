@@ -94,12 +94,12 @@ def read_header(connection: Connection) -> RunHeader:
         place = printable(".".join(map(str, first["loc"])))[:100]
         raise connection.damaged(f"meta: {place}: {first['msg'].lower()}") from error
     experiment = _experiment(connection, meta)
-    found = _found_arrays(connection, meta)
-    dataset = _dataset(connection, meta, found)
-    reduction = _reduction(connection, meta, experiment, dataset, found)
-    network = _network(connection, meta, experiment, dataset, reduction, found)
-    origin = _shaped(connection, found, "origin", (network.size,))
-    start = _shaped(connection, found, "start", (network.size,)) if "start" in found else origin
+    arrays = _found_arrays(connection, meta)
+    dataset = _dataset(connection, meta, arrays)
+    reduction = _reduction(connection, meta, experiment, dataset, arrays)
+    network = _network(connection, meta, experiment, dataset, reduction, arrays)
+    origin = _shaped(connection, arrays, "origin", (network.size,))
+    start = _shaped(connection, arrays, "start", (network.size,)) if "start" in arrays else origin
     frame_bytes = network.size * np.dtype(DTYPES[meta.dtype]).itemsize
     return RunHeader(meta, experiment, network, dataset, reduction, origin, start, frame_bytes)
 
@@ -155,21 +155,21 @@ def _found_arrays(connection: Connection, meta: Meta) -> dict[str, Array]:
 
 
 def _shaped(
-    connection: Connection, found: Mapping[str, Array], name: str, shape: tuple[int, ...]
+    connection: Connection, arrays: Mapping[str, Array], name: str, shape: tuple[int, ...]
 ) -> Array:
-    if name not in found or found[name].shape != shape:
+    if name not in arrays or arrays[name].shape != shape:
         raise connection.damaged(f"its array {name} is missing or does not have shape {shape}")
-    return found[name]
+    return arrays[name]
 
 
-def _dataset(connection: Connection, meta: Meta, found: Mapping[str, Array]) -> Dataset:
+def _dataset(connection: Connection, meta: Meta, arrays: Mapping[str, Array]) -> Dataset:
     n, d, k = meta.sizes.n, meta.sizes.d, meta.sizes.k
-    x, y = _shaped(connection, found, "x", (n, d)), _shaped(connection, found, "y", (n,))
+    x, y = _shaped(connection, arrays, "x", (n, d)), _shaped(connection, arrays, "y", (n,))
     x_test = y_test = None
-    if "x_test" in found or "y_test" in found:
-        tests = found["x_test"].shape[0] if "x_test" in found else 0
-        x_test = _shaped(connection, found, "x_test", (tests, d))
-        y_test = _shaped(connection, found, "y_test", (tests,))
+    if "x_test" in arrays or "y_test" in arrays:
+        tests = arrays["x_test"].shape[0] if "x_test" in arrays else 0
+        x_test = _shaped(connection, arrays, "x_test", (tests, d))
+        y_test = _shaped(connection, arrays, "y_test", (tests,))
     allowed = (-1.0, 1.0) if k == 1 else np.arange(float(k))
     for name, labels in (("y", y), ("y_test", y_test)):
         if labels is not None and not np.isin(labels, allowed).all():
@@ -183,15 +183,15 @@ def _reduction(
     meta: Meta,
     experiment: Experiment,
     dataset: Dataset,
-    found: Mapping[str, Array],
+    arrays: Mapping[str, Array],
 ) -> Reduction | None:
-    if "basis" not in found:
+    if "basis" not in arrays:
         return None
-    rank = found["basis"].shape[0]
+    rank = arrays["basis"].shape[0]
     if rank > min(meta.sizes.n, meta.sizes.d):
         raise connection.damaged("its array basis has more rows than there are examples")
-    basis = _shaped(connection, found, "basis", (rank, meta.sizes.d))
-    outside = _shaped(connection, found, "perpendicular", (meta.sizes.m, meta.sizes.d))
+    basis = _shaped(connection, arrays, "basis", (rank, meta.sizes.d))
+    outside = _shaped(connection, arrays, "perpendicular", (meta.sizes.m, meta.sizes.d))
     centred = NETWORKS[experiment.network.kind].centred
     return Reduction(basis, outside, mean_of(dataset.x, centred))
 
@@ -212,10 +212,10 @@ def _network(
     experiment: Experiment,
     dataset: Dataset,
     reduction: Reduction | None,
-    found: Mapping[str, Array],
+    arrays: Mapping[str, Array],
 ) -> Network:
     x = dataset.x if reduction is None else reduction.training(dataset.x)
-    fixed = {name.removeprefix(FIXED): found[name] for name in found if name.startswith(FIXED)}
+    fixed = {name.removeprefix(FIXED): arrays[name] for name in arrays if name.startswith(FIXED)}
     shape = Shape(meta.sizes.m, x, meta.sizes.k)
     _check_trust(connection, experiment)
     try:
@@ -225,7 +225,7 @@ def _network(
     if meta.layout != [[block.name, list(block.shape)] for block in network.layout]:
         raise connection.damaged("its layout is not that of its network")
     for name, expected in network.fixed_shapes(shape).items():
-        _shaped(connection, found, f"{FIXED}{name}", expected)
+        _shaped(connection, arrays, f"{FIXED}{name}", expected)
     if set(fixed) != set(network.fixed):
         raise connection.damaged("it holds an array of an unknown name")
     return network

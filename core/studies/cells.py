@@ -120,11 +120,11 @@ class StudyCell:
 
     @cached_property
     def _symbols(self) -> Mapping[str, float]:
-        found = {s: self.settings.get(".".join(parts)) for s, parts in SYMBOLS.items()}
+        settings = {s: self.settings.get(".".join(parts)) for s, parts in SYMBOLS.items()}
         for key, value in self.settings.items():
             if key.startswith(f"{FACTOR}."):
-                found[key.removeprefix(f"{FACTOR}.")] = value
-        known = {name: float(value) for name, value in found.items() if value is not None}
+                settings[key.removeprefix(f"{FACTOR}.")] = value
+        known = {name: float(value) for name, value in settings.items() if value is not None}
         return {**ABSENT, **known}
 
     def value(self, formula: str, frame: int) -> float:

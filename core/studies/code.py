@@ -17,10 +17,10 @@ def codes_of(study: Study) -> tuple[str, ...]:
 
     A file that a study names (network.path) is the user's own and not among them.
     """
-    found = [study.tables.get("network", {}).get("code"), *study.axes.get(KEY, ())]
+    codes = [study.tables.get("network", {}).get("code"), *study.axes.get(KEY, ())]
     for settings in (*study.variants.values(), *study.sizes.values()):
-        found += _values(settings)
-    return tuple(dict.fromkeys(code for code in found if isinstance(code, str)))
+        codes += _values(settings)
+    return tuple(dict.fromkeys(code for code in codes if isinstance(code, str)))
 
 
 def _values(settings: Mapping[str, Any]) -> Iterator[Any]:

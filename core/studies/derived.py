@@ -124,6 +124,6 @@ def apply_formulas(
             if isinstance(value, int | float) and not isinstance(value, bool):
                 known[symbol] = float(value)
         section, name = key.split(".", 1)
-        found = evaluate(formula, known)
-        whole = abs(found - round(found)) <= 1e-12 * abs(found)
-        tables.setdefault(section, {})[name] = round(found) if whole else found
+        number = evaluate(formula, known)
+        whole = abs(number - round(number)) <= 1e-12 * abs(number)
+        tables.setdefault(section, {})[name] = round(number) if whole else number

@@ -61,12 +61,12 @@ def crossings(
     """
     table = []
     for place, some in by_setting(runs, x):
-        found = {}
+        by_seed = {}
         for seeds, members in grouped(some, lambda run: run.seeds).items():
             pairs = sorted((float(run.setting(along)), y(run)) for run in members)
             grid, values = np.array(pairs).T
-            found[seeds] = first_below(grid, values, level)
-        table.append((float(place), found))
+            by_seed[seeds] = first_below(grid, values, level)
+        table.append((float(place), by_seed))
     return table
 
 

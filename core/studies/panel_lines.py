@@ -88,8 +88,8 @@ def _traces(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     lines = []
     for formula in panel.y:
         for value, group in _by_line(cells, panel):
-            found = [_trace(cell, panel, formula) for cell in group]
-            line = _mean_trace(formula if len(panel.y) > 1 else value, found, panel)
+            traces = [_trace(cell, panel, formula) for cell in group]
+            line = _mean_trace(formula if len(panel.y) > 1 else value, traces, panel)
             if line is not None:
                 lines.append(line)
     return lines
@@ -146,8 +146,8 @@ def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
                     (x, [c.at(formula, moment) for c in some])
                     for x, some in by_setting(group, panel.x)
                 ]
-                told = formula if len(panel.y) > 1 else moment.place if len(moments) > 1 else value
-                lines.append(_line(told, at, panel.spread, panel.y_scale == "log"))
+                label = formula if len(panel.y) > 1 else moment.place if len(moments) > 1 else value
+                lines.append(_line(label, at, panel.spread, panel.y_scale == "log"))
     return lines
 
 
@@ -212,9 +212,9 @@ def functions(cells: Sequence[StudyCell]) -> list[Line]:
     lines = [_curve(NETWORK, grid, normalised(run, grid))]
     seen = plane(run.problem)
     if seen is not None:
-        found = max_margin(seen, run.dataset.y, circle())
+        svm = max_margin(seen, run.dataset.y, circle())
         lifted = np.column_stack([grid, np.ones(GRID)])
-        lines.append(_curve(SVM, grid, found.normalised(lifted)))
+        lines.append(_curve(SVM, grid, svm.normalised(lifted)))
     return lines + _labelled(run, x, np.zeros(x.size))
 
 

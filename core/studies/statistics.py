@@ -80,10 +80,10 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
     >>> [round(x, 3) for x in mean_interval([1.0, 2.0, 3.0])]
     [2.0, -0.484, 4.484]
     """
-    found = spread(values)
-    if found.count < LEAST_FOR_INTERVAL:
-        return found.mean, NAN, NAN
-    return found.mean, found.low, found.high
+    stats = spread(values)
+    if stats.count < LEAST_FOR_INTERVAL:
+        return stats.mean, NAN, NAN
+    return stats.mean, stats.low, stats.high
 
 
 def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[float, float, float]:
@@ -96,9 +96,9 @@ def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[floa
     (2.0, 0.5857864376269049, 3.414213562373095)
     """
     known = np.array([value for value in values if math.isfinite(value)])
-    found = spread(np.log(known[known > 0.0]).tolist() if log else known.tolist())
-    half = {"sd": found.sd, "2se": 2.0 * found.se, "none": 0.0}[bar] if found.count > 1 else 0.0
-    ends = np.array([found.mean, found.mean - half, found.mean + half])
+    stats = spread(np.log(known[known > 0.0]).tolist() if log else known.tolist())
+    half = {"sd": stats.sd, "2se": 2.0 * stats.se, "none": 0.0}[bar] if stats.count > 1 else 0.0
+    ends = np.array([stats.mean, stats.mean - half, stats.mean + half])
     if log:
         with np.errstate(over="ignore"):
             ends = np.array([np.exp(end) for end in ends])

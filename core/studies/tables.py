@@ -104,7 +104,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:
     """The axes of a study, by key; InputError for what is no list of values."""
-    found = {}
+    checked = {}
     for key, values in table.items():
         if isinstance(values, dict):
             raise InputError(f'{where}: write the axis {key} in quotes: "{key}.name" = [...].')
@@ -112,13 +112,13 @@ def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:
             split_key(key)
         except InputError as error:
             raise InputError(f"axes: {error.text}", where=where) from error
-        found[key] = axis(key, values, where)
+        checked[key] = axis(key, values, where)
     cells = 1
-    for values in found.values():
+    for values in checked.values():
         cells *= len(values)
     if cells > MAX_CELLS:
         raise InputError(f"{where}: the axes span {cells} cells; at most {MAX_CELLS} are allowed.")
-    return found
+    return checked
 
 
 def axis(key: str, values: Any, where: str) -> tuple[Any, ...]:

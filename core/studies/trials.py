@@ -74,16 +74,16 @@ class Trial:
             with open_run(self.path) as run:
                 cell = cell_of(run, self._study)
                 check_formula(formula, cell.symbols())
-                found = [cell.value(formula, frame) for frame in range(run.frames)]
-            self._traces[formula] = np.array(found, dtype=np.float64)
+                values = [cell.value(formula, frame) for frame in range(run.frames)]
+            self._traces[formula] = np.array(values, dtype=np.float64)
         return self._traces[formula]
 
     def node_trace(self, name: str, reduced: Callable[[Array], float]) -> Array:
         """A number of an observable of each node, (m,), at every frame, (T,)."""
         with open_run(self.path) as run:
             each = _of_nodes(name)
-            found = [reduced(np.asarray(each.at(run, frame))) for frame in range(run.frames)]
-        return np.array(found, dtype=np.float64)
+            values = [reduced(np.asarray(each.at(run, frame))) for frame in range(run.frames)]
+        return np.array(values, dtype=np.float64)
 
     def setting(self, formula: str) -> Any:
         """A setting, the variant, or a formula over d, n, m, k and factors."""
@@ -175,5 +175,5 @@ def trials_of(
 
 def kept(trials: Sequence[Trial], quantity: Quantity) -> list[Trial]:
     """Those that a quantity is about: `where`, and with exclude_unfit those that fit."""
-    found = [trial for trial in trials if matches(trial, quantity.where)]
-    return [trial for trial in found if trial.fit] if quantity.exclude_unfit else found
+    matching = [trial for trial in trials if matches(trial, quantity.where)]
+    return [trial for trial in matching if trial.fit] if quantity.exclude_unfit else matching

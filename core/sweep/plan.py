@@ -105,7 +105,7 @@ def task_of(study: Study, cell: Cell, folder: Path, shared: bool = False) -> Tas
     )
 
 
-def found_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, Row]]:
+def ledger_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, Row]]:
     """Where the runs of a study go, and the rows that its ledger has of this very study.
 
     Only the ledger is read, so that this is quick; `plan` looks at the files themselves. Raises

@@ -65,10 +65,10 @@ def test_a_run_without_a_number_is_not_dropped_in_silence(lost: float) -> None:
     found = asked(study, trials, claim)
     assert (found.verdict, found.measured.count, found.measured.requested) == ("refuted", 3, 4)
     assert "1 of 4 have no such number" in found.line()
-    assert "on 3 of 4 runs" in found.told()
+    assert "on 3 of 4 runs" in found.measurement()
     allowed = asked(study, trials, claim + "missing = 0.25\n")
     assert allowed.verdict == "confirmed"
-    assert "on 3 of 4 runs" in allowed.told()
+    assert "on 3 of 4 runs" in allowed.measurement()
     assert asked(study, trials, claim + "missing = 0.24\n").verdict == "refuted"
 
 

@@ -47,11 +47,11 @@ def measure_of(functions: Functions, key: str) -> Callable[[Sequence[Trial], Qua
         name = str(option(quantity, key))
         if name not in functions:
             raise InputError(f"options.{key} = {name!r}: {did_you_mean(name, functions)}")
-        found = []
+        values = []
         for trial in trials:
             with open_run(trial.path) as run:
-                found.append(functions[name](run))
-        return aggregated(found, quantity.over)
+                values.append(functions[name](run))
+        return aggregated(values, quantity.over)
 
     return measure
 
@@ -128,9 +128,9 @@ def multipliers_within(point: Point, context: Context) -> float:
     gamma, (least, most) = slope(context.run), lengths(context.run)
     sides = [np.where(point.y == sign, 1.0, -gamma)[:, None] * point.x for sign in (1.0, -1.0)]
     matrix = np.concatenate(sides, axis=1).T / np.sqrt(point.m)
-    found = np.linalg.lstsq(matrix, np.concatenate([point.v, point.u]), rcond=None)[0]
+    multipliers = np.linalg.lstsq(matrix, np.concatenate([point.v, point.u]), rcond=None)[0]
     low, high = 0.5 / most**2, 1.5 / (gamma**2 * least**2)
-    return float(np.mean((found > low) & (found < high)))
+    return float(np.mean((multipliers > low) & (multipliers < high)))
 
 
 def disagreements(point: Point, context: Context) -> float:
@@ -177,13 +177,13 @@ def _objective(run: Run, frame: int) -> float:
 
 
 def _solved(run: Run) -> PathPoint:
-    found = solve(run.problem)
-    if found is None:
+    point = solve(run.problem)
+    if point is None:
         raise InputError(
             "The l1 problem is solved for the logistic loss with l2 > 0, and networks with biases "
             "on the line or without in the plane."
         )
-    return found
+    return point
 
 
 def excess(run: Run) -> float:
@@ -220,12 +220,12 @@ def cases(run: Run) -> float:
     """The largest difference from 1/4 of the shares of e_1, -e_1 (y = +1), e_2, -e_2 (y = -1)."""
     x, y = run.dataset.x, run.dataset.y
     scale = float(np.abs(x).max())
-    found = [
+    shares = [
         np.mean((y == label) & (np.sign(x[:, k]) == sign) & (np.abs(x[:, 1 - k]) < 1e-12 * scale))
         for label, k in ((1.0, 0), (-1.0, 1))
         for sign in (1.0, -1.0)
     ]
-    return float(max(abs(share - 0.25) for share in found))
+    return float(max(abs(share - 0.25) for share in shares))
 
 
 def square_lengths(run: Run) -> float:

@@ -36,14 +36,14 @@ Measure = Callable[[Sequence[Trial], Quantity], Measured]
 
 def share(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """Share of the runs in which the formula `of` is above `above`, or below `below`."""
-    found = formula_values(trials, quantity, str(option(quantity, "of")))
+    values = formula_values(trials, quantity, str(option(quantity, "of")))
     above = float(quantity.options.get("above", -math.inf))
     below = float(quantity.options.get("below", math.inf))
-    known = found[np.isfinite(found)]
+    known = values[np.isfinite(values)]
     if not known.size:
-        return Measured(NAN, requested=found.size)
+        return Measured(NAN, requested=values.size)
     part = float(np.mean((known > above) & (known < below)))
-    return Measured(part, count=known.size, requested=found.size)
+    return Measured(part, count=known.size, requested=values.size)
 
 
 def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -52,13 +52,13 @@ def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """
     name, by = str(option(quantity, "of")), str(quantity.options.get("by", "mean"))
     below = quantity.options.get("below")
-    found = []
+    numbers = []
     for trial in trials:
         values = trial.nodes(name, quantity.at)
-        found.append(
+        numbers.append(
             aggregate([*values], by) if below is None else float(np.mean(values < float(below)))
         )
-    return aggregated(found, quantity.over)
+    return aggregated(numbers, quantity.over)
 
 
 def node_ranks(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -117,8 +117,8 @@ def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """n* itself: where y first falls to `level` as `along` grows, geometric mean over seeds."""
-    found = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
-    return aggregated(found, "geometric", CURVES if any(map(math.isfinite, found)) else "")
+    values = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
+    return aggregated(values, "geometric", CURVES if any(map(math.isfinite, values)) else "")
 
 
 def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float, dict[Any, float]]]:
@@ -130,11 +130,11 @@ def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float,
 
 
 def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str = "") -> Measured:
-    found = slope_of(table, over)
+    fit = slope_of(table, over)
     every = [value for _, by_seed in table for value in by_seed.values()]
     count = sum(math.isfinite(value) for value in every)
-    words = "; ".join(filter(None, (found.note, note)))
-    return Measured(found.value, found.low, found.high, count, words, len(every))
+    words = "; ".join(filter(None, (fit.note, note)))
+    return Measured(fit.value, fit.low, fit.high, count, words, len(every))
 
 
 MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
@@ -194,8 +194,8 @@ def measured(trials: Sequence[Trial], quantity: Quantity) -> Measured:
                 raise InputError(f"The measure {quantity.measure} has no option {name}; {hint}")
         return MEASURES[quantity.measure](trials, quantity)
     try:
-        found = formula_values(trials, quantity, quantity.measure)
+        values = formula_values(trials, quantity, quantity.measure)
     except InputError as error:
         hint = did_you_mean(quantity.measure, MEASURES)
         raise InputError(f"{error} As a named measure: {hint}") from error
-    return with_interval(trials, [*found], quantity.over)
+    return with_interval(trials, [*values], quantity.over)
