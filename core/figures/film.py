@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, final
@@ -93,13 +95,8 @@ class Drawer:
                     add(axes, artist)
                     axes.draw_artist(artist)
                     artist.remove()
-            text = Text(
-                self._clock.left,
-                self._clock.top,
-                math_text(clock_text(log10_time)),
-                self._clock.points,
-            )
-            clock = figure_text(self._figure, scene, text)
+            text = math_text(clock_text(log10_time))
+            clock = figure_text(self._figure, scene, replace(self._clock, text=text))
             self._figure.draw_artist(clock)
             clock.remove()
         pixels = np.asarray(self._canvas.buffer_rgba())
@@ -213,19 +210,16 @@ def save_film(
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
     pictures = film_frames(runs, panel, count, pixels, palette, coordinates)
     try:
-        with neighbour(path) as (temporary, file):
-            writer = _writer(temporary, file, pixels, frames_per_second, palette)
-            try:
-                for done in range(count):
-                    if cancelled is not None and cancelled():
-                        raise _CancelledError
-                    writer.add(next(pictures), durations[done])
-                    if progress is not None:
-                        progress(done + 1, count)
-            except BaseException:
-                writer.abort()
-                raise
-            writer.close()
+        with (
+            neighbour(path) as (temporary, file),
+            closing(_writer(temporary, file, pixels, frames_per_second, palette)) as writer,
+        ):
+            for done, milliseconds in enumerate(durations, 1):
+                if cancelled is not None and cancelled():
+                    raise _CancelledError
+                writer.add(next(pictures), milliseconds)
+                if progress is not None:
+                    progress(done, count)
     except _CancelledError:
         return False
     return True

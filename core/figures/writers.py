@@ -39,11 +39,7 @@ class FilmWriter(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Complete the film."""
-
-    @abstractmethod
-    def abort(self) -> None:
-        """Stop without completing it."""
+        """Complete the film, which is thrown away where one of its frames could not be written."""
 
 
 def changed_rectangle(before: NDArray[Any], now: NDArray[Any]) -> tuple[int, int, int, int]:
@@ -93,9 +89,6 @@ class GifWriter(FilmWriter):
     def close(self) -> None:
         self._file.write(b";")
 
-    def abort(self) -> None:
-        """Nothing is held."""
-
 
 def nearest_colour(colours: Pixels) -> NDArray[np.uint8]:
     """For every colour of 6 bits a channel the position of the nearest given one, (2^18,).
@@ -143,9 +136,6 @@ class WebpWriter(FilmWriter):
         self._file.seek(4)
         self._file.write(struct.pack("<I", length))
 
-    def abort(self) -> None:
-        """Nothing is held."""
-
 
 def _three(value: int) -> bytes:
     return struct.pack("<I", value)[:3]
@@ -178,9 +168,6 @@ class Mp4Writer(FilmWriter):
         self._sink.send(np.ascontiguousarray(frame))
 
     def close(self) -> None:
-        self._sink.close()
-
-    def abort(self) -> None:
         self._sink.close()
 
 

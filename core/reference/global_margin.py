@@ -17,8 +17,8 @@ from core.problem.problem import Problem
 from core.reference.arrangement import MOST_DIMENSIONS
 from core.reference.degenerate import pair_bound, rounding, why_not
 from core.reference.generation import Atoms, Generated, Generation, nearest_to_use
-from core.reference.margin import Bracket, Reference, absent, exact, nothing, unresolved
-from core.reference.sample import binary, data_key, refusal
+from core.reference.margin import Bracket, exact, nothing, unresolved
+from core.reference.sample import SampleMargin, binary
 from core.reference.watch import Watch
 from core.reference.zonotope import Proof, prove
 
@@ -296,7 +296,7 @@ def global_margin(
 
 
 @final
-class GlobalMargin(Reference):
+class GlobalMargin(SampleMargin):
     """gamma_gl of the training data, a property of the data alone."""
 
     name = "gamma_gl"
@@ -313,12 +313,5 @@ class GlobalMargin(Reference):
     def applies(self, problem: Problem) -> bool:
         return binary(problem) and problem.network.plain_relu
 
-    def key(self, problem: Problem) -> str:
-        return data_key(problem)
-
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        dataset = problem.dataset
-        sentence = refusal(problem)
-        if sentence:
-            return absent(sentence)
-        return global_margin(dataset.x, dataset.y, watch).bracket
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        return global_margin(problem.dataset.x, problem.dataset.y, watch).bracket

@@ -16,7 +16,6 @@ from core.data.dataset import Array
 from core.reference.degenerate import rounding
 
 MOST_POINTS = 4000
-TOO_MANY = f"There are more than {MOST_POINTS} examples, too many for this margin's exact method."
 MOST_EXACT = 40  # rows and columns of an elimination in rational numbers
 TURNS = 2
 NO_END = "The active-set method did not come to an end on these data."

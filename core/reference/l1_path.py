@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from core.data.dataset import Array
 from core.problem.problem import Problem
-from core.reference.intervals import lifted
-from core.reference.margin import Bracket, Reference, absent
-from core.reference.sample import binary, data_key, refusal
+from core.reference.intervals import best_measure, lifted
+from core.reference.margin import Bracket, absent
+from core.reference.sample import SampleMargin, binary, data_key
 from core.reference.watch import Watch
 
 DIRECTIONS = 1000  # evenly spaced (w, b), as many as in section F.4
@@ -120,30 +120,12 @@ def max_margin(points: Array, y: Array, directions: Array) -> PathPoint:
     >>> max_margin(one, np.array([1.0]), one).margin
     1.0
     """
-    from scipy.optimize import linprog  # slow to load
-
     F = y[:, None] * np.maximum(points @ directions.T, 0.0)
-    n, count = F.shape
-    matrix = np.hstack([-F, F, np.ones((n, 1))])  # t <= sum_k (a_k - b_k) F_ik
-    cost = np.r_[np.zeros(2 * count), -1.0]
-    mass = np.r_[np.ones(2 * count), 0.0][None]
-    bounds = [(0.0, None)] * (2 * count) + [(None, None)]
-    found = linprog(
-        cost,
-        matrix,
-        np.zeros(n),
-        mass,
-        [1.0],
-        bounds=bounds,
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if found.status != 0:
-        raise ArithmeticError(f"The linear program did not come to an end ({found.message}).")
-    alpha = found.x[:count] - found.x[count:-1]
-    gap = float(abs(found.fun - found.eqlin.marginals[0]))
+    count, solution = len(directions), best_measure(F)
+    alpha = solution.x[:count] - solution.x[count:-1]
+    gap = float(abs(solution.fun - solution.eqlin.marginals[0]))
     margin = float((F @ alpha).min() / np.abs(alpha).sum())
-    return PathPoint(directions, alpha, float(found.fun), gap, margin)
+    return PathPoint(directions, alpha, float(solution.fun), gap, margin)
 
 
 def _loss(p: Array) -> float:
@@ -179,7 +161,7 @@ def solve(problem: Problem) -> PathPoint | None:
 
 
 @final
-class PathMargin(Reference):
+class PathMargin(SampleMargin):
     """The margin of the regularised l1 problem at the run's own lambda."""
 
     name = "l1_path"
@@ -193,6 +175,8 @@ class PathMargin(Reference):
     label = "l1 path / 2"
     where = 'network.kind = "bias" on data of one dimension, logistic loss with l2 > 0'
     factor = 0.5
+    most_examples = MOST_EXAMPLES
+    too_many = "It is computed for up to {most} examples, not n = {n}."
 
     def applies(self, problem: Problem) -> bool:
         kinds = (problem.experiment.network.kind, problem.experiment.loss.kind)
@@ -202,14 +186,9 @@ class PathMargin(Reference):
     def key(self, problem: Problem) -> str:
         return data_key(problem, float(problem.experiment.loss.l2))
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        sentence = refusal(problem)
-        if not sentence and problem.dataset.n > MOST_EXAMPLES:
-            sentence = f"It is computed for up to {MOST_EXAMPLES} examples, not n = " + (
-                f"{problem.dataset.n}."
-            )
-        point = None if sentence else solve(problem)
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        point = solve(problem)
         if point is None or not np.isfinite(point.margin):
-            return absent(sentence or "The penalty is so large that the best network is zero.")
+            return absent("The penalty is so large that the best network is zero.")
         method = f"l1 problem on {DIRECTIONS} directions, objective proved to {point.gap:.1e}"
         return Bracket(point.margin, point.margin, point.margin, False, method)

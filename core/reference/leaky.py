@@ -21,9 +21,9 @@ from core.data.dataset import Array
 from core.network.fixed_outer import FixedOuter
 from core.problem.problem import Problem
 from core.reference.degenerate import rounding
-from core.reference.hull import MOST_POINTS, TOO_MANY, coordinates, nearest
-from core.reference.margin import Bracket, Reference, absent, nothing, unresolved
-from core.reference.sample import binary, data_key, refusal
+from core.reference.hull import MOST_POINTS, coordinates, nearest
+from core.reference.margin import Bracket, absent, nothing, unresolved
+from core.reference.sample import SampleMargin, binary, data_key
 from core.reference.watch import Watch
 
 
@@ -65,14 +65,12 @@ def optimum(x: Array, y: Array, plus: float, minus: float, slope: float) -> Opti
     True
     """
     M = form(x, y, plus, minus, slope)
-    bracket = _closed(M)
-    closed = bracket is not None
+    closed = _closed(M)
+    bracket = closed or _ends(M, nearest(coordinates(M)).q)
     if bracket is None:
-        bracket = _by_active_set(M)
-        if bracket is None:
-            return None
-    lower, upper, multipliers = bracket
-    return Optimum(lower, upper, multipliers, closed, _fits(x, y, multipliers, slope))
+        return None
+    fits = _fits(x, y, bracket[2], slope)
+    return Optimum(*bracket, closed=closed is not None, fits=fits)
 
 
 def _closed(M: Array) -> tuple[float, float, Array] | None:
@@ -100,10 +98,6 @@ def _ends(M: Array, multipliers: Array) -> tuple[float, float, Array] | None:
     return (lower, *ends) if all(np.isfinite(end).all() for end in ends) else None
 
 
-def _by_active_set(M: Array) -> tuple[float, float, Array] | None:
-    return _ends(M, nearest(coordinates(M)).q)
-
-
 def _fits(x: Array, y: Array, multipliers: Array, slope: float) -> bool:
     weight = np.where(y > 0.0, multipliers, -slope * multipliers)
     other = np.where(y < 0.0, multipliers, -slope * multipliers)
@@ -114,7 +108,7 @@ def _fits(x: Array, y: Array, multipliers: Array, slope: float) -> bool:
 
 
 @final
-class LeakyOptimum(Reference):
+class LeakyOptimum(SampleMargin):
     """1/|W*| of problem (3)."""
 
     name = "leaky_optimum"
@@ -127,6 +121,7 @@ class LeakyOptimum(Reference):
     source = "frei23, problem (3) and Theorem 3.2"
     label = "optimum of (3)"
     version = 2
+    most_examples = MOST_POINTS
     where = 'network.kind = "fixed_outer", not smooth, slope in (0, 1)'
     factor = 1.0
 
@@ -143,21 +138,13 @@ class LeakyOptimum(Reference):
         section: Any = problem.experiment.network
         return data_key(problem, section.slope, *_sides(problem))
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        sentence = refusal(problem)
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         section: Any = problem.experiment.network
-        data, slope = problem.dataset, section.slope
-        if sentence or data.n > MOST_POINTS:
-            return absent(sentence or TOO_MANY)
-        watch.look()
-        plus, minus = _sides(problem)
-        try:
-            best = optimum(data.x, data.y, plus, minus, slope)
-        except ArithmeticError as error:
-            return absent(str(error))
+        x, y, (plus, minus) = problem.dataset.x, problem.dataset.y, _sides(problem)
+        best = optimum(x, y, plus, minus, section.slope)
         if best is None:
-            return _unsolved(form(data.x, data.y, plus, minus, slope))
-        return _told(best)
+            return _unsolved(form(x, y, plus, minus, section.slope))
+        return _solved(best)
 
 
 def _unsolved(M: Array) -> Bracket:
@@ -176,7 +163,7 @@ def _unsolved(M: Array) -> Bracket:
     return unresolved(upper, float(np.sqrt(sizes.max())), True, why)
 
 
-def _told(best: Optimum) -> Bracket:
+def _solved(best: Optimum) -> Bracket:
     how = "closed form (K o G) lambda = 1, all lambda > 0"
     if not best.closed:
         how = "active-set NNLS on the dual of (3), since some lambda of the closed form is not > 0"

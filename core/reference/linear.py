@@ -7,9 +7,9 @@ from typing import final
 import numpy as np
 
 from core.problem.problem import Problem
-from core.reference.hull import MOST_POINTS, TOO_MANY, Separation, nearest
-from core.reference.margin import Bracket, Reference, absent, nothing, unresolved
-from core.reference.sample import binary, data_key, refusal, signed
+from core.reference.hull import MOST_POINTS, Separation, nearest
+from core.reference.margin import Bracket, nothing, unresolved
+from core.reference.sample import SampleMargin, signed
 from core.reference.watch import Watch
 
 
@@ -36,7 +36,7 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
 
 
 @final
-class LinearMargin(Reference):
+class LinearMargin(SampleMargin):
     """gamma_linear: the hard-margin SVM through the origin."""
 
     name = "gamma_linear"
@@ -49,24 +49,12 @@ class LinearMargin(Reference):
     label = "gamma_linear / 2"
     factor = 0.5
     version = 2
-
-    def applies(self, problem: Problem) -> bool:
-        return binary(problem)
+    most_examples = MOST_POINTS
 
     def drawn_in(self, problem: Problem) -> bool:
         """A linear predictor is a ReLU network of margin gamma_linear / 2, but no leaky one."""
         return problem.network.plain_relu
 
-    def key(self, problem: Problem) -> str:
-        return data_key(problem)
-
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        sentence = refusal(problem)
-        if sentence or problem.dataset.n > MOST_POINTS:
-            return absent(sentence or TOO_MANY)
-        watch.look()
-        try:
-            G = np.unique(signed(problem), axis=0)
-            return bracket_of(nearest(G), "a hyperplane through the origin")
-        except ArithmeticError as error:
-            return absent(str(error))
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        G = np.unique(signed(problem), axis=0)
+        return bracket_of(nearest(G), "a hyperplane through the origin")

@@ -27,8 +27,8 @@ from core.data.dataset import Array
 from core.problem.problem import Problem
 from core.reference.degenerate import why_not
 from core.reference.hull import coordinates, nearest
-from core.reference.margin import Bracket, Reference, absent, nothing, unresolved
-from core.reference.sample import binary, data_key, refusal
+from core.reference.margin import Bracket, nothing, unresolved
+from core.reference.sample import SampleMargin, binary, data_key
 from core.reference.watch import Watch
 
 NODES = 4000
@@ -194,7 +194,7 @@ def of_law(x: Array, y: Array, q: Array, watch: Watch, seed: int = SEED + 1) -> 
 
 
 @final
-class TangentMargin(Reference):
+class TangentMargin(SampleMargin):
     """gamma_ntk of the law of the nodes."""
 
     name = "gamma_ntk"
@@ -209,6 +209,8 @@ class TangentMargin(Reference):
     label = "gamma_ntk"
     by_chance = True
     version = 3
+    most_examples = MOST_EXAMPLES
+    too_many = "gamma_ntk is computed for up to {most} examples; here n = {n}."
     where = (
         "networks without biases that have both layers (standard, scalar, normalised), two classes"
     )
@@ -219,26 +221,15 @@ class TangentMargin(Reference):
     def key(self, problem: Problem) -> str:
         return data_key(problem, NODES, SEED, WORK)
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         data = problem.dataset
-        sentence = refusal(problem)
-        if not sentence and data.n > MOST_EXAMPLES:
-            sentence = (
-                f"gamma_ntk is computed for up to {MOST_EXAMPLES} examples; here n = {data.n}."
-            )
-        if sentence:
-            return absent(sentence)
-        watch.look()
         why = why_not(data.x, data.y)
         if why:
             return nothing(f"gamma_ntk is 0: {why}")
-        try:
-            found = bracket(sampled(data.x, data.y), watch)
-        except ArithmeticError as error:
-            return absent(str(error))
-        law = of_law(data.x, data.y, found.q, watch)
+        sample = bracket(sampled(data.x, data.y), watch)
+        law = of_law(data.x, data.y, sample.q, watch)
         words = (
             f"{law.method}; weights of the examples by reweighted least squares on {NODES} other "
-            f"nodes, {found.rounds} rounds"
+            f"nodes, {sample.rounds} rounds"
         )
         return replace(law, method=words if law.exists else law.method)

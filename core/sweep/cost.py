@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import final
 
 from core.files import scratch
@@ -20,7 +21,8 @@ from core.studies.grouping import apart_from_seeds
 from core.studies.row import Row
 from core.studies.study import Cell, Study
 from core.study_file.experiment import Experiment
-from core.sweep.cell import Task, expected, run_batch
+from core.sweep.cell import expected, run_batch
+from core.sweep.plan import task_of
 
 START_SECONDS = 3.0  # of a worker, which imports and loads the compiled kernels
 
@@ -132,7 +134,7 @@ def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
     for cell in cells:
         key = repr(apart_from_seeds(cell.values))
         if key not in sizes:
-            problem = _task(study, cell, "x.msrun").problem()
+            problem = task_of(study, cell, Path("x.msrun")).problem()
             experiment = expected(problem)
             sizes[key] = (work(experiment), estimated_bytes(problem, experiment.recording.frames))
         sized.append(_Sized(cell, *sizes[key]))
@@ -158,20 +160,7 @@ def _probed(study: Study, sized: Sequence[_Sized], budget: float) -> list[tuple[
 
 def _seconds(study: Study, one: _Sized) -> float:
     with scratch("cost") as folder:
-        row = run_batch([_task(study, one.cell, str(folder / "probe.msrun"))])[0]
-        return row.seconds
-
-
-def _task(study: Study, cell: Cell, path: str) -> Task:
-    return Task(
-        cell.name,
-        path,
-        cell.experiment,
-        study.folder,
-        study.title,
-        study.source,
-        study.sweep.columns,
-    )
+        return run_batch([task_of(study, one.cell, folder / "probe.msrun")])[0].seconds
 
 
 def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -67,7 +67,7 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
         if not file.is_file():
             continue
         try:
-            task = task_of(study, cell, folder)
+            task = task_of(study, cell, file)
             row = recorded_row(task if values else replace(task, columns=()), file, math.nan)
         except InputError:  # a run of other settings
             continue

@@ -67,7 +67,7 @@ def plan(
         file = run_file(study, cell, folder)
         digest = digest_of(cell.experiment)
         paths[cell.name], digests[cell.name] = file, digest
-        task = replace(task_of(study, cell, folder, shared), requested=requested)
+        task = replace(task_of(study, cell, file), stage=shared, requested=requested)
         row = None
         if not force and file.exists():
             entry = known.get(cell.name)
@@ -91,18 +91,11 @@ def plan(
     return Plan(study, folder, ledger, paths, digests, tuple(tasks), tuple(kept))
 
 
-def task_of(study: Study, cell: Cell, folder: Path, shared: bool = False) -> Task:
-    """What a worker is told of a cell."""
-    return Task(
-        cell.name,
-        str(run_file(study, cell, folder).resolve()),
-        cell.experiment,
-        study.folder,
-        study.title,
-        study.source,
-        study.sweep.columns,
-        shared,
-    )
+def task_of(study: Study, cell: Cell, file: Path) -> Task:
+    """What a worker is told of a cell that is to be recorded into a file."""
+    experiment, columns = cell.experiment, study.sweep.columns
+    place = str(file.resolve())
+    return Task(cell.name, place, experiment, study.folder, study.title, study.source, columns)
 
 
 def ledger_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, Row]]:
