@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from core.losses import LOSSES, LossFunction
 from core.network.parametrisation import Network
 from core.problem.problem import Problem, Start
 from core.problem.reduction import Reduction
-from core.runs.meta import Reason, Status, printable
+from core.runs.meta import WHOLE, Reason, Status, printable
 from core.runs.run_file import Event, Index, RunHeader
 from core.study_file.experiment import Experiment
 
@@ -83,11 +82,6 @@ class Run(ABC):
     def engine(self) -> str:
         """What computed the run, in words."""
         return printable(self._header.meta.engine)
-
-    @property
-    def program(self) -> str:
-        """Version of the program that recorded the run."""
-        return printable(self._header.meta.program)
 
     @property
     def created(self) -> str:
@@ -201,6 +195,11 @@ class Run(ABC):
         """Why the run ended; None while it is recording."""
 
     @property
+    def finished(self) -> bool:
+        """Whether the run came to its end, and was not cut off."""
+        return self.status == "finished" and self.reason in WHOLE
+
+    @property
     @abstractmethod
     def index(self) -> Index:
         """Steps, times and rho of one moment: equally long also while another thread refreshes."""
@@ -271,10 +270,5 @@ class Run(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

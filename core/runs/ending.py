@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.runs.connection import Connection, typed
-from core.runs.meta import Counts, Ending, Reason, Status, parse_json
+from core.runs.meta import Counts, Ending, parse_json
 
 WORDS = {"frame": "frames", "metric": "diagnostics", "event": "events"}
 
@@ -20,12 +20,6 @@ def read_ending(connection: Connection) -> Ending:
         return Ending.model_validate({"reason": texts["reason"], **texts})
     except (KeyError, TypeError, ValueError) as error:
         raise connection.damaged("meta: status or reason cannot be read") from error
-
-
-def read_status(connection: Connection) -> tuple[Status, Reason | None]:
-    """Whether a run has ended, and why."""
-    ending = read_ending(connection)
-    return ending.status, ending.reason
 
 
 def check_counts(connection: Connection, counts: Counts | None) -> None:

@@ -27,6 +27,7 @@ from core.settings import MAX_ELEMENTS, MAX_FRAMES
 MOST_DIGITS = 20  # of a whole number: those of 64 bits have 19 and a sign
 Status = Literal["recording", "finished"]
 Reason = Literal["completed", "cancelled", "diverged", "failed", "disk_full"]
+WHOLE: tuple[Reason, ...] = ("completed", "diverged")  # of runs that were not cut off
 
 
 class Value(BaseModel):
@@ -71,6 +72,11 @@ class Ending(Value):
     status: Status
     reason: Reason | None = None
     counts: Counts | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the run came to its end, and was not cut off."""
+        return self.status == "finished" and self.reason in WHOLE
 
 
 @final

@@ -65,7 +65,7 @@ def finished(path: Path) -> bool:
     """Whether a run file is complete: its run completed or diverged, and nothing was cut off."""
     try:
         with open_run(path) as recorded:
-            return recorded.status == "finished" and recorded.reason in ("completed", "diverged")
+            return recorded.finished
     except (RunFileError, OSError):
         return False
 

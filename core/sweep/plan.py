@@ -136,9 +136,7 @@ def recorded_row(task: Task, file: Path, seconds: float) -> Row | None:
                     remedy="choose another folder",
                     typed="--force records over it, --out names another folder",
                 )
-            if run.status != "finished" or run.reason not in ("completed", "diverged"):
-                return None
-            return row_of(run, task.name, task.columns, seconds)
+            return row_of(run, task.name, task.columns, seconds) if run.finished else None
     except RunFileError:
         if _is_foreign(file):
             raise InputError(
