@@ -78,7 +78,7 @@ def draw_scene(scene: FigureScene, dpi: float = 300.0) -> Figure:
     for panel in scene.panels:
         axes = draw_panel(figure, scene, panel)
         for artist in ink_artists(axes, panel.ink, scene.palette, scene.points):
-            add(axes, artist)
+            axes.add_artist(artist)
     draw_texts(figure, scene)
     return figure
 
@@ -199,7 +199,7 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> N
 
 
 def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[Artist]:
-    """New artists for what a panel shows, from back to front; `add` puts one into the axes."""
+    """New artists for what a panel shows, from back to front, not yet in the axes."""
     scale = points / 7.0
     artists: list[Artist] = [_area(band) for band in ink.bands]
     artists += [_line_collection(axes, curves, scale) for curves in ink.curves]
@@ -221,11 +221,6 @@ def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[A
     for order, artist in enumerate(artists):
         artist.set_zorder(3.0 + 0.01 * order)
     return artists
-
-
-def add(axes: Axes, artist: Artist) -> None:
-    """Put an artist into axes without touching their limits."""
-    axes.add_artist(artist)
 
 
 def _area(band: Band) -> Artist:

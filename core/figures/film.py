@@ -84,7 +84,7 @@ class Drawer:
 
     def draw(self, shown: Sequence[int], log10_time: float) -> Pixels:
         """The picture (height, width, 3) in which run k stands at its frame shown[k]."""
-        from core.figures.draw import add, drawing, figure_text, ink_artists
+        from core.figures.draw import drawing, figure_text, ink_artists
 
         scene = self._scene
         self._canvas.restore_region(self._background)
@@ -92,7 +92,7 @@ class Drawer:
             for panel, axes, data in zip(scene.panels, self._axes, self._data, strict=True):
                 ink = self._material.ink(panel.row, panel.kind, shown[panel.row], data)
                 for artist in ink_artists(axes, ink, scene.palette, scene.points):
-                    add(axes, artist)
+                    axes.add_artist(artist)
                     axes.draw_artist(artist)
                     artist.remove()
             text = math_text(clock_text(log10_time))

@@ -80,7 +80,7 @@ def margin_axis(
             everything.append(values[finite])
             late.append(values[finite & (x >= 0.25 * start + 0.75 * end)])
     top = float(np.concatenate(everything).max())
-    lines = [factor_of(one) * one.bracket.upper for one in references if drawable(one)]
+    lines = [(one.factor or 0.0) * one.bracket.upper for one in references if one.drawable]
     top = max([top, *(line for line in lines if 0.0 < line <= REACH * top)])
     reach = max(top, -float(np.concatenate(late).min()))
     bottom = max(float(np.concatenate(everything).min()), -reach)
@@ -167,16 +167,6 @@ def margin_panel(
     return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
 
 
-def factor_of(margin: ReferenceMargin) -> float:
-    """What a reference margin is multiplied by to be comparable with the curves; 0 for none."""
-    return margin.factor or 0.0
-
-
-def drawable(margin: ReferenceMargin) -> bool:
-    """Whether a reference margin is a line: it has a value, and is comparable with the curves."""
-    return margin.factor is not None and margin.bracket.exists
-
-
 def math_label(label: str) -> str:
     r"""A reference margin's label as mathtext.
 
@@ -203,16 +193,14 @@ def reference_levels(
     `height` is that of the panel in millimetres. A line beyond the frame has its label at the edge,
     with an arrow.
     """
-    chosen = sorted(
-        (one for one in references if drawable(one)),
-        key=lambda one: -factor_of(one) * one.bracket.value,
-    )
+    scaled = [(one.factor or 0.0, one) for one in references if one.drawable]
+    scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
     colours = (palette.references[2], palette.references[3], palette.muted)
     line = 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
     levels: list[Level] = []
     ceiling = y.high - line
-    for place, one in enumerate(chosen):
-        factor, bracket = factor_of(one), one.bracket
+    for place, (factor, one) in enumerate(scaled):
+        bracket = one.bracket
         value = factor * bracket.value
         at = max(min(value + 0.12 * line, ceiling), y.low)
         ceiling = at - line

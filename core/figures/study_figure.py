@@ -107,7 +107,7 @@ def _by_rows(
 
 def _settled(cell: StudyCell, panel: PanelLayout) -> bool:
     """Whether a cell has every setting and symbol of a panel."""
-    symbols = cell.symbols().keys() | set(FUNCTIONS)
+    symbols = cell.symbols.keys() | set(FUNCTIONS)
     for formula in panel.y:
         if names_of(formula) - set(observables_of(formula)) - symbols:
             return False

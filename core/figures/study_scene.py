@@ -8,7 +8,7 @@ from typing import final
 
 from core.errors import InputError
 from core.figures.labels import SETTINGS, phrase
-from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, POINTS, wrapped
+from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, POINTS, title_texts, wrapped
 from core.figures.numbers import math_words
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import (
@@ -32,11 +32,7 @@ LEFT, EDGE = 13.0, 4.0
 SMALL = POINTS - 1.0  # letters of the verdicts
 ASPECT = 0.78  # height of a panel by its width
 HEAD, KEY_LINE, TITLE_GAP = 9.0, 3.5, 2.4
-BARS = {
-    "sd": "one standard deviation each way",
-    "2se": "two standard errors each way",
-    "none": "",
-}
+BARS = {"sd": "one standard deviation each way", "2se": "two standard errors each way"}
 
 
 @final
@@ -64,7 +60,8 @@ def study_scene(
     columns = layout.columns
     width = WIDTHS[columns]
     side = (width - LEFT - EDGE - (columns - 1) * (BETWEEN + 3.0)) / columns
-    texts, top = _heading(caption, width)
+    texts, top = title_texts(plain(caption.title), width)
+    top += 1.5
     panels: list[Panel] = []
     for begin in range(0, len(layout.panels), columns):
         some = layout.panels[begin : begin + columns]
@@ -133,14 +130,6 @@ def _key_lines(panel: Panel) -> int:
     return -(-len(panel.key) // (panel.key_columns or len(panel.key)))
 
 
-def _heading(caption: Caption, width: float) -> tuple[list[Text], float]:
-    texts, top = [], MARGIN
-    for line in wrapped(plain(caption.title), 0.85 * width, POINTS + 1.0):
-        texts.append(Text(MARGIN, top + 3.0, line, POINTS + 1.0, bold=True))
-        top += LINE
-    return texts, top + 1.5
-
-
 def _footer(
     layout: FigureLayout,
     cells: Sequence[StudyCell],
@@ -185,7 +174,8 @@ def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> st
     most = max(counts, default=1)
     if most < 2:
         return "One run a point."
-    kinds = {BARS[panel.spread] for panel in layout.panels if panel.kind not in PICTURES} - {""}
+    spreads = {panel.spread for panel in layout.panels if panel.kind not in PICTURES}
+    kinds = {BARS[spread] for spread in spreads & BARS.keys()}
     ends = f"; bars and bands: {' or '.join(sorted(kinds))}" if kinds else ""
     excluded = any(panel.exclude_unfit for panel in layout.panels)
     left_out = "; runs with training errors left out" if excluded else ""

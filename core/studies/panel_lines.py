@@ -53,7 +53,7 @@ class Line:
 
 def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]:
     """The lines of a panel, sorted by what they stand for; empty where no cell has a value."""
-    symbols = {name for cell in cells for name in cell.symbols()}
+    symbols = {name for cell in cells for name in cell.symbols}
     for formula in panel.y:
         check_formula(formula, symbols)
     kept = [cell for cell in cells if _chosen(cell, panel)]
@@ -97,11 +97,12 @@ def _traces(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
 
 def _trace(cell: StudyCell, panel: PanelLayout, formula: str) -> tuple[Array, Array]:
     """x and y of one run, without what the axis cannot show."""
-    frames = range(cell.log10_times.size)
+    record = cell.record
+    frames = range(record.log10_times.size)
     if panel.x == "t":
-        x = np.array(cell.log10_times)
+        x = np.array(record.log10_times)
     elif panel.x == "step":
-        x = cell.steps.astype(np.float64)
+        x = record.steps.astype(np.float64)
     else:
         x = np.array([cell.value(panel.x, frame) for frame in frames])
     y = np.array([cell.value(formula, frame) for frame in frames])

@@ -5,6 +5,7 @@ What is not allowed is refused in a sentence.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -113,9 +114,7 @@ def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:
         except InputError as error:
             raise InputError(f"axes: {error.text}", where=where) from error
         checked[key] = axis(key, values, where)
-    cells = 1
-    for values in checked.values():
-        cells *= len(values)
+    cells = math.prod(map(len, checked.values()))
     if cells > MAX_CELLS:
         raise InputError(f"{where}: the axes span {cells} cells; at most {MAX_CELLS} are allowed.")
     return checked

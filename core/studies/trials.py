@@ -12,9 +12,21 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.observables.observable import Observable
+from core.errors import InputError, did_you_mean
+from core.observables.observable import Observable, Shape
+from core.observables.registry import OBSERVABLES, of_shape
+from core.problem.problem import Problem
+from core.reference.registry import REFERENCES
+from core.reference.watch import Watch
 from core.runs import Run, open_run
-from core.studies.cells import Recorded, StudyCell, cell_of, check_formula, settings_of
+from core.studies.cells import (
+    Recorded,
+    StudyCell,
+    cell_of,
+    check_formula,
+    margin_of,
+    settings_of,
+)
 from core.studies.claims import Quantity
 from core.studies.grouping import Key, apart_from_seeds, fits, matches
 from core.studies.moments import claim_moment, observables_of, requested_of, values_of
@@ -102,8 +114,11 @@ class Trial:
 
     def nodes(self, name: str, at: float | None) -> Array:
         """An observable of each node, (m,), such as rotation; InputError for other names."""
+        observable = _of_nodes(name)
         with open_run(self.path) as run:
-            return _nodes(run, name, at)
+            frame = claim_moment(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
+            value = math.nan if frame is None else observable.at(run, frame)
+        return np.atleast_1d(np.asarray(value, dtype=np.float64))
 
     def _value(self, formula: str, at: float | None) -> float:
         moment = claim_moment(at)
@@ -130,10 +145,6 @@ class Trial:
 
 
 def _of_nodes(name: str) -> Observable:
-    from core.errors import InputError, did_you_mean
-    from core.observables.observable import Shape
-    from core.observables.registry import OBSERVABLES, of_shape
-
     observable = OBSERVABLES.get(name)
     if observable is None or observable.shape is not Shape.NODE:
         hint = did_you_mean(name, [item.name for item in of_shape(Shape.NODE)])
@@ -141,25 +152,10 @@ def _of_nodes(name: str) -> Observable:
     return observable
 
 
-def _nodes(run: Run, name: str, at: float | None) -> Array:
-    observable = _of_nodes(name)
-    frame = claim_moment(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
-    if frame is None:
-        return np.array([math.nan])
-    return np.asarray(observable.at(run, frame), dtype=np.float64)
-
-
-def _margin(problem: Any, name: str) -> float:
-    from core.errors import InputError, did_you_mean
-    from core.reference.registry import REFERENCES, compute
-    from core.reference.watch import Watch
-
-    reference = REFERENCES.get(name)
-    if reference is None:
+def _margin(problem: Problem, name: str) -> float:
+    if name not in REFERENCES:
         raise InputError(f"There is no margin {name}; {did_you_mean(name, REFERENCES)}")
-    if not reference.applies(problem):
-        return math.nan
-    return compute(reference, problem, Watch()).bracket.value
+    return margin_of(problem, name, Watch())
 
 
 def trials_of(

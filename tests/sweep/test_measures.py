@@ -15,7 +15,7 @@ from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from core.studies.measures.measured import Measured, aggregated
 from core.studies.measures.over_frames import largest_fall
-from core.studies.measures.registry import MEASURES, OPTIONS, measured
+from core.studies.measures.registry import measured
 from core.studies.row import Row
 from core.studies.statistics import mean_interval
 from core.studies.study import Study, parse_study
@@ -377,7 +377,6 @@ def test_what_measures_need_is_told() -> None:
     ):
         with pytest.raises(InputError, match=why):
             measured(trials, quantity(study, text))
-    assert OPTIONS.keys() == MEASURES.keys()
 
 
 def test_no_numbers_are_no_number() -> None:

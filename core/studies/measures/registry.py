@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -31,7 +31,14 @@ from core.studies.statistics import NAN, aggregate, slope_of
 from core.studies.trials import Trial
 
 CURVES = "n* of each curve: one x, one seed"
-Measure = Callable[[Sequence[Trial], Quantity], Measured]
+
+
+@final
+class Measure(NamedTuple):
+    """What measures a quantity on the trials that it is about, and the options that it takes."""
+
+    of: Callable[[Sequence[Trial], Quantity], Measured]
+    options: tuple[str, ...]
 
 
 def share(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -137,45 +144,24 @@ def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str
     return Measured(fit.value, fit.low, fit.high, count, words, len(every))
 
 
+FRAMES = ("of", "since", "until", "after", "nodes")
 MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
     {
-        "nodes": nodes,
-        "node_ranks": node_ranks,
-        "share": share,
-        "spearman": spearman,
-        "slope": slope,
-        "crossing": crossing,
-        "crossing_slope": crossing_slope,
-        "leaky_item": measure_of(LEAKY, "item"),
-        "activation": measure_of(ACTIVATION, "of"),
-        "l1_path": measure_of(PATH, "of"),
-        "sample": measure_of(SAMPLE, "of"),
-        "paired": paired,
-        "span": span,
-        "fall": fall,
-        "statement": statement,
-    }
-)
-
-
-FRAMES = ("of", "since", "until", "after", "nodes")
-OPTIONS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "nodes": ("of", "by", "below"),
-        "node_ranks": ("of", "with"),
-        "share": ("of", "above", "below"),
-        "spearman": ("y", "x"),
-        "slope": ("y", "x"),
-        "crossing": ("y", "x", "along", "level"),
-        "crossing_slope": ("y", "x", "along", "level"),
-        "leaky_item": ("item",),
-        "activation": ("of",),
-        "l1_path": ("of",),
-        "sample": ("of",),
-        "paired": ("y", "along", "ends", "by", "fit", "nodes"),
-        "span": (*FRAMES, "by"),
-        "fall": (*FRAMES, "room"),
-        "statement": ("name",),
+        "nodes": Measure(nodes, ("of", "by", "below")),
+        "node_ranks": Measure(node_ranks, ("of", "with")),
+        "share": Measure(share, ("of", "above", "below")),
+        "spearman": Measure(spearman, ("y", "x")),
+        "slope": Measure(slope, ("y", "x")),
+        "crossing": Measure(crossing, ("y", "x", "along", "level")),
+        "crossing_slope": Measure(crossing_slope, ("y", "x", "along", "level")),
+        "leaky_item": Measure(measure_of(LEAKY, "item"), ("item",)),
+        "activation": Measure(measure_of(ACTIVATION, "of"), ("of",)),
+        "l1_path": Measure(measure_of(PATH, "of"), ("of",)),
+        "sample": Measure(measure_of(SAMPLE, "of"), ("of",)),
+        "paired": Measure(paired, ("y", "along", "ends", "by", "fit", "nodes")),
+        "span": Measure(span, (*FRAMES, "by")),
+        "fall": Measure(fall, (*FRAMES, "room")),
+        "statement": Measure(statement, ("name",)),
     }
 )
 
@@ -186,13 +172,13 @@ def measured(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     Raises InputError for a name that is neither, and for an option that the measure does not have:
     a claim with a misspelt one would say less than it seems to.
     """
-    if quantity.measure in MEASURES:
-        allowed = OPTIONS[quantity.measure]
+    measure = MEASURES.get(quantity.measure)
+    if measure is not None:
         for name in quantity.options:
-            if name not in allowed:
-                hint = did_you_mean(name, allowed)
+            if name not in measure.options:
+                hint = did_you_mean(name, measure.options)
                 raise InputError(f"The measure {quantity.measure} has no option {name}; {hint}")
-        return MEASURES[quantity.measure](trials, quantity)
+        return measure.of(trials, quantity)
     try:
         values = formula_values(trials, quantity, quantity.measure)
     except InputError as error:
