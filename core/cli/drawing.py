@@ -79,7 +79,8 @@ def study_figure(
     arguments: argparse.Namespace, stack: ExitStack, palette: Palette
 ) -> FigureScene | None:
     """The figure of a study with a layout, or of a folder of its runs; None for all else."""
-    from core.figures.study_figure import figure_of_folder, layout_of
+    from core.figures.study_figure import figure_of_runs, layout_of
+    from core.studies.cells import runs_of
     from core.sweep.folder import sweeps_in
 
     if len(arguments.targets) != 1:
@@ -100,7 +101,8 @@ def study_figure(
         return None
     own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
     verdicts, known = results_in(folder, own)
-    return figure_of_folder(study, folder, stack.enter_context, palette, verdicts, known)
+    paths = runs_of(study.id, folder)
+    return figure_of_runs(study, paths, stack.enter_context, palette, verdicts, known)
 
 
 def results_in(folder: Path, ledger: Ledger | None) -> tuple[list[str], Known | None]:

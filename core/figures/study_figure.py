@@ -12,13 +12,7 @@ from core.figures.primitives import FigureScene
 from core.figures.scene import MOST_ROWS, build_scene
 from core.figures.study_scene import Caption, study_scene
 from core.runs import open_run
-from core.studies.cells import (
-    StudyCell,
-    cell_by_row,
-    open_cell,
-    runs_of,
-    studies_in,
-)
+from core.studies.cells import StudyCell, cell_by_row, open_cell, studies_in
 from core.studies.derived import FUNCTIONS
 from core.studies.layout import FigureLayout, PanelLayout
 from core.studies.moments import names_of, observables_of
@@ -43,21 +37,6 @@ def has_figure(study: Study) -> bool:
     return bool(study.figure) or study.count <= MOST_ROWS
 
 
-def figure_of_folder(
-    study: Study,
-    folder: Path,
-    keep: Callable[[Any], Any],
-    palette: Palette = LIGHT,
-    verdicts: Sequence[str] = (),
-    known: Known | None = None,
-) -> FigureScene:
-    """The figure of a study's runs in a folder; `keep` gets each run, to close it afterwards.
-
-    Raises InputError when none of them has a frame.
-    """
-    return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts, known)
-
-
 def figure_of_runs(
     study: Study,
     paths: Sequence[Path],
@@ -66,11 +45,11 @@ def figure_of_runs(
     verdicts: Sequence[str] = (),
     known: Known | None = None,
 ) -> FigureScene:
-    """The figure of some run files of a study, as `figure_of_folder`.
+    """The figure of some run files of a study; `keep` gets each run, to close it afterwards.
 
     Of a study without a layout it is that of its runs, one a row, as long as they are few (see
     `has_figure`). `known` are the values that a sweep's table has, by the names of cells: files of
-    which it says all that is asked are not opened.
+    which it has all that is needed are not opened. Raises InputError when no run has a frame.
     """
     layout = study.layout()
     if layout is None:

@@ -11,18 +11,10 @@ from core.figures.labels import SETTINGS, phrase
 from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, POINTS, title_texts, wrapped
 from core.figures.numbers import math_words
 from core.figures.palette import LIGHT, Palette
-from core.figures.primitives import (
-    NO_BREAK,
-    Box,
-    FigureScene,
-    Panel,
-    Text,
-    TimeKey,
-    plain,
-)
+from core.figures.primitives import NO_BREAK, Box, FigureScene, Panel, Text, TimeKey, plain
 from core.figures.study_panels import study_panel
 from core.studies.cells import StudyCell
-from core.studies.layout import PICTURES, FigureLayout, PanelLayout
+from core.studies.layout import PICTURES, FigureLayout
 from core.studies.panel_lines import Line, lines_of
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -62,11 +54,13 @@ def study_scene(
     side = (width - LEFT - EDGE - (columns - 1) * (BETWEEN + 3.0)) / columns
     texts, top = title_texts(plain(caption.title), width)
     top += 1.5
+    square = Box(0.0, 0.0, side, side)
     panels: list[Panel] = []
     for begin in range(0, len(layout.panels), columns):
-        some = layout.panels[begin : begin + columns]
-        lines = every_line[begin : begin + columns]
-        drawn = _row(some, lines, begin, side, palette)
+        drawn = [  # before their height is known
+            study_panel(layout.panels[k], every_line[k], 0, LETTERS[k], square, palette)
+            for k in range(begin, min(begin + columns, len(layout.panels)))
+        ]
         rows = max(_key_lines(panel) for panel in drawn)
         top += HEAD + KEY_LINE * (rows - 1)
         height = ASPECT * side if columns > 1 else 0.62 * side
@@ -107,21 +101,6 @@ def _check_formulas(layout: FigureLayout) -> None:
                 f"The words {text!r} of the figure cannot be set; check what stands between the "
                 "dollar signs."
             ) from error
-
-
-def _row(
-    some: Sequence[PanelLayout],
-    lines: Sequence[Sequence[Line]],
-    begin: int,
-    side: float,
-    palette: Palette,
-) -> list[Panel]:
-    """The panels of a row before their height is known."""
-    box = Box(0.0, 0.0, side, side)
-    return [
-        study_panel(a, b, 0, LETTERS[begin + k], box, palette)
-        for k, (a, b) in enumerate(zip(some, lines, strict=True))
-    ]
 
 
 def _key_lines(panel: Panel) -> int:

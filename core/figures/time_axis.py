@@ -15,13 +15,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.numbers import (
-    linear_ticks,
-    math_number,
-    nice_step,
-    number_text,
-    power_text,
-)
+from core.figures.numbers import linear_ticks, math_number, nice_step, number_text, power_text
 from core.figures.palette import Palette, time_colours
 from core.figures.primitives import Axis
 from core.problem.schedule import PLAIN_HORIZON, coordinate

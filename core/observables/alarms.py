@@ -139,9 +139,8 @@ def _margin(run: Run, scan: _Scan, index: int) -> str:
 
 
 def drift_tolerance(run: Run) -> float:
-    """How much layer balance may drift, relative to |W_h|^2."""
-    flow = isinstance(run.experiment.dynamics, GradientFlow)
-    return FLOW_DRIFT if flow else DESCENT_DRIFT
+    """How much layer balance may drift, relative to |W_h|^2; 0 along gradient flow itself."""
+    return FLOW_DRIFT if run.experiment.dynamics.log_time else DESCENT_DRIFT
 
 
 def _balance(run: Run, index: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -82,21 +83,14 @@ def stable_rank(run: Run, index: int) -> float:
     return float(total / largest) ** 2 if largest > 0.0 else float("nan")
 
 
-def _singular_value(run: Run, index: int, place: int) -> float:
-    values = singular_values(run, index)
-    return float(values[place]) if place < values.size else float("nan")
+def sigma(place: int) -> Callable[[Run, int], float]:
+    """The singular value of a place, 1 for the largest; NaN where there are fewer."""
 
+    def value(run: Run, index: int) -> float:
+        values = singular_values(run, index)
+        return float(values[place - 1]) if place <= values.size else float("nan")
 
-def sigma_1(run: Run, index: int) -> float:
-    return _singular_value(run, index, 0)
-
-
-def sigma_2(run: Run, index: int) -> float:
-    return _singular_value(run, index, 1)
-
-
-def sigma_3(run: Run, index: int) -> float:
-    return _singular_value(run, index, 2)
+    return value
 
 
 def _stride(run: Run) -> int:
@@ -212,7 +206,7 @@ OBSERVABLES = (
         "largest singular value",
         "|V|_2",
         "frei23, Theorem 3.2",
-        sigma_1,
+        sigma(1),
         applies=has_inner,
         where=WHERE,
         tex=r"\sigma_1(V)=|V|_2",
@@ -222,7 +216,7 @@ OBSERVABLES = (
         "second singular value",
         "the second singular value of V, not normalised",
         "definition",
-        sigma_2,
+        sigma(2),
         applies=has_inner,
         where=WHERE,
         tex=r"\sigma_2(V)",
@@ -232,7 +226,7 @@ OBSERVABLES = (
         "third singular value",
         "the third singular value of V, not normalised",
         "definition",
-        sigma_3,
+        sigma(3),
         applies=has_inner,
         where=WHERE,
         tex=r"\sigma_3(V)",

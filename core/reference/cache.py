@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
@@ -63,24 +63,14 @@ def load(path: Path) -> Entry | None:
 
 def store(path: Path, entry: Entry) -> None:
     """Write an entry whole; nothing happens where it cannot be written."""
-    bracket = entry.bracket
-    value = {
-        "lower": _number(bracket.lower),
-        "upper": _number(bracket.upper),
-        "value": _number(bracket.value),
-        "certified": bracket.certified,
-        "method": bracket.method,
-        "seconds": entry.seconds,
-        "allowed": entry.allowed,
-    }
+    fields = asdict(entry.bracket)
+    for name in ("lower", "upper", "value"):
+        fields[name] = fields[name] if math.isfinite(fields[name]) else None
+    fields |= {"seconds": entry.seconds, "allowed": entry.allowed}
     try:
-        write_whole(path, json.dumps(value, allow_nan=False).encode())
+        write_whole(path, json.dumps(fields, allow_nan=False).encode())
     except (MarginscopeError, OSError, ValueError):
         return
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _entry(fields: Any) -> Entry:

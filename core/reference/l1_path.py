@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.data.dataset import Array
 from core.problem.problem import Problem
@@ -79,7 +78,9 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
         gap = objective - _dual(q, float(np.abs(slopes).max()), mu)
         if gap <= ENOUGH * objective:
             break
-        used |= _peaks(np.abs(slopes)) & (np.abs(slopes) > mu)
+        heights = np.abs(slopes)  # peaks along the circle join
+        peaks = (heights >= np.roll(heights, 1)) & (heights >= np.roll(heights, -1))
+        used |= peaks & (heights > mu)
         Z = np.concatenate([F[:, used], -F[:, used]], axis=1)
 
         def value(beta: Array, Z: Array = Z) -> tuple[float, Array]:
@@ -103,11 +104,6 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
     total = float(np.abs(alpha).sum())
     margin = float((F @ alpha).min()) / total if total > 0.0 else float("nan")
     return PathPoint(directions, alpha, objective, gap, margin)
-
-
-def _peaks(heights: Array) -> NDArray[np.bool_]:
-    """Where a closed curve of heights is at least as high as on both sides."""
-    return (heights >= np.roll(heights, 1)) & (heights >= np.roll(heights, -1))
 
 
 def max_margin(points: Array, y: Array, directions: Array) -> PathPoint:

@@ -92,8 +92,8 @@ class Wei19Population(Reference):
     factor = 1.0
 
     def applies(self, problem: Problem) -> bool:
-        kinds = ("standard",)
-        return isinstance(problem.experiment.data, Wei19Data) and problem.network.kind in kinds
+        on_d = isinstance(problem.experiment.data, Wei19Data)
+        return on_d and problem.network.kind == "standard"
 
     def key(self, problem: Problem) -> str:
         section: Any = problem.experiment.data

@@ -28,12 +28,7 @@ from core.runs.looking import (
     steadily,
 )
 from core.runs.meta import printable
-from core.runs.schema import (
-    APPLICATION_ID,
-    MAX_TEXT_BYTES,
-    SCHEMA_VERSION,
-    expected_schema,
-)
+from core.runs.schema import APPLICATION_ID, MAX_TEXT_BYTES, SCHEMA_VERSION, expected_schema
 from core.runs.wal import read_wal_header
 
 WAIT_S = 2.0  # for a recorder that is just closing the file

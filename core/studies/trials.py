@@ -19,14 +19,7 @@ from core.problem.problem import Problem
 from core.reference.registry import REFERENCES
 from core.reference.watch import Watch
 from core.runs import Run, open_run
-from core.studies.cells import (
-    Recorded,
-    StudyCell,
-    cell_of,
-    check_formula,
-    margin_of,
-    settings_of,
-)
+from core.studies.cells import Recorded, StudyCell, cell_of, check_formula, margin_of, settings_of
 from core.studies.claims import Quantity
 from core.studies.grouping import Key, apart_from_seeds, fits, matches
 from core.studies.moments import claim_moment, observables_of, requested_of, values_of

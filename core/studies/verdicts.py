@@ -92,7 +92,8 @@ def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
     if result.missing > claim.missing * (result.requested or 0):
         why = f"{result.missing} of {result.requested} have no such number"
         return Judged(claim, result, "refuted", why)
-    verdict: Verdict = "confirmed" if _confirmed(claim, result) else "refuted"
+    judged = (result.low, result.high) if claim.interval else (result.value,)
+    verdict: Verdict = "confirmed" if all(map(claim.confirmed, judged)) else "refuted"
     return Judged(claim, result, verdict, result.note)
 
 
@@ -113,13 +114,6 @@ def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
     result = measured(some, quantity)
     requested = failed + (result.count if result.requested is None else result.requested)
     return replace(result, unfit=result.unfit + unfit, requested=requested)
-
-
-def _confirmed(claim: Claim, result: Measured) -> bool:
-    """Whether the number bears the claim out, or its whole interval where the claim asks that."""
-    if not claim.interval:
-        return claim.confirmed(result.value)
-    return claim.confirmed(result.low) and claim.confirmed(result.high)
 
 
 def _related(claim: Claim, first: Measured, trials: Sequence[Trial]) -> Measured:

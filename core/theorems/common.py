@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.observables.alarms import DESCENT_DRIFT, FLOW_DRIFT
 from core.runs import Run
 from core.theorems import statement
 from core.theorems.statement import Comparison, Context, Hypothesis, proved_below
@@ -271,11 +270,6 @@ def log_norms(run: Run) -> Array:
     """ln |W_h| of each frame, (T,), of any size: -inf where the network is 0."""
     norms = [log(run.network.norm(run.parameters(k))) for k in range(run.frames)]
     return np.array(norms) + run.rho[: run.frames]
-
-
-def balance_room(run: Run) -> float:
-    """How much a_j^2 - b_j^2 may drift relative to |W|^2; 0 along gradient flow itself."""
-    return FLOW_DRIFT if run.experiment.dynamics.log_time else DESCENT_DRIFT
 
 
 def step_size(run: Run) -> float:

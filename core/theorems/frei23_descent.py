@@ -11,14 +11,7 @@ from core.runs import Run
 from core.study_file.dynamics import GradientDescent
 from core.theorems import common
 from core.theorems.common import Array
-from core.theorems.frei23_points import (
-    lengths,
-    of_frei23,
-    orthogonality,
-    outer_layer,
-    ratio,
-    slope,
-)
+from core.theorems.frei23_points import lengths, of_frei23, orthogonality, outer_layer, ratio, slope
 from core.theorems.statement import Comparison, Context, Hypothesis
 
 INTERPOLATED = 0.99  # of sums of Ghat between recorded frames

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from core.observables.alarms import drift_tolerance
 from core.observables.features import kl, reference_distribution, reparametrised, signed_features
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
@@ -129,7 +130,7 @@ def late_gamma(context: Context) -> Hypothesis:
 
 def balance(context: Context) -> Comparison:
     drift = context.trace("balance_drift")
-    return common.throughout("<=", common.balance_room(context.run), drift, "balance_drift")
+    return common.throughout("<=", drift_tolerance(context.run), drift, "balance_drift")
 
 
 def mirror_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any, final
 
@@ -138,8 +138,8 @@ class Context:
         """An observable at all frames, (T,); NaN for a run that it does not apply to."""
         from core.observables.registry import OBSERVABLES
 
-        found = OBSERVABLES[observable]
-        return found.trace(self.run) if found.applies(self.run) else np.full(self.run.frames, NAN)
+        one, run = OBSERVABLES[observable], self.run
+        return one.trace(run) if one.applies(run) else np.full(run.frames, NAN)
 
 
 @final
@@ -157,10 +157,7 @@ class Assessment:
         return {
             "name": self.statement.name,
             "source": self.statement.source,
-            "hypotheses": [
-                {"text": h.text, "needed": h.needed, "present": h.present, "met": h.met}
-                for h in self.hypotheses
-            ],
+            "hypotheses": [asdict(hypothesis) for hypothesis in self.hypotheses],
             "bound": self.comparison.bound,
             "measured": self.comparison.measured,
             "verdict": self.verdict.value,

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from core.data.cones import ConesData, TwoConesData
+from core.observables.alarms import drift_tolerance
 from core.runs import Run
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis
@@ -209,7 +210,7 @@ def scalar_balance(context: Context) -> Comparison:
     with np.errstate(under="ignore"):
         shrunk = np.exp(sizes - np.maximum.accumulate(sizes))
     drift = shrunk * context.trace("balance_drift")
-    return common.throughout("<=", common.balance_room(context.run), drift, "balance_drift")
+    return common.throughout("<=", drift_tolerance(context.run), drift, "balance_drift")
 
 
 ON_CONES = (on_cones, "the standard network, exponential loss, cones")

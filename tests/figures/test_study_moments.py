@@ -17,11 +17,11 @@ from core.cli.drawing import results_in
 from core.cli.main import main
 from core.errors import InputError
 from core.figures.export import figure_bytes
-from core.figures.study_figure import figure_of_folder
+from core.figures.study_figure import figure_of_runs
 from core.runs import Run, open_run
 from core.studies import cells as study_cells
 from core.studies import trials
-from core.studies.cells import open_cell
+from core.studies.cells import open_cell, runs_of
 from core.studies.moments import MOST_REQUESTED, Moment, Requested, requested_of
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.trials import trials_of
@@ -101,7 +101,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
 
 def drawn(study: Study, folder: Path, **known: Any) -> bytes:
     with ExitStack() as stack:
-        return figure_bytes(figure_of_folder(study, folder, stack.enter_context, **known), ".svg")
+        scene = figure_of_runs(study, runs_of(study.id, folder), stack.enter_context, **known)
+        return figure_bytes(scene, ".svg")
 
 
 @pytest.mark.parametrize("y", FORMULAS)

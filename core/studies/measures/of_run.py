@@ -71,32 +71,17 @@ def _slopes(run: Run) -> Array:
     return np.asarray(_activation(run).slopes(ARGUMENTS), dtype=np.float64)
 
 
-def smallest_slope(run: Run) -> float:
-    """min phi'."""
-    return float(_slopes(run).min())
-
-
-def largest_slope(run: Run) -> float:
-    """max phi'."""
-    return float(_slopes(run).max())
-
-
 def largest_curvature(run: Run) -> float:
     """The Lipschitz constant of phi', by differences."""
     return float(np.abs(np.diff(_slopes(run))).max() / (ARGUMENTS[1] - ARGUMENTS[0]))
 
 
-def value_at_0(run: Run) -> float:
-    """phi(0)."""
-    return float(_activation(run)(np.zeros(1))[0])
-
-
 ACTIVATION: Functions = MappingProxyType(
     {
-        "smallest slope": smallest_slope,
-        "largest slope": largest_slope,
+        "smallest slope": lambda run: float(_slopes(run).min()),
+        "largest slope": lambda run: float(_slopes(run).max()),
         "largest curvature": largest_curvature,
-        "value at 0": value_at_0,
+        "value at 0": lambda run: float(_activation(run)(np.zeros(1))[0]),
     }
 )
 
