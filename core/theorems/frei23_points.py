@@ -119,7 +119,7 @@ def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 @final
-class Point:
+class KktPoint:
     """W of the last frame scaled to min_i p_i = 1: groups of nodes, z, and p."""
 
     def __init__(self, run: Run) -> None:
@@ -167,12 +167,12 @@ def near(context: Context) -> str:
 
 
 def item(
-    measure: Callable[[Point, Context], float], bound: float = TOLERANCE, sense: str = "<="
+    measure: Callable[[KktPoint, Context], float], bound: float = TOLERANCE, sense: str = "<="
 ) -> Callable[[Context], Comparison]:
     """A residual of the KKT point against the tolerance."""
 
     def compare(context: Context) -> Comparison:
-        point = Point(context.run)
+        point = KktPoint(context.run)
         if not point.least > 0.0:
             why = "some example is on the wrong side: there is no W with min p = 1"
             return common.undecided(sense, bound, common.NAN, why)
@@ -185,11 +185,11 @@ def item(
     return compare
 
 
-def equal_margins(point: Point, context: Context) -> float:
+def equal_margins(point: KktPoint, context: Context) -> float:
     return float(np.abs(point.p - 1.0).max())
 
 
-def two_directions(point: Point, context: Context) -> float:
+def two_directions(point: KktPoint, context: Context) -> float:
     worst = 0.0
     for group, mean in ((point.plus, point.v), (point.minus, point.u)):
         if len(group):
@@ -198,14 +198,14 @@ def two_directions(point: Point, context: Context) -> float:
     return worst
 
 
-def multipliers(point: Point, context: Context) -> Array:
+def multipliers(point: KktPoint, context: Context) -> Array:
     """lambda of the optimum of (3), (n,); NaN where there is none."""
     plus, minus = len(point.plus) / point.m, len(point.minus) / point.m
     best = optimum(point.x, point.y, plus, minus, slope(context.run))
     return np.full(point.y.shape, np.nan) if best is None else best.multipliers
 
 
-def formula_of_nodes(point: Point, context: Context) -> float:
+def formula_of_nodes(point: KktPoint, context: Context) -> float:
     """Relative distance of v and u from their formulas in lambda."""
     weights = multipliers(point, context) / math.sqrt(point.m)
     positive, gamma = point.y > 0.0, slope(context.run)
@@ -216,37 +216,37 @@ def formula_of_nodes(point: Point, context: Context) -> float:
     return float(apart / np.linalg.norm(np.concatenate([v, u])))
 
 
-def smallest_multiplier(point: Point, context: Context) -> float:
+def smallest_multiplier(point: KktPoint, context: Context) -> float:
     high = lengths(context.run)[1]
     return float(multipliers(point, context).min()) * 2.0 * high**2
 
 
-def largest_multiplier(point: Point, context: Context) -> float:
+def largest_multiplier(point: KktPoint, context: Context) -> float:
     low = lengths(context.run)[0]
     return float(multipliers(point, context).max()) * 2.0 * slope(context.run) ** 2 * low**2 / 3.0
 
 
-def signs_of_nodes(point: Point, context: Context) -> float:
+def signs_of_nodes(point: KktPoint, context: Context) -> float:
     """min over i of y_i <v, x_i> and -y_i <u, x_i>: positive where the item holds."""
     v, u = point.y * (point.x @ point.v), -point.y * (point.x @ point.u)
     return float(min(v.min(), u.min()))
 
 
-def objective(point: Point, context: Context) -> float:
+def objective(point: KktPoint, context: Context) -> float:
     """|W|^2 over that of the optimum, minus 1."""
     best = context.upper("leaky_optimum")
     squared = float((point.plus**2).sum() + (point.minus**2).sum())
     return squared * best**2 - 1.0
 
 
-def reduced_objective(point: Point, context: Context) -> float:
+def reduced_objective(point: KktPoint, context: Context) -> float:
     """(m_1 |v|^2 + m_2 |u|^2) over that of the optimum of (3), minus 1."""
     best = context.upper("leaky_optimum")
     value = len(point.plus) * float(point.v @ point.v) + len(point.minus) * float(point.u @ point.u)
     return value * best**2 - 1.0
 
 
-def disagreements(point: Point, context: Context) -> float:
+def disagreements(point: KktPoint, context: Context) -> float:
     """Share of test points (in row-space form, of examples) where sign f(x) is not sign <z, x>."""
     run = context.run
     points = points_of(run)
@@ -257,11 +257,11 @@ def disagreements(point: Point, context: Context) -> float:
     return float((np.sign(outputs) != np.sign(inputs @ point.z)).mean())
 
 
-def linear_margins(point: Point, context: Context) -> float:
+def linear_margins(point: KktPoint, context: Context) -> float:
     return float((point.y * (point.x @ point.z)).min())
 
 
-def linear_norm(point: Point, context: Context) -> float:
+def linear_norm(point: KktPoint, context: Context) -> float:
     """|z| over (2/(kappa + gamma)) |z*|, |z*| = 1/gamma_linear."""
     first, second = len(point.plus), len(point.minus)
     kappa = math.sqrt(min(first, second) / max(first, second))

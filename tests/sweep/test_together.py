@@ -23,7 +23,7 @@ from core.sweep.plan import plan
 from core.sweep.pools import HerePool, pool_for
 from core.sweep.together import TOGETHER, batchable, run_together
 from core.training.control import Control
-from core.training.trajectory import trajectory
+from tests.chunked import trajectory
 from tests.sweep.studies import QUICK
 
 MORE = QUICK.replace('"run.seed" = [0, 1]', '"run.seed" = [0, 1, 2, 3]')

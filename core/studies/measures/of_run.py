@@ -25,7 +25,7 @@ from core.studies.panel_lines import GRID, normalised
 from core.studies.trials import Trial
 from core.theorems.frei23_points import (
     TOLERANCE,
-    Point,
+    KktPoint,
     equal_margins,
     lengths,
     linear_margins,
@@ -89,13 +89,13 @@ ACTIVATION: Functions = MappingProxyType(
 # -------------------------------------------------------------------- items of frei23, Theorem 3.2
 
 
-def item(measure: Callable[[Point, Context], float]) -> Callable[[Run], float]:
+def item(measure: Callable[[KktPoint, Context], float]) -> Callable[[Run], float]:
     """What the theorems' panel measures at the last frame, scaled to min_i p_i = 1, of any run."""
 
     def measured(run: Run) -> float:
         if not isinstance(run.network, FixedOuter) or run.frames == 0:
             raise InputError("The items of Theorem 3.2 are those of network.kind = fixed_outer.")
-        point = Point(run)
+        point = KktPoint(run)
         if not point.least > 0.0:
             raise InputError(
                 "The run does not fit its data, so the items of Theorem 3.2 say nothing."
@@ -105,7 +105,7 @@ def item(measure: Callable[[Point, Context], float]) -> Callable[[Run], float]:
     return measured
 
 
-def multipliers_within(point: Point, context: Context) -> float:
+def multipliers_within(point: KktPoint, context: Context) -> float:
     """The share of lambda_i in (1/(2 Rmax^2), 3/(2 gamma^2 Rmin^2)).
 
     They are read off v and u, of which each is such a combination, by least squares.
@@ -118,7 +118,7 @@ def multipliers_within(point: Point, context: Context) -> float:
     return float(np.mean((multipliers > low) & (multipliers < high)))
 
 
-def disagreements(point: Point, context: Context) -> float:
+def disagreements(point: KktPoint, context: Context) -> float:
     """The share of random points with sign f(x) != sign <z, x>, z = sum_j a_j w_j.
 
     Half of the points are Gaussian, half Gaussian combinations of the examples.
@@ -134,7 +134,7 @@ def disagreements(point: Point, context: Context) -> float:
     return float(np.mean(np.sign(f) != np.sign(points @ z)))
 
 
-def length_of_linear(point: Point, context: Context) -> float:
+def length_of_linear(point: KktPoint, context: Context) -> float:
     """|z| (kappa + gamma)/(2 |z*|); infinite if some y_i <z, x_i> < 1, to a thousandth."""
     separates = linear_margins(point, context) >= 1.0 - TOLERANCE
     return linear_norm(point, context) if separates else float("inf")
