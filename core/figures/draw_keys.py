@@ -33,7 +33,7 @@ def draw_key(
 ) -> None:
     """Samples and texts above the panel, so many in a line."""
     handles: list[Any] = []
-    disc = {"linestyle": "", "markersize": 0.75 * points, "markeredgewidth": 0.0}
+    disc: dict[str, Any] = {"linestyle": "", "markersize": 0.75 * points, "markeredgewidth": 0.0}
     for entry in key:
         if entry.markers:
             pairs = zip(entry.markers, entry.colours, strict=True)

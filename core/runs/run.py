@@ -180,9 +180,12 @@ class RecordedRun(Run):
                 raise
             finally:
                 self._depth -= 1
-            kept = self._connection  # which may be another one by now
-            if self._depth == 0 and kept is not None and kept.to_be_reopened():
-                self._drop(kept)
+            if self._depth == 0:
+                self._make_way()
+
+    def _make_way(self) -> None:
+        if self._connection is not None and self._connection.to_be_reopened():
+            self._drop(self._connection)
 
     def _drop(self, connection: Connection) -> None:
         self._connection = None

@@ -193,7 +193,7 @@ def cell_of(run: Run, study: Study) -> StudyCell:
     def at(name: str, frame: int) -> float:
         if name in REFERENCES:
             return margin_of(run.problem, name, Watch(MARGIN_SECONDS))
-        return OBSERVABLES[name].at(run, frame)
+        return float(OBSERVABLES[name].at(run, frame))
 
     activation = getattr(run.network, "activation", None)
     times, steps = np.array(run.log10_time[:frames]), np.array(run.steps[:frames])

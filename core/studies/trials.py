@@ -78,7 +78,7 @@ class Trial:
         if formula not in self._traces:
             with open_run(self.path) as run:
                 cell = cell_of(run, self._study)
-                check_formula(formula, cell.symbols())
+                check_formula(formula, cell.symbols)
                 values = [cell.value(formula, frame) for frame in range(run.frames)]
             self._traces[formula] = np.array(values, dtype=np.float64)
         return self._traces[formula]
@@ -125,7 +125,7 @@ class Trial:
             if not run.frames:
                 return math.nan
             cell = cell_of(run, self._study)
-            check_formula(formula, cell.symbols())
+            check_formula(formula, cell.symbols)
             self._take(run)
             return cell.at(formula, moment)
 
