@@ -193,11 +193,10 @@ def neurons_panel(
     letter: str,
     box: Box,
     nodes: Track,
-    until: int,
     coordinates: Coordinates,
     palette: Palette,
 ) -> tuple[Panel, tuple[Dots, ...]]:
-    """The panel with the trails up to position `until` of the track, and the data's dots."""
+    """The panel with the trails of a whole track, and the data's dots."""
     factor = data_factor(run, nodes, coordinates)
     data = tuple(data_dots(run, factor, coordinates, palette))
     labels = [
@@ -218,7 +217,7 @@ def neurons_panel(
         box,
         x,
         y,
-        neurons_ink(nodes, until, data, palette),
+        neurons_ink(nodes, nodes.frames.size - 1, data, palette),
         centre_lines=True,
         key=(key,),
     )

@@ -112,10 +112,8 @@ class Material:
         """A panel at the last frame, and the dots of the data in it."""
         run = self.runs[row]
         if kind == "neurons":
-            nodes, until = self.tracks[row], self.tracks[row].frames.size - 1
-            return neurons_panel(
-                run, row, letter, box, nodes, until, self.coordinates, self.palette
-            )
+            nodes = self.tracks[row]
+            return neurons_panel(run, row, letter, box, nodes, self.coordinates, self.palette)
         y = self.axes[kind]
         if kind == "margins":
             drawn = self.references[row] if row < len(self.references) else ()

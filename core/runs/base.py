@@ -110,24 +110,19 @@ class Run(ABC):
         """Parameters at t = 0, flat; those of the first run where this one continues another."""
         return self._header.origin
 
-    @property
-    def start_parameters(self) -> Array:
-        """Parameters the run began with, flat; the physical ones are e^start_rho times these."""
-        return self._header.start
-
-    @property
-    def start_rho(self) -> float:
-        return self._header.meta.start.rho
-
-    @property
-    def start_step(self) -> int:
-        return self._header.meta.start.step
-
-    @property
-    def start_log10_time(self) -> float:
-        """log10 t at the start, -inf at t = 0."""
-        time = self._header.meta.start.log10_time
-        return -np.inf if time is None else time
+    @cached_property
+    def start(self) -> Start:
+        """Where the run begins: parameters (flat), rho, step and log10 t, -inf at t = 0."""
+        begin, anew = self._header.meta.start, (self.continues or {}).get("anew", False)
+        return Start(
+            self._header.start,
+            self.origin,
+            begin.rho,
+            begin.step,
+            -np.inf if begin.log10_time is None else begin.log10_time,
+            self.continues,
+            goes_on=not anew,
+        )
 
     @property
     def continues(self) -> dict[str, Any] | None:
@@ -152,7 +147,7 @@ class Run(ABC):
     @property
     def complete(self) -> bool:
         """Whether the frames reach back to t = 0 without a gap, as far as is known."""
-        return self.start_log10_time == -np.inf
+        return self.start.log10_time == -np.inf
 
     @property
     def state_version(self) -> int:
@@ -162,21 +157,11 @@ class Run(ABC):
     @cached_property
     def problem(self) -> Problem:
         """The problem that was run, rebuilt from the file alone."""
-        anew = bool((self.continues or {}).get("anew", False))
-        start = Start(
-            self.start_parameters,
-            self.origin,
-            self.start_rho,
-            self.start_step,
-            self.start_log10_time,
-            self.continues,
-            goes_on=not anew,
-        )
         return Problem(
             self.experiment,
             self.dataset,
             self.network,
-            start,
+            self.start,
             self.title,
             self.source,
             self.reduction,

@@ -149,7 +149,7 @@ class RecordedRun(Run):
 
     @property
     def whole(self) -> Run:
-        if self.continues is None or self.start_log10_time == -np.inf:
+        if self.continues is None or self.start.log10_time == -np.inf:
             return self
         with self._lock:
             if self._whole is None:

@@ -208,15 +208,25 @@ def functions(cells: Sequence[StudyCell]) -> list[Line]:
     run = _first(cells)
     if run is None or run.dataset.d != 1:
         return []
+    grid, network, svm = on_the_line(run)
+    lines = [_curve(NETWORK, grid, network)]
+    if svm is not None:
+        lines.append(_curve(SVM, grid, svm))
+    x = run.dataset.x[:, 0]
+    return lines + _labelled(run, x, np.zeros(x.size))
+
+
+def on_the_line(run: Run) -> tuple[Array, Array, Array | None]:
+    """A grid of the interval of data of one dimension, and there f/|W|^2 of the last frame and the
+    data's normalised hard-margin l1-SVM, None for networks without biases; each (GRID,).
+    """
     x = run.dataset.x[:, 0]
     grid = np.linspace(x.min(), x.max(), GRID)
-    lines = [_curve(NETWORK, grid, normalised(run, grid))]
-    seen = plane(run.problem)
-    if seen is not None:
-        svm = max_margin(seen, run.dataset.y, circle())
-        lifted = np.column_stack([grid, np.ones(GRID)])
-        lines.append(_curve(SVM, grid, svm.normalised(lifted)))
-    return lines + _labelled(run, x, np.zeros(x.size))
+    network, seen = normalised(run, grid), plane(run.problem)
+    if seen is None:
+        return grid, network, None
+    svm = max_margin(seen, run.dataset.y, circle())
+    return grid, network, svm.normalised(np.column_stack([grid, np.ones(GRID)]))
 
 
 def normalised(run: Run, grid: Array) -> Array:

@@ -132,7 +132,7 @@ def homogeneous(run: Run) -> Hypothesis:
     network, degree = run.network, run.network.degree
     if network.kind != "custom":
         return Hypothesis(text, "L-homogeneous", f"{network.kind}, L = {degree}", True)
-    flat = run.start_parameters
+    flat = run.start.parameters
     doubled = network.outputs(network.physical(flat, math.log(2.0)), run.inputs)
     expected = 2.0**degree * network.outputs(flat, run.inputs)
     apart = float(np.abs(doubled - expected).max())

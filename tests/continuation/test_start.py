@@ -164,7 +164,7 @@ def test_a_whole_run_is_a_run(tmp_path: Path) -> None:
         assert whole.diagnostics(3) == {"margin_error": error}
         assert whole.diagnostics(12) == run.diagnostics(3)
         assert (whole.status, whole.reason) == (run.status, run.reason)
-        assert (whole.start_step, whole.start_rho) == (0, 0.0)
+        assert (whole.start.step, whole.start.rho) == (0, 0.0)
         assert whole.bytes_on_disk == run.bytes_on_disk
         with pytest.raises(IndexError):
             whole.parameters(-1)

@@ -16,12 +16,12 @@ import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.network.fixed_outer import FixedOuter
-from core.reference.l1_path import PathPoint, circle, max_margin, plane, solve
+from core.reference.l1_path import PathPoint, plane, solve
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
 from core.studies.measures.measured import Array, Measured, aggregated, option
 from core.studies.measures.over_frames import RunMargins
-from core.studies.panel_lines import GRID, normalised
+from core.studies.panel_lines import on_the_line
 from core.studies.trials import Trial
 from core.theorems.frei23_points import (
     TOLERANCE,
@@ -184,13 +184,11 @@ def least_excess(run: Run) -> float:
 
 def distance(run: Run) -> float:
     """max |f/|W|^2 - g| / max |g| on the data's interval, g the normalised hard-margin l1-SVM."""
-    seen = plane(run.problem)
-    if seen is None or run.dataset.d != 1:
+    if plane(run.problem) is None or run.dataset.d != 1:
         raise InputError("Functions are compared on the line, with network.kind = bias.")
-    x = np.linspace(run.dataset.x.min(), run.dataset.x.max(), GRID)
-    svm = max_margin(seen, run.dataset.y, circle())
-    g = svm.normalised(np.column_stack([x, np.ones(GRID)]))
-    return float(np.abs(normalised(run, x) - g).max() / np.abs(g).max())
+    _, f, g = on_the_line(run)
+    assert g is not None
+    return float(np.abs(f - g).max() / np.abs(g).max())
 
 
 PATH: Functions = MappingProxyType(
