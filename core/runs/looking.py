@@ -68,14 +68,10 @@ def situation(path: Path) -> tuple[object, ...]:
     signs: list[object] = []
     for suffix in ("", "-wal"):
         try:
-            status = status_of(beside(path, suffix))
+            now = status_of(beside(path, suffix))
+            signs.append(now and (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns))
         except (OSError, ValueError) as error:
             signs.append(str(error))
-            continue
-        if status is None:
-            signs.append(None)
-        else:
-            signs += [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
     return tuple(signs)
 
 

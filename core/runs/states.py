@@ -89,7 +89,7 @@ class Keeping:
 
 def read_states(connection: Connection) -> dict[int, tuple[str, ...]]:
     """The names of the parts of each state, by its frame, in their order."""
-    sql = f"SELECT CASE typeof(name) WHEN 'text' THEN name END FROM array LIMIT {MAX_ARRAYS}"
+    sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
     parts: dict[int, tuple[str, ...]] = {}
     for (name,) in connection.query(sql):
         match = STATE_NAME.fullmatch(name) if name is not None and len(name) <= MAX_NAME else None

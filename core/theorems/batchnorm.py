@@ -141,10 +141,7 @@ def general(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    dynamics = context.run.experiment.dynamics
-    fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
-    present = "fresh examples" if fresh else "the training examples, or batches"
-    return (*general(context), Hypothesis("one fresh example a step", "fresh", present, fresh))
+    return *general(context), common.one_fresh_example(context.run, "fresh examples")
 
 
 def counted(run: Run) -> common.Array:

@@ -118,6 +118,14 @@ def plain_risk(run: Run) -> Hypothesis:
     return Hypothesis("the risk without a penalty", "l2 = 0", f"l2 = {shown(l2)}", l2 == 0.0)
 
 
+def one_fresh_example(run: Run, present: str) -> Hypothesis:
+    """SGD that draws a new example at each step; `present` is how the paper's statements say it."""
+    dynamics = run.experiment.dynamics
+    fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
+    words = present if fresh else "the training examples, or batches"
+    return Hypothesis("one fresh example a step", "fresh", words, fresh)
+
+
 def balanced_start(run: Run) -> Hypothesis:
     """a_j(0)^2 - b_j(0)^2 = 0 for all j, up to rounding."""
     largest = float(np.abs(run.network.imbalance(run.origin)).max(initial=0.0))

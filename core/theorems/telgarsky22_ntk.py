@@ -67,12 +67,10 @@ def is_sgd(run: Run) -> bool:
 
 
 def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    run, dynamics = context.run, context.run.experiment.dynamics
+    run = context.run
     gamma, assumption = almost_surely(context)
     steps = float(run.steps[run.frames - 1])
     m, eta = run.network.m, common.step_size(run)
-    fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
-    present = "fresh examples, one a step" if fresh else "the training examples, or batches"
     low, high = gamma / (10.0 * math.sqrt(m)), common.power(gamma, 2) / 6400.0
     known = gamma > 0.0
     return (
@@ -81,7 +79,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         common.loss_is(run, "logistic"),
         common.plain_risk(run),
         assumption,
-        Hypothesis("one fresh example a step", "fresh", present, fresh),
+        common.one_fresh_example(run, "fresh examples, one a step"),
         common.width(
             run, needed_width(64.0, steps, context, gamma), "(64 ln(t/delta)/gamma_ntk)^2"
         ),
