@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from core.figures.layout import MM_PER_POINT, POINTS
 from core.figures.numbers import linear_ticks
 from core.figures.palette import Palette, rgba
 from core.figures.primitives import (
@@ -37,7 +38,6 @@ CURVES: tuple[tuple[str, str, float, Dash], ...] = (
 )
 MOST_POINTS = 800
 REACH = 2.5  # how far above all curves a reference line may make the axis reach
-MM_PER_POINT = 25.4 / 72.0
 
 
 @final
@@ -149,12 +149,11 @@ def margin_panel(
     time: TimeAxis,
     y: Axis,
     palette: Palette,
-    points: float = 7.0,
-    references: Sequence[ReferenceMargin] = (),
+    references: Sequence[ReferenceMargin],
 ) -> Panel:
     """The panel of one run; `y` is shared by the runs of a figure.
 
-    `references` with a factor and a value are dashed lines, labelled in letters of so many points.
+    `references` with a factor and a value are dashed lines with their labels.
     """
     ink = margin_ink(traces, traces.frames.size, time, y, palette)
     entries = [
@@ -163,7 +162,7 @@ def margin_panel(
     ]
     key = (entries[1], entries[0], entries[2])
     zero = Level(0.0, palette.muted)
-    levels = (zero, *reference_levels(references, y, box.height, points, palette))
+    levels = (zero, *reference_levels(references, y, box.height, POINTS, palette))
     return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
 
 

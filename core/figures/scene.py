@@ -117,9 +117,8 @@ class Material:
         y = self.axes[kind]
         if kind == "margins":
             drawn = self.references[row] if row < len(self.references) else ()
-            return margin_panel(
-                row, letter, box, self.traces[row], self.time, y, self.palette, POINTS, drawn
-            ), ()
+            traces = self.traces[row]
+            return margin_panel(row, letter, box, traces, self.time, y, self.palette, drawn), ()
         frames = self.moment_frames[row]
         return sorted_panel(run, row, kind, letter, box, y, frames, self.moments, self.palette), ()
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import wraps
 
 import numpy as np
 
-from core.observables.proof_potentials import batch_norm_reference, has_batch_norm_potential
+from core.observables.proof_potentials import (
+    Reference,
+    batch_norm_reference,
+    has_batch_norm_potential,
+)
 from core.runs import Run
 from core.theorems import common
 from core.theorems.batchnorm import (
@@ -55,15 +61,22 @@ def near(context: Context) -> Array:
     return np.logical_and(outer < outer_radius(context), within)
 
 
-def unknown(run: Run) -> Comparison | None:
-    """Why nothing can be said; None where the reference directions are known."""
-    few = has_batch_norm_potential(run)
-    if few and batch_norm_reference(run) is not None:
-        return None
-    why = "the features of the start do not separate the data in both layers"
-    if not few:
+def along_reference(
+    compare: Callable[[Context, Reference], Comparison],
+) -> Callable[[Context], Comparison]:
+    """A comparison along the reference directions; undecided where these are not known."""
+
+    @wraps(compare)
+    def compared(context: Context) -> Comparison:
         why = "there are too many examples for the reference directions"
-    return common.undecided(">=", common.NAN, common.NAN, why)
+        if has_batch_norm_potential(context.run):
+            reference = batch_norm_reference(context.run)
+            if reference is not None:
+                return compare(context, reference)
+            why = "the features of the start do not separate the data in both layers"
+        return common.undecided(">=", common.NAN, common.NAN, why)
+
+    return compared
 
 
 def slopes_along(run: Run, index: int, direction: Array) -> Array:
@@ -75,14 +88,10 @@ def slopes_along(run: Run, index: int, direction: Array) -> Array:
 AWAY = "no frame lies within R and R_V of the start"
 
 
-def alignment(context: Context) -> Comparison:
+@along_reference
+def alignment(context: Context, reference: Reference) -> Comparison:
     """(1): min_i <Ubar, d_U p_i(W_t)> against gamma sqrt(m)/2."""
     run = context.run
-    missing = unknown(run)
-    if missing is not None:
-        return missing
-    reference = batch_norm_reference(run)
-    assert reference is not None
     direction = np.zeros(run.network.size)
     direction[: run.network.scaled] = reference.direction
     frames = near(context)
@@ -93,14 +102,10 @@ def alignment(context: Context) -> Comparison:
     return common.throughout(">=", bound, least, frames=frames, why=AWAY)
 
 
-def progress(context: Context) -> Comparison:
+@along_reference
+def progress(context: Context, reference: Reference) -> Comparison:
     """(2): min_i <Ub, d_U p_i> - p_i + al <V_0 - V_t, d_V p_i>, Ub = U_0 + r Ubar."""
     run = context.run
-    missing = unknown(run)
-    if missing is not None:
-        return missing
-    reference = batch_norm_reference(run)
-    assert reference is not None
     m, radius = run.network.m, outer_radius(context)
     r, al = radius / 8.0, (radius / inner_radius(run)) ** 2
     outer = run.origin[: 2 * m] + r * reference.direction
