@@ -17,6 +17,7 @@ from core.study_file.dynamics import GradientDescent, GradientFlow
 Kind = Literal["margin", "balance", "resolution"]
 FLOW_DRIFT = 1e-3  # flow gives at most 2.8e-5 on Figure 1
 DESCENT_DRIFT = 5e-2  # O(eta): on Figure 1 (m = 16) 2.5e-4 at eta = .25, 1.0e-2 at 1/lambda_0
+# Figure 1's runs keep 20 and more (docs/theory.md, 9).
 FEWEST_ATOMS = 2
 FEW_EXAMPLES = 10
 MARGIN_TEXT = "The smoothed margin fell by {0:.2e}"

@@ -78,6 +78,7 @@ def nearest(kernel: Any, b: Array, squared: float, p: Array) -> Certificate:
     |A lambda - A^-T b|^2 + |theta|^2 - |A^-T b|^2, a problem of the size of K.
     """
     values, vectors = np.linalg.eigh(kernel)
+    # Below that only rounding is left of a direction, by whose root the target would be divided.
     kept = values > 1e-13 * values[-1]
     root = np.sqrt(values[kept])
     A = root[:, None] * vectors[:, kept].T

@@ -90,6 +90,7 @@ def dual_scores(run: Run, index: int) -> Array:
     if stored is not None and run.network.k == 1:
         return stored
     temperature = scale(run, index)
+    # Beyond the cap the flow followed the dual weights of the cap and not the true ones.
     if run.temperature_cap is not None:
         temperature = min(temperature, run.temperature_cap)
     return run.loss.dual(temperature * flat_scores(run, index))

@@ -53,6 +53,7 @@ def rotation(run: Run, index: int) -> Array:
     inner = np.einsum("jk,jk->j", now, then)
     known = lengths > 0.0
     safe = np.where(known, lengths, 1.0)
+    # Clipped, as rounding may put the cosine of a node that has not turned beyond 1.
     return np.where(known, np.clip(np.where(known, inner, 0.0) / safe, -1.0, 1.0), np.nan)
 
 

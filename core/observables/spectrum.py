@@ -140,6 +140,7 @@ def trajectory_rank(run: Run, index: int) -> float:
     gram[-1, :-1] = gram[:-1, -1] = before.rows @ unit
     gram[-1, -1] = unit @ unit
     squares = np.linalg.eigvalsh(gram * shares[:, None] * shares)
+    # What rounding leaves of zeros would have its share in the entropy.
     return effective_rank(np.where(squares > 1e-14 * squares[-1], squares, 0.0))
 
 

@@ -94,6 +94,7 @@ def standard_error(run: Run, index: int) -> float:
         return float("nan")
     if points.exact:
         return 0.0
+    # The binomial error of a fixed sample. It says nothing of the scatter over seeds.
     error = error_on_test(run, index)
     return float(np.sqrt(error * (1.0 - error) / points.y.size))
 

@@ -66,6 +66,7 @@ class FrozenMargin(SampleMargin):
         a, c, A = features(problem)
         if not np.isfinite(A).all():
             return absent("A node's N(v) is zero at the start, so its features are not defined.")
+        # With V frozen the network is linear in this layer, so that its margin is a linear one.
         best = nearest(self.rows(a, c, A) * data.y[:, None])
         error = rounding(data.d + data.n, best.scale)  # of the features, and of N(v)
         return bracket_of(best, "this layer with V at its start", float(np.sqrt(m)), error)

@@ -80,6 +80,8 @@ class CollapseMargin(SampleMargin):
         sentence = unmet(data.x, data.y, axes, signs, section.gamma_nc, section.eps)
         if sentence:
             return absent(sentence)
+        # Assumption 3.1 gives gamma_gl >= gamma_nc/r, since the weights of r cones sum to 1: not
+        # gamma_nc/2, which the name may suggest.
         value = section.gamma_nc / (2.0 * section.r)
         method = (
             f"gamma_nc = {section.gamma_nc:g}, r = {section.r}; Assumption 3.1 checked on all "

@@ -36,6 +36,7 @@ SMALLEST = 1e-12  # unit: what is smaller is not told from rounding
 LEAST_PROVED = 1e-6  # price that the tree can prove: it adds squares
 SECONDS_ON_EDGE = 10.0  # in that unit: a bound is at hand, and the program may not converge
 SUPPORT = 1e-7  # of the largest q_i
+# The tree search takes longer the closer the bound is to the truth (decision 0008).
 SLACKS = (1e-6, 1e-3, 1e-2, 3e-2, 0.1)  # relative, above the climbed price: what is tried to prove
 PASSES, RAISES = 30, 30
 
@@ -274,6 +275,7 @@ def global_margin(
     sentence = why_not(x, y)
     if sentence:
         return without(nothing(f"gamma_gl is 0: {sentence}"), d)
+    # Known in closed form, with witnesses that are exact.
     pair = parity_pair(x, y)
     if pair is not None:
         return of_parity(n, d, pair)

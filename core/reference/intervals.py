@@ -79,6 +79,7 @@ def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple
             break
         best = np.argsort(-sizes)[:NEW_COLUMNS]
         columns = np.vstack([columns, directions[best]])
+        # In units of the bound so far: the tolerances of the linear program are absolute.
         reached, c, used = _master(points, y, columns, upper)
         columns = columns[used]
         lower = max(lower, reached - slack)

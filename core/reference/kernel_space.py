@@ -45,6 +45,7 @@ class KernelMargin(SampleMargin):
 
     def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         data = problem.dataset
+        # What defeats every finite network defeats their limits, which the functions here are.
         why = why_not(data.x, data.y)
         if why:
             return nothing(f"The tangent kernel has no margin: {why}")

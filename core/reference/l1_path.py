@@ -76,6 +76,7 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
         q = _pull(F @ alpha)
         slopes = F.T @ q
         gap = objective - _dual(q, float(np.abs(slopes).max()), mu)
+        # The duality gap proves how far the objective is from its least value on these directions.
         if gap <= ENOUGH * objective:
             break
         heights = np.abs(slopes)  # peaks along the circle join

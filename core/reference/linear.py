@@ -26,6 +26,7 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
             f"where the longest is {best.scale:.3g}."
         )
     slack = best.slack + error
+    # Widened by rounding: a proof in floating point is one up to what its sums may be off.
     lower, upper = (best.lower - slack) / divisor, (best.upper + slack) / divisor
     if not lower > 0.0:
         why = f"whether {what} separates the data is lost in rounding"
@@ -56,5 +57,7 @@ class LinearMargin(SampleMargin):
         return problem.network.plain_relu
 
     def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        # Not scikit-learn's SVC: its intercept cannot be switched off, so that its margin is
+        # another one on unbalanced data (docs/theory.md, 9).
         G = np.unique(signed(problem), axis=0)
         return bracket_of(nearest(G), "a hyperplane through the origin")

@@ -36,6 +36,8 @@ SEED = 13  # of the nodes that q is found on, and one more of those that bound i
 WORK, OVERHEAD = 2.5e9, 20  # n (d + OVERHEAD) for each of the nodes that bound it
 FEWEST, MOST = 2**14, 2**19
 FAILURE = 1e-6
+# |theta| <= 1 at every w and theta = 0 beyond the cutoff: the first is not printed in Assumption
+# 1.3, but used in appendix A (docs/theory.md, 8.2).
 CUTOFF = 2.0
 MOST_EXAMPLES = 1500
 ENOUGH, ROUNDS = 1e-4, 60
@@ -163,6 +165,7 @@ def of_law(x: Array, y: Array, q: Array, watch: Watch, seed: int = SEED + 1) -> 
     n, d = x.shape
     count = int(np.clip(WORK / (n * (min(n, d) + OVERHEAD)), FEWEST, MOST))
     rows = x if d <= n else coordinates(x @ x.T)  # only their products matter
+    # Drawn after q was fixed: on its own nodes q would look better than it is.
     generator = np.random.default_rng(seed)
     sums, squares = np.zeros(n + 1), np.zeros(n + 1)
     step = max(1, CHUNK // n)

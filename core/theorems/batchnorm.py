@@ -57,6 +57,7 @@ def eps_n(run: Run) -> float:
     """eps_N of Assumption 1.1: 1/sqrt(eps), or what the start has where eps = 0; at least 1."""
     eps = float(network_of(run).eps)
     largest = 1.0 / math.sqrt(eps) if eps > 0.0 else largest_inverse(run)
+    # At least 1, as the proofs take it.
     return max(1.0, largest)
 
 
@@ -97,6 +98,7 @@ def interval(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypoth
     run, margin = context.run, gamma(context)
     steps = max(float(run.steps[run.frames - 1]), 1.0) if trained else 1.0
     logarithm = math.log(5.0 * run.dataset.n * steps / context.delta)
+    # With both ends no width is left at d = 64 (digits): the theorem then says nothing.
     lower = common.over(2.0**29 * eps_n(run) ** 3 * logarithm**1.5, common.power(margin, 2))
     count = "5nt" if trained else "5n"
     formula = f"2^29 eps_N^3 ln^1.5({count}/delta)/gamma^2"
@@ -237,6 +239,7 @@ def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def dyadic(context: Context) -> Comparison:
     d = context.run.dataset.d
+    # The best a, and not the proof's own: that one has a negative margin unless m is far above 4^d.
     bound = math.sqrt(d) / 40.0 * math.sqrt(3.0 / (4.0 ** (d + 1) - 4.0))
     return common.once(">=", bound, context.upper("gamma_a"))
 

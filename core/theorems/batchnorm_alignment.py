@@ -43,6 +43,7 @@ def physical(run: Run, index: int) -> Array:
 
 def inner_radius(run: Run) -> float:
     """R_V = 1/(2 eps_N)."""
+    # eps_N/2 in D.2 and E by mistake; the proofs use this one (docs/theory.md, 8.6).
     return 1.0 / (2.0 * eps_n(run))
 
 

@@ -76,6 +76,8 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
     if not bracket.exists:
         return Hypothesis(text, "> 0", bracket.method, False if bracket.nothing else None)
     present = shown(bracket.lower)
+    # gamma_ntk is known by a draw of nodes only, which may miss: it meets no hypothesis, however
+    # narrow its bracket (decision 0008).
     if not proved_below(margin):
         return Hypothesis(text, "> 0", f"{present}, which is not proved", None)
     return Hypothesis(text, "> 0", present, bracket.lower > 0.0)
@@ -235,7 +237,9 @@ def throughout(
         room = sign * (bound - measured)
         size = np.maximum(np.abs(bound), np.abs(measured))
         share = np.where(size > 0.0, room / np.where(size > 0.0, size, 1.0), 0.0)
+        # inf - inf has no sign: one that asks for nothing is kept to, and the other is not.
         share = np.where(np.isnan(share), np.where(bound == sign * np.inf, 1.0, -1.0), share)
+    # One frame decides: what is said of all times is violated where it fails once.
     worst = int(np.where(known, share, np.inf).argmin())
     holds = bool(share[worst] >= -ROUNDING)
     return Comparison(
@@ -324,5 +328,7 @@ def power(value: float, exponent: float) -> float:
 def fitted(context: Context) -> Array:
     """Frames at which R(W) < l(0)/n, (T,)."""
     loss, n = context.run.loss, context.run.dataset.n
+    # Below l(0)/n every example is right and the smoothed margin is positive (docs/theory.md, 3.4):
+    # from there on the papers let margins and norms grow.
     threshold = loss.at_zero if context.run.experiment.loss.exp_tailed else NAN
     return np.asarray(context.trace("log10_risk") < math.log10(threshold / n))

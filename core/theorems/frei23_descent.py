@@ -34,12 +34,14 @@ def c_r(run: Run) -> float:
 def largest_step(run: Run) -> float:
     """(A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)), H = (1 - gamma)/4."""
     _, high = lengths(run)
+    # max(1, H) is 1, since H = (1 - gamma)/4 is the largest second derivative of the activation.
     most = 5.0 * run.dataset.n * high**2 * ratio(run) ** 2 * c_r(run)
     return common.over(slope(run) ** 2, most)
 
 
 def start_scale(run: Run) -> float:
     """w of W(0) ~ N(0, w^2)."""
+    # The paper's w_TF = sqrt(2/(m + d)), and its "1/50", are standard deviations, not variances.
     section = run.experiment.network
     assert isinstance(section, FixedOuterNetwork)
     return float(section.init_multiple * math.sqrt(2.0 / (run.network.m + run.dataset.d)))
@@ -144,6 +146,7 @@ def start_means(context: Context) -> Comparison:
     run = context.run
     V = run.network.unpack(run.origin)["V"]
     mean = run.dataset.y @ run.inputs
+    # In row-space form V has one more coordinate, which is across all inputs and their mean.
     inner = np.abs(V[:, : mean.size] @ mean).max() / np.linalg.norm(mean)
     bound = 2.0 * start_scale(run) * math.sqrt(math.log(4.0 * run.network.m / context.delta))
     return common.once("<=", bound, float(inner))

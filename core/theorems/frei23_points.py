@@ -158,6 +158,8 @@ def near(context: Context) -> str:
     run = context.run
     residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
     slack = float(OBSERVABLES["complementarity"].at(run, run.frames - 1))
+    # Both: the multipliers of the residual may lie on examples with p_i > 1, which only the slack
+    # tells.
     if residual <= CLOSE and slack <= CLOSE:
         return ""
     return (
@@ -178,6 +180,7 @@ def item(
             return common.undecided(sense, bound, common.NAN, why)
         comparison = common.once(sense, bound, measure(point, context))
         why = near(context)
+        # An item that fails before the run has come near its limit contradicts nothing.
         if comparison.holds or not why:
             return comparison
         return common.undecided(sense, bound, comparison.measured, why)

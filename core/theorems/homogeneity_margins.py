@@ -172,6 +172,8 @@ def example_4_1(context: Context) -> Comparison:
     section = context.run.experiment.data
     assert isinstance(section, ParityData)
     bound = 1.0 / (section.k * math.sqrt(section.d))
+    # A network without biases has a linear odd part, and odd parity is orthogonal to all linear
+    # functions: its margin on the full cube is exactly 0 (docs/theory.md, 5.3).
     odd = section.k >= 3 and section.k % 2 == 1
     measured = 0.0 if odd else context.upper("parity_population")
     return common.once(">=", bound, measured, "margins")

@@ -185,6 +185,7 @@ def lemma_margin(context: Context) -> Comparison:
     """t >= t_1: min <z_i, u>/|u|_1 >= gamma/(2 (1 + R4)); half of both is the margin."""
     with np.errstate(invalid="ignore"):
         ratio = target_kl(context) / target_scale(context)
+    # <z_i, u>/|u|_1 is twice the margin over |a|^2 + |b|^2.
     bound = running_gamma(context) / (4.0 * (1.0 + ratio))
     why = not_yet(context)
     frames = past_first_time(context)
@@ -199,6 +200,8 @@ def lemma_a_3(context: Context) -> Comparison:
     begin, smoothed = reparametrised(run, 0), context.trace("smoothed_margin")
     psi = smoothed * context.trace("norm_squared")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        # xi with 1/n and a plus sign, as in the appendix; the main text has neither, and drops a
+        # term ln |u| that need not vanish.
         slope = np.exp(-np.logaddexp(0.0, psi)) / n
         steps = np.diff(common.times(run)) * np.minimum(slope[1:], slope[:-1]) * frames[:-1]
         xi = np.concatenate([[0.0], np.cumsum(steps)])

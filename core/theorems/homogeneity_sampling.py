@@ -50,6 +50,7 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
     u_j s_j]. D is infinite where no u has that margin.
     """
     n, m = Z.shape
+    # The lemma's own bound on |u|, without which a lesser D could lie on few nodes.
     cap = 1.0 / math.sqrt(m)
 
     def measure(multipliers: Array) -> tuple[Array, Array]:

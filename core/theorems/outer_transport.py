@@ -83,6 +83,7 @@ def weights(G: Array) -> Array:
         reached = float((np.sign(sums) @ G).min()) / len(G)
         if reached > least:
             best, least = q, reached
+        # Reweighting divides by the sums: the floor keeps the form finite at a node where one is 0.
         size = np.maximum(np.abs(sums), 1e-3 * np.abs(sums).mean())
         if not size.all():
             break

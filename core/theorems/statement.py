@@ -194,6 +194,7 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
     sign = 1.0 if comparison.sense == "<=" else -1.0
     with np.errstate(invalid="ignore"):
         short = np.nan_to_num(sign * (measured - bound), nan=0.0, posinf=np.inf)
+    # A margin that is compared with an earlier one is off by what either of both is off by.
     most, room = float(short.max()), errors + np.concatenate([[0.0], errors[:-1]])
     if (short <= room + ROUNDING * np.abs(measured)).all():
         there = float(room[int(short.argmax())])
@@ -226,6 +227,7 @@ def _at_own_frames(comparison: Comparison, before: int) -> Comparison:
 def _verdict(
     statement: Statement, hypotheses: tuple[Hypothesis, ...], comparison: Comparison
 ) -> Verdict:
+    # First of all: a conclusion with O(.) can neither hold nor be violated.
     if not statement.constants:
         return Verdict.NO_CONSTANT
     if comparison.holds is None:
@@ -233,6 +235,8 @@ def _verdict(
     met = all(hypothesis.met for hypothesis in hypotheses)
     if comparison.holds:
         return Verdict.HOLDS if met else Verdict.HOLDS_ANYWAY
+    # Example 4.1 of homogeneity alone is evaluated as printed, since its text states nothing else
+    # that could be (docs/theory.md, 8.1).
     if statement.printed and met:
         return Verdict.TEXT_SLIP
     return Verdict.VIOLATED if met else Verdict.VIOLATED_NOT_MET

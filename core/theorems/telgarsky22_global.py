@@ -70,6 +70,9 @@ def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def escapes(context: Context) -> Comparison:
+    # With one label u is one ReLU node a <v, x>, whose |W|^2 margin is half of the linear one
+    # (docs/theory.md, 5.2); the text compares with the linear margin itself. The limit has to be
+    # above it, and so above the upper end.
     bound = context.upper("gamma_linear") / 2.0
     return in_the_end(">=", bound, common.last(context.trace("hard_margin")), context)
 
@@ -143,6 +146,7 @@ def exponential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def potential_bound(context: Context) -> Comparison:
     """Phi <= (1/2) ln|W| at every frame."""
     potential = context.trace("cone_potential")
+    # (1/2) ln |W|, from the column of |W|^2.
     bound = 0.25 * np.log(context.trace("norm_squared"))
     return common.throughout("<=", bound, potential, "cone_potential", np.isfinite(potential))
 
@@ -174,6 +178,7 @@ def on_support(context: Context, text: str) -> Hypothesis:
 
 def reference_nodes(context: Context) -> float:
     """r of the reference architecture: 4 for 2-parity, else not known."""
+    # The four nodes that are optimal on all corners (core.reference.global_margin.of_parity).
     return 4.0 if two_parity(context.run) else common.NAN
 
 

@@ -221,6 +221,7 @@ def rate(context: Context) -> float:
     tau = begun(context)
     grown, passed = np.diff(potential(context)[tau:]), np.diff(sums(context)[tau:])
     known = passed > 0.0
+    # From below by what the sums may be off, since the bound grows with it.
     return float((grown[known] / passed[known]).min()) / INTERPOLATED if known.any() else common.NAN
 
 

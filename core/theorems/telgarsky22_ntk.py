@@ -116,6 +116,7 @@ def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     gamma, assumption = almost_surely(context)
     end = common.last_log10_time(run) * math.log(10.0)
+    # Printed with ln(t/delta); the proof also needs ln(n/delta), and the larger one is taken.
     logarithm = max(end, math.log(run.dataset.n)) - math.log(context.delta)
     needed = common.power(640.0 * logarithm / gamma, 2) if gamma > 0.0 else common.NAN
     return (
@@ -148,6 +149,7 @@ def crossed(context: Context) -> Array:
     """Frames from the first one on with |W - W0| >= gamma_ntk sqrt(m)/32, (T,)."""
     distance = context.trace("distance")
     beyond = distance >= radius(context)
+    # From then on, and not wherever it is beyond: that the flow never comes back is what is judged.
     return np.maximum.accumulate(beyond) if beyond.any() else np.zeros(distance.shape, bool)
 
 

@@ -83,6 +83,7 @@ def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def kernel_gap(context: Context) -> Comparison:
     """The error beside the constant 1."""
+    # Omega(1) has no constant: 1 is the bracket, and there is no verdict.
     return common.once("<=", 1.0, common.last(context.trace("test_error")), "test_error")
 
 
@@ -148,6 +149,7 @@ def approximate_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def approximate(context: Context) -> Comparison:
     measured = common.last(context.trace("hard_margin"))
+    # gamma*/(10 alpha) at the largest alpha of the theorem, 2.
     return common.once(">=", best(context, False) / 20.0, measured, "margins")
 
 
@@ -162,6 +164,8 @@ def unit_nodes(context: Context) -> tuple[Hypothesis, ...]:
 
 def never_above(context: Context) -> Comparison:
     trace = context.trace("hard_margin")
+    # hard <= l1/2 <= gamma* takes min p >= 0: with a wrong example a larger norm makes the margin
+    # larger (docs/theory.md, 3.4).
     comparison = common.throughout("<=", best(context, True), trace, "margins", trace >= 0.0)
     return common.where_proved(context, best_name(context.run), comparison)
 
