@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from core.errors import InputError, did_you_mean
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import Problem
 from core.reference.registry import REFERENCES, compute
 from core.reference.watch import Watch
 from core.runs import Run, open_run
@@ -192,7 +191,7 @@ def cell_of(run: Run, study: Study) -> StudyCell:
 
     def at(name: str, frame: int) -> float:
         if name in REFERENCES:
-            return margin_of(run.problem, name, Watch(MARGIN_SECONDS))
+            return margin_of(run, name, Watch(MARGIN_SECONDS))
         return float(OBSERVABLES[name].at(run, frame))
 
     activation = getattr(run.network, "activation", None)
@@ -218,12 +217,12 @@ def cell_by_row(
     return StudyCell(settings, recorded, path.stem, known)
 
 
-def margin_of(problem: Problem, name: str, watch: Watch) -> float:
-    """What to quote of a reference margin of a run's data and start; NaN where there is none."""
+def margin_of(run: Run, name: str, watch: Watch) -> float:
+    """What to quote of a reference margin of the run's data and start; NaN where there is none."""
     reference = REFERENCES[name]
-    if not reference.applies(problem):
+    if not reference.applies(run.problem):
         return NAN
-    return compute(reference, problem, watch).bracket.value
+    return compute(reference, run.problem, watch).bracket.value
 
 
 def open_cell(path: Path, study: Study, keep: Callable[[Any], Any]) -> StudyCell | None:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from core.errors import InputError, did_you_mean
 from core.observables.observable import Observable, Shape
 from core.observables.registry import OBSERVABLES, of_shape
-from core.problem.problem import Problem
 from core.reference.registry import REFERENCES
 from core.reference.watch import Watch
 from core.runs import Run, open_run
@@ -121,7 +120,7 @@ class Trial:
                 return answer
         with open_run(self.path) as run:
             if formula.startswith(MARGIN):
-                return _margin(run.problem, formula.removeprefix(MARGIN))
+                return _margin(run, formula.removeprefix(MARGIN))
             if not run.frames:
                 return math.nan
             cell = cell_of(run, self._study)
@@ -145,10 +144,10 @@ def _of_nodes(name: str) -> Observable:
     return observable
 
 
-def _margin(problem: Problem, name: str) -> float:
+def _margin(run: Run, name: str) -> float:
     if name not in REFERENCES:
         raise InputError(f"There is no margin {name}; {did_you_mean(name, REFERENCES)}")
-    return margin_of(problem, name, Watch())
+    return margin_of(run, name, Watch())
 
 
 def trials_of(
