@@ -47,6 +47,7 @@ STYLE: dict[str, Any] = {
     "mathtext.fontset": "dejavusans",
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
+    # Names of an SVG's parts are hashes of random salt else, and equal scenes would differ.
     "svg.hashsalt": "marginscope",
     "axes.unicode_minus": True,
     "text.usetex": False,

@@ -50,6 +50,7 @@ def frames_shown(run: Run, axis: TimeAxis, count: int) -> Frames:
     ends = axis.place(np.array([axis.low, axis.high]))
     moments = np.linspace(ends[0], ends[1], moving)
     if moving > 1:
+        # t = 0 has no place on a logarithmic axis; the film begins there all the same.
         moments[0] = -np.inf
     moments[-1] = ends[1] + 1e-9
     shown = np.searchsorted(places, moments + 1e-9, side="right") - 1
@@ -206,6 +207,7 @@ def save_film(
     kinds = PANELS if panel == "all" else (panel,)
     requested = size or film_size(len(runs), len(kinds))
     count = _check(path, panel, seconds, frames_per_second, requested)
+    # H.264 as every player reads it keeps its colours for two by two pixels.
     pixels = (requested[0] & ~1, requested[1] & ~1)
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
     pictures = film_frames(runs, panel, count, pixels, palette, coordinates)

@@ -192,6 +192,7 @@ def reference_levels(
     `height` is that of the panel in millimetres. A line beyond the frame has its label at the edge,
     with an arrow.
     """
+    # From the top down, so that each label is pushed below the one before.
     scaled = [(one.factor or 0.0, one) for one in references if one.drawable]
     scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
     colours = (palette.references[2], palette.references[3], palette.muted)

@@ -95,6 +95,7 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
         norms.append(OBSERVABLES["relative_norm"].at(run, index))
     # The abstract head and kernel predictors have none: their positions are not numbers.
     inner = not np.isnan(np.array(points)).all()
+    # Late nodes are beyond float64: they lie at the rim, and not nowhere.
     everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
     extent = float(np.abs(everything).max())
     power = math.floor(math.log10(extent)) if extent > 0.0 else 0

@@ -85,6 +85,7 @@ def last_frame(run: Run, until: int | float | None) -> int:
         return until
     if math.isnan(until):
         raise InputError("The last moment must be a number: log10 t, such as 3.0 for t = 1000.")
+    # A moment that was typed as a decimal is reached by the frame that stands at it.
     return max(int(np.searchsorted(run.log10_time[:count], until + 1e-9, side="right")) - 1, 0)
 
 

@@ -79,6 +79,7 @@ def _ink_of(
     places, mean = x.place(line.x), y.place(line.mean)
     low, high = y.place(line.low), y.place(line.high)
     if y.log:
+        # A bar that ends at or below 0 has no lower end on a logarithmic axis: it leaves the frame.
         low = np.where(np.isnan(low) & np.isfinite(high), -300.0, low)
     rows = rgba(colour)[None, :]
     curves = [Curves("mean", places[None, :], mean[None, :], rows, np.array([WIDTH]), dash)]

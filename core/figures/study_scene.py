@@ -90,6 +90,7 @@ def _check_formulas(layout: FigureLayout) -> None:
     for panel in layout.panels:
         words += [panel.title, panel.x_label, panel.y_label, panel.legend, *panel.names]
         words += [mark.text for mark in (*panel.levels, *panel.slopes)]
+    # Before anything is drawn: matplotlib would stop in the middle of the figure.
     parser = MathTextParser("path")
     for text in words:
         if "$" not in text:

@@ -67,7 +67,9 @@ class GifWriter(FilmWriter):
         self._before: Pixels | None = None
         table = np.zeros((256, 3), dtype=np.uint8)
         table[: len(colours)] = colours
+        # One table for all frames, of 2^8 colours of 8 bits a channel.
         header = b"GIF89a" + struct.pack("<HHBBB", *size, 0b1111_0111, 0, 0) + table.tobytes()
+        # The extension that browsers know for how often a GIF repeats: 0, for ever.
         file.write(header + b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00")
 
     def add(self, frame: Pixels, milliseconds: int) -> None:
@@ -129,6 +131,7 @@ class WebpWriter(FilmWriter):
         place = _three(left // 2) + _three(top // 2)
         extent = _three(right - left - 1) + _three(bottom - top - 1)
         head = place + extent + _three(milliseconds) + b"\x02"  # replaces what was there
+        # Without the 12 bytes of RIFF around it Pillow's picture is the frame's chunk.
         self._file.write(_chunk(b"ANMF", head + buffer.getvalue()[12:]))
 
     def close(self) -> None:

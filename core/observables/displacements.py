@@ -28,6 +28,7 @@ def inner_displacement(run: Run, index: int) -> float:
     if not is_batch_norm(run):
         return float("nan")
     scaled = run.network.scaled
+    # V is a part of degree 0: e^rho does not multiply it.
     return float(np.linalg.norm(run.parameters(index)[scaled:] - run.origin[scaled:]))
 
 

@@ -62,6 +62,7 @@ NO_SHARED_MEMORY = {
 }
 
 
+# STRICT and NOT NULL hold when SQLite writes, not for pages that somebody else wrote.
 def typed(column: str, kind: str) -> str:
     """SQL for a column's value where it has this type, NULL (without reading it) where not.
 

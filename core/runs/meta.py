@@ -33,6 +33,7 @@ WHOLE: tuple[Reason, ...] = ("completed", "diverged")  # of runs that were not c
 class Value(BaseModel):
     """A frozen part of meta: types exactly as declared, no NaN, unknown keys left out."""
 
+    # Unknown keys are left out and not refused: a newer program may have written more.
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True, allow_inf_nan=False)
 
 

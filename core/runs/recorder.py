@@ -41,6 +41,7 @@ FRAMES_PER_COMMIT = 64
 SECONDS_PER_COMMIT = 0.05
 BYTES_PER_COMMIT = 16 << 20
 CLOSING_PATIENCE_S = 1.0
+# Each statement lets go of the GIL, and a thread that paints is slow to give it back.
 ROWS_PER_STATEMENT = 16
 INSERT_EVENT = "INSERT INTO event (frame, kind, payload) VALUES (?, ?, ?)"
 UPDATE_META = "UPDATE meta SET value = ? WHERE key = ?"

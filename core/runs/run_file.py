@@ -299,6 +299,7 @@ def read_index(connection: Connection, header: RunHeader, known: Index | None = 
         ["idx", typed("step", "integer"), typed("log10_time", "real"), typed("rho", "real")]
     )
     sql = f"SELECT {numbers}, {LENGTHS} FROM frame WHERE idx >= ? ORDER BY idx LIMIT ?"
+    # From the least index there can be: one below 0 is then seen, and refused.
     first, limit = (-(2**63) if known is None else len(steps)), MAX_FRAMES + 1 - len(steps)
     size, n = header.frame_bytes, header.meta.sizes.n
     dual = ("blob", 8 * n) if header.meta.dtype == "float32" else ("null", None)

@@ -59,6 +59,7 @@ class WholeRun(Run):
     @property
     def index(self) -> Index:
         own, old = self._run.index, self._history
+        # The run makes a new index only where it has seen new frames.
         if self._joined is not None and self._joined[0] is own:
             return self._joined[1]
         steps, times, rho = [0], [-np.inf], [0.0]

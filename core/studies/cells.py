@@ -189,6 +189,7 @@ def cell_of(run: Run, study: Study) -> StudyCell:
             settings[key] = next((v for v in study.variants if value_text(v) == text), text)
     frames = run.frames
 
+    # A reference margin is one of the data: the same at every frame.
     def at(name: str, frame: int) -> float:
         if name in REFERENCES:
             return margin_of(run, name, Watch(MARGIN_SECONDS))

@@ -55,6 +55,7 @@ def evaluate(formula: str, values: Mapping[str, float]) -> float:
     """
     text = _with_signs(formula)
     try:
+        # Python's parser, and a walk over what it gives: nothing of a study file is run.
         tree = ast.parse(text, mode="eval") if len(formula) <= LONGEST else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         tree = None

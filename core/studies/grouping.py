@@ -73,6 +73,7 @@ def crossings(
 def same(one: Any, other: Any) -> bool:
     """Whether two settings are the same, numbers to one part in 1e9."""
     if isinstance(one, int | float) and isinstance(other, int | float):
+        # Values of formulas and of file names come by different ways to the same number.
         return math.isclose(one, other, rel_tol=1e-9)
     return value_text(one) == value_text(other)
 

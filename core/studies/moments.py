@@ -58,6 +58,7 @@ class Moment:
             return 0 if self.kind == "start" else count - 1
         if self.kind == "step":
             return int(np.argmin(np.abs(steps - self.place)))
+        # t = 0 stands at -inf, from which no distance can be taken.
         apart = np.abs(np.maximum(log10_times, -1e9) - self.place)
         nearest = int(np.argmin(apart))
         far = apart[nearest] > max(NEAR, NEAR_LATE * abs(self.place))

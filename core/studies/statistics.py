@@ -64,6 +64,7 @@ def spread(values: Sequence[float], unfit: int = 0, excluded: bool = False) -> S
     >>> s.mean, s.sd, round(s.se, 6), round(s.low, 4), round(s.high, 4)
     (2.0, 1.0, 0.57735, -0.4841, 4.4841)
     """
+    # A run without a number is counted by who asks (core.studies.measures), and no part of a mean.
     finite = np.array([value for value in values if math.isfinite(value)])
     mean = aggregate(finite.tolist(), "mean")
     if finite.size < 2:
@@ -129,6 +130,7 @@ def ratio_of_means(first: Array, second: Array) -> tuple[float, float, float]:
     value = float(second.mean() / first.mean())
     if first.size < LEAST_FOR_INTERVAL:
         return value, NAN, NAN
+    # Pairs are drawn together: data sets that are hard at one end are hard at the other.
     drawn = np.random.default_rng(0).integers(first.size, size=(PAIRED_RESAMPLES, first.size))
     below = first[drawn].mean(axis=1)
     if not below.all():

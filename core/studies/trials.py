@@ -130,6 +130,7 @@ class Trial:
 
     def _take(self, run: Run) -> None:
         """Answer all that the study asks for while a file is open that its row does not tell of."""
+        # Opening a file takes longest: all that the study may yet ask is read while it is open.
         requested = requested_of(self._study)
         known = self._cell.known
         if not {one.key for one in requested} <= known.keys():

@@ -83,10 +83,13 @@ def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
     result = _measured(claim, trials)
     if claim.against is not None:
         result = _related(claim, result, trials)
+    # What was measured is shown at every size, and judged where the study says that it can be.
     if size is not None and size not in claim.sizes:
         return Judged(claim, result, NOT_HERE, claim.reason)
     if result.requested == 0:
         return Judged(claim, result, NOT_HERE, "the runs that it needs are not there")
+    # Runs that are there and have no number refute: left open, a claim could not fail by them
+    # (decision 0009).
     if math.isnan(result.value):
         return Judged(claim, result, "refuted", "none of its runs has such a number")
     if result.missing > claim.missing * (result.requested or 0):

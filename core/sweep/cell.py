@@ -157,6 +157,8 @@ def publish(local: Path, path: Path) -> None:
     part = path.with_name(f".{path.name}.{os.uname().nodename}-{os.getpid()}.part")
     try:
         shutil.copyfile(local, part)
+        # Atomic on one file system: readers, and a second worker that was given the cell, see the
+        # whole file or none.
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

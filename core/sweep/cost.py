@@ -180,6 +180,7 @@ def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     if np.ptp(works) <= 1e-9 * works.max():
         return 0.0, float(seconds.mean() / works.mean())
     scale = works.max()
+    # Errors are relative, since cells take from 5 ms to an hour.
     rows = np.column_stack([1.0 / seconds, works / scale / seconds])
     sizes, _ = nnls(rows, np.ones(works.size))
     return float(sizes[0]), float(sizes[1] / scale)

@@ -172,6 +172,7 @@ def sweep(plan: Plan, pool: Pool, control: SweepControl) -> Iterator[SweepStatus
     try:
         work.save(now=True)
         yield work.status([])
+        # A cluster has caches of its own; a batch of tensors is trained without kernels.
         if not (pool.shared or pool.together):
             yield from _compiled(work)
         while (work.queue or work.running) and not control.stop_requested:

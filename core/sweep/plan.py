@@ -69,6 +69,7 @@ def plan(
         paths[cell.name], digests[cell.name] = file, digest
         task = replace(task_of(study, cell, file), stage=shared, requested=requested)
         row = None
+        # Run files are the truth: the ledger only saves the work of reading them (decision 0009).
         if not force and file.exists():
             entry = known.get(cell.name)
             if (

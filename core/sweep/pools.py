@@ -304,6 +304,7 @@ def cuda_is_present() -> bool:
 
 def cores() -> int:
     """The processors that this process may use."""
+    # A job of Slurm, or a container, may be allowed fewer than there are.
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

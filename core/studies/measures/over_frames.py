@@ -142,6 +142,7 @@ def _judged(run: Run, name: str) -> tuple[float, bool]:
     with np.errstate(all="ignore"):  # late frames overflow
         one = assess(known[name], Context(run, RunMargins(run)))
     stated, met = one.comparison, all(hypothesis.met for hypothesis in one.hypotheses)
+    # Measured by bound compares with 1 only where the bound is positive.
     if stated.holds is None or not stated.bound > 0.0:
         return NAN, met
     return stated.measured / stated.bound, met

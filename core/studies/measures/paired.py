@@ -66,6 +66,8 @@ def pairs(
                     )
                 by_seed[trial.seeds] = trial
         by_end.append(by_seed)
+    # Data sets that fit at the small width alone are the easy ones: a seed counts at both ends or
+    # at none (wei19, section F.2).
     both = [seed for seed in by_end[0] if seed in by_end[1]]
     kept = [seed for seed in both if not fit or all(side[seed].fit for side in by_end)]
     first, second = (
