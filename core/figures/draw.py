@@ -170,6 +170,7 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> N
     if panel.centre_lines:
         for draw in (axes.axhline, axes.axvline):
             draw(0.0, color=palette.grid, linewidth=0.6, zorder=0.6)
+    backing = {"facecolor": palette.background, "edgecolor": "none", "pad": 0.4, "alpha": 0.8}
     for level in panel.levels:
         axes.axhline(
             level.value, color=level.colour, linewidth=0.6, linestyle=DASHES[level.dash], zorder=0.6
@@ -187,12 +188,7 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> N
                 fontsize=points - 0.5,
                 color=level.colour,
                 zorder=4.0,
-                bbox={
-                    "facecolor": palette.background,
-                    "edgecolor": "none",
-                    "pad": 0.4,
-                    "alpha": 0.8,
-                },
+                bbox=backing,
             )
 
 

@@ -111,18 +111,9 @@ def margin_ink(traces: MarginTraces, count: int, time: TimeAxis, y: Axis, palett
             dots.append(Dots(name, x[seen], values[seen], colour, np.array([14.0])))
         place = _entry(x, values, y.low)
         if place is not None:
-            below = np.array([y.low])
-            dots.append(
-                Dots(
-                    f"{name} below",
-                    np.array([place]),
-                    below,
-                    colour,
-                    np.array([12.0]),
-                    Marker.DOWN,
-                    clipped=False,
-                )
-            )
+            at, foot, area = np.array([[place], [y.low], [12.0]])
+            below = Dots(f"{name} below", at, foot, colour, area, Marker.DOWN, clipped=False)
+            dots.append(below)
     if finite and not np.isfinite(x).any():
         return Ink(note="nothing but $t$ = 0,\nwhich a logarithmic\naxis cannot show")
     return Ink(tuple(curves), tuple(dots), "" if finite else "no margin:\nthe network is 0")

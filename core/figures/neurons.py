@@ -101,16 +101,8 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
     power = math.floor(math.log10(extent)) if extent > 0.0 else 0
     power = power if power >= 4 or power <= -3 else 0
     scale = 10.0**-power
-    return Track(
-        frames,
-        everything * scale,
-        np.array(kinds, dtype=np.int64),
-        np.array(norms),
-        power,
-        extent * scale,
-        classes,
-        inner,
-    )
+    kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
+    return Track(frames, everything * scale, kind, norm, power, extent * scale, classes, inner)
 
 
 def data_factor(run: Run, nodes: Track, coordinates: Coordinates) -> float:
@@ -162,13 +154,8 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     kept = trail(nodes.frames.size, until, m)
     trails = nodes.points[kept][:, order]
     crowd = min(1.0, 4.0 / math.sqrt(m))
-    curves = Curves(
-        "trails",
-        trails[:, :, 0].T,
-        trails[:, :, 1].T,
-        colours,
-        (0.45 + 0.55 * crowd) * (0.8 + 0.6 * np.sqrt(strength[order])),
-    )
+    widths = (0.45 + 0.55 * crowd) * (0.8 + 0.6 * np.sqrt(strength[order]))
+    curves = Curves("trails", trails[:, :, 0].T, trails[:, :, 1].T, colours, widths)
     areas = (3.5 + 9.0 * crowd) * (0.5 + 0.9 * np.sqrt(strength[order]))
     dots = Dots("nodes", last[order, 0], last[order, 1], colours, areas, edge=palette.background)
     empty = "all nodes are 0" if nodes.inner else "this network has no inner weights"
@@ -210,16 +197,6 @@ def neurons_panel(
         tuple(f"#{bytes(dots.colours[0, :3]).hex()}" for dots in data),
         markers=tuple(dots.marker for dots in data),
     )
-    panel = Panel(
-        "neurons",
-        row,
-        letter,
-        "nodes $|a_j|\\,v_j$",
-        box,
-        x,
-        y,
-        neurons_ink(nodes, nodes.frames.size - 1, data, palette),
-        centre_lines=True,
-        key=(key,),
-    )
+    title, ink = "nodes $|a_j|\\,v_j$", neurons_ink(nodes, nodes.frames.size - 1, data, palette)
+    panel = Panel("neurons", row, letter, title, box, x, y, ink, centre_lines=True, key=(key,))
     return panel, data

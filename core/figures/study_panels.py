@@ -94,16 +94,8 @@ def _ink_of(
     if not line.joined or (layout.kind not in PICTURES and line.x.size <= FEW_POINTS):
         known = np.isfinite(mean) & np.isfinite(places)
         count = np.count_nonzero(known)
-        dots = (
-            Dots(
-                "points",
-                places[known],
-                mean[known],
-                np.repeat(rows, count, axis=0),
-                np.full(count, AREA),
-                clipped=False,
-            ),
-        )
+        colours, areas = np.repeat(rows, count, axis=0), np.full(count, AREA)
+        dots = (Dots("points", places[known], mean[known], colours, areas, clipped=False),)
     return Ink(tuple(curves), dots, bands=bands)
 
 

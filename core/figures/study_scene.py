@@ -71,15 +71,8 @@ def study_scene(
         top += height + FOOT
     texts += _footer(layout, cells, every_line, caption, width, top + TITLE_GAP)
     bottom = max(text.top for text in texts) + MARGIN
-    return FigureScene(
-        width,
-        round(max(bottom, top + MARGIN), 2),
-        POINTS,
-        caption.title,
-        palette,
-        tuple(panels),
-        tuple(texts),
-    )
+    height, title = round(max(bottom, top + MARGIN), 2), caption.title
+    return FigureScene(width, height, POINTS, title, palette, tuple(panels), tuple(texts))
 
 
 def _check_formulas(layout: FigureLayout) -> None:

@@ -90,13 +90,9 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
 
         start = np.concatenate([np.maximum(alpha[used], 0.0), np.maximum(-alpha[used], 0.0)])
         options = {"ftol": 1e-16, "gtol": 1e-13, "maxiter": 20_000, "maxfun": 40_000}
+        bounds = [(0.0, None)] * start.size
         solution = minimize(
-            value,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(0.0, None)] * start.size,
-            options=options,
+            value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
         )
         half = start.size // 2
         alpha = np.zeros_like(alpha)

@@ -115,16 +115,9 @@ def _group(
     points = known or _probed(study, sized, budget)
     intercept, rate = fitted(points)
     seconds = [intercept + rate * one.work for one in sized]
-    return GroupCost(
-        name,
-        len(cells),
-        sum(seconds) / len(seconds),
-        max(seconds),
-        sum(seconds),
-        sum(one.bytes for one in sized),
-        len(points),
-        sum(second for _, second in points),
-    )
+    total, size = sum(seconds), sum(one.bytes for one in sized)
+    mean, most, probed = total / len(cells), max(seconds), sum(second for _, second in points)
+    return GroupCost(name, len(cells), mean, most, total, size, len(points), probed)
 
 
 def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:

@@ -63,13 +63,9 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
         return -float(value), Z @ u - margin
 
     options = {"maxiter": 2000, "ftol": 1e-14, "gtol": 1e-12}
+    bounds = [(0.0, None)] * n
     solution = minimize(
-        negative,
-        np.zeros(n),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0.0, None)] * n,
-        options=options,
+        negative, np.zeros(n), jac=True, method="L-BFGS-B", bounds=bounds, options=options
     )
     u = measure(np.asarray(solution.x))[1]
     if (Z @ u).min() < margin * (1.0 - REACHED):

@@ -106,13 +106,9 @@ def fitting_norm(run: Run, index: int) -> float:
     features = np.maximum(run.inputs @ (V[alive] / lengths[alive, None]).T, 0.0)
     if not features.size:
         return math.inf
-    solution = linprog(
-        np.ones(2 * features.shape[1]),
-        A_eq=np.concatenate([features, -features], axis=1),
-        b_eq=run.dataset.y,
-        bounds=(0.0, None),
-        method="highs",
-    )
+    both = np.concatenate([features, -features], axis=1)
+    cost = np.ones(both.shape[1])
+    solution = linprog(cost, A_eq=both, b_eq=run.dataset.y, bounds=(0.0, None), method="highs")
     return 2.0 * float(solution.fun) if solution.success else math.inf
 
 
