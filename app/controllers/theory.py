@@ -252,7 +252,7 @@ class TheoryController(QObject):
         menu.clear()
         found: dict[str, ReferenceMargin] = {}
         for known in self._known.values():
-            found |= {name: one for name, one in known.margins.items() if one.drawable}
+            found |= {name: one for name, one in known.margins.items() if _drawable(one)}
         for name, one in found.items():
             action = menu.addAction(greek(one.reference.label).replace("&", "&&"))
             action.setData(name)
@@ -316,7 +316,7 @@ class TheoryController(QObject):
 
     def lines_of(self, key: int) -> tuple[ReferenceMargin, ...]:
         """The margins whose lines are drawn for a run, for figures of it."""
-        return tuple(one for one in self._lines_of(self.known(key)) if one.drawable)
+        return tuple(one for one in self._lines_of(self.known(key)) if _drawable(one))
 
     def _lines_of(self, known: Knowledge) -> list[ReferenceMargin]:
         hidden = self._display.view.hidden_margins
@@ -333,3 +333,7 @@ class TheoryController(QObject):
                 tip = f"<p>{rich(one.statement.text)}</p><p>{rich(one.statement.source)}</p>"
                 found.append(Bound(short_name(one.statement.name), one.comparison.view, trace, tip))
         return found
+
+
+def _drawable(margin: ReferenceMargin) -> bool:
+    return margin.factor is not None and margin.bracket.exists

@@ -46,7 +46,7 @@ class MarginsView(TraceView):
 
     def set_references(self, references: Sequence[ReferenceMargin]) -> None:
         """The reference margins to show as lines: those with a value and a factor."""
-        chosen = tuple(one for one in references if one.drawable)
+        chosen = tuple(one for one in references if one.bracket.exists and one.factor is not None)
         if chosen != self._references:
             self._references = chosen
             self.redraw()
