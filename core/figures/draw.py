@@ -199,7 +199,7 @@ def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[A
     """New artists for what a panel shows, from back to front, not yet in the axes."""
     scale = points / 7.0
     artists: list[Artist] = [_area(band) for band in ink.bands]
-    artists += [_line_collection(axes, curves, scale) for curves in ink.curves]
+    artists += [_line_collection(curves, scale) for curves in ink.curves]
     artists += [_markers(axes, dots, scale) for dots in ink.dots]
     artists += [_words(words, points) for words in ink.words]
     if ink.note:
@@ -244,7 +244,7 @@ def _words(words: Words, points: float) -> Artist:
     )
 
 
-def _line_collection(axes: Axes, curves: Curves, scale: float) -> Artist:
+def _line_collection(curves: Curves, scale: float) -> Artist:
     segments: NDArray[np.float64] = np.stack([curves.x, curves.y], axis=-1)
     return LineCollection(
         list(segments),

@@ -228,7 +228,7 @@ class Search:
         return f"proved over the subsets of {positive} + {negative} points in {nodes} nodes"
 
 
-def _bracket(search: Search, x: Array, y: Array, near: float) -> Bracket:
+def _bracket(search: Search, x: Array, near: float) -> Bracket:
     """The proved bracket for x (n, d) itself: row space, scaling and sums are off by rounding.
 
     `near` is the bound of the two nearest rays, which holds whatever was found.
@@ -290,7 +290,7 @@ def global_margin(
     search.begin(None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T)
     with suppress(ArithmeticError):  # what was found until then is a bound all the same
         search.generate()
-    bracket = _bracket(search, x, y, near)
+    bracket = _bracket(search, x, near)
     if not bracket.exists:
         return without(bracket, d)
     beta = search.atoms.beta @ basis

@@ -57,8 +57,8 @@ def nearest(G: Array) -> Separation:
 
     Raises ArithmeticError where the active-set method does not end.
 
-    >>> found = nearest(np.array([[1.0, 0.0], [0.0, 1.0]]))
-    >>> round(found.lower, 12), round(found.upper, 12), found.q.round(12).tolist()
+    >>> best = nearest(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> round(best.lower, 12), round(best.upper, 12), best.q.round(12).tolist()
     (0.707106781187, 0.707106781187, [0.5, 0.5])
     """
     count, d = G.shape

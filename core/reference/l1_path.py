@@ -62,8 +62,8 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
     e^-alpha = 2 lambda/(1 - 2 lambda).
 
     >>> one = np.array([[1.0, 0.0]])
-    >>> found = path_point(one, np.array([1.0]), 0.05, one)
-    >>> round(float(found.alpha[0]), 6), round(float(np.log(9.0)), 6), found.gap < 1e-7
+    >>> best = path_point(one, np.array([1.0]), 0.05, one)
+    >>> round(float(best.alpha[0]), 6), round(float(np.log(9.0)), 6), best.gap < 1e-7
     (2.197225, 2.197225, True)
     """
     from scipy.optimize import minimize  # slow to load

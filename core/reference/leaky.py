@@ -60,8 +60,8 @@ def optimum(x: Array, y: Array, plus: float, minus: float, slope: float) -> Opti
 
     >>> e = 1.0 / 72.0
     >>> x = np.array([[-1.0, 0.0, 0.0], [e, np.sqrt(1.0 - e * e), 0.0], [0.0, 0.0, 1.0]])
-    >>> found = optimum(x, np.array([-1.0, 1.0, 1.0]), 0.5, 0.5, 0.5)
-    >>> bool(np.allclose(found.multipliers * (4.0 * e + 5.0), [8.0, 8.0, 8.0 + 6.4 * e]))
+    >>> best = optimum(x, np.array([-1.0, 1.0, 1.0]), 0.5, 0.5, 0.5)
+    >>> bool(np.allclose(best.multipliers * (4.0 * e + 5.0), [8.0, 8.0, 8.0 + 6.4 * e]))
     True
     """
     M = form(x, y, plus, minus, slope)

@@ -133,8 +133,8 @@ def bracket(nodes: Nodes, watch: Watch, enough: float = ENOUGH) -> NodeBracket:
     One point x = 1 and a node (a, v) = (1, 1) have g = (1, 1), so the margin is sqrt(2):
 
     >>> one = np.ones((1, 1))
-    >>> found = bracket(Nodes(one, one, one), Watch())
-    >>> round(found.lower, 9), round(found.upper, 9)
+    >>> best = bracket(Nodes(one, one, one), Watch())
+    >>> round(best.lower, 9), round(best.upper, 9)
     (1.414213562, 1.414213562)
     """
     n = nodes.gram.shape[0]

@@ -94,7 +94,7 @@ def read_header(connection: Connection) -> RunHeader:
         place = printable(".".join(map(str, first["loc"])))[:100]
         raise connection.damaged(f"meta: {place}: {first['msg'].lower()}") from error
     experiment = _experiment(connection, meta)
-    arrays = _found_arrays(connection, meta)
+    arrays = _stored_arrays(connection)
     dataset = _dataset(connection, meta, arrays)
     reduction = _reduction(connection, meta, experiment, dataset, arrays)
     network = _network(connection, meta, experiment, dataset, reduction, arrays)
@@ -143,12 +143,12 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
     return experiment
 
 
-def _found_arrays(connection: Connection, meta: Meta) -> dict[str, Array]:
+def _stored_arrays(connection: Connection) -> dict[str, Array]:
     sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
-    found = [row[0] for row in connection.query(sql)]
-    if len(set(found)) != len(found) or None in found or len(found) == MAX_ARRAYS:
+    stored = [row[0] for row in connection.query(sql)]
+    if len(set(stored)) != len(stored) or None in stored or len(stored) == MAX_ARRAYS:
         raise connection.damaged("it holds an array of an unknown name")
-    names = [name for name in found if LATER.fullmatch(name) is None]
+    names = [name for name in stored if LATER.fullmatch(name) is None]
     if len(names) > 16 or any(name not in ARRAYS and not name.startswith(FIXED) for name in names):
         raise connection.damaged("it holds an array of an unknown name")
     return {name: read_array(connection, name) for name in names}

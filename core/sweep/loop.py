@@ -89,14 +89,14 @@ class _Work:
                 died = True
                 rows += self._again(batch, error)
         if died:
-            self._renew(rows)
+            self._renew()
         for row in rows:
             self.plan.ledger.put(row, self.plan.digests[row.name])
             self.busy += row.seconds
             self.ended += 1
         return rows
 
-    def _renew(self, rows: list[Row]) -> None:
+    def _renew(self) -> None:
         """With a worker of a process pool all its batches are lost: each gets another try."""
         if not self.pool.shared:
             for batch in self.running.values():

@@ -250,7 +250,7 @@ def dyadic(context: Context) -> Comparison:
 def start_outputs(context: Context) -> Comparison:
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
-    bound = 4.0 * eps_n(run) * common.log_term(run, run.dataset.n, context.delta)
+    bound = 4.0 * eps_n(run) * common.log_term(run.dataset.n, context.delta)
     return common.once("<=", bound, float(np.abs(p).max()))
 
 

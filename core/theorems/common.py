@@ -290,7 +290,7 @@ def step_size(run: Run) -> float:
     return NAN if step is None else float(step)
 
 
-def log_term(run: Run, count: float, delta: float) -> float:
+def log_term(count: float, delta: float) -> float:
     """ln(count/delta), at least 0."""
     return max(math.log(count / delta), 0.0) if count > 0.0 else NAN
 

@@ -31,7 +31,7 @@ def measure_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     d, needed = run.dataset.d, common.NAN
     if gamma > 0.0:
         power = math.exp(min((2 * d - 2) * math.log(8.0 / gamma), 600.0))
-        logarithm = common.log_term(run, 2.0 * run.dataset.n / gamma, context.delta)
+        logarithm = common.log_term(2.0 * run.dataset.n / gamma, context.delta)
         needed = 2.0**10 * logarithm**2 * power
     return (
         common.unit_ball(run),

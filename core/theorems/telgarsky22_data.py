@@ -100,7 +100,7 @@ def start_norms(context: Context) -> Comparison:
 def start_outputs(context: Context) -> Comparison:
     run = context.run
     outputs = np.abs(run.network.outputs(run.origin, run.inputs)).max()
-    bound = 4.0 * common.log_term(run, run.dataset.n, context.delta)
+    bound = 4.0 * common.log_term(run.dataset.n, context.delta)
     return common.once("<=", bound, float(outputs))
 
 

@@ -108,7 +108,7 @@ def collapse(context: Context) -> tuple[float, float, int]:
 def covering_width(context: Context, base: float, r: float) -> float:
     """2 base^d ln(r/delta): so many directions come near each of r. Kept within float64."""
     exponent = math.log(2.0) + context.run.dataset.d * math.log(base)
-    return math.exp(min(exponent, 700.0)) * common.log_term(context.run, r, context.delta)
+    return math.exp(min(exponent, 700.0)) * common.log_term(r, context.delta)
 
 
 def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -93,7 +93,7 @@ def cover_eps(context: Context) -> float:
     """The smallest eps with m >= 2 (2/eps)^d ln(r/delta)."""
     run = context.run
     r = collapse(context)[2] if isinstance(run.experiment.data, ConesData) else 4
-    ratio = run.network.m / (2.0 * common.log_term(run, r, context.delta))
+    ratio = run.network.m / (2.0 * common.log_term(r, context.delta))
     return float(2.0 * ratio ** (-1.0 / run.dataset.d))
 
 
@@ -123,7 +123,7 @@ def transport_of(context: Context) -> Transport:
 
 def logarithm(context: Context) -> float:
     """ln(n/delta)."""
-    return common.log_term(context.run, context.run.dataset.n, context.delta)
+    return common.log_term(context.run.dataset.n, context.delta)
 
 
 def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

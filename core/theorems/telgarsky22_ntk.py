@@ -55,7 +55,7 @@ def needed_width(factor: float, count: float, context: Context, gamma: float) ->
     """(factor ln(count/delta)/gamma)^2."""
     if not gamma > 0.0:
         return common.NAN
-    return common.power(factor * common.log_term(context.run, count, context.delta) / gamma, 2)
+    return common.power(factor * common.log_term(count, context.delta) / gamma, 2)
 
 
 # --------------------------------------------------------------------------- Theorem 2.1: SGD
@@ -156,7 +156,7 @@ def crossed(context: Context) -> Array:
 def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run, gamma = context.run, context.lower("gamma_ntk")
     n = run.dataset.n
-    logarithm = common.log_term(run, n, context.delta)
+    logarithm = common.log_term(n, context.delta)
     needed = 256.0 * logarithm * common.power(gamma, -2) if gamma > 0.0 else common.NAN
     fits = common.fitted(context)
     distance = context.trace("distance")
