@@ -60,6 +60,7 @@ def drawing() -> Iterator[None]:
     """matplotlib's defaults and STYLE, whatever the user's own settings; put back at the end."""
     with _lock, matplotlib.rc_context():
         settings: dict[Any, Any] = dict(matplotlib.rcParamsDefault)
+        # The backend is left alone: figures bring their own canvas.
         settings = {key: settings[key] for key in settings if not key.startswith("backend")}
         settings.update(STYLE)
         matplotlib.rcParams.update(settings)

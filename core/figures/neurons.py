@@ -128,6 +128,7 @@ def factor_text(factor: float) -> str:
 def data_dots(run: Run, factor: float, coordinates: Coordinates, palette: Palette) -> list[Dots]:
     """One marker for every distinct position and label, larger where more examples lie."""
     result = []
+    # Corners that differ by rounding are one place.
     points = np.round(projected(run.dataset.x, coordinates), 9)
     two = run.dataset.classes == 2
     for number, colour in enumerate(class_colours(run.dataset.classes, palette)):

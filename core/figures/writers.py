@@ -163,6 +163,7 @@ class Mp4Writer(FilmWriter):
             macro_block_size=2,
             pix_fmt_in="rgb24",
             ffmpeg_log_level="error",
+            # Next to lossless, and with the index first, so that it plays while it loads.
             output_params=["-crf", "18", "-preset", "fast", "-movflags", "+faststart"],
         )
         self._sink.send(None)

@@ -45,6 +45,7 @@ def features_at(run: Run, flat: Array) -> Array:
     """z_i of `signed_features` at any flat parameters, (n, m)."""
     network, y = run.network, run.dataset.y[:, None]
     signed = np.array(flat)
+    # With outer weights +-1 each node's output is its feature, with the sign it began with.
     signed[: 2 * network.m] = np.sign(run.origin[: 2 * network.m])
     if isinstance(network, Head):
         F = network.features(signed, run.inputs)
@@ -133,6 +134,7 @@ def slopes(run: Run, index: int) -> tuple[float, float]:
     c_1 = float(np.einsum("ijk,ijk->ij", rows, rows).max())
     for j in range(m):
         inner = np.abs(rows[:, j] @ flat.T).reshape(n, n, m)
+        # Other nodes alone: the text prints C_1 with j != k, which is C_2 (docs/theory.md, 8.3).
         inner[:, :, j] = 0.0
         c_2 = max(c_2, float(inner.max()))
     return c_1, c_2

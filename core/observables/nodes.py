@@ -52,6 +52,7 @@ def rotation(run: Run, index: int) -> Array:
     lengths = np.linalg.norm(now, axis=1) * np.linalg.norm(then, axis=1)
     inner = np.einsum("jk,jk->j", now, then)
     known = lengths > 0.0
+    # A node of length 0 has no direction: NaN, and not a division by 0.
     safe = np.where(known, lengths, 1.0)
     # Clipped, as rounding may put the cosine of a node that has not turned beyond 1.
     return np.where(known, np.clip(np.where(known, inner, 0.0) / safe, -1.0, 1.0), np.nan)

@@ -57,6 +57,7 @@ def load(path: Path) -> Entry | None:
         if path.stat().st_size > LARGEST_FILE:
             return None
         return _entry(json.loads(path.read_text(encoding="utf-8")))
+    # Whatever is wrong with it, the margin can be computed again.
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
 

@@ -114,6 +114,7 @@ class Generation:
             self._prices = np.maximum(self._prices, (self._tried @ columns.T).max(axis=1))
 
     def _starts(self, sign: float, q: Array, used: Atoms, count: int) -> Array:
+        # A maximum is a combination of the points active at it: half of the starts are such.
         free = self._generator.standard_normal((count // 2, self._x.shape[1]))
         spanned = self._generator.standard_normal((count - count // 2, len(self._x))) * q @ self._x
         again = used.beta[used.alpha == sign]

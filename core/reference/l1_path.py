@@ -132,6 +132,7 @@ def _pull(p: Array) -> Array:
 
 def _dual(q: Array, largest: float, mu: float) -> float:
     """The dual at q scaled into its feasible set: (1/n) sum of the entropy of n q_i."""
+    # Off 0, where u ln u is 0 and not NaN.
     u = np.clip(q.size * q * min(1.0, mu / largest if largest > 0.0 else 1.0), 1e-300, 1.0)
     rest = np.where(u < 1.0, (1.0 - u) * np.log1p(-np.minimum(u, 1.0 - 1e-16)), 0.0)
     return float(-(u * np.log(u) + rest).mean())

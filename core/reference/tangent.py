@@ -152,6 +152,7 @@ def bracket(nodes: Nodes, watch: Watch, enough: float = ENOUGH) -> NodeBracket:
         if upper <= 0.0 or upper - lower <= enough * upper or watch.late:
             break
         floor = np.maximum(lengths, 1e-6 * mean)  # keeps the form finite where a node hits a kink
+        # The minimum of a quadratic form over the simplex is the nearest point of a hull.
         q = nearest(coordinates(nodes.form(floor))).q
     return NodeBracket(lower, upper, turn, best)
 

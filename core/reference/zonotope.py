@@ -43,6 +43,7 @@ def zonotopes(x: Array, c: Array) -> Zonotopes:
 
 def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array]:
     """Local maxima of sum_i c_i relu(<v, x_i>) from starts (k, r): unit V (k, r), values (k,)."""
+    # Weights that are rounding would only make the climb longer.
     small = np.abs(c) <= 1e-13 * np.abs(c).max()
     body = zonotopes(x, np.where(small, 0.0, c))
     n, r = body.rows.shape

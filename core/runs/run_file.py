@@ -137,6 +137,7 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
         named = section.embedded and getattr(section, "path", None) is not None
         if named or getattr(section, "init_path", None) is not None:
             raise connection.damaged("its experiment names a file; a run holds the content instead")
+    # Before anything of that size is made (decision 0012).
     for name, size in (("n * d", sizes.n * sizes.d), ("m * d", sizes.m * sizes.d)):
         if size > MAX_ELEMENTS:
             raise connection.damaged(f"{name} = {size:.3g}, and at most {MAX_ELEMENTS:.0e} is read")

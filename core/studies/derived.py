@@ -122,6 +122,7 @@ def apply_formulas(
         known = {**ABSENT, **factors}
         for symbol, (section, name) in SYMBOLS.items():
             value = tables.get(section, {}).get(name)
+            # To Python a bool is a number, too.
             if isinstance(value, int | float) and not isinstance(value, bool):
                 known[symbol] = float(value)
         section, name = key.split(".", 1)

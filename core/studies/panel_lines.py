@@ -127,10 +127,12 @@ def _mean_trace(
 
 
 def _at(grid: Array, x: Array, y: Array, log: bool) -> Array:
+    # As runs of one setting mostly do, and then nothing is interpolated.
     if np.array_equal(grid, x):
         return y
     order = np.argsort(x, kind="stable")
     places, targets = (np.log(x[order]), np.log(grid)) if log else (x[order], grid)
+    # Beyond its own ends a run has no value: an end that is held would bend the mean.
     return np.interp(targets, places, y[order], left=np.nan, right=np.nan)
 
 

@@ -177,6 +177,7 @@ def slope_of(table: Sequence[tuple[float, Mapping[Any, float]]], over: str) -> S
     if fit is None:
         return Slope(NAN, note="fewer than two points")
     value, error = fit
+    # The line itself takes two degrees of freedom.
     residual = _student(int(np.isfinite(y).sum()) - 2) * error
     low, high = _bootstrap(x, [np.array([*s.values()]) for _, s in table], over)
     name, interval = "bootstrap over seeds", (low, high)
@@ -200,6 +201,7 @@ def fitted_slope(x: Array, y: Array) -> tuple[float, float] | None:
     rest = v - v.mean() - slope * u
     freedom = u.size - 2
     error = math.sqrt(float(rest @ rest) / freedom / float(u @ u)) if freedom else math.nan
+    # Rounded, so that an exact power has its exact exponent.
     return round(slope, 12), error
 
 

@@ -129,6 +129,7 @@ def axis(key: str, values: Any, where: str) -> tuple[Any, ...]:
             f"the axis {key} has {len(values)} values; at most {MAX_CELLS} are allowed.",
             where=where,
         )
+    # By their text, since it names the run file: two values of one text would be one file.
     repeated = sorted(t for t, count in Counter(map(value_text, values)).items() if count > 1)
     if repeated:
         raise InputError(f"the axis {key} has the value {repeated[0]} twice.", where=where)

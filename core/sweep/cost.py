@@ -142,6 +142,7 @@ def _probed(study: Study, sized: Sequence[_Sized], budget: float) -> list[tuple[
     points = [(order[0].work, _seconds(study, order[0]))]
     for place in (len(order) // 4, len(order) // 2, (3 * len(order)) // 4, len(order) - 1):
         one = order[place]
+        # Two points of nearly the same work say little of the rate.
         if one.work <= 1.5 * points[-1][0]:
             continue
         predicted = points[-1][1] * one.work / points[-1][0]

@@ -119,6 +119,7 @@ def _document(path: Path) -> Any:
 def _plain(entry: LedgerEntry) -> dict[str, Any]:
     fields = asdict(entry.row)
     del fields["name"]
+    # JSON has no NaN: what is not finite is kept as a word, which float reads back.
     for table in ("values", "moments"):
         fields[table] = {k: v if math.isfinite(v) else str(v) for k, v in fields[table].items()}
     fields["seconds"] = entry.row.seconds if math.isfinite(entry.row.seconds) else "nan"

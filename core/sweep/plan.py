@@ -139,6 +139,7 @@ def recorded_row(task: Task, file: Path, seconds: float) -> Row | None:
                 )
             return row_of(run, task.name, task.columns, seconds) if run.finished else None
     except RunFileError:
+        # What a crash has left is recorded anew; what is of somebody else is not replaced.
         if _is_foreign(file):
             raise InputError(
                 f"{file} exists and is no run file",

@@ -182,6 +182,7 @@ class ClusterPool(Pool):
             ) from error
         threads = self._client.nthreads()
         self.workers = max(1, sum(threads.values()))
+        # Not pure: a cell that is handed out again is to be run again, not answered from memory.
         self._executor = self._client.get_executor(pure=False, retries=RETRIES)
 
     def submit(self, tasks: Sequence[Task]) -> Rows:

@@ -55,6 +55,7 @@ def time_bound(context: Context) -> Comparison:
     low, _ = lengths(run)
     risk = context.trace("log10_risk")
     n = run.dataset.n
+    # In logarithms, since t_0 may be beyond float64.
     constant = common.over(85.0 * ratio(run) ** 2 * n**3, slope(run) ** 2 * low**2)
     bound = float(risk[0]) + common.log(constant) / math.log(10.0)
     fits = np.flatnonzero(risk < math.log10(math.log(2.0) / n))

@@ -204,6 +204,7 @@ def gradient(context: Context) -> Comparison:
 def start_rank(context: Context) -> Comparison:
     run = context.run
     m, d = run.network.m, run.dataset.d
+    # By the edge of Marchenko and Pastur's law; no statement of the paper.
     expected = m * d / (math.sqrt(m) + math.sqrt(d)) ** 2
     return common.once("<=", expected, float(context.trace("stable_rank")[0]), "stable_rank")
 

@@ -73,6 +73,7 @@ def first_log10(context: Context, gamma: float) -> float:
     """log10 (20 R/gamma)^4."""
     if not gamma > 0.0:
         return math.inf
+    # Theorem 4.1 prints the time without the exponent 4.
     return 4.0 * common.log(20.0 * distance_r(context) / gamma) / LN_10
 
 

@@ -68,6 +68,7 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
         negative, np.zeros(n), jac=True, method="L-BFGS-B", bounds=bounds, options=options
     )
     u = measure(np.asarray(solution.x))[1]
+    # The dual is unbounded where no measure has the margin: its iterates then lack it.
     if (Z @ u).min() < margin * (1.0 - REACHED):
         return math.inf, u
     return float((xlogy(u, m * u) - u + 1.0 / m).sum()), u

@@ -70,6 +70,7 @@ def parity_ntk(context: Context) -> Comparison:
 
 
 def parity_global(context: Context) -> Comparison:
+    # A lower bound in the paper; for all corners it is the margin (docs/theory.md, 5.4).
     bound = 1.0 / math.sqrt(8.0 * context.run.dataset.d)
     return common.margin_at_least(context, "gamma_gl", bound)
 

@@ -77,6 +77,7 @@ def decrease(context: Context) -> Comparison:
         size = sum(abs(part) for part in parts)
         if not size > 0.0:
             continue
+        # So that L changes by one part in 1e5 at most.
         h = STEP * objective(run, k, 0.0) / size
         rate = (objective(run, k, h) - objective(run, k, -h)) / (2.0 * h)
         errors[k] = abs(rate - sum(parts)) / size
