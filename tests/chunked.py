@@ -1,14 +1,22 @@
-"""Runs that are cut into as many chunks as there are units of work."""
+"""The frames of a problem without a file, also of runs that are cut into many chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from core.dynamics.integrator import Integrator
+from core.dynamics.registry import integrator, prepared
 from core.problem.frame import Frame
+from core.problem.problem import Problem
 from core.training.trajectory import chunks
+
+
+def trajectory(problem: Problem) -> Iterator[Frame]:
+    """The frames of a problem in the order of its schedule, frame 0 first, not recorded."""
+    for chunk in chunks(integrator(prepared(problem))):
+        yield from chunk.frames
 
 
 def frames_of(dynamics: Integrator) -> list[Frame]:

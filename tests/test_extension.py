@@ -199,7 +199,7 @@ def test_the_tangent_kernel_is_that_of_the_gradients() -> None:
 
 def test_descent_is_that_of_autograd(trained: Callable[..., Path]) -> None:
     with open_run(trained()) as run:
-        at, flat = run.problem, np.array(run.start_parameters)
+        at, flat = run.problem, np.array(run.start.parameters)
         assert run.engine == "NumPy float64"
         for _ in range(int(run.steps[-1])):
             flat = flat - 0.5 * slope_of(flat, at)
@@ -209,7 +209,7 @@ def test_descent_is_that_of_autograd(trained: Callable[..., Path]) -> None:
 def test_the_flow_is_that_of_small_steps(trained: Callable[..., Path]) -> None:
     """Against the classical method of fourth order in t, which is good to 1e-9 there."""
     with open_run(trained("dynamics.kind=flow", "dynamics.until_log10_time=1.0")) as run:
-        at, flat, steps = run.problem, np.array(run.start_parameters), 400
+        at, flat, steps = run.problem, np.array(run.start.parameters), 400
         h = 10.0 / steps
         for _ in range(steps):
             k1 = -slope_of(flat, at)
@@ -220,7 +220,7 @@ def test_the_flow_is_that_of_small_steps(trained: Callable[..., Path]) -> None:
         last = run.frames - 1
         physical = run.network.physical(run.parameters(last), float(run.rho[last]))
         assert run.engine.startswith("NumPy")
-        apart = np.linalg.norm(physical - flat) / np.linalg.norm(flat - run.start_parameters)
+        apart = np.linalg.norm(physical - flat) / np.linalg.norm(flat - run.start.parameters)
         assert apart <= 2e-3  # of the way: the flow's promise is for margins (docs/decisions)
 
 

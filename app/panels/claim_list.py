@@ -164,7 +164,7 @@ class ClaimList(QWidget):
         muted = f"<span style='color:{self._palette.muted}'>"
         lines = [_signs(self._texts[place]), f"<span style='color:{colour}'>{look.word}</span>"]
         if judged is not None and not math.isnan(judged.measured.value):
-            lines[-1] += f" {muted}{_signs(judged.told())}</span>"
+            lines[-1] += f" {muted}{_signs(judged.measurement())}</span>"
         if judged is not None and judged.why and judged.verdict == NOT_HERE:
             lines.append(f"{muted}{_signs(judged.why)}</span>")
         return "<br>".join(lines)

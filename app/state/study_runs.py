@@ -54,9 +54,9 @@ class StudyRuns:
     @property
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         """The numbers that the rows have of the runs, by the names of cells."""
-        from core.studies.row import told_of
+        from core.studies.row import known_values
 
-        return told_of(self.rows, self.paths)
+        return known_values(self.rows, self.paths)
 
 
 @final

@@ -65,7 +65,7 @@ class CurvesView(TraceView):
             return self._names[:MOST_CURVES]
         run = data.run
         has = [name for name in self._names if name in OBSERVABLES]
-        return tuple(name for name in has if OBSERVABLES[name].in_tables(run))[:MOST_CURVES]
+        return tuple(name for name in has if OBSERVABLES[name].applies(run))[:MOST_CURVES]
 
     # --------------------------------------------------------------------------------- content
 

@@ -38,10 +38,10 @@ class StudyFigure:
 
 def study_runs(request: Request, study: Study, size: str | None, folder: Path) -> StudyRuns:
     """Look which runs of a study at a size are in a folder."""
-    from core.sweep.plan import found_rows
+    from core.sweep.plan import ledger_rows
     from core.sweep.pools import cuda_is_present
 
-    paths, rows = found_rows(study, folder)
+    paths, rows = ledger_rows(study, folder)
     return StudyRuns(study, size, folder, study.cells(), paths, rows, cuda_is_present())
 
 
@@ -68,8 +68,8 @@ def figure_drawn(request: Request, runs: StudyRuns, palette: str, width: int) ->
                 raise InputError("Nobody waits for this figure any more.")
             return run
 
-        done, told = runs.done, runs.figures
-        scene = figure_of_runs(runs.study, done, keep, PALETTES[palette], told=told)
+        done, known = runs.done, runs.figures
+        scene = figure_of_runs(runs.study, done, keep, PALETTES[palette], known=known)
         dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
         return StudyFigure(figure_bytes(scene, ".png", dpi), len(done))
 

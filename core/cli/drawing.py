@@ -21,7 +21,7 @@ from core.studies.study import load_study, shipped_ids
 if TYPE_CHECKING:
     from core.figures.palette import Palette
     from core.figures.primitives import FigureScene
-    from core.figures.study_figure import Known
+    from core.studies.row import Known
     from core.sweep.ledger import Ledger
 
 
@@ -79,7 +79,8 @@ def study_figure(
     arguments: argparse.Namespace, stack: ExitStack, palette: Palette
 ) -> FigureScene | None:
     """The figure of a study with a layout, or of a folder of its runs; None for all else."""
-    from core.figures.study_figure import figure_of_folder, layout_of
+    from core.figures.study_figure import figure_of_runs, layout_of
+    from core.studies.cells import runs_of
     from core.sweep.folder import sweeps_in
 
     if len(arguments.targets) != 1:
@@ -100,13 +101,14 @@ def study_figure(
         return None
     own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
     verdicts, known = results_in(folder, own)
-    return figure_of_folder(study, folder, stack.enter_context, palette, verdicts, known)
+    paths = runs_of(study.id, folder)
+    return figure_of_runs(study, paths, stack.enter_context, palette, verdicts, known)
 
 
 def results_in(folder: Path, ledger: Ledger | None) -> tuple[list[str], Known | None]:
     """A line for each claim of a swept study, and what its table has; nothing without a sweep."""
     from core.cli.checking import judged_in
-    from core.studies.row import told_of
+    from core.studies.row import known_values
     from core.sweep.plan import run_file
 
     if ledger is None:
@@ -115,7 +117,7 @@ def results_in(folder: Path, ledger: Ledger | None) -> tuple[list[str], Known | 
     verdicts = [one.line() for one in judged_in(folder, ledger, None)] if claims else []
     rows = {name: entry.row for name, entry in ledger.entries.items()}
     paths = {cell.name: run_file(ledger.study, cell, folder) for cell in ledger.study.cells()}
-    return verdicts, told_of(rows, paths)
+    return verdicts, known_values(rows, paths)
 
 
 def movie(arguments: argparse.Namespace) -> int:

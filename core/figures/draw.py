@@ -47,6 +47,7 @@ STYLE: dict[str, Any] = {
     "mathtext.fontset": "dejavusans",
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
+    # Names of an SVG's parts are hashes of random salt else, and equal scenes would differ.
     "svg.hashsalt": "marginscope",
     "axes.unicode_minus": True,
     "text.usetex": False,
@@ -59,6 +60,7 @@ def drawing() -> Iterator[None]:
     """matplotlib's defaults and STYLE, whatever the user's own settings; put back at the end."""
     with _lock, matplotlib.rc_context():
         settings: dict[Any, Any] = dict(matplotlib.rcParamsDefault)
+        # The backend is left alone: figures bring their own canvas.
         settings = {key: settings[key] for key in settings if not key.startswith("backend")}
         settings.update(STYLE)
         matplotlib.rcParams.update(settings)
@@ -78,7 +80,7 @@ def draw_scene(scene: FigureScene, dpi: float = 300.0) -> Figure:
     for panel in scene.panels:
         axes = draw_panel(figure, scene, panel)
         for artist in ink_artists(axes, panel.ink, scene.palette, scene.points):
-            add(axes, artist)
+            axes.add_artist(artist)
     draw_texts(figure, scene)
     return figure
 
@@ -169,6 +171,7 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> N
     if panel.centre_lines:
         for draw in (axes.axhline, axes.axvline):
             draw(0.0, color=palette.grid, linewidth=0.6, zorder=0.6)
+    backing = {"facecolor": palette.background, "edgecolor": "none", "pad": 0.4, "alpha": 0.8}
     for level in panel.levels:
         axes.axhline(
             level.value, color=level.colour, linewidth=0.6, linestyle=DASHES[level.dash], zorder=0.6
@@ -186,12 +189,7 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> N
                 fontsize=points - 0.5,
                 color=level.colour,
                 zorder=4.0,
-                bbox={
-                    "facecolor": palette.background,
-                    "edgecolor": "none",
-                    "pad": 0.4,
-                    "alpha": 0.8,
-                },
+                bbox=backing,
             )
 
 
@@ -199,10 +197,10 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> N
 
 
 def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[Artist]:
-    """New artists for what a panel shows, from back to front; `add` puts one into the axes."""
+    """New artists for what a panel shows, from back to front, not yet in the axes."""
     scale = points / 7.0
     artists: list[Artist] = [_area(band) for band in ink.bands]
-    artists += [_line_collection(axes, curves, scale) for curves in ink.curves]
+    artists += [_line_collection(curves, scale) for curves in ink.curves]
     artists += [_markers(axes, dots, scale) for dots in ink.dots]
     artists += [_words(words, points) for words in ink.words]
     if ink.note:
@@ -221,11 +219,6 @@ def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[A
     for order, artist in enumerate(artists):
         artist.set_zorder(3.0 + 0.01 * order)
     return artists
-
-
-def add(axes: Axes, artist: Artist) -> None:
-    """Put an artist into axes without touching their limits."""
-    axes.add_artist(artist)
 
 
 def _area(band: Band) -> Artist:
@@ -252,7 +245,7 @@ def _words(words: Words, points: float) -> Artist:
     )
 
 
-def _line_collection(axes: Axes, curves: Curves, scale: float) -> Artist:
+def _line_collection(curves: Curves, scale: float) -> Artist:
     segments: NDArray[np.float64] = np.stack([curves.x, curves.y], axis=-1)
     return LineCollection(
         list(segments),

@@ -33,32 +33,16 @@ def draw_key(
 ) -> None:
     """Samples and texts above the panel, so many in a line."""
     handles: list[Any] = []
+    disc: dict[str, Any] = {"linestyle": "", "markersize": 0.75 * points, "markeredgewidth": 0.0}
     for entry in key:
         if entry.markers:
-            handles.append(
-                tuple(
-                    Line2D(
-                        [],
-                        [],
-                        linestyle="",
-                        marker=SHAPES[marker],
-                        color=colour,
-                        markersize=0.75 * points,
-                        markeredgewidth=0.0,
-                    )
-                    for marker, colour in zip(entry.markers, entry.colours, strict=True)
-                )
-            )
+            pairs = zip(entry.markers, entry.colours, strict=True)
+            marks = [Line2D([], [], marker=SHAPES[m], color=colour, **disc) for m, colour in pairs]
+            handles.append(tuple(marks))
         else:
-            handles.append(
-                Line2D(
-                    [],
-                    [],
-                    color=entry.colours[0],
-                    linestyle=DASHES[entry.dash],
-                    linewidth=1.3 * points / 7.0,
-                )
-            )
+            dash, width = DASHES[entry.dash], 1.3 * points / 7.0
+            sample = Line2D([], [], color=entry.colours[0], linestyle=dash, linewidth=width)
+            handles.append(sample)
     # A long key ends with the panel and may begin left of it, where nothing else stands.
     longest = max(len(entry.text) for entry in key)
     wide = columns == 1 and LETTER_MM * longest + SAMPLE_MM > box.width

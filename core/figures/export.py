@@ -30,6 +30,8 @@ def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     from core.figures.draw import draw_scene, drawing
 
     creator = f"Marginscope {core.__version__}"
+    # None leaves out what matplotlib adds by itself, the date first of all: equal scenes are to
+    # give equal bytes.
     metadata: dict[str, dict[str, Any]] = {
         ".pdf": {"Title": scene.title, "Creator": creator, "Producer": None, "CreationDate": None},
         ".svg": {"Title": scene.title or None, "Creator": creator, "Date": None},

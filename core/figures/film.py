@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, final
@@ -48,6 +50,7 @@ def frames_shown(run: Run, axis: TimeAxis, count: int) -> Frames:
     ends = axis.place(np.array([axis.low, axis.high]))
     moments = np.linspace(ends[0], ends[1], moving)
     if moving > 1:
+        # t = 0 has no place on a logarithmic axis; the film begins there all the same.
         moments[0] = -np.inf
     moments[-1] = ends[1] + 1e-9
     shown = np.searchsorted(places, moments + 1e-9, side="right") - 1
@@ -82,7 +85,7 @@ class Drawer:
 
     def draw(self, shown: Sequence[int], log10_time: float) -> Pixels:
         """The picture (height, width, 3) in which run k stands at its frame shown[k]."""
-        from core.figures.draw import add, drawing, figure_text, ink_artists
+        from core.figures.draw import drawing, figure_text, ink_artists
 
         scene = self._scene
         self._canvas.restore_region(self._background)
@@ -90,16 +93,11 @@ class Drawer:
             for panel, axes, data in zip(scene.panels, self._axes, self._data, strict=True):
                 ink = self._material.ink(panel.row, panel.kind, shown[panel.row], data)
                 for artist in ink_artists(axes, ink, scene.palette, scene.points):
-                    add(axes, artist)
+                    axes.add_artist(artist)
                     axes.draw_artist(artist)
                     artist.remove()
-            text = Text(
-                self._clock.left,
-                self._clock.top,
-                math_text(clock_text(log10_time)),
-                self._clock.points,
-            )
-            clock = figure_text(self._figure, scene, text)
+            text = math_text(clock_text(log10_time))
+            clock = figure_text(self._figure, scene, replace(self._clock, text=text))
             self._figure.draw_artist(clock)
             clock.remove()
         pixels = np.asarray(self._canvas.buffer_rgba())
@@ -209,23 +207,21 @@ def save_film(
     kinds = PANELS if panel == "all" else (panel,)
     requested = size or film_size(len(runs), len(kinds))
     count = _check(path, panel, seconds, frames_per_second, requested)
+    # H.264 as every player reads it keeps its colours for two by two pixels.
     pixels = (requested[0] & ~1, requested[1] & ~1)
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
     pictures = film_frames(runs, panel, count, pixels, palette, coordinates)
     try:
-        with neighbour(path) as (temporary, file):
-            writer = _writer(temporary, file, pixels, frames_per_second, palette)
-            try:
-                for done in range(count):
-                    if cancelled is not None and cancelled():
-                        raise _CancelledError
-                    writer.add(next(pictures), durations[done])
-                    if progress is not None:
-                        progress(done + 1, count)
-            except BaseException:
-                writer.abort()
-                raise
-            writer.close()
+        with (
+            neighbour(path) as (temporary, file),
+            closing(_writer(temporary, file, pixels, frames_per_second, palette)) as writer,
+        ):
+            for done, milliseconds in enumerate(durations, 1):
+                if cancelled is not None and cancelled():
+                    raise _CancelledError
+                writer.add(next(pictures), milliseconds)
+                if progress is not None:
+                    progress(done, count)
     except _CancelledError:
         return False
     return True

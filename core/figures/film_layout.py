@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from core.figures.labels import headings, titles
 from core.figures.numbers import clock_text
@@ -66,22 +67,9 @@ def film_scene(
             cell[1] - (HEAD_EM + FOOT_EM) * em,
         )
         panel, dots = material.panel(row, kinds[kind], "", box)
-        title = f"{names[row]}: {panel.title}" if rows > 1 else panel.title
-        panels.append(
-            Panel(
-                panel.kind,
-                panel.row,
-                "",
-                title,
-                panel.box,
-                panel.x,
-                panel.y,
-                panel.ink,
-                panel.levels,
-                panel.centre_lines,
-                panel.key,
-            )
-        )
+        if rows > 1:
+            panel = replace(panel, title=f"{names[row]}: {panel.title}")
+        panels.append(panel)
         data.append(dots)
     clock_points = 1.25 * points
     line = 2.0 * em

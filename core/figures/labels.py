@@ -94,6 +94,7 @@ def headings(runs: Sequence[Run]) -> tuple[str, ...]:
         values = fields(run)
         parts = [phrase(key, values[key]) for key in keys if values[key] is not None]
         texts.append(", ".join(parts) or plain(run.path.stem)[:LONGEST])
+    # Runs that no setting tells apart are told apart by their files.
     if len(set(texts)) < len(texts):
         names = [plain(run.path.stem)[:LONGEST] for run in runs]
         texts = [f"{text} ({name})" for text, name in zip(texts, names, strict=True)]
@@ -129,6 +130,6 @@ def titles(runs: Sequence[Run]) -> tuple[str, str]:
     """Title and source of the figure: those of the runs, joined where they differ."""
     words = []
     for attribute in ("title", "source"):
-        found = dict.fromkeys(plain(getattr(run, attribute)) for run in runs)
-        words.append("; ".join(text[:LONGEST] for text in found if text))
+        texts = dict.fromkeys(plain(getattr(run, attribute)) for run in runs)
+        words.append("; ".join(text[:LONGEST] for text in texts if text))
     return words[0], words[1]

@@ -91,16 +91,21 @@ def captions(letters: Sequence[tuple[str, str]], palette: Palette, several: bool
     )
 
 
+def title_texts(title: str, width: float) -> tuple[list[Text], float]:
+    """The lines of a title at the top of a page, and where what follows begins."""
+    texts, top = [], MARGIN
+    for line in wrapped(title, 0.85 * width, POINTS + 1.0):
+        texts.append(Text(MARGIN, top + 3.0, line, POINTS + 1.0, bold=True))
+        top += LINE
+    return texts, top
+
+
 def page(headings: Sequence[str], columns: int, title: str, footer: Sequence[str]) -> Page:
     """A page of rows under their headings, with the title above and the footer below."""
     width = WIDTHS[columns]
     side = (width - LEFT - RIGHT - (columns - 1) * BETWEEN) / columns
-    texts: list[Text] = []
-    top = MARGIN
+    texts, top = title_texts(title, width)
     if title:
-        for line in wrapped(title, 0.85 * width, POINTS + 1.0):
-            texts.append(Text(MARGIN, top + 3.0, line, POINTS + 1.0, bold=True))
-            top += LINE
         top += TITLE - LINE
     boxes = []
     for heading in headings:

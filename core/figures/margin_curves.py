@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from core.figures.layout import MM_PER_POINT, POINTS
 from core.figures.numbers import linear_ticks
 from core.figures.palette import Palette, rgba
 from core.figures.primitives import (
@@ -37,7 +38,6 @@ CURVES: tuple[tuple[str, str, float, Dash], ...] = (
 )
 MOST_POINTS = 800
 REACH = 2.5  # how far above all curves a reference line may make the axis reach
-MM_PER_POINT = 25.4 / 72.0
 
 
 @final
@@ -80,7 +80,7 @@ def margin_axis(
             everything.append(values[finite])
             late.append(values[finite & (x >= 0.25 * start + 0.75 * end)])
     top = float(np.concatenate(everything).max())
-    lines = [factor_of(one) * one.bracket.upper for one in references if drawable(one)]
+    lines = [(one.factor or 0.0) * one.bracket.upper for one in references if one.drawable]
     top = max([top, *(line for line in lines if 0.0 < line <= REACH * top)])
     reach = max(top, -float(np.concatenate(late).min()))
     bottom = max(float(np.concatenate(everything).min()), -reach)
@@ -111,18 +111,9 @@ def margin_ink(traces: MarginTraces, count: int, time: TimeAxis, y: Axis, palett
             dots.append(Dots(name, x[seen], values[seen], colour, np.array([14.0])))
         place = _entry(x, values, y.low)
         if place is not None:
-            below = np.array([y.low])
-            dots.append(
-                Dots(
-                    f"{name} below",
-                    np.array([place]),
-                    below,
-                    colour,
-                    np.array([12.0]),
-                    Marker.DOWN,
-                    clipped=False,
-                )
-            )
+            at, foot, area = np.array([[place], [y.low], [12.0]])
+            below = Dots(f"{name} below", at, foot, colour, area, Marker.DOWN, clipped=False)
+            dots.append(below)
     if finite and not np.isfinite(x).any():
         return Ink(note="nothing but $t$ = 0,\nwhich a logarithmic\naxis cannot show")
     return Ink(tuple(curves), tuple(dots), "" if finite else "no margin:\nthe network is 0")
@@ -149,12 +140,11 @@ def margin_panel(
     time: TimeAxis,
     y: Axis,
     palette: Palette,
-    points: float = 7.0,
-    references: Sequence[ReferenceMargin] = (),
+    references: Sequence[ReferenceMargin],
 ) -> Panel:
     """The panel of one run; `y` is shared by the runs of a figure.
 
-    `references` with a factor and a value are dashed lines, labelled in letters of so many points.
+    `references` with a factor and a value are dashed lines with their labels.
     """
     ink = margin_ink(traces, traces.frames.size, time, y, palette)
     entries = [
@@ -163,18 +153,8 @@ def margin_panel(
     ]
     key = (entries[1], entries[0], entries[2])
     zero = Level(0.0, palette.muted)
-    levels = (zero, *reference_levels(references, y, box.height, points, palette))
+    levels = (zero, *reference_levels(references, y, box.height, POINTS, palette))
     return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
-
-
-def factor_of(margin: ReferenceMargin) -> float:
-    """What a reference margin is multiplied by to be comparable with the curves; 0 for none."""
-    return margin.factor or 0.0
-
-
-def drawable(margin: ReferenceMargin) -> bool:
-    """Whether a reference margin is a line: it has a value, and is comparable with the curves."""
-    return margin.factor is not None and margin.bracket.exists
 
 
 def math_label(label: str) -> str:
@@ -184,7 +164,7 @@ def math_label(label: str) -> str:
     '$\\gamma_{\\mathrm{gl}}$ / 2'
     """
     text = re.sub(
-        r"(?<![A-Za-z])gamma_(\w+)", lambda found: f"$\\gamma_{{\\mathrm{{{found[1]}}}}}$", label
+        r"(?<![A-Za-z])gamma_(\w+)", lambda match: f"$\\gamma_{{\\mathrm{{{match[1]}}}}}$", label
     )
     return re.sub(r"(?<![A-Za-z\\])gamma(?![A-Za-z_])", r"$\\gamma$", text)
 
@@ -203,16 +183,15 @@ def reference_levels(
     `height` is that of the panel in millimetres. A line beyond the frame has its label at the edge,
     with an arrow.
     """
-    chosen = sorted(
-        (one for one in references if drawable(one)),
-        key=lambda one: -factor_of(one) * one.bracket.value,
-    )
+    # From the top down, so that each label is pushed below the one before.
+    scaled = [(one.factor or 0.0, one) for one in references if one.drawable]
+    scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
     colours = (palette.references[2], palette.references[3], palette.muted)
     line = 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
     levels: list[Level] = []
     ceiling = y.high - line
-    for place, one in enumerate(chosen):
-        factor, bracket = factor_of(one), one.bracket
+    for place, (factor, one) in enumerate(scaled):
+        bracket = one.bracket
         value = factor * bracket.value
         at = max(min(value + 0.12 * line, ceiling), y.low)
         ceiling = at - line

@@ -95,21 +95,14 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
         norms.append(OBSERVABLES["relative_norm"].at(run, index))
     # The abstract head and kernel predictors have none: their positions are not numbers.
     inner = not np.isnan(np.array(points)).all()
+    # Late nodes are beyond float64: they lie at the rim, and not nowhere.
     everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
     extent = float(np.abs(everything).max())
     power = math.floor(math.log10(extent)) if extent > 0.0 else 0
     power = power if power >= 4 or power <= -3 else 0
     scale = 10.0**-power
-    return Track(
-        frames,
-        everything * scale,
-        np.array(kinds, dtype=np.int64),
-        np.array(norms),
-        power,
-        extent * scale,
-        classes,
-        inner,
-    )
+    kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
+    return Track(frames, everything * scale, kind, norm, power, extent * scale, classes, inner)
 
 
 def data_factor(run: Run, nodes: Track, coordinates: Coordinates) -> float:
@@ -135,6 +128,7 @@ def factor_text(factor: float) -> str:
 def data_dots(run: Run, factor: float, coordinates: Coordinates, palette: Palette) -> list[Dots]:
     """One marker for every distinct position and label, larger where more examples lie."""
     result = []
+    # Corners that differ by rounding are one place.
     points = np.round(projected(run.dataset.x, coordinates), 9)
     two = run.dataset.classes == 2
     for number, colour in enumerate(class_colours(run.dataset.classes, palette)):
@@ -161,13 +155,8 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     kept = trail(nodes.frames.size, until, m)
     trails = nodes.points[kept][:, order]
     crowd = min(1.0, 4.0 / math.sqrt(m))
-    curves = Curves(
-        "trails",
-        trails[:, :, 0].T,
-        trails[:, :, 1].T,
-        colours,
-        (0.45 + 0.55 * crowd) * (0.8 + 0.6 * np.sqrt(strength[order])),
-    )
+    widths = (0.45 + 0.55 * crowd) * (0.8 + 0.6 * np.sqrt(strength[order]))
+    curves = Curves("trails", trails[:, :, 0].T, trails[:, :, 1].T, colours, widths)
     areas = (3.5 + 9.0 * crowd) * (0.5 + 0.9 * np.sqrt(strength[order]))
     dots = Dots("nodes", last[order, 0], last[order, 1], colours, areas, edge=palette.background)
     empty = "all nodes are 0" if nodes.inner else "this network has no inner weights"
@@ -193,11 +182,10 @@ def neurons_panel(
     letter: str,
     box: Box,
     nodes: Track,
-    until: int,
     coordinates: Coordinates,
     palette: Palette,
 ) -> tuple[Panel, tuple[Dots, ...]]:
-    """The panel with the trails up to position `until` of the track, and the data's dots."""
+    """The panel with the trails of a whole track, and the data's dots."""
     factor = data_factor(run, nodes, coordinates)
     data = tuple(data_dots(run, factor, coordinates, palette))
     labels = [
@@ -210,16 +198,6 @@ def neurons_panel(
         tuple(f"#{bytes(dots.colours[0, :3]).hex()}" for dots in data),
         markers=tuple(dots.marker for dots in data),
     )
-    panel = Panel(
-        "neurons",
-        row,
-        letter,
-        "nodes $|a_j|\\,v_j$",
-        box,
-        x,
-        y,
-        neurons_ink(nodes, until, data, palette),
-        centre_lines=True,
-        key=(key,),
-    )
+    title, ink = "nodes $|a_j|\\,v_j$", neurons_ink(nodes, nodes.frames.size - 1, data, palette)
+    panel = Panel("neurons", row, letter, title, box, x, y, ink, centre_lines=True, key=(key,))
     return panel, data

@@ -43,6 +43,7 @@ def number_text(value: float, digits: int = 3) -> str:
         return "infinite" if value > 0 else f"{MINUS}infinite"
     if value == 0.0:
         return "0"
+    # Rounded first: 9.996 with three digits is 10, which has another exponent.
     rounded = float(f"{value:.{digits - 1}e}")
     exponent = math.floor(math.log10(abs(rounded)) + 1e-12)
     if SMALL <= abs(rounded) < LARGE:

@@ -20,25 +20,13 @@ VERMILION = "#d55e00"
 BLUE = "#0072b2"
 FILM_COLOURS, FILM_SHADES = 255, 14  # of a GIF: at most, and of each class
 # viridis at 0, 1/16, ..., 1; straight lines in between are within 2 of 255 of the full table.
-VIRIDIS = (
-    "#440154",
-    "#48186a",
-    "#472d7b",
-    "#424086",
-    "#3b528b",
-    "#33638d",
-    "#2c728e",
-    "#26828e",
-    "#21918c",
-    "#1fa088",
-    "#28ae80",
-    "#3fbc73",
-    "#5ec962",
-    "#84d44b",
-    "#addc30",
-    "#d8e219",
-    "#fde725",
-)
+VIRIDIS = np.frombuffer(
+    bytes.fromhex(
+        "440154 48186a 472d7b 424086 3b528b 33638d 2c728e 26828e 21918c "
+        "1fa088 28ae80 3fbc73 5ec962 84d44b addc30 d8e219 fde725"
+    ),
+    dtype=np.uint8,
+).reshape(-1, 3)
 
 
 @final
@@ -176,9 +164,8 @@ def time_colours(fractions: ArrayLike, palette: Palette) -> Colours:
     """RGBA rows (k, 4) of moments, 0 the earliest and 1 the latest; the latest stands out most."""
     early, late = palette.time
     clipped = np.clip(np.asarray(fractions, dtype=np.float64), 0.0, 1.0)
-    table = np.array([rgb(colour) for colour in VIRIDIS])
     knots = np.linspace(0.0, 1.0, len(VIRIDIS))
-    return _bytes(_ramp(early + (late - early) * clipped, knots, table))
+    return _bytes(_ramp(early + (late - early) * clipped, knots, VIRIDIS.astype(np.float64)))
 
 
 def film_colours(palette: Palette) -> Colours:

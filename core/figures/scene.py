@@ -85,6 +85,7 @@ def last_frame(run: Run, until: int | float | None) -> int:
         return until
     if math.isnan(until):
         raise InputError("The last moment must be a number: log10 t, such as 3.0 for t = 1000.")
+    # A moment that was typed as a decimal is reached by the frame that stands at it.
     return max(int(np.searchsorted(run.log10_time[:count], until + 1e-9, side="right")) - 1, 0)
 
 
@@ -112,16 +113,13 @@ class Material:
         """A panel at the last frame, and the dots of the data in it."""
         run = self.runs[row]
         if kind == "neurons":
-            nodes, until = self.tracks[row], self.tracks[row].frames.size - 1
-            return neurons_panel(
-                run, row, letter, box, nodes, until, self.coordinates, self.palette
-            )
+            nodes = self.tracks[row]
+            return neurons_panel(run, row, letter, box, nodes, self.coordinates, self.palette)
         y = self.axes[kind]
         if kind == "margins":
             drawn = self.references[row] if row < len(self.references) else ()
-            return margin_panel(
-                row, letter, box, self.traces[row], self.time, y, self.palette, POINTS, drawn
-            ), ()
+            traces = self.traces[row]
+            return margin_panel(row, letter, box, traces, self.time, y, self.palette, drawn), ()
         frames = self.moment_frames[row]
         return sorted_panel(run, row, kind, letter, box, y, frames, self.moments, self.palette), ()
 

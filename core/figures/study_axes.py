@@ -45,13 +45,13 @@ class Scale:
 
     def place(self, values: Any) -> Array:
         """NaN for what a logarithmic axis cannot show."""
-        found: Array = np.asarray(values, dtype=np.float64)
+        array: Array = np.asarray(values, dtype=np.float64)
         if self.time is not None:
-            return self.time.place(found)
+            return self.time.place(array)
         if not self.log:
-            return found
+            return array
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(found > 0.0, np.log10(found), np.nan)
+            return np.where(array > 0.0, np.log10(array), np.nan)
 
     def ticks(self, low: float, high: float) -> tuple[tuple[float, str], ...]:
         """Ticks between two places: decades, parts of them on short axes, or round numbers."""

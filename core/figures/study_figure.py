@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +12,12 @@ from core.figures.primitives import FigureScene
 from core.figures.scene import MOST_ROWS, build_scene
 from core.figures.study_scene import Caption, study_scene
 from core.runs import open_run
-from core.studies.cells import (
-    StudyCell,
-    cell_by_row,
-    open_cell,
-    runs_of,
-    studies_in,
-)
+from core.studies.cells import StudyCell, cell_by_row, open_cell, studies_in
 from core.studies.derived import FUNCTIONS
 from core.studies.layout import FigureLayout, PanelLayout
 from core.studies.moments import names_of, observables_of
+from core.studies.row import Known
 from core.studies.study import Study, load_study, shipped_ids
-
-Known = Mapping[str, Mapping[str, float]]
 
 
 def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
@@ -34,8 +27,8 @@ def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
     """
     given = {study.id: study for study in studies}
     ids = studies_in(folder, [*given, *(name for name in shipped_ids() if name not in given)])
-    found = [given[name] if name in given else load_study(name) for name in ids]
-    drawn = [study for study in found if study.figure]
+    present = [given[name] if name in given else load_study(name) for name in ids]
+    drawn = [study for study in present if study.figure]
     return drawn[0] if len(drawn) == 1 else None
 
 
@@ -44,46 +37,27 @@ def has_figure(study: Study) -> bool:
     return bool(study.figure) or study.count <= MOST_ROWS
 
 
-def figure_of_folder(
-    study: Study,
-    folder: Path,
-    keep: Callable[[Any], Any],
-    palette: Palette = LIGHT,
-    verdicts: Sequence[str] = (),
-    told: Known | None = None,
-) -> FigureScene:
-    """The figure of a study's runs in a folder; `keep` gets each run, to close it afterwards.
-
-    Raises InputError when none of them has a frame.
-    """
-    return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts, told)
-
-
 def figure_of_runs(
     study: Study,
     paths: Sequence[Path],
     keep: Callable[[Any], Any],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
-    told: Known | None = None,
+    known: Known | None = None,
 ) -> FigureScene:
-    """The figure of some run files of a study, as `figure_of_folder`.
+    """The figure of some run files of a study; `keep` gets each run, to close it afterwards.
 
     Of a study without a layout it is that of its runs, one a row, as long as they are few (see
-    `has_figure`). `told` are the values that a sweep's table has, by the names of cells: files of
-    which it says all that is asked are not opened.
+    `has_figure`). `known` are the values that a sweep's table has, by the names of cells: files of
+    which it has all that is needed are not opened. Raises InputError when no run has a frame.
     """
     layout = study.layout()
     if layout is None:
         return build_scene([keep(open_run(path)) for path in paths], palette=palette)
-    rows = _by_rows(study, layout, paths, told or {}, keep)
-    found = [rows.get(path) or open_cell(path, study, keep) for path in sorted(paths)]
-    cells: list[StudyCell] = [cell for cell in found if cell is not None]
-    return study_scene(layout, cells, _caption(study, verdicts), palette)
-
-
-def _caption(study: Study, verdicts: Sequence[str]) -> Caption:
-    return Caption(study.title, study.source, "", tuple(verdicts))
+    rows = _by_rows(study, layout, paths, known or {}, keep)
+    cells = [rows.get(path) or open_cell(path, study, keep) for path in sorted(paths)]
+    caption = Caption(study.title, study.source, "", tuple(verdicts))
+    return study_scene(layout, [cell for cell in cells if cell is not None], caption, palette)
 
 
 def _by_rows(
@@ -112,7 +86,7 @@ def _by_rows(
 
 def _settled(cell: StudyCell, panel: PanelLayout) -> bool:
     """Whether a cell has every setting and symbol of a panel."""
-    symbols = cell.symbols().keys() | set(FUNCTIONS)
+    symbols = cell.symbols.keys() | set(FUNCTIONS)
     for formula in panel.y:
         if names_of(formula) - set(observables_of(formula)) - symbols:
             return False

@@ -79,6 +79,7 @@ def _ink_of(
     places, mean = x.place(line.x), y.place(line.mean)
     low, high = y.place(line.low), y.place(line.high)
     if y.log:
+        # A bar that ends at or below 0 has no lower end on a logarithmic axis: it leaves the frame.
         low = np.where(np.isnan(low) & np.isfinite(high), -300.0, low)
     rows = rgba(colour)[None, :]
     curves = [Curves("mean", places[None, :], mean[None, :], rows, np.array([WIDTH]), dash)]
@@ -93,16 +94,8 @@ def _ink_of(
     if not line.joined or (layout.kind not in PICTURES and line.x.size <= FEW_POINTS):
         known = np.isfinite(mean) & np.isfinite(places)
         count = np.count_nonzero(known)
-        dots = (
-            Dots(
-                "points",
-                places[known],
-                mean[known],
-                np.repeat(rows, count, axis=0),
-                np.full(count, AREA),
-                clipped=False,
-            ),
-        )
+        colours, areas = np.repeat(rows, count, axis=0), np.full(count, AREA)
+        dots = (Dots("points", places[known], mean[known], colours, areas, clipped=False),)
     return Ink(tuple(curves), dots, bands=bands)
 
 

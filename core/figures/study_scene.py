@@ -8,21 +8,13 @@ from typing import final
 
 from core.errors import InputError
 from core.figures.labels import SETTINGS, phrase
-from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, POINTS, wrapped
+from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, POINTS, title_texts, wrapped
 from core.figures.numbers import math_words
 from core.figures.palette import LIGHT, Palette
-from core.figures.primitives import (
-    NO_BREAK,
-    Box,
-    FigureScene,
-    Panel,
-    Text,
-    TimeKey,
-    plain,
-)
+from core.figures.primitives import NO_BREAK, Box, FigureScene, Panel, Text, TimeKey, plain
 from core.figures.study_panels import study_panel
 from core.studies.cells import StudyCell
-from core.studies.layout import PICTURES, FigureLayout, PanelLayout
+from core.studies.layout import PICTURES, FigureLayout
 from core.studies.panel_lines import Line, lines_of
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -32,11 +24,7 @@ LEFT, EDGE = 13.0, 4.0
 SMALL = POINTS - 1.0  # letters of the verdicts
 ASPECT = 0.78  # height of a panel by its width
 HEAD, KEY_LINE, TITLE_GAP = 9.0, 3.5, 2.4
-BARS = {
-    "sd": "one standard deviation each way",
-    "2se": "two standard errors each way",
-    "none": "",
-}
+BARS = {"sd": "one standard deviation each way", "2se": "two standard errors each way"}
 
 
 @final
@@ -60,16 +48,19 @@ def study_scene(
     if not cells:
         raise InputError(f"{caption.title}: no run of it has frames yet; run the study first.")
     _check_formulas(layout)
-    found = [lines_of(panel, cells) for panel in layout.panels]
+    every_line = [lines_of(panel, cells) for panel in layout.panels]
     columns = layout.columns
     width = WIDTHS[columns]
     side = (width - LEFT - EDGE - (columns - 1) * (BETWEEN + 3.0)) / columns
-    texts, top = _heading(caption, width)
+    texts, top = title_texts(plain(caption.title), width)
+    top += 1.5
+    square = Box(0.0, 0.0, side, side)
     panels: list[Panel] = []
     for begin in range(0, len(layout.panels), columns):
-        some = layout.panels[begin : begin + columns]
-        lines = found[begin : begin + columns]
-        drawn = _row(some, lines, begin, side, palette)
+        drawn = [  # before their height is known
+            study_panel(layout.panels[k], every_line[k], 0, LETTERS[k], square, palette)
+            for k in range(begin, min(begin + columns, len(layout.panels)))
+        ]
         rows = max(_key_lines(panel) for panel in drawn)
         top += HEAD + KEY_LINE * (rows - 1)
         height = ASPECT * side if columns > 1 else 0.62 * side
@@ -78,17 +69,10 @@ def study_scene(
             box = Box(left, round(top, 2), side, height)
             panels.append(replace(panel, box=box, row=begin // columns, key_lines=rows))
         top += height + FOOT
-    texts += _footer(layout, cells, found, caption, width, top + TITLE_GAP)
+    texts += _footer(layout, cells, every_line, caption, width, top + TITLE_GAP)
     bottom = max(text.top for text in texts) + MARGIN
-    return FigureScene(
-        width,
-        round(max(bottom, top + MARGIN), 2),
-        POINTS,
-        caption.title,
-        palette,
-        tuple(panels),
-        tuple(texts),
-    )
+    height, title = round(max(bottom, top + MARGIN), 2), caption.title
+    return FigureScene(width, height, POINTS, title, palette, tuple(panels), tuple(texts))
 
 
 def _check_formulas(layout: FigureLayout) -> None:
@@ -99,6 +83,7 @@ def _check_formulas(layout: FigureLayout) -> None:
     for panel in layout.panels:
         words += [panel.title, panel.x_label, panel.y_label, panel.legend, *panel.names]
         words += [mark.text for mark in (*panel.levels, *panel.slopes)]
+    # Before anything is drawn: matplotlib would stop in the middle of the figure.
     parser = MathTextParser("path")
     for text in words:
         if "$" not in text:
@@ -112,45 +97,22 @@ def _check_formulas(layout: FigureLayout) -> None:
             ) from error
 
 
-def _row(
-    some: Sequence[PanelLayout],
-    lines: Sequence[Sequence[Line]],
-    begin: int,
-    side: float,
-    palette: Palette,
-) -> list[Panel]:
-    """The panels of a row before their height is known."""
-    box = Box(0.0, 0.0, side, side)
-    return [
-        study_panel(a, b, 0, LETTERS[begin + k], box, palette)
-        for k, (a, b) in enumerate(zip(some, lines, strict=True))
-    ]
-
-
 def _key_lines(panel: Panel) -> int:
     if isinstance(panel.key, TimeKey) or not panel.key:
         return 1 if panel.key else 0
     return -(-len(panel.key) // (panel.key_columns or len(panel.key)))
 
 
-def _heading(caption: Caption, width: float) -> tuple[list[Text], float]:
-    texts, top = [], MARGIN
-    for line in wrapped(plain(caption.title), 0.85 * width, POINTS + 1.0):
-        texts.append(Text(MARGIN, top + 3.0, line, POINTS + 1.0, bold=True))
-        top += LINE
-    return texts, top + 1.5
-
-
 def _footer(
     layout: FigureLayout,
     cells: Sequence[StudyCell],
-    found: Sequence[Sequence[Line]],
+    every_line: Sequence[Sequence[Line]],
     caption: Caption,
     width: float,
     top: float,
 ) -> list[Text]:
     source = f"Source: {plain(caption.source)}. " if caption.source else ""
-    first = source + settings_text(cells) + _bars_text(layout, found)
+    first = source + settings_text(cells) + _bars_text(layout, every_line)
     paragraphs = [first, math_words(layout.note or caption.note)]
     texts = []
     for paragraph in [text for text in paragraphs if text]:
@@ -179,17 +141,18 @@ def settings_text(cells: Sequence[StudyCell]) -> str:
     return f"Settings: {text}. " if text else ""
 
 
-def _bars_text(layout: FigureLayout, found: Sequence[Sequence[Line]]) -> str:
+def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> str:
     """Over how many runs the means are, and what bars and bands show."""
-    counts = [int(line.count.max()) for lines in found for line in lines if line.count.size]
+    counts = [int(line.count.max()) for lines in every_line for line in lines if line.count.size]
     most = max(counts, default=1)
     if most < 2:
         return "One run a point."
-    kinds = {BARS[panel.spread] for panel in layout.panels if panel.kind not in PICTURES} - {""}
+    spreads = {panel.spread for panel in layout.panels if panel.kind not in PICTURES}
+    kinds = {BARS[spread] for spread in spreads & BARS.keys()}
     ends = f"; bars and bands: {' or '.join(sorted(kinds))}" if kinds else ""
     excluded = any(panel.exclude_unfit for panel in layout.panels)
     left_out = "; runs with training errors left out" if excluded else ""
     slopes = ""
-    if any(line.slope for lines in found for line in lines):
+    if any(line.slope for lines in every_line for line in lines):
         slopes = " Slopes with .95 intervals, the wider of bootstrap over seeds and residuals."
     return f"Means over {most} runs{ends}{left_out}.{slopes}"

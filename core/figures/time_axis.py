@@ -15,13 +15,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.numbers import (
-    linear_ticks,
-    math_number,
-    nice_step,
-    number_text,
-    power_text,
-)
+from core.figures.numbers import linear_ticks, math_number, nice_step, number_text, power_text
 from core.figures.palette import Palette, time_colours
 from core.figures.primitives import Axis
 from core.problem.schedule import PLAIN_HORIZON, coordinate
@@ -102,6 +96,7 @@ def time_axis(runs: Sequence[Run], lasts: Sequence[int]) -> TimeAxis:
     if times.size == 0:
         return TimeAxis(-1.0, 1.0)
     low, high = float(times.min()), float(times.max())
+    # One moment alone still needs an axis around it.
     if high - low < 1e-6:
         return TimeAxis(low - 0.5, high + 0.5)
     return TimeAxis(low, high)

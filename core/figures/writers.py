@@ -39,11 +39,7 @@ class FilmWriter(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Complete the film."""
-
-    @abstractmethod
-    def abort(self) -> None:
-        """Stop without completing it."""
+        """Complete the film, which is thrown away where one of its frames could not be written."""
 
 
 def changed_rectangle(before: NDArray[Any], now: NDArray[Any]) -> tuple[int, int, int, int]:
@@ -71,7 +67,9 @@ class GifWriter(FilmWriter):
         self._before: Pixels | None = None
         table = np.zeros((256, 3), dtype=np.uint8)
         table[: len(colours)] = colours
+        # One table for all frames, of 2^8 colours of 8 bits a channel.
         header = b"GIF89a" + struct.pack("<HHBBB", *size, 0b1111_0111, 0, 0) + table.tobytes()
+        # The extension that browsers know for how often a GIF repeats: 0, for ever.
         file.write(header + b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00")
 
     def add(self, frame: Pixels, milliseconds: int) -> None:
@@ -92,9 +90,6 @@ class GifWriter(FilmWriter):
 
     def close(self) -> None:
         self._file.write(b";")
-
-    def abort(self) -> None:
-        """Nothing is held."""
 
 
 def nearest_colour(colours: Pixels) -> NDArray[np.uint8]:
@@ -136,15 +131,13 @@ class WebpWriter(FilmWriter):
         place = _three(left // 2) + _three(top // 2)
         extent = _three(right - left - 1) + _three(bottom - top - 1)
         head = place + extent + _three(milliseconds) + b"\x02"  # replaces what was there
+        # Without the 12 bytes of RIFF around it Pillow's picture is the frame's chunk.
         self._file.write(_chunk(b"ANMF", head + buffer.getvalue()[12:]))
 
     def close(self) -> None:
         length = self._file.tell() - 8
         self._file.seek(4)
         self._file.write(struct.pack("<I", length))
-
-    def abort(self) -> None:
-        """Nothing is held."""
 
 
 def _three(value: int) -> bytes:
@@ -170,6 +163,7 @@ class Mp4Writer(FilmWriter):
             macro_block_size=2,
             pix_fmt_in="rgb24",
             ffmpeg_log_level="error",
+            # Next to lossless, and with the index first, so that it plays while it loads.
             output_params=["-crf", "18", "-preset", "fast", "-movflags", "+faststart"],
         )
         self._sink.send(None)
@@ -178,9 +172,6 @@ class Mp4Writer(FilmWriter):
         self._sink.send(np.ascontiguousarray(frame))
 
     def close(self) -> None:
-        self._sink.close()
-
-    def abort(self) -> None:
         self._sink.close()
 
 

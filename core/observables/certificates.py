@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from core.observables.margins import flat_scores
-from core.observables.observable import Observable, Shape, memoised
+from core.observables.observable import Observable, memoised
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -30,6 +30,7 @@ class Certificate(NamedTuple):
 NONE = Certificate(float("nan"), float("nan"))
 
 
+@memoised
 def certificate(run: Run, index: int) -> Certificate:
     """The nearest multipliers lambda >= 0, by nonnegative least squares; NaN unless min p > 0.
 
@@ -39,8 +40,18 @@ def certificate(run: Run, index: int) -> Certificate:
     For k classes the constraints are those of all n (k - 1) scores. NaN for networks that are not
     homogeneous.
     """
-    result: Certificate = memoised(run, "_certificate", index, _certificate)
-    return result
+    p = flat_scores(run, index).reshape(-1)
+    network = run.network
+    if not network.homogeneous or not p.min() > 0.0:
+        return NONE
+    degree, flat = network.degree, run.parameters(index)
+    # In units in which min p = 1: theta^ = c theta, and grad p(theta^) differs from grad p(theta)
+    # by c^(L-1) in the homogeneous parameters, but by c^L in the others.
+    c = float(p.min()) ** (-1.0 / degree)
+    there = np.concatenate([c * flat[: network.scaled], flat[network.scaled :]])
+    p = p / p.min()
+    squared = float(np.dot(there[: network.scaled], there[: network.scaled]))
+    return nearest(score_gram(run, there), degree * p, squared, p)
 
 
 def score_gram(run: Run, flat: Array) -> Array:
@@ -60,21 +71,6 @@ def score_gram(run: Run, flat: Array) -> Array:
     return np.asarray(scores.reshape(n * (k - 1), n * (k - 1)))
 
 
-def _certificate(run: Run, index: int) -> Certificate:
-    p = flat_scores(run, index).reshape(-1)
-    network = run.network
-    if not network.homogeneous or not p.min() > 0.0:
-        return NONE
-    degree, flat = network.degree, run.parameters(index)
-    # In units in which min p = 1: theta^ = c theta, and grad p(theta^) differs from grad p(theta)
-    # by c^(L-1) in the homogeneous parameters, but by c^L in the others.
-    c = float(p.min()) ** (-1.0 / degree)
-    there = np.concatenate([c * flat[: network.scaled], flat[network.scaled :]])
-    p = p / p.min()
-    squared = float(np.dot(there[: network.scaled], there[: network.scaled]))
-    return nearest(score_gram(run, there), degree * p, squared, p)
-
-
 def nearest(kernel: Any, b: Array, squared: float, p: Array) -> Certificate:
     """min over lambda >= 0 of |theta - J' lambda| from K = J J', b = J theta and |theta|^2.
 
@@ -82,6 +78,7 @@ def nearest(kernel: Any, b: Array, squared: float, p: Array) -> Certificate:
     |A lambda - A^-T b|^2 + |theta|^2 - |A^-T b|^2, a problem of the size of K.
     """
     values, vectors = np.linalg.eigh(kernel)
+    # Below that only rounding is left of a direction, by whose root the target would be divided.
     kept = values > 1e-13 * values[-1]
     root = np.sqrt(values[kept])
     A = root[:, None] * vectors[:, kept].T
@@ -115,7 +112,6 @@ OBSERVABLES = (
         "KKT residual",
         "min over lambda >= 0 of |theta^ - sum_i lambda_i grad p_i(theta^)| / |theta^|",
         "frei23, Theorem 3.1",
-        Shape.SCALAR,
         kkt_residual,
         applies=has_certificate,
         where=WHERE,
@@ -128,7 +124,6 @@ OBSERVABLES = (
         "complementarity",
         "sum_i lambda_i (p_i(theta^) - 1) / sum_i lambda_i",
         "frei23, Theorem 3.1",
-        Shape.SCALAR,
         complementarity,
         applies=has_certificate,
         where=WHERE,

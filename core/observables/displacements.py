@@ -28,15 +28,13 @@ def inner_displacement(run: Run, index: int) -> float:
     if not is_batch_norm(run):
         return float("nan")
     scaled = run.network.scaled
+    # V is a part of degree 0: e^rho does not multiply it.
     return float(np.linalg.norm(run.parameters(index)[scaled:] - run.origin[scaled:]))
 
 
+@memoised
 def normaliser(run: Run, index: int) -> Array:
     """N(v_j) = sqrt(v_j' Sigma v_j + eps), (m,)."""
-    return np.asarray(memoised(run, "_normaliser", index, _normaliser))
-
-
-def _normaliser(run: Run, index: int) -> Array:
     if not isinstance(run.network, BatchNorm):
         return np.full(run.network.m, np.nan)
     N, _ = run.network.statistics(run.network.directions(run.parameters(index)))
@@ -51,7 +49,6 @@ def median_normaliser(run: Run, index: int) -> float:
     return float(np.median(normaliser(run, index)))
 
 
-S, N = Shape.SCALAR, Shape.NODE
 SOURCE = "batchnorm, Theorem 2.1"
 OBSERVABLES = (
     Observable(
@@ -59,7 +56,6 @@ OBSERVABLES = (
         "outer displacement",
         "|U_t - U_0|, U = (a, c)",
         SOURCE,
-        S,
         outer_displacement,
         applies=is_batch_norm,
         where="batch_norm",
@@ -70,7 +66,6 @@ OBSERVABLES = (
         "inner displacement",
         "|V_t - V_0|_F",
         SOURCE,
-        S,
         inner_displacement,
         applies=is_batch_norm,
         where="batch_norm",
@@ -81,7 +76,6 @@ OBSERVABLES = (
         "smallest normaliser",
         "min_j N(v_j)",
         "batchnorm, section 1.3",
-        S,
         smallest_normaliser,
         applies=is_batch_norm,
         where="batch_norm",
@@ -92,7 +86,6 @@ OBSERVABLES = (
         "median normaliser",
         "the median of N(v_j)",
         "batchnorm, section 1.3",
-        S,
         median_normaliser,
         applies=is_batch_norm,
         where="batch_norm",
@@ -103,8 +96,8 @@ OBSERVABLES = (
         "normaliser",
         "N(v_j) = sqrt(v_j' Sigma v_j + eps)",
         "batchnorm, section 1.3",
-        N,
         normaliser,
+        shape=Shape.NODE,
         applies=is_batch_norm,
         where="batch_norm",
         tex=r"N(v_j)=\sqrt{v_j^T\Sigma v_j+\epsilon}",

@@ -10,7 +10,7 @@ from core.network.head import Head
 from core.network.normalised import Normalised
 from core.network.parametrisation import Network, TwoLayer
 from core.observables.nodes import unit_rows
-from core.observables.observable import Observable, Shape, memoised
+from core.observables.observable import Observable, Shape, memoised, once
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -45,6 +45,7 @@ def features_at(run: Run, flat: Array) -> Array:
     """z_i of `signed_features` at any flat parameters, (n, m)."""
     network, y = run.network, run.dataset.y[:, None]
     signed = np.array(flat)
+    # With outer weights +-1 each node's output is its feature, with the sign it began with.
     signed[: 2 * network.m] = np.sign(run.origin[: 2 * network.m])
     if isinstance(network, Head):
         F = network.features(signed, run.inputs)
@@ -62,29 +63,24 @@ def _single(network: Network, flat: Array, j: int) -> Array:
     return single
 
 
+@once
 def reference_distribution(run: Run) -> Array:
     """pbar >= 0, |pbar|_1 = 1, with the largest min_i <pbar, z_i(0)>, (m,), by linear programming.
 
     The theorem leaves pbar open; this one has the largest gamma of the initial features.
     """
-    key = ("_pbar", -1)
-    if key not in run.memo:
-        Z = features_at(run, run.origin)  # which lies before frame 0 of a continued run
-        n, m = Z.shape
-        cost = np.append(np.zeros(m), -1.0)
-        above = np.concatenate([-Z, np.ones((n, 1))], axis=1)  # gamma - <pbar, z_i> <= 0
-        total = np.append(np.ones(m), 0.0)[None]
-        found = linprog(
-            cost,
-            A_ub=above,
-            b_ub=np.zeros(n),
-            A_eq=total,
-            b_eq=[1.0],
-            bounds=[(0.0, None)] * m + [(None, None)],
-            method="highs",
-        )
-        run.memo[key] = np.asarray(found.x[:m]) if found.success else np.full(m, np.nan)
-    return np.asarray(run.memo[key])
+    Z = features_at(run, run.origin)  # which lies before frame 0 of a continued run
+    n, m = Z.shape
+    solution = linprog(
+        np.append(np.zeros(m), -1.0),
+        A_ub=np.concatenate([-Z, np.ones((n, 1))], axis=1),  # gamma - <pbar, z_i> <= 0
+        b_ub=np.zeros(n),
+        A_eq=np.append(np.ones(m), 0.0)[None],
+        b_eq=[1.0],
+        bounds=[(0.0, None)] * m + [(None, None)],
+        method="highs",
+    )
+    return np.asarray(solution.x[:m]) if solution.success else np.full(m, np.nan)
 
 
 def kl(v: Array, u: Array) -> float:
@@ -118,13 +114,9 @@ def _gradients(run: Run, index: int) -> Array:
     return rows
 
 
+@memoised
 def slopes(run: Run, index: int) -> tuple[float, float]:
     """(C_1, C_2) at one frame; the theorem takes their largest values so far."""
-    result: tuple[float, float] = memoised(run, "_slopes", index, _slopes)
-    return result
-
-
-def _slopes(run: Run, index: int) -> tuple[float, float]:
     network = run.network
     if isinstance(network, Normalised):
         # grad_V F_j has only node j's block, (I - u u') x o/|v|: C_1 is at i = r, and C_2 = 0.
@@ -138,11 +130,11 @@ def _slopes(run: Run, index: int) -> tuple[float, float]:
         return float(across.max()), 0.0
     rows = _gradients(run, index)
     n, m, size = rows.shape
-    c_1, c_2 = 0.0, 0.0
-    flat = rows.reshape(n, m * size)
+    flat, c_2 = rows.reshape(n * m, size), 0.0
     c_1 = float(np.einsum("ijk,ijk->ij", rows, rows).max())
     for j in range(m):
-        inner = np.abs(rows[:, j] @ flat.reshape(n * m, size).T).reshape(n, n, m)
+        inner = np.abs(rows[:, j] @ flat.T).reshape(n, n, m)
+        # Other nodes alone: the text prints C_1 with j != k, which is C_2 (docs/theory.md, 8.3).
         inner[:, :, j] = 0.0
         c_2 = max(c_2, float(inner.max()))
     return c_1, c_2
@@ -165,7 +157,7 @@ def has_slopes(run: Run) -> bool:
     return run.network.kind == "head" and small
 
 
-S, SOURCE = Shape.SCALAR, "homogeneity, Theorem 3.1"
+SOURCE = "homogeneity, Theorem 3.1"
 WITH_U = "networks whose outer weights are products a_j b_j"
 OBSERVABLES = (
     Observable(
@@ -173,8 +165,8 @@ OBSERVABLES = (
         "reparametrised weights",
         "u_j = |a_j b_j|",
         "homogeneity, section 3.2",
-        Shape.NODE,
         reparametrised,
+        shape=Shape.NODE,
         applies=has_reparametrisation,
         where=WITH_U,
         tex=r"u_j=|a_jb_j|",
@@ -184,7 +176,6 @@ OBSERVABLES = (
         "KL(pbar, u)",
         "<pbar, ln(pbar/u)> + <1, u - pbar>, ln natural; pbar: largest margin of F(x; V(0))",
         SOURCE,
-        S,
         kl_from_reference,
         applies=has_reparametrisation,
         tex=r"\langle\bar p,\ln(\bar p/u)\rangle+\langle 1,u-\bar p\rangle",
@@ -195,7 +186,6 @@ OBSERVABLES = (
         "C_1",
         "max over i, r, j of |<grad_V F_j(x_i; V), grad_V F_j(x_r; V)>|",
         SOURCE,
-        S,
         c_1,
         applies=has_slopes,
         tex=r"\max_{i,r,j}|\langle\nabla_VF_j(x_i),\nabla_VF_j(x_r)\rangle|",
@@ -205,7 +195,6 @@ OBSERVABLES = (
         "C_2",
         "max over i, r, j != k of |<grad_V F_j(x_i; V), grad_V F_k(x_r; V)>|",
         SOURCE,
-        S,
         c_2,
         applies=has_slopes,
         tex=r"\max_{i,r,j\neq k}|\langle\nabla_VF_j(x_i),\nabla_VF_k(x_r)\rangle|",

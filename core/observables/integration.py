@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.observables.margins import dual_margin, flat_norm_power, hard_margin, scale
-from core.observables.observable import Observable, Shape, memoised
+from core.observables.observable import Observable, memoised
 from core.runs import Run
 from core.study_file.dynamics import GradientFlow, MirrorFlow
 
@@ -33,19 +33,15 @@ def integration_error(run: Run, index: int) -> float:
     if not np.isfinite(now):
         return float("nan")
     first = int(np.searchsorted(times, now - max(1.0, 0.9 * now)))
-    known, keys = run.memo, [("_step_error", frame) for frame in range(first, index + 1)]
-    errors = np.array([known[key] if key in known else step_error(run, key[1]) for key in keys])
+    errors = np.array([step_error(run, frame) for frame in range(first, index + 1)])
     if not np.isfinite(errors).any():
         return float("nan")
     return float(np.nanmax(errors)) + _bias(run, index)
 
 
+@memoised
 def step_error(run: Run, index: int) -> float:
     """|min p - min p'| / |W|^L of the last step that was checked; NaN where none was."""
-    return float(memoised(run, "_step_error", index, _step_error))
-
-
-def _step_error(run: Run, index: int) -> float:
     error = run.diagnostics(index).get("margin_error", float("nan"))
     power = flat_norm_power(run, index)
     return error / power if power > 0.0 else float("nan")
@@ -66,7 +62,6 @@ OBSERVABLES = (
         "largest |min p - min p'| / |W|^L over the last decade, p' after two half steps instead of "
         "one; above the temperature cap plus sum_i q_i p_i - min_i p_i",
         "definition (step doubling)",
-        Shape.SCALAR,
         integration_error,
         applies=has_error,
         where="flows in log time",

@@ -19,12 +19,9 @@ ATOM = 1e-3
 LARGEST_EXPONENT = 700.0  # e to more than this may overflow
 
 
+@memoised
 def flat_outputs(run: Run, index: int) -> Array:
     """f(x_i) at the frame's flat parameters, (n,) or (n, k)."""
-    return np.asarray(memoised(run, "_flat_outputs", index, _flat_outputs))
-
-
-def _flat_outputs(run: Run, index: int) -> Array:
     return run.problem.outputs(run.parameters(index))
 
 
@@ -93,6 +90,7 @@ def dual_scores(run: Run, index: int) -> Array:
     if stored is not None and run.network.k == 1:
         return stored
     temperature = scale(run, index)
+    # Beyond the cap the flow followed the dual weights of the cap and not the true ones.
     if run.temperature_cap is not None:
         temperature = min(temperature, run.temperature_cap)
     return run.loss.dual(temperature * flat_scores(run, index))
@@ -131,14 +129,12 @@ def is_batch_norm(run: Run) -> bool:
     return run.network.kind == "batch_norm"
 
 
-S, P = Shape.SCALAR, Shape.POINT
 OBSERVABLES = (
     Observable(
         "risk",
         "risk",
         "R = (1/n) sum_i l(p_i)",
         "telgarsky22, section 1.2",
-        S,
         risk,
         tex=r"R=\frac{1}{n}\sum_{i=1}^n\ell(p_i)",
         normalisation=MEAN,
@@ -148,7 +144,6 @@ OBSERVABLES = (
         "log10 of the risk",
         "log10 R (base 10), R with 1/n, computed without underflow",
         "telgarsky22, section 1.2",
-        S,
         log10_risk,
         tex=r"\log_{10}\frac{1}{n}\sum_{i=1}^n\ell(p_i)",
         normalisation="with 1/n; logarithm to base 10",
@@ -158,7 +153,6 @@ OBSERVABLES = (
         "hard margin",
         "min_i p_i / |W|^L, W the homogeneous parameters; for batch_norm min_i p_i / (|a| |c|)",
         "telgarsky22, section 1.2; batchnorm, section 1.3",
-        S,
         hard_margin,
         tex=r"\frac{\min_i p_i}{|W|^L}",
         normalisation=HOMOGENEOUS,
@@ -168,7 +162,6 @@ OBSERVABLES = (
         "smoothed margin",
         "l^-1(sum_i l(p_i)) / |W|^L, the sum and not the mean; NaN for the squared loss",
         "telgarsky22, section 1.2; homogeneity, section 3",
-        S,
         smoothed_margin,
         tex=r"\frac{\ell^{-1}(\sum_i\ell(p_i))}{|W|^L}",
         normalisation=HOMOGENEOUS + "; the sum of the losses, without 1/n",
@@ -178,7 +171,6 @@ OBSERVABLES = (
         "l1 margin",
         "min_i p_i / sum_j |a_j| |v_j| for the effective weights; |a_j b_j| alone for the head",
         "telgarsky22, Assumption 1.1",
-        S,
         l1_margin,
         tex=r"\frac{\min_i p_i}{\sum_j|a_j|\,|v_j|}",
         normalisation="divided by sum_j |a_j| |v_j| (l1); comparable with |W|^2 after halving",
@@ -188,7 +180,6 @@ OBSERVABLES = (
         "balanced margin",
         "min_i p_i / (|a|^2 + |c|^2): half the hard margin at most, and the monotone one",
         "batchnorm, section 1.3",
-        S,
         balanced_margin,
         applies=is_batch_norm,
         where="batch_norm",
@@ -200,7 +191,6 @@ OBSERVABLES = (
         "dual margin",
         "sum_i q_i p_i / (|W|^L sum_i q_i): the hard margin from above, to ln(n)/E",
         "telgarsky22, section 1.2",
-        S,
         dual_margin,
         applies=has_duals,
         where="losses with duals",
@@ -212,7 +202,6 @@ OBSERVABLES = (
         "training error",
         "share of the n examples with not p_i > 0",
         "definition",
-        S,
         train_error,
         tex=r"\frac{1}{n}\sum_{i=1}^n 1[\mathrm{not}\ p_i>0]",
         normalisation=MEAN,
@@ -222,7 +211,6 @@ OBSERVABLES = (
         "atoms of q",
         "number of i with q_i > 0.001",
         "definition",
-        S,
         atoms,
         applies=has_duals,
         where="losses with duals",
@@ -234,8 +222,8 @@ OBSERVABLES = (
         "dual weights",
         "q_i = l'(p_i) / l'(l^-1(sum_k l(p_k))); summed over the classes for more than two",
         "telgarsky22, section 1.2",
-        P,
         dual,
+        shape=Shape.POINT,
         applies=has_duals,
         where="losses with duals",
         tex=r"q_i=\frac{\ell'(p_i)}{\ell'(\ell^{-1}(\sum_k\ell(p_k)))}",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics.mirror import MirrorField, is_balanced
-from core.observables.observable import Observable, Shape
+from core.observables.observable import Observable, once
 from core.runs import Run
 from core.study_file.dynamics import GradientDescent
 
@@ -80,16 +80,11 @@ def has_companion(run: Run) -> bool:
     )
 
 
+@once
 def companion_of(run: Run) -> Companion | None:
     """The companion of a run from t = 0, made once and kept in it; None where there is none."""
-    key = ("_mirror", -1)
-    if key not in run.memo:
-        run.memo[key] = _companion(run) if has_companion(run) else None
-    companion: Companion | None = run.memo[key]
-    return companion
-
-
-def _companion(run: Run) -> Companion:
+    if not has_companion(run):
+        return None
     dynamics = run.experiment.dynamics
     assert isinstance(dynamics, GradientDescent)
     assert dynamics.step is not None  # explicit in every run
@@ -119,7 +114,6 @@ OBSERVABLES = (
         "distance from the mirror flow",
         "max_j |u_j - u_j'| / max_j u_j, u = |a b|, u' the mirror flow from the same start: O(eta)",
         "homogeneity, Lemma 3.2",
-        Shape.SCALAR,
         mirror_gap,
         applies=has_companion,
         tex=r"\frac{\max_j|u_j-u_j^{\mathrm{mirror}}|}{\max_ju_j}",

@@ -52,7 +52,9 @@ def rotation(run: Run, index: int) -> Array:
     lengths = np.linalg.norm(now, axis=1) * np.linalg.norm(then, axis=1)
     inner = np.einsum("jk,jk->j", now, then)
     known = lengths > 0.0
+    # A node of length 0 has no direction: NaN, and not a division by 0.
     safe = np.where(known, lengths, 1.0)
+    # Clipped, as rounding may put the cosine of a node that has not turned beyond 1.
     return np.where(known, np.clip(np.where(known, inner, 0.0) / safe, -1.0, 1.0), np.nan)
 
 
@@ -85,13 +87,13 @@ def inner_columns(run: Run, U: Array, columns: Sequence[int]) -> Array:
     """
     d = run.dataset.d
     kept = [column for column in columns if column < d]
-    found = np.zeros((U.shape[0], len(columns)))
+    result = np.zeros((U.shape[0], len(columns)))
     places = [place for place, column in enumerate(columns) if column < d]
     if run.reduction is None:
-        found[:, places] = U[:, kept]
+        result[:, places] = U[:, kept]
     else:
-        found[:, places] = run.reduction.columns(U[:, : run.reduction.size], kept)
-    return found
+        result[:, places] = run.reduction.columns(U[:, : run.reduction.size], kept)
+    return result
 
 
 def plane(run: Run, index: int, columns: Sequence[int]) -> Array:
@@ -140,10 +142,10 @@ def patterns(run: Run, flat: Array) -> NDArray[np.bool_]:
 def patterns_changed(run: Run, index: int) -> float:
     if not isinstance(run.network, TwoLayer):
         return float("nan")
-    then = once(run, "_patterns", _patterns_at_start)
-    return float(np.mean(patterns(run, run.parameters(index)) != then))
+    return float(np.mean(patterns(run, run.parameters(index)) != _patterns_at_start(run)))
 
 
+@once
 def _patterns_at_start(run: Run) -> NDArray[np.bool_]:
     return patterns(run, run.origin)
 
@@ -157,14 +159,12 @@ def is_balanced(run: Run) -> bool:
     return run.network.imbalance(run.origin).size > 0
 
 
-S, N = Shape.SCALAR, Shape.NODE
 OBSERVABLES = (
     Observable(
         "norm_squared",
         "squared norm",
         "|W|^2 of the homogeneous parameters: |a|^2 + |V|_F^2, |a|^2 + |b|^2, |a|^2 + |c|^2",
         "telgarsky22, section 1.2",
-        S,
         norm_squared,
         tex=r"|W|^2=|a|^2+|V|_F^2",
     ),
@@ -173,7 +173,6 @@ OBSERVABLES = (
         "distance from the start",
         "|W(t) - W(0)| over all trained parameters",
         "telgarsky22, Theorem 2.1",
-        S,
         distance,
         tex=r"|W(t)-W(0)|",
     ),
@@ -183,7 +182,6 @@ OBSERVABLES = (
         "max_j |(a_j^2 - |v_j|^2)(t) - (a_j^2 - |v_j|^2)(0)| / |W(t)|^2 (b_j^2 or c_j^2 for "
         "|v_j|^2 where margins have these norms); 0 for exact gradient flow",
         "telgarsky22, section 3.1",
-        S,
         balance_drift,
         tex=r"\max_j\frac{|[a_j^2-|v_j|^2](t)-[a_j^2-|v_j|^2](0)|}{|W(t)|^2}",
         normalisation="divided by |W(t)|^2",
@@ -193,7 +191,6 @@ OBSERVABLES = (
         "activation patterns changed",
         "share of all pairs (j, i) whose 1[<u_j, x_i> > 0] differs from t = 0",
         "wei19, section F.1",
-        S,
         patterns_changed,
         applies=is_two_layer,
         where="two-layer networks",
@@ -206,8 +203,8 @@ OBSERVABLES = (
         "rotation",
         "<v_j(0)/|v_j(0)|, v_j(t)/|v_j(t)|>",
         "telgarsky22, Figure 1c",
-        N,
         rotation,
+        shape=Shape.NODE,
         tex=r"\frac{\langle v_j(0),v_j(t)\rangle}{|v_j(0)|\,|v_j(t)|}",
         normalisation="a cosine",
     ),
@@ -216,8 +213,8 @@ OBSERVABLES = (
         "relative norm",
         "|a_j v_j| / max_k |a_k v_k|, effective weights",
         "telgarsky22, Figure 1d",
-        N,
         relative_norm,
+        shape=Shape.NODE,
         tex=r"\frac{|a_jv_j|}{\max_k|a_kv_k|}",
         normalisation="divided by the largest node",
     ),
@@ -226,8 +223,8 @@ OBSERVABLES = (
         "layer balance",
         "(a_j^2 - |v_j|^2) / |W|^2 (b_j^2 or c_j^2 for |v_j|^2 where margins have these norms)",
         "telgarsky22, section 3.1",
-        N,
         balance,
+        shape=Shape.NODE,
         applies=is_balanced,
         where="networks whose layers stay balanced",
         tex=r"\frac{a_j^2-|v_j|^2}{|W|^2}",

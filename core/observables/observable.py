@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, final
+from functools import wraps
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from core.runs import Run
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 HOMOGENEOUS = (
     "divided by |W|^L: |W|^2 = |a|^2 + |V|_F^2 for the standard and bias networks, |a|^2 + |b|^2 "
     "for the scalar and normalised ones and the head, |W| (L = 1) for a fixed outer layer, "
@@ -56,23 +58,17 @@ class Observable:
     title: str
     formula: str
     source: str
-    shape: Shape
     function: Callable[[Run, int], Any]
+    shape: Shape = Shape.SCALAR
     unit: str = ""
-    most_examples: int | None = None  # too slow beyond this many examples to be put into tables
     applies: Callable[[Run], bool] = everywhere
     where: str = ""
     tex: str = ""
     normalisation: str = ""
 
-    def in_tables(self, run: Run) -> bool:
-        """Whether it exists for a run and is worth computing at every frame."""
-        few = self.most_examples is None or run.dataset.n <= self.most_examples
-        return few and self.applies(run)
-
     def at(self, run: Run, index: int) -> Any:
         """The value at a frame: a float, or an array (m,) or (n,)."""
-        return memoised(run, self.name, index, self._finite)
+        return _kept(run, self.name, index, self._finite)
 
     def _finite(self, run: Run, index: int) -> Any:
         value = self.function(run, index)
@@ -85,7 +81,7 @@ class Observable:
         return np.array([self.at(run, index) for index in range(run.frames)], dtype=np.float64)
 
 
-def memoised(run: Run, name: str, index: int, function: Callable[[Run, int], Any]) -> Any:
+def _kept(run: Run, name: object, index: int, function: Callable[[Run, int], Any]) -> Any:
     """function(run, index), kept in the run when small enough."""
     key = (name, index)
     if key in run.memo:
@@ -97,9 +93,25 @@ def memoised(run: Run, name: str, index: int, function: Callable[[Run, int], Any
     return value
 
 
-def once(run: Run, name: str, function: Callable[[Run], Any]) -> Any:
-    """function(run), a property of the whole run, made once and kept in it."""
-    key = (name, -1)
-    if key not in run.memo:
-        run.memo[key] = function(run)
-    return run.memo[key]
+def memoised(function: Callable[[Run, int], T]) -> Callable[[Run, int], T]:
+    """A function of a frame, its values kept in the run when small enough."""
+
+    @wraps(function)
+    def at(run: Run, index: int) -> T:
+        value: T = _kept(run, function, index, function)
+        return value
+
+    return at
+
+
+def once(function: Callable[[Run], T]) -> Callable[[Run], T]:
+    """A property of the whole run, made once and kept in it."""
+
+    @wraps(function)
+    def of(run: Run) -> T:
+        if function not in run.memo:
+            run.memo[function] = function(run)
+        value: T = run.memo[function]
+        return value
+
+    return of

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from core.data.cones import ConesData
 from core.network.batch_norm import BatchNorm
-from core.observables.observable import Observable, Shape, once
+from core.observables.observable import Observable, once
 from core.observables.proofs import known_features, knows_features, unit_directions
 from core.runs import Run
 
@@ -70,15 +70,10 @@ def has_cone_potential(run: Run) -> bool:
     )
 
 
+@once
 def matched_nodes(run: Run) -> Array:
     """For each beta_k the node of sgn(a_j) = sgn(alpha_k) with sgn(b_j) v_j nearest to it, (r,)."""
-    return np.asarray(once(run, "_matched_nodes", _matched_nodes))
-
-
-def _matched_nodes(run: Run) -> Array:
-    known = known_features(run)
-    assert known is not None
-    alpha, beta = known
+    alpha, beta = _features_of(run)
     parts = run.network.unpack(run.origin)
     cosines = beta @ (np.sign(parts["b"])[:, None] * unit_directions(run, run.origin)).T
     allowed = np.sign(parts["a"])[None, :] == np.sign(alpha)[:, None]
@@ -87,13 +82,11 @@ def _matched_nodes(run: Run) -> Array:
 
 def scalar_potential(run: Run, index: int) -> float:
     """Phi = (1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2) over the matched nodes, physical scale."""
-    known = known_features(run)
-    assert known is not None
     parts, nodes = run.network.unpack(run.parameters(index)), matched_nodes(run)
     squares = parts["a"][nodes] ** 2 + parts["b"][nodes] ** 2
     with np.errstate(divide="ignore"):
         logs = np.log(squares) + 2.0 * float(run.rho[index])
-    return 0.25 * float(np.abs(known[0]) @ logs)
+    return 0.25 * float(np.abs(_features_of(run)[0]) @ logs)
 
 
 def has_scalar_potential(run: Run) -> bool:
@@ -109,6 +102,7 @@ class Reference(NamedTuple):
     al: float
 
 
+@once
 def batch_norm_reference(run: Run) -> Reference | None:
     """What the potential is measured against; None where the frozen features do not separate.
 
@@ -116,11 +110,6 @@ def batch_norm_reference(run: Run) -> Reference | None:
     gamma_c, both margins over sqrt m. R = gamma^(1/3) m^(1/6)/(27 eps_N), R_V = 1/(2 eps_N), and
     eps_N = max(1, max_j 1/N(v_j(0))).
     """
-    found: Reference | None = once(run, "_batch_norm_reference", _batch_norm_reference)
-    return found
-
-
-def _batch_norm_reference(run: Run) -> Reference | None:
     from core.data.separator import max_margin
     from core.dynamics.step_size import jacobian
     from core.errors import InputError
@@ -144,14 +133,14 @@ def _batch_norm_reference(run: Run) -> Reference | None:
 
 def batch_norm_potential(run: Run, index: int) -> float:
     """|U_t - Ub|^2 - |U_0 - Ub|^2 + al |V_t - V_0|^2, U = (a, c), Ub = U_0 + r Ubar."""
-    found = batch_norm_reference(run)
-    if found is None:
+    reference = batch_norm_reference(run)
+    if reference is None:
         return float("nan")
     scaled = run.network.scaled
     physical = run.network.physical(run.parameters(index), float(run.rho[index]))
-    moved = np.asarray(physical - run.origin)
-    U, V = moved[:scaled], moved[scaled:]
-    return float(U @ U - 2.0 * found.r * (found.direction @ U) + found.al * (V @ V))
+    displacement = np.asarray(physical - run.origin)
+    U, V = displacement[:scaled], displacement[scaled:]
+    return float(U @ U - 2.0 * reference.r * (reference.direction @ U) + reference.al * (V @ V))
 
 
 def has_batch_norm_potential(run: Run) -> bool:
@@ -159,7 +148,6 @@ def has_batch_norm_potential(run: Run) -> bool:
     return run.network.kind == "batch_norm" and run.loss.monotone and run.dataset.n <= 1000
 
 
-S = Shape.SCALAR
 OBSERVABLES = (
     Observable(
         "cone_potential",
@@ -168,7 +156,6 @@ OBSERVABLES = (
         "relu(<v_j, beta_k>) - (1 - eps) |a_j v_j|), natural log; at most (1/2) ln |W|; NaN while "
         "some cone has no node (empty_cones)",
         "telgarsky22, Theorem 3.2 (appendix)",
-        S,
         cone_potential,
         applies=has_cone_potential,
         where="standard, exponential loss, cones",
@@ -180,7 +167,6 @@ OBSERVABLES = (
         "cones without a node",
         "number of k with phi_kj = 0 for all j: until it is 0 the potential Phi is ln 0, and NaN",
         "telgarsky22, Theorem 3.2 (appendix)",
-        S,
         empty_cones,
         applies=has_cone_potential,
         where="standard, exponential loss, cones",
@@ -193,7 +179,6 @@ OBSERVABLES = (
         "(1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2), node k the nearest of the right sign to beta_k "
         "at the start, sum |alpha| = 1, natural log",
         "telgarsky22, Theorem 3.3 (appendix)",
-        S,
         scalar_potential,
         applies=has_scalar_potential,
         where="scalar, exponential loss, 2-parity or cones",
@@ -206,7 +191,6 @@ OBSERVABLES = (
         "|U_t - Ub|^2 - |U_0 - Ub|^2 + al |V_t - V_0|^2, U = (a, c), Ub = U_0 + (R/8) Ubar, "
         "al = (2 eps_N R)^2, R = gamma^(1/3) m^(1/6) / (27 eps_N)",
         "batchnorm, Appendix D",
-        S,
         batch_norm_potential,
         applies=has_batch_norm_potential,
         where="batch_norm, losses with duals, n <= 1000",

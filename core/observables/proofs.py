@@ -12,14 +12,10 @@ from core.data.cones import ConesData
 from core.data.parity import ParityData
 from core.losses import softplus
 from core.network.fixed_outer import FixedOuter
-from core.observables.features import (
-    has_reparametrisation,
-    reference_distribution,
-    signed_features,
-)
+from core.observables.features import has_reparametrisation, reference_distribution, signed_features
 from core.observables.margins import dual_margin, flat_scores, scale
 from core.observables.nodes import unit_rows
-from core.observables.observable import Observable, Shape, once
+from core.observables.observable import Observable, once
 from core.runs import Run
 from core.study_file.dynamics import GradientDescent, GradientFlow, StochasticGradientDescent
 
@@ -83,14 +79,16 @@ def log10_perceptron_sum(run: Run, index: int) -> float:
 def log_perceptron_sum(run: Run, index: int) -> float:
     """ln of it; -inf at the first frame."""
     run, index = run.whole, run.whole.before - run.before + index
-    sums: list[float] = once(run, "_perceptron", _no_sums)
+    sums = _sums_of(run)
     while len(sums) <= index:
         frame = len(sums)
         sums.append(float(np.logaddexp(sums[-1], _log_increment(run, frame))) if frame else -np.inf)
     return sums[index]
 
 
-def _no_sums(run: Run) -> list[float]:
+@once
+def _sums_of(run: Run) -> list[float]:
+    """The sums of the frames that were asked for, which those after them go on from."""
     return []
 
 
@@ -201,17 +199,13 @@ def pbar_margin(run: Run, index: int) -> float:
     return float((signed_features(run, index) @ reference_distribution(run)).min())
 
 
+@once
 def known_features(run: Run) -> tuple[Array, Array] | None:
     """(alpha (r,), beta (r, d)) of the law of the data with sum |alpha| = 1; None if not known.
 
     2-parity: beta = (+-1, +-1, 0, ...)/sqrt2 and alpha = +-1/4, the sign of the product, which has
     margin 1/sqrt(8 d), the largest there is. Cones: their axes, alpha = +-1/r by their labels.
     """
-    found: tuple[Array, Array] | None = once(run, "_known_features", _known_features)
-    return found
-
-
-def _known_features(run: Run) -> tuple[Array, Array] | None:
     law = run.experiment.data
     if isinstance(law, ParityData) and law.k == 2:
         signs = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
@@ -235,9 +229,10 @@ def unit_directions(run: Run, flat: Array) -> Array:
 
 def covering_radius(run: Run, index: int) -> float:
     """max_k min_j |v_j(0)/|v_j(0)| - beta_k|: the same at every frame."""
-    return float(once(run, "_covering_radius", _covering_radius))
+    return _covering_radius(run)
 
 
+@once
 def _covering_radius(run: Run) -> float:
     known = known_features(run)
     assert known is not None
@@ -254,7 +249,6 @@ def knows_features(run: Run) -> bool:
     return inner and known_features(run) is not None
 
 
-S = Shape.SCALAR
 OBSERVABLES = (
     Observable(
         "perceptron_sum",
@@ -262,7 +256,6 @@ OBSERVABLES = (
         "int_0^t (1/n) sum_i |l'(p_i)| ds by a power of t between frames; for sgd sum_(s<t) of the "
         "same mean over the training examples, without the step size",
         "telgarsky22, Appendix B.1",
-        S,
         perceptron_sum,
         applies=has_perceptron_sum,
         where="flow, gd and sgd on the training examples, two classes, no l2, from t = 0",
@@ -274,7 +267,6 @@ OBSERVABLES = (
         "log10 of the perceptron sum",
         "log10 of perceptron_sum, which is NaN beyond 1e308; NaN at t = 0, where the sum is 0",
         "telgarsky22, Appendix B.1",
-        S,
         log10_perceptron_sum,
         applies=has_perceptron_sum,
         where="flow, gd and sgd on the training examples, two classes, no l2, from t = 0",
@@ -286,7 +278,6 @@ OBSERVABLES = (
         "loss ratio",
         "max over i, j of l'(p_i) / l'(p_j); NaN beyond 1e308, see log10_loss_ratio",
         "frei23, Lemma E.4",
-        S,
         loss_ratio,
         applies=has_slopes,
         where="two classes, losses with duals",
@@ -298,7 +289,6 @@ OBSERVABLES = (
         "log10 of the loss ratio",
         "log10 of the max over i, j of l'(p_i) / l'(p_j), without overflow",
         "frei23, Lemma E.4",
-        S,
         log10_loss_ratio,
         applies=has_slopes,
         where="two classes, losses with duals",
@@ -311,7 +301,6 @@ OBSERVABLES = (
         "|grad L| / (sqrt2 Rmin gamma Ghat / (3 R sqrt n)), L with 1/n, Ghat = (1/n) sum -l'(p_i), "
         "R = Rmax/Rmin; the paper says at least 1",
         "frei23, equation 15",
-        S,
         proxy_pl,
         applies=has_proxy_pl,
         where="fixed_outer with a positive slope",
@@ -324,7 +313,6 @@ OBSERVABLES = (
         "margin of pbar",
         "min_i <pbar, z_i>, z_i = y_i beta * F(x_i; V), |pbar|_1 = 1: largest margin at the start",
         "homogeneity, equation 5",
-        S,
         pbar_margin,
         applies=has_reparametrisation,
         where="networks whose outer weights are products a_j b_j",
@@ -336,7 +324,6 @@ OBSERVABLES = (
         "covering radius of the start",
         "max_k min_j |v_j(0)/|v_j(0)| - beta_k|, Euclidean; beta_k known directions of the law",
         "telgarsky22, Lemma C.1",
-        S,
         covering_radius,
         applies=knows_features,
         where="2-parity and cones",

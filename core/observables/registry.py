@@ -45,8 +45,8 @@ def of_shape(shape: Shape) -> tuple[Observable, ...]:
 
 
 def shown_of(run: Run, shape: Shape) -> tuple[Observable, ...]:
-    """The observables of a shape that a run has, and that are worth computing for all of it."""
-    return tuple(item for item in of_shape(shape) if item.in_tables(run))
+    """The observables of a shape that a run has."""
+    return tuple(item for item in of_shape(shape) if item.applies(run))
 
 
 def scalars_of(run: Run) -> tuple[Observable, ...]:

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from core.network.activation import SMOOTH
 from core.network.parametrisation import Network, TwoLayer
-from core.observables.observable import once
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -105,6 +104,7 @@ def scaled(inputs: Array, block: int = 4096) -> Scaled:
 class Known:
     """At some frame's weights: y f > 0 (N,), and a lower bound of |f|/|x| (N,)."""
 
+    tested: Scaled
     weights: Weights
     right: NDArray[np.bool_]
     least: Array
@@ -139,7 +139,7 @@ def right_on(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any 
     if weights is None:
         return None
     known: Known | None = run.memo.get(KEY)
-    tested: Scaled = once(run, "_test_scaled", lambda _: scaled(inputs))
+    tested = scaled(inputs) if known is None else known.tested
     phi = run.network.activation  # type: ignore[attr-defined]
     right, least = np.zeros(y.size, dtype=bool), np.zeros(y.size)
     if known is not None:
@@ -152,5 +152,5 @@ def right_on(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any 
     right[open_] = y[open_] * f > 0.0
     size = np.maximum(np.abs(f) - room, 0.0)
     least[open_] = size / np.maximum(tested.lengths[open_], 1e-300)
-    run.memo[KEY] = Known(weights, right, least)
+    run.memo[KEY] = Known(tested, weights, right, least)
     return right

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.observables.observable import Observable, Shape, memoised, once
+from core.observables.observable import Observable, memoised, once
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -24,22 +25,19 @@ def inner_gram(run: Run, V: Array) -> Array:
     """
     if run.reduction is not None:
         c, z = V[:, :-1], V[:, -1]
-        outside = once(run, "_perpendicular_gram", _perpendicular_gram)
-        return np.asarray(c @ c.T + z[:, None] * outside * z[None, :])
+        return np.asarray(c @ c.T + z[:, None] * _perpendicular_gram(run) * z[None, :])
     return np.asarray(V @ V.T if V.shape[0] < V.shape[1] else V.T @ V)
 
 
+@once
 def _perpendicular_gram(run: Run) -> Array:
     assert run.reduction is not None
     return np.asarray(run.reduction.perpendicular @ run.reduction.perpendicular.T)
 
 
+@memoised
 def flat_spectrum(run: Run, index: int) -> Array:
     """(|V|_F, sigma_1, sigma_2, ...) at the flat parameters: leading ones, decreasing."""
-    return np.asarray(memoised(run, "_spectrum", index, _flat_spectrum))
-
-
-def _flat_spectrum(run: Run, index: int) -> Array:
     V = run.network.directions(run.parameters(index))
     largest = float(np.abs(V).max()) or 1.0  # whose square may vanish, or overflow
     gram = inner_gram(run, V / largest)
@@ -53,12 +51,7 @@ def _flat_spectrum(run: Run, index: int) -> Array:
     return np.asarray(largest * np.sqrt(np.concatenate([[np.trace(gram)], leading])))
 
 
-def inner_scale(run: Run, index: int) -> float:
-    """What V at the flat parameters is multiplied by to be V itself: e^rho, or 1."""
-    with np.errstate(over="ignore"):
-        return float(np.exp(run.rho[index])) if once(run, "_inner_scaled", _inner_scaled) else 1.0
-
-
+@once
 def _inner_scaled(run: Run) -> bool:
     """Whether V belongs to the homogeneous parameters, which e^rho multiplies."""
     network, flat = run.network, run.origin
@@ -72,14 +65,15 @@ def singular_values(run: Run, index: int) -> Array:
     V holds the inner weight vectors v_j as they are trained, at the physical scale.
     """
     count = min(LEADING, run.network.m, run.dataset.d)
-    return inner_scale(run, index) * flat_spectrum(run, index)[1 : count + 1]
+    with np.errstate(over="ignore"):
+        scale = float(np.exp(run.rho[index])) if _inner_scaled(run) else 1.0
+    return scale * flat_spectrum(run, index)[1 : count + 1]
 
 
 def log10_singular_values(run: Run, index: int) -> Array:
     """log10 of `singular_values`, finite also where these overflow; -inf for those that are 0."""
     count = min(LEADING, run.network.m, run.dataset.d)
-    scaled = once(run, "_inner_scaled", _inner_scaled)
-    factor = float(run.rho[index]) / float(np.log(10.0)) if scaled else 0.0
+    factor = float(run.rho[index]) / float(np.log(10.0)) if _inner_scaled(run) else 0.0
     with np.errstate(divide="ignore"):
         return np.asarray(factor + np.log10(flat_spectrum(run, index)[1 : count + 1]))
 
@@ -89,21 +83,14 @@ def stable_rank(run: Run, index: int) -> float:
     return float(total / largest) ** 2 if largest > 0.0 else float("nan")
 
 
-def _singular_value(run: Run, index: int, place: int) -> float:
-    values = singular_values(run, index)
-    return float(values[place]) if place < values.size else float("nan")
+def sigma(place: int) -> Callable[[Run, int], float]:
+    """The singular value of a place, 1 for the largest; NaN where there are fewer."""
 
+    def value(run: Run, index: int) -> float:
+        values = singular_values(run, index)
+        return float(values[place - 1]) if place <= values.size else float("nan")
 
-def sigma_1(run: Run, index: int) -> float:
-    return _singular_value(run, index, 0)
-
-
-def sigma_2(run: Run, index: int) -> float:
-    return _singular_value(run, index, 1)
-
-
-def sigma_3(run: Run, index: int) -> float:
-    return _singular_value(run, index, 2)
+    return value
 
 
 def _stride(run: Run) -> int:
@@ -153,6 +140,7 @@ def trajectory_rank(run: Run, index: int) -> float:
     gram[-1, :-1] = gram[:-1, -1] = before.rows @ unit
     gram[-1, -1] = unit @ unit
     squares = np.linalg.eigvalsh(gram * shares[:, None] * shares)
+    # What rounding leaves of zeros would have its share in the entropy.
     return effective_rank(np.where(squares > 1e-14 * squares[-1], squares, 0.0))
 
 
@@ -201,7 +189,6 @@ def moves_inner(run: Run) -> bool:
     return has_inner(run) and trained and MOMENTS * size <= MOST_VALUES
 
 
-S = Shape.SCALAR
 WHERE = "networks with inner weight vectors"
 OBSERVABLES = (
     Observable(
@@ -209,7 +196,6 @@ OBSERVABLES = (
         "stable rank",
         "|V|_F^2 / |V|_2^2",
         "frei23, Definition 4.1",
-        S,
         stable_rank,
         applies=has_inner,
         where=WHERE,
@@ -221,8 +207,7 @@ OBSERVABLES = (
         "largest singular value",
         "|V|_2",
         "frei23, Theorem 3.2",
-        S,
-        sigma_1,
+        sigma(1),
         applies=has_inner,
         where=WHERE,
         tex=r"\sigma_1(V)=|V|_2",
@@ -232,8 +217,7 @@ OBSERVABLES = (
         "second singular value",
         "the second singular value of V, not normalised",
         "definition",
-        S,
-        sigma_2,
+        sigma(2),
         applies=has_inner,
         where=WHERE,
         tex=r"\sigma_2(V)",
@@ -243,8 +227,7 @@ OBSERVABLES = (
         "third singular value",
         "the third singular value of V, not normalised",
         "definition",
-        S,
-        sigma_3,
+        sigma(3),
         applies=has_inner,
         where=WHERE,
         tex=r"\sigma_3(V)",
@@ -255,7 +238,6 @@ OBSERVABLES = (
         "exp of the entropy of sigma_k^2 / sum sigma^2, sigma the singular values of the rows "
         "V(s) - V(0) at up to 64 moments s <= t, natural log",
         "definition (Roy and Vetterli 2007, section 2)",
-        S,
         trajectory_rank,
         applies=moves_inner,
         where="trained V, m d <= 31,250",

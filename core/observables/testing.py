@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.data.dataset import TestSet
 from core.network.parametrisation import margins_of
 from core.observables.margins import scale
-from core.observables.observable import Observable, Shape, memoised, once
+from core.observables.observable import Observable, memoised, once
 from core.observables.signs import right_on
 from core.problem.problem import points_for_test
 from core.runs import Run
@@ -30,16 +30,13 @@ class TestValues(NamedTuple):
 NOTHING = TestValues(float("nan"), float("nan"))
 
 
+@once
 def points_of(run: Run) -> TestSet | None:
     """The run's test points, made once and kept in the run; None where there are none."""
-    points: TestSet | None = once(run, "_test_points", _points)
-    return points
-
-
-def _points(run: Run) -> TestSet | None:
     return points_for_test(run.problem)
 
 
+@once
 def _seen(run: Run) -> tuple[Array, Array | None] | None:
     """What the network sees of all test points; None where it is too large to be kept."""
     points = points_of(run)
@@ -50,18 +47,14 @@ def _seen(run: Run) -> tuple[Array, Array | None] | None:
     return run.seen(points.x)
 
 
+@memoised
 def test_values(run: Run, index: int) -> TestValues:
     """Test error and test loss of a frame; NaN where there are no test points."""
-    result: TestValues = memoised(run, "_test_values", index, _test_values)
-    return result
-
-
-def _test_values(run: Run, index: int) -> TestValues:
     points = points_of(run)
     if points is None:
         return NOTHING
     flat, network, factor = run.parameters(index), run.network, scale(run, index)
-    kept = once(run, "_test_inputs", _seen)
+    kept = _seen(run)
     wrong, total, length = 0, 0.0, max(16, BLOCK_VALUES // network.m)
     if kept is not None and kept[1] is None and not is_squared(run):
         right = right_on(run, flat, kept[0], points.y, length)
@@ -101,11 +94,11 @@ def standard_error(run: Run, index: int) -> float:
         return float("nan")
     if points.exact:
         return 0.0
+    # The binomial error of a fixed sample. It says nothing of the scatter over seeds.
     error = error_on_test(run, index)
     return float(np.sqrt(error * (1.0 - error) / points.y.size))
 
 
-S = Shape.SCALAR
 OBSERVABLES = (
     Observable(
         "test_error",
@@ -113,7 +106,6 @@ OBSERVABLES = (
         "share of test points with not p > 0: the whole support where it is small (all 2^d corners "
         "for d <= 12), else 2^14 fixed points, fewer beyond d = 1024",
         "telgarsky22, Theorem 2.1",
-        S,
         error_on_test,
         tex=r"\mathrm{Pr}[\mathrm{not}\ yf(x)>0]",
         normalisation="with 1/N, N test points",
@@ -123,7 +115,6 @@ OBSERVABLES = (
         "standard error of the test error",
         "sqrt(e (1 - e) / N) on N sampled points; 0 where the whole support is tested",
         "definition (binomial standard error)",
-        S,
         standard_error,
         tex=r"\sqrt{e(1-e)/N}",
         normalisation="divided by sqrt(N), N test points",
@@ -133,7 +124,6 @@ OBSERVABLES = (
         "test loss",
         "mean of min((y - f(x))^2, 1) over the test points",
         "wei19, section F.3",
-        S,
         loss_on_test,
         applies=is_squared,
         where="squared loss",

@@ -61,6 +61,7 @@ def candidates(x: Array, c: Array) -> Iterator[Array]:
 
 def beside(x: Array, c: Array, normal: Array) -> Iterator[Array]:
     """The candidates of the vertices, arcs and cells along the circle <v, normal> = 0."""
+    # The right singular vectors but the first: an orthonormal basis across `normal`.
     plane = np.linalg.svd(normal[None])[2][1:]
     flat = x @ plane.T
     lengths = np.linalg.norm(x, axis=1)

@@ -20,10 +20,10 @@ from core.data.dataset import Array
 from core.network.batch_norm import BatchNorm
 from core.problem.problem import Problem
 from core.reference.degenerate import rounding
-from core.reference.hull import MOST_POINTS, TOO_MANY, nearest
+from core.reference.hull import MOST_POINTS, nearest
 from core.reference.linear import bracket_of
-from core.reference.margin import Bracket, Reference, absent
-from core.reference.sample import binary, data_key, refusal
+from core.reference.margin import Bracket, absent
+from core.reference.sample import SampleMargin, binary, data_key
 from core.reference.watch import Watch
 
 
@@ -40,12 +40,12 @@ def features(problem: Problem) -> tuple[Array, Array, Array]:
     return arrays["a"], arrays["c"], np.asarray(A)
 
 
-class FrozenMargin(Reference):
+class FrozenMargin(SampleMargin):
     """What gamma_a and gamma_c share."""
 
     source = "batchnorm, Assumption 1.2, equation 28 and Appendix A.1"
-    factor = None
     version = 2
+    most_examples = MOST_POINTS
     where = 'network.kind = "batch_norm", at the start'
 
     @abstractmethod
@@ -61,22 +61,15 @@ class FrozenMargin(Reference):
         settings = (network.eps, network.normalise, network.m)
         return data_key(problem, settings, np.asarray(problem.start.origin))
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        sentence = refusal(problem)
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         data, m = problem.dataset, problem.network.m
-        if sentence or data.n > MOST_POINTS:
-            return absent(sentence or TOO_MANY)
-        watch.look()
         a, c, A = features(problem)
         if not np.isfinite(A).all():
             return absent("A node's N(v) is zero at the start, so its features are not defined.")
-        rows = self.rows(a, c, A) * data.y[:, None]
-        try:
-            found = nearest(rows)
-            error = rounding(data.d + data.n, found.scale)  # of the features, and of N(v)
-            return bracket_of(found, "this layer with V at its start", float(np.sqrt(m)), error)
-        except ArithmeticError as error:
-            return absent(str(error))
+        # With V frozen the network is linear in this layer, so that its margin is a linear one.
+        best = nearest(self.rows(a, c, A) * data.y[:, None])
+        error = rounding(data.d + data.n, best.scale)  # of the features, and of N(v)
+        return bracket_of(best, "this layer with V at its start", float(np.sqrt(m)), error)
 
 
 @final

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
@@ -57,43 +57,34 @@ def load(path: Path) -> Entry | None:
         if path.stat().st_size > LARGEST_FILE:
             return None
         return _entry(json.loads(path.read_text(encoding="utf-8")))
+    # Whatever is wrong with it, the margin can be computed again.
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
 
 
 def store(path: Path, entry: Entry) -> None:
     """Write an entry whole; nothing happens where it cannot be written."""
-    bracket = entry.bracket
-    value = {
-        "lower": _number(bracket.lower),
-        "upper": _number(bracket.upper),
-        "value": _number(bracket.value),
-        "certified": bracket.certified,
-        "method": bracket.method,
-        "seconds": entry.seconds,
-        "allowed": entry.allowed,
-    }
+    fields = asdict(entry.bracket)
+    for name in ("lower", "upper", "value"):
+        fields[name] = fields[name] if math.isfinite(fields[name]) else None
+    fields |= {"seconds": entry.seconds, "allowed": entry.allowed}
     try:
-        write_whole(path, json.dumps(value, allow_nan=False).encode())
+        write_whole(path, json.dumps(fields, allow_nan=False).encode())
     except (MarginscopeError, OSError, ValueError):
         return
 
 
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _entry(found: Any) -> Entry:
+def _entry(fields: Any) -> Entry:
     """Raises ValueError, TypeError or KeyError for what `store` cannot have written."""
-    lower, upper, value = (_read(found[name]) for name in ("lower", "upper", "value"))
-    certified, method = found["certified"], found["method"]
+    lower, upper, value = (_read(fields[name]) for name in ("lower", "upper", "value"))
+    certified, method = fields["certified"], fields["method"]
     if not isinstance(certified, bool) or not isinstance(method, str):
         raise TypeError
     if math.isfinite(value) and not lower <= value <= upper:
         raise ValueError
-    allowed = found["allowed"]
+    allowed = fields["allowed"]
     bracket = Bracket(lower, upper, value, certified, method)
-    return Entry(bracket, _read(found["seconds"]), None if allowed is None else _read(allowed))
+    return Entry(bracket, _read(fields["seconds"]), None if allowed is None else _read(allowed))
 
 
 def _read(value: object) -> float:

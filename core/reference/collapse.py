@@ -9,8 +9,8 @@ import numpy as np
 from core.data.cones import ConesData, simplex
 from core.data.dataset import Array
 from core.problem.problem import Problem
-from core.reference.margin import Bracket, Reference, absent
-from core.reference.sample import binary, data_key, refusal
+from core.reference.margin import Bracket, absent, exact
+from core.reference.sample import SampleMargin, binary, data_key
 from core.reference.watch import Watch
 
 ROUNDING = 1e-12
@@ -47,7 +47,7 @@ def unmet(x: Array, y: Array, axes: Array, signs: Array, gamma_nc: float, eps: f
 
 
 @final
-class CollapseMargin(Reference):
+class CollapseMargin(SampleMargin):
     """gamma_nc/(2 r), a lower bound of gamma_gl/2."""
 
     name = "gamma_nc"
@@ -70,21 +70,21 @@ class CollapseMargin(Reference):
         settings = (section.r, section.gamma_nc, section.eps, section.labels)
         return data_key(problem, settings)
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         section: Any = problem.experiment.data
         data = problem.dataset
         axes = simplex(section.r, data.d)
         signs = np.ones(section.r)
         if section.labels == "mixed":
             signs[1::2] = -1.0
-        sentence = refusal(problem) or unmet(
-            data.x, data.y, axes, signs, section.gamma_nc, section.eps
-        )
+        sentence = unmet(data.x, data.y, axes, signs, section.gamma_nc, section.eps)
         if sentence:
             return absent(sentence)
+        # Assumption 3.1 gives gamma_gl >= gamma_nc/r, since the weights of r cones sum to 1: not
+        # gamma_nc/2, which the name may suggest.
         value = section.gamma_nc / (2.0 * section.r)
         method = (
             f"gamma_nc = {section.gamma_nc:g}, r = {section.r}; Assumption 3.1 checked on all "
             f"{data.n} examples"
         )
-        return Bracket(value, value, value, True, method)
+        return exact(value, method)

@@ -44,6 +44,7 @@ def why_not(x: Array, y: Array) -> str:
             f"point {index} is x = 0, where every network without biases is 0. Remove it, or use a "
             "network with biases."
         )
+    # As rational numbers: "nothing" is only said with a proof, and near-duplicates have a margin.
     for i, k in _alike(x / lengths[:, None], y):
         if on_one_ray(x[i], x[k]):
             return (

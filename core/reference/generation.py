@@ -114,6 +114,7 @@ class Generation:
             self._prices = np.maximum(self._prices, (self._tried @ columns.T).max(axis=1))
 
     def _starts(self, sign: float, q: Array, used: Atoms, count: int) -> Array:
+        # A maximum is a combination of the points active at it: half of the starts are such.
         free = self._generator.standard_normal((count // 2, self._x.shape[1]))
         spanned = self._generator.standard_normal((count - count // 2, len(self._x))) * q @ self._x
         again = used.beta[used.alpha == sign]
@@ -122,19 +123,19 @@ class Generation:
     def price(self, q: Array, used: Atoms, floor: float, count: int, watch: Watch) -> float:
         """Add the columns best at q, and remember its price."""
         highest = 0.0
-        found = []
+        priced = []
         for sign in (1.0, -1.0):
             starts = self._starts(sign, q, used, count)
             V, values = climb(self._x, sign * q * self._y, starts, watch)
             best = distinct(V, values, floor, MOST_ADDED)
             self._winners[sign] = V[best]
             highest = max(highest, float(values.max()))
-            found.append(Atoms(np.full(len(best), sign), V[best]))
+            priced.append(Atoms(np.full(len(best), sign), V[best]))
         if len(self._columns):
             highest = max(highest, float((self._columns @ q).max()))
         self._tried = np.vstack([self._tried, q])
         self._prices = np.append(self._prices, highest)
-        self._add(found[0].plus(found[1]))
+        self._add(priced[0].plus(priced[1]))
         return highest
 
     def run(self, tolerance: float, zero: float, watch: Watch) -> Generated:

@@ -17,8 +17,8 @@ from core.problem.problem import Problem
 from core.reference.arrangement import MOST_DIMENSIONS
 from core.reference.degenerate import pair_bound, rounding, why_not
 from core.reference.generation import Atoms, Generated, Generation, nearest_to_use
-from core.reference.margin import Bracket, Reference, absent, exact, nothing, unresolved
-from core.reference.sample import binary, data_key, refusal
+from core.reference.margin import Bracket, exact, nothing, unresolved
+from core.reference.sample import SampleMargin, binary
 from core.reference.watch import Watch
 from core.reference.zonotope import Proof, prove
 
@@ -36,6 +36,7 @@ SMALLEST = 1e-12  # unit: what is smaller is not told from rounding
 LEAST_PROVED = 1e-6  # price that the tree can prove: it adds squares
 SECONDS_ON_EDGE = 10.0  # in that unit: a bound is at hand, and the program may not converge
 SUPPORT = 1e-7  # of the largest q_i
+# The tree search takes longer the closer the bound is to the truth (decision 0008).
 SLACKS = (1e-6, 1e-3, 1e-2, 3e-2, 0.1)  # relative, above the climbed price: what is tried to prove
 PASSES, RAISES = 30, 30
 
@@ -227,7 +228,7 @@ class Search:
         return f"proved over the subsets of {positive} + {negative} points in {nodes} nodes"
 
 
-def _bracket(search: Search, x: Array, y: Array, near: float) -> Bracket:
+def _bracket(search: Search, x: Array, near: float) -> Bracket:
     """The proved bracket for x (n, d) itself: row space, scaling and sums are off by rounding.
 
     `near` is the bound of the two nearest rays, which holds whatever was found.
@@ -274,6 +275,7 @@ def global_margin(
     sentence = why_not(x, y)
     if sentence:
         return without(nothing(f"gamma_gl is 0: {sentence}"), d)
+    # Known in closed form, with witnesses that are exact.
     pair = parity_pair(x, y)
     if pair is not None:
         return of_parity(n, d, pair)
@@ -288,7 +290,7 @@ def global_margin(
     search.begin(None if columns is None else np.asarray(columns, dtype=np.float64) @ basis.T)
     with suppress(ArithmeticError):  # what was found until then is a bound all the same
         search.generate()
-    bracket = _bracket(search, x, y, near)
+    bracket = _bracket(search, x, near)
     if not bracket.exists:
         return without(bracket, d)
     beta = search.atoms.beta @ basis
@@ -296,7 +298,7 @@ def global_margin(
 
 
 @final
-class GlobalMargin(Reference):
+class GlobalMargin(SampleMargin):
     """gamma_gl of the training data, a property of the data alone."""
 
     name = "gamma_gl"
@@ -313,12 +315,5 @@ class GlobalMargin(Reference):
     def applies(self, problem: Problem) -> bool:
         return binary(problem) and problem.network.plain_relu
 
-    def key(self, problem: Problem) -> str:
-        return data_key(problem)
-
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        dataset = problem.dataset
-        sentence = refusal(problem)
-        if sentence:
-            return absent(sentence)
-        return global_margin(dataset.x, dataset.y, watch).bracket
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        return global_margin(problem.dataset.x, problem.dataset.y, watch).bracket

@@ -16,7 +16,6 @@ from core.data.dataset import Array
 from core.reference.degenerate import rounding
 
 MOST_POINTS = 4000
-TOO_MANY = f"There are more than {MOST_POINTS} examples, too many for this margin's exact method."
 MOST_EXACT = 40  # rows and columns of an elimination in rational numbers
 TURNS = 2
 NO_END = "The active-set method did not come to an end on these data."
@@ -58,8 +57,8 @@ def nearest(G: Array) -> Separation:
 
     Raises ArithmeticError where the active-set method does not end.
 
-    >>> found = nearest(np.array([[1.0, 0.0], [0.0, 1.0]]))
-    >>> round(found.lower, 12), round(found.upper, 12), found.q.round(12).tolist()
+    >>> best = nearest(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> round(best.lower, 12), round(best.upper, 12), best.q.round(12).tolist()
     (0.707106781187, 0.707106781187, [0.5, 0.5])
     """
     count, d = G.shape
@@ -72,11 +71,11 @@ def nearest(G: Array) -> Separation:
         basis, R = np.linalg.qr(rows.T)
         rows = R.T
     q = _weights(rows)
-    found = _bracket(rows, q)
+    bracket = _bracket(rows, q)
     polished = _polished(rows, q)
     if polished is not None:
-        found = _better(_better(found, _bracket(rows, polished[3])), polished)
-    lower, upper, w, q = found
+        bracket = _better(_better(bracket, _bracket(rows, polished[3])), polished)
+    lower, upper, w, q = bracket
     w = w if basis is None else basis @ w
     return Separation(lower * scale, upper * scale, w, q, scale, lower <= 0.0 and _farkas(rows, q))
 
@@ -153,10 +152,10 @@ def _exactly(rows: Array, q: Array) -> bool:
     pivots: list[int] = []
     for place in range(len(rows)):  # reduced echelon form of G'
         top = len(pivots)
-        found = next((k for k in range(top, len(left)) if left[k][place]), None)
-        if found is None:
+        pivot = next((k for k in range(top, len(left)) if left[k][place]), None)
+        if pivot is None:
             continue
-        left[top], left[found] = left[found], left[top]
+        left[top], left[pivot] = left[pivot], left[top]
         head = left[top] = [value / left[top][place] for value in left[top]]
         for k, row in enumerate(left):
             if k != top and row[place]:

@@ -12,15 +12,15 @@ and no grid is needed. Columns are added until both sides meet.
 
 from __future__ import annotations
 
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from core.data.dataset import Array
 from core.problem.problem import Problem
 from core.reference.degenerate import pair_bound, rounding
-from core.reference.margin import Bracket, Reference, absent, unresolved
-from core.reference.sample import binary, data_key, refusal
+from core.reference.margin import Bracket, unresolved
+from core.reference.sample import SampleMargin, binary
 from core.reference.watch import Watch
 
 MOST_EXAMPLES = 2000
@@ -79,10 +79,35 @@ def l1_margin(x: Array, y: Array, watch: Watch, enough: float = ENOUGH) -> tuple
             break
         best = np.argsort(-sizes)[:NEW_COLUMNS]
         columns = np.vstack([columns, directions[best]])
+        # In units of the bound so far: the tolerances of the linear program are absolute.
         reached, c, used = _master(points, y, columns, upper)
         columns = columns[used]
         lower = max(lower, reached - slack)
     return min(lower, upper), upper, turn
+
+
+def best_measure(features: Array) -> Any:
+    """max t over a, b >= 0 of sum 1 in all with t <= sum_k (a_k - b_k) F_ik at each i, F (n, K).
+
+    SciPy's solution x = (a, b, t) with its marginals. Raises ArithmeticError where the linear
+    program does not end.
+    """
+    from scipy.optimize import linprog  # slow to load
+
+    n, count = features.shape
+    solution = linprog(
+        np.r_[np.zeros(2 * count), -1.0],
+        np.hstack([-features, features, np.ones((n, 1))]),
+        np.zeros(n),
+        np.r_[np.ones(2 * count), 0.0][None],
+        [1.0],
+        bounds=[(0.0, None)] * (2 * count) + [(None, None)],
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if solution.status != 0:
+        raise ArithmeticError(f"The linear program did not come to an end ({solution.message}).")
+    return solution
 
 
 def _master(
@@ -91,34 +116,20 @@ def _master(
     """The best measure on the columns: its margin, the weights q y, and the columns worth keeping.
 
     `unit` is about the margin: the program's tolerances are absolute.
-
-    Raises ArithmeticError where the linear program does not end.
     """
-    from scipy.optimize import linprog  # slow to load
-
     features = y[:, None] * np.maximum(points @ columns.T, 0.0) / unit
-    n, count = features.shape
-    A = np.hstack([-features, features, np.ones((n, 1))])  # t <= sum_k (a_k - b_k) F_ik
-    cost = np.r_[np.zeros(2 * count), -1.0]
-    mass = np.r_[np.ones(2 * count), 0.0][None]
-    bounds = [(0.0, None)] * (2 * count) + [(None, None)]
-    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    found = linprog(
-        cost, A, np.zeros(n), mass, [1.0], bounds=bounds, method="highs-ds", options=options
-    )
-    if found.status != 0:
-        raise ArithmeticError(f"The linear program did not come to an end ({found.message}).")
-    weights = np.maximum(found.x[:-1], 0.0)
+    count, solution = len(columns), best_measure(features)
+    weights = np.maximum(solution.x[:-1], 0.0)
     signed = (weights[:count] - weights[count:]) / weights.sum()
-    q = np.maximum(-found.ineqlin.marginals, 0.0)
+    q = np.maximum(-solution.ineqlin.marginals, 0.0)
     reached = float((features @ signed).min())
-    slack = found.lower.marginals[:-1]
+    slack = solution.lower.marginals[:-1]
     near = np.minimum(slack[:count], slack[count:]) < 0.2 * max(reached, 1e-12)
     return reached * unit, q / q.sum() * y, near | (signed != 0.0)
 
 
 @final
-class BiasMargin(Reference):
+class BiasMargin(SampleMargin):
     """gamma_l1 of networks with biases on 1-D data."""
 
     name = "gamma_l1"
@@ -131,25 +142,15 @@ class BiasMargin(Reference):
     label = "gamma_l1 / 2"
     where = 'network.kind = "bias" on data of one dimension'
     factor = 0.5
+    most_examples = MOST_EXAMPLES
+    too_many = "gamma_l1 is computed for up to {most} examples; here n = {n}."
 
     def applies(self, problem: Problem) -> bool:
         return binary(problem) and problem.dataset.d == 1 and problem.network.kind == "bias"
 
-    def key(self, problem: Problem) -> str:
-        return data_key(problem)
-
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        sentence, data = refusal(problem), problem.dataset
-        if not sentence and data.n > MOST_EXAMPLES:
-            sentence = (
-                f"gamma_l1 is computed for up to {MOST_EXAMPLES} examples; here n = {data.n}."
-            )
-        if sentence:
-            return absent(sentence)
-        try:
-            lower, upper, rounds = l1_margin(data.x, data.y, watch)
-        except ArithmeticError as error:
-            return absent(str(error))
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        data = problem.dataset
+        lower, upper, rounds = l1_margin(data.x, data.y, watch)
         if not lower > 0.0:
             why = "whether a network separates the data is lost in rounding"
             if watch.late:

@@ -10,14 +10,14 @@ from core.data.dataset import Array
 from core.network.kernel_predictor import tangent_kernel
 from core.problem.problem import Problem
 from core.reference.degenerate import rounding, why_not
-from core.reference.hull import MOST_POINTS, TOO_MANY, coordinates, nearest
-from core.reference.margin import Bracket, Reference, absent, nothing, unresolved
-from core.reference.sample import binary, data_key, refusal
+from core.reference.hull import MOST_POINTS, coordinates, nearest
+from core.reference.margin import Bracket, nothing, unresolved
+from core.reference.sample import SampleMargin, binary
 from core.reference.watch import Watch
 
 
 @final
-class KernelMargin(Reference):
+class KernelMargin(SampleMargin):
     """max over |f|_H = 1 of min_i y_i f(x_i): both layers' weights, v ~ N(0, I/d).
 
     = min over q in the simplex of sqrt(q' Y K Y q), K the tangent kernel of
@@ -35,6 +35,7 @@ class KernelMargin(Reference):
     source = "telgarsky22, Assumption 1.3 (the kernel's weights); wei19, section 2"
     label = "RKHS margin"
     version = 2
+    most_examples = MOST_POINTS
     where = (
         "networks without biases that have both layers (standard, scalar, normalised), two classes"
     )
@@ -42,23 +43,14 @@ class KernelMargin(Reference):
     def applies(self, problem: Problem) -> bool:
         return binary(problem) and problem.network.plain_relu
 
-    def key(self, problem: Problem) -> str:
-        return data_key(problem)
-
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        sentence = refusal(problem)
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         data = problem.dataset
-        if sentence or data.n > MOST_POINTS:
-            return absent(sentence or TOO_MANY)
-        watch.look()
+        # What defeats every finite network defeats their limits, which the functions here are.
         why = why_not(data.x, data.y)
         if why:
             return nothing(f"The tangent kernel has no margin: {why}")
         K = tangent_kernel(data.x, data.x) * data.y[:, None] * data.y
-        try:
-            return in_space(K, rounding(data.d + data.n, float(K.diagonal().max())))
-        except ArithmeticError as error:
-            return absent(str(error))
+        return in_space(K, rounding(data.d + data.n, float(K.diagonal().max())))
 
 
 def in_space(K: Array, error: float) -> Bracket:

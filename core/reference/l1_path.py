@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.data.dataset import Array
 from core.problem.problem import Problem
-from core.reference.intervals import lifted
-from core.reference.margin import Bracket, Reference, absent
-from core.reference.sample import binary, data_key, refusal
+from core.reference.intervals import best_measure, lifted
+from core.reference.margin import Bracket, absent
+from core.reference.sample import SampleMargin, binary, data_key
 from core.reference.watch import Watch
 
 DIRECTIONS = 1000  # evenly spaced (w, b), as many as in section F.4
@@ -63,8 +62,8 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
     e^-alpha = 2 lambda/(1 - 2 lambda).
 
     >>> one = np.array([[1.0, 0.0]])
-    >>> found = path_point(one, np.array([1.0]), 0.05, one)
-    >>> round(float(found.alpha[0]), 6), round(float(np.log(9.0)), 6), found.gap < 1e-7
+    >>> best = path_point(one, np.array([1.0]), 0.05, one)
+    >>> round(float(best.alpha[0]), 6), round(float(np.log(9.0)), 6), best.gap < 1e-7
     (2.197225, 2.197225, True)
     """
     from scipy.optimize import minimize  # slow to load
@@ -77,9 +76,12 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
         q = _pull(F @ alpha)
         slopes = F.T @ q
         gap = objective - _dual(q, float(np.abs(slopes).max()), mu)
+        # The duality gap proves how far the objective is from its least value on these directions.
         if gap <= ENOUGH * objective:
             break
-        used |= _peaks(np.abs(slopes)) & (np.abs(slopes) > mu)
+        heights = np.abs(slopes)  # peaks along the circle join
+        peaks = (heights >= np.roll(heights, 1)) & (heights >= np.roll(heights, -1))
+        used |= peaks & (heights > mu)
         Z = np.concatenate([F[:, used], -F[:, used]], axis=1)
 
         def value(beta: Array, Z: Array = Z) -> tuple[float, Array]:
@@ -88,26 +90,17 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
 
         start = np.concatenate([np.maximum(alpha[used], 0.0), np.maximum(-alpha[used], 0.0)])
         options = {"ftol": 1e-16, "gtol": 1e-13, "maxiter": 20_000, "maxfun": 40_000}
-        found = minimize(
-            value,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(0.0, None)] * start.size,
-            options=options,
+        bounds = [(0.0, None)] * start.size
+        solution = minimize(
+            value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
         )
         half = start.size // 2
         alpha = np.zeros_like(alpha)
-        alpha[used] = found.x[:half] - found.x[half:]
+        alpha[used] = solution.x[:half] - solution.x[half:]
         objective = _loss(F @ alpha) + mu * float(np.abs(alpha).sum())
     total = float(np.abs(alpha).sum())
     margin = float((F @ alpha).min()) / total if total > 0.0 else float("nan")
     return PathPoint(directions, alpha, objective, gap, margin)
-
-
-def _peaks(heights: Array) -> NDArray[np.bool_]:
-    """Where a closed curve of heights is at least as high as on both sides."""
-    return (heights >= np.roll(heights, 1)) & (heights >= np.roll(heights, -1))
 
 
 def max_margin(points: Array, y: Array, directions: Array) -> PathPoint:
@@ -120,30 +113,12 @@ def max_margin(points: Array, y: Array, directions: Array) -> PathPoint:
     >>> max_margin(one, np.array([1.0]), one).margin
     1.0
     """
-    from scipy.optimize import linprog  # slow to load
-
     F = y[:, None] * np.maximum(points @ directions.T, 0.0)
-    n, count = F.shape
-    matrix = np.hstack([-F, F, np.ones((n, 1))])  # t <= sum_k (a_k - b_k) F_ik
-    cost = np.r_[np.zeros(2 * count), -1.0]
-    mass = np.r_[np.ones(2 * count), 0.0][None]
-    bounds = [(0.0, None)] * (2 * count) + [(None, None)]
-    found = linprog(
-        cost,
-        matrix,
-        np.zeros(n),
-        mass,
-        [1.0],
-        bounds=bounds,
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if found.status != 0:
-        raise ArithmeticError(f"The linear program did not come to an end ({found.message}).")
-    alpha = found.x[:count] - found.x[count:-1]
-    gap = float(abs(found.fun - found.eqlin.marginals[0]))
+    count, solution = len(directions), best_measure(F)
+    alpha = solution.x[:count] - solution.x[count:-1]
+    gap = float(abs(solution.fun - solution.eqlin.marginals[0]))
     margin = float((F @ alpha).min() / np.abs(alpha).sum())
-    return PathPoint(directions, alpha, float(found.fun), gap, margin)
+    return PathPoint(directions, alpha, float(solution.fun), gap, margin)
 
 
 def _loss(p: Array) -> float:
@@ -157,6 +132,7 @@ def _pull(p: Array) -> Array:
 
 def _dual(q: Array, largest: float, mu: float) -> float:
     """The dual at q scaled into its feasible set: (1/n) sum of the entropy of n q_i."""
+    # Off 0, where u ln u is 0 and not NaN.
     u = np.clip(q.size * q * min(1.0, mu / largest if largest > 0.0 else 1.0), 1e-300, 1.0)
     rest = np.where(u < 1.0, (1.0 - u) * np.log1p(-np.minimum(u, 1.0 - 1e-16)), 0.0)
     return float(-(u * np.log(u) + rest).mean())
@@ -179,7 +155,7 @@ def solve(problem: Problem) -> PathPoint | None:
 
 
 @final
-class PathMargin(Reference):
+class PathMargin(SampleMargin):
     """The margin of the regularised l1 problem at the run's own lambda."""
 
     name = "l1_path"
@@ -193,6 +169,8 @@ class PathMargin(Reference):
     label = "l1 path / 2"
     where = 'network.kind = "bias" on data of one dimension, logistic loss with l2 > 0'
     factor = 0.5
+    most_examples = MOST_EXAMPLES
+    too_many = "It is computed for up to {most} examples, not n = {n}."
 
     def applies(self, problem: Problem) -> bool:
         kinds = (problem.experiment.network.kind, problem.experiment.loss.kind)
@@ -202,14 +180,9 @@ class PathMargin(Reference):
     def key(self, problem: Problem) -> str:
         return data_key(problem, float(problem.experiment.loss.l2))
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        sentence = refusal(problem)
-        if not sentence and problem.dataset.n > MOST_EXAMPLES:
-            sentence = f"It is computed for up to {MOST_EXAMPLES} examples, not n = " + (
-                f"{problem.dataset.n}."
-            )
-        found = None if sentence else solve(problem)
-        if found is None or not np.isfinite(found.margin):
-            return absent(sentence or "The penalty is so large that the best network is zero.")
-        method = f"l1 problem on {DIRECTIONS} directions, objective proved to {found.gap:.1e}"
-        return Bracket(found.margin, found.margin, found.margin, False, method)
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        point = solve(problem)
+        if point is None or not np.isfinite(point.margin):
+            return absent("The penalty is so large that the best network is zero.")
+        method = f"l1 problem on {DIRECTIONS} directions, objective proved to {point.gap:.1e}"
+        return Bracket(point.margin, point.margin, point.margin, False, method)

@@ -21,9 +21,9 @@ from core.data.dataset import Array
 from core.network.fixed_outer import FixedOuter
 from core.problem.problem import Problem
 from core.reference.degenerate import rounding
-from core.reference.hull import MOST_POINTS, TOO_MANY, coordinates, nearest
-from core.reference.margin import Bracket, Reference, absent, nothing, unresolved
-from core.reference.sample import binary, data_key, refusal
+from core.reference.hull import MOST_POINTS, coordinates, nearest
+from core.reference.margin import Bracket, absent, nothing, unresolved
+from core.reference.sample import SampleMargin, binary, data_key
 from core.reference.watch import Watch
 
 
@@ -60,19 +60,17 @@ def optimum(x: Array, y: Array, plus: float, minus: float, slope: float) -> Opti
 
     >>> e = 1.0 / 72.0
     >>> x = np.array([[-1.0, 0.0, 0.0], [e, np.sqrt(1.0 - e * e), 0.0], [0.0, 0.0, 1.0]])
-    >>> found = optimum(x, np.array([-1.0, 1.0, 1.0]), 0.5, 0.5, 0.5)
-    >>> bool(np.allclose(found.multipliers * (4.0 * e + 5.0), [8.0, 8.0, 8.0 + 6.4 * e]))
+    >>> best = optimum(x, np.array([-1.0, 1.0, 1.0]), 0.5, 0.5, 0.5)
+    >>> bool(np.allclose(best.multipliers * (4.0 * e + 5.0), [8.0, 8.0, 8.0 + 6.4 * e]))
     True
     """
     M = form(x, y, plus, minus, slope)
-    found = _closed(M)
-    closed = found is not None
-    if found is None:
-        found = _by_active_set(M)
-        if found is None:
-            return None
-    lower, upper, multipliers = found
-    return Optimum(lower, upper, multipliers, closed, _fits(x, y, multipliers, slope))
+    closed = _closed(M)
+    bracket = closed or _ends(M, nearest(coordinates(M)).q)
+    if bracket is None:
+        return None
+    fits = _fits(x, y, bracket[2], slope)
+    return Optimum(*bracket, closed=closed is not None, fits=fits)
 
 
 def _closed(M: Array) -> tuple[float, float, Array] | None:
@@ -96,12 +94,8 @@ def _ends(M: Array, multipliers: Array) -> tuple[float, float, Array] | None:
     upper = float(np.sqrt(square + error * total))
     lower = (float(tight.min()) - error) / upper
     with np.errstate(over="ignore"):  # an outer layer of 1e-150
-        found = upper / total, multipliers / tight.min()
-    return (lower, *found) if all(np.isfinite(end).all() for end in found) else None
-
-
-def _by_active_set(M: Array) -> tuple[float, float, Array] | None:
-    return _ends(M, nearest(coordinates(M)).q)
+        ends = upper / total, multipliers / tight.min()
+    return (lower, *ends) if all(np.isfinite(end).all() for end in ends) else None
 
 
 def _fits(x: Array, y: Array, multipliers: Array, slope: float) -> bool:
@@ -114,7 +108,7 @@ def _fits(x: Array, y: Array, multipliers: Array, slope: float) -> bool:
 
 
 @final
-class LeakyOptimum(Reference):
+class LeakyOptimum(SampleMargin):
     """1/|W*| of problem (3)."""
 
     name = "leaky_optimum"
@@ -127,6 +121,7 @@ class LeakyOptimum(Reference):
     source = "frei23, problem (3) and Theorem 3.2"
     label = "optimum of (3)"
     version = 2
+    most_examples = MOST_POINTS
     where = 'network.kind = "fixed_outer", not smooth, slope in (0, 1)'
     factor = 1.0
 
@@ -143,21 +138,13 @@ class LeakyOptimum(Reference):
         section: Any = problem.experiment.network
         return data_key(problem, section.slope, *_sides(problem))
 
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        sentence = refusal(problem)
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         section: Any = problem.experiment.network
-        data, slope = problem.dataset, section.slope
-        if sentence or data.n > MOST_POINTS:
-            return absent(sentence or TOO_MANY)
-        watch.look()
-        plus, minus = _sides(problem)
-        try:
-            found = optimum(data.x, data.y, plus, minus, slope)
-        except ArithmeticError as error:
-            return absent(str(error))
-        if found is None:
-            return _unsolved(form(data.x, data.y, plus, minus, slope))
-        return _told(found)
+        x, y, (plus, minus) = problem.dataset.x, problem.dataset.y, _sides(problem)
+        best = optimum(x, y, plus, minus, section.slope)
+        if best is None:
+            return _unsolved(form(x, y, plus, minus, section.slope))
+        return _solved(best)
 
 
 def _unsolved(M: Array) -> Bracket:
@@ -176,18 +163,18 @@ def _unsolved(M: Array) -> Bracket:
     return unresolved(upper, float(np.sqrt(sizes.max())), True, why)
 
 
-def _told(found: Optimum) -> Bracket:
+def _solved(best: Optimum) -> Bracket:
     how = "closed form (K o G) lambda = 1, all lambda > 0"
-    if not found.closed:
+    if not best.closed:
         how = "active-set NNLS on the dual of (3), since some lambda of the closed form is not > 0"
-    if not found.fits:
+    if not best.fits:
         return absent(
-            f"The optimum of problem (3), 1/|W*| = {found.lower:.4g}, does not have y_i <v, x_i> > "
+            f"The optimum of problem (3), 1/|W*| = {best.lower:.4g}, does not have y_i <v, x_i> > "
             "0 > y_i <u, x_i> at every example: it is not known that a network has that margin, "
             "and Theorem 3.2 does not apply."
         )
-    method = f"{how}; gap {found.upper - found.lower:.1e}"
-    return Bracket(found.lower, found.upper, found.lower, True, method)
+    method = f"{how}; gap {best.upper - best.lower:.1e}"
+    return Bracket(best.lower, best.upper, best.lower, True, method)
 
 
 def _sides(problem: Problem) -> tuple[float, float]:

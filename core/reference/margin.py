@@ -131,6 +131,11 @@ class ReferenceMargin:
         """What the plot of margins multiplies the bracket by; None where it is only listed."""
         return self.reference.factor if self.drawn else None
 
+    @property
+    def drawable(self) -> bool:
+        """Whether it is a line among a run's margins: it has a value, and is comparable."""
+        return self.factor is not None and self.bracket.exists
+
     def as_json(self) -> dict[str, Any]:
         """The fields of `python -m core margins --json`; NaN where there is no number."""
         bracket = self.bracket

@@ -18,6 +18,8 @@ def even_parity(k: int, d: int) -> float:
     >>> [round(even_parity(k, 1), 5) for k in (2, 4, 6)]
     [0.35355, 0.125, 0.07655]
     """
+    # Attained by the 2^k sign vectors on the k bits with equal weights; equal weights q on the
+    # corners prove it (docs/theory.md, 5.4).
     return comb(k - 2, k // 2 - 1) / (2.0 ** (k - 1) * sqrt(k * d))
 
 
@@ -92,8 +94,8 @@ class Wei19Population(Reference):
     factor = 1.0
 
     def applies(self, problem: Problem) -> bool:
-        kinds = ("standard",)
-        return isinstance(problem.experiment.data, Wei19Data) and problem.network.kind in kinds
+        on_d = isinstance(problem.experiment.data, Wei19Data)
+        return on_d and problem.network.kind == "standard"
 
     def key(self, problem: Problem) -> str:
         section: Any = problem.experiment.data

@@ -15,7 +15,7 @@ from core.reference.kernel_space import KernelMargin
 from core.reference.l1_path import PathMargin
 from core.reference.leaky import LeakyOptimum
 from core.reference.linear import LinearMargin
-from core.reference.margin import Bracket, Reference, ReferenceMargin
+from core.reference.margin import Reference, ReferenceMargin
 from core.reference.population import DyadicPopulation, ParityPopulation, Wei19Population
 from core.reference.tangent import TangentMargin
 from core.reference.watch import Watch
@@ -62,11 +62,7 @@ def compute(
     bracket = reference.compute(problem, watch)
     seconds = time.perf_counter() - begin
     if path is not None:
-        short = watch.late and not _final(bracket)
+        closed = bracket.exists and bracket.lower == bracket.upper  # more time could not narrow it
+        short = watch.late and not closed
         disk.store(path, disk.Entry(bracket, seconds, allowed if short else None))
     return ReferenceMargin(reference, bracket, seconds, drawn)
-
-
-def _final(bracket: Bracket) -> bool:
-    """Whether more time could not narrow it."""
-    return bracket.exists and bracket.lower == bracket.upper

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from abc import abstractmethod
+from typing import final
 
 import numpy as np
 
 from core.data.dataset import Array
 from core.problem.problem import Problem
+from core.reference.margin import Bracket, Reference, absent
+from core.reference.watch import Watch
 
 
 def binary(problem: Problem) -> bool:
@@ -27,6 +32,42 @@ def data_key(problem: Problem, *more: object) -> str:
         is_array = isinstance(item, np.ndarray)
         digest.update(item.astype("<f8").tobytes() if is_array else repr(item).encode())  # type: ignore[attr-defined]
     return digest.hexdigest()
+
+
+class SampleMargin(Reference):
+    """A margin of the training examples alone, of two classes; those without one get a sentence.
+
+    `too_many` says that there are more than `most_examples`, with their number n.
+    """
+
+    most_examples: float = math.inf
+    too_many = "There are more than {most} examples, too many for this margin's exact method."
+
+    def applies(self, problem: Problem) -> bool:
+        return binary(problem)
+
+    def key(self, problem: Problem) -> str:
+        return data_key(problem)
+
+    @final
+    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+        sentence, n = refusal(problem), problem.dataset.n
+        if not sentence and n > self.most_examples:
+            sentence = self.too_many.format(most=self.most_examples, n=n)
+        if sentence:
+            return absent(sentence)
+        watch.look()
+        try:
+            return self.of_sample(problem, watch)
+        except ArithmeticError as error:
+            return absent(str(error))
+
+    @abstractmethod
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        """As `compute`, for examples that may have a margin.
+
+        Raises ArithmeticError, with the sentence, where the method does not come to an end.
+        """
 
 
 def signed(problem: Problem) -> Array:

@@ -43,22 +43,23 @@ def zonotopes(x: Array, c: Array) -> Zonotopes:
 
 def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array]:
     """Local maxima of sum_i c_i relu(<v, x_i>) from starts (k, r): unit V (k, r), values (k,)."""
+    # Weights that are rounding would only make the climb longer.
     small = np.abs(c) <= 1e-13 * np.abs(c).max()
     body = zonotopes(x, np.where(small, 0.0, c))
     n, r = body.rows.shape
     lengths = np.linalg.norm(starts, axis=1)
-    found = np.ascontiguousarray(starts[lengths > 0.0] / lengths[lengths > 0.0, None])
-    values = np.zeros(len(found))
+    directions = np.ascontiguousarray(starts[lengths > 0.0] / lengths[lengths > 0.0, None])
+    values = np.zeros(len(directions))
     if body.split == 0:
-        return found, np.minimum(found @ body.rows.T, 0.0).sum(axis=1)
+        return directions, np.minimum(directions @ body.rows.T, 0.0).sum(axis=1)
     squares = np.square(body.rows).sum(axis=1)
     u, w = np.empty(n), np.empty(r)
     batch = max(1, BATCH_WORK // (100 * n * r))
-    for first in range(0, len(found), batch):
+    for first in range(0, len(directions), batch):
         watch.look()
         part = slice(first, first + batch)
-        ascend(body.rows, squares, body.split, found[part], values[part], u, w)
-    return found, values
+        ascend(body.rows, squares, body.split, directions[part], values[part], u, w)
+    return directions, values
 
 
 @final

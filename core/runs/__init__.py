@@ -6,12 +6,4 @@ from core.runs.new_file import estimated_bytes
 from core.runs.recorder import Recorder, RecorderAt
 from core.runs.run import RecordedRun, open_run
 
-__all__ = [
-    "RecordedRun",
-    "Recorder",
-    "RecorderAt",
-    "Run",
-    "code_of",
-    "estimated_bytes",
-    "open_run",
-]
+__all__ = ["RecordedRun", "Recorder", "RecorderAt", "Run", "code_of", "estimated_bytes", "open_run"]

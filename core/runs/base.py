@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from core.losses import LOSSES, LossFunction
 from core.network.parametrisation import Network
 from core.problem.problem import Problem, Start
 from core.problem.reduction import Reduction
-from core.runs.meta import Reason, Status, printable
+from core.runs.meta import WHOLE, Reason, Status, printable
 from core.runs.run_file import Event, Index, RunHeader
 from core.study_file.experiment import Experiment
 
@@ -85,11 +84,6 @@ class Run(ABC):
         return printable(self._header.meta.engine)
 
     @property
-    def program(self) -> str:
-        """Version of the program that recorded the run."""
-        return printable(self._header.meta.program)
-
-    @property
     def created(self) -> str:
         """When the recording began: UTC, ISO 8601."""
         return printable(self._header.meta.created)
@@ -116,24 +110,19 @@ class Run(ABC):
         """Parameters at t = 0, flat; those of the first run where this one continues another."""
         return self._header.origin
 
-    @property
-    def start_parameters(self) -> Array:
-        """Parameters the run began with, flat; the physical ones are e^start_rho times these."""
-        return self._header.start
-
-    @property
-    def start_rho(self) -> float:
-        return self._header.meta.start.rho
-
-    @property
-    def start_step(self) -> int:
-        return self._header.meta.start.step
-
-    @property
-    def start_log10_time(self) -> float:
-        """log10 t at the start, -inf at t = 0."""
-        time = self._header.meta.start.log10_time
-        return -np.inf if time is None else time
+    @cached_property
+    def start(self) -> Start:
+        """Where the run begins: parameters (flat), rho, step and log10 t, -inf at t = 0."""
+        begin, anew = self._header.meta.start, (self.continues or {}).get("anew", False)
+        return Start(
+            self._header.start,
+            self.origin,
+            begin.rho,
+            begin.step,
+            -np.inf if begin.log10_time is None else begin.log10_time,
+            self.continues,
+            goes_on=not anew,
+        )
 
     @property
     def continues(self) -> dict[str, Any] | None:
@@ -158,7 +147,7 @@ class Run(ABC):
     @property
     def complete(self) -> bool:
         """Whether the frames reach back to t = 0 without a gap, as far as is known."""
-        return self.start_log10_time == -np.inf
+        return self.start.log10_time == -np.inf
 
     @property
     def state_version(self) -> int:
@@ -168,21 +157,11 @@ class Run(ABC):
     @cached_property
     def problem(self) -> Problem:
         """The problem that was run, rebuilt from the file alone."""
-        anew = bool((self.continues or {}).get("anew", False))
-        start = Start(
-            self.start_parameters,
-            self.origin,
-            self.start_rho,
-            self.start_step,
-            self.start_log10_time,
-            self.continues,
-            goes_on=not anew,
-        )
         return Problem(
             self.experiment,
             self.dataset,
             self.network,
-            start,
+            self.start,
             self.title,
             self.source,
             self.reduction,
@@ -199,6 +178,11 @@ class Run(ABC):
     @abstractmethod
     def reason(self) -> Reason | None:
         """Why the run ended; None while it is recording."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run came to its end, and was not cut off."""
+        return self.status == "finished" and self.reason in WHOLE
 
     @property
     @abstractmethod
@@ -271,10 +255,5 @@ class Run(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

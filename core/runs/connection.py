@@ -11,7 +11,7 @@ import sqlite3
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, final
 
@@ -28,12 +28,7 @@ from core.runs.looking import (
     steadily,
 )
 from core.runs.meta import printable
-from core.runs.schema import (
-    APPLICATION_ID,
-    MAX_TEXT_BYTES,
-    SCHEMA_VERSION,
-    expected_schema,
-)
+from core.runs.schema import APPLICATION_ID, MAX_TEXT_BYTES, SCHEMA_VERSION, expected_schema
 from core.runs.wal import read_wal_header
 
 WAIT_S = 2.0  # for a recorder that is just closing the file
@@ -67,6 +62,7 @@ NO_SHARED_MEMORY = {
 }
 
 
+# STRICT and NOT NULL hold when SQLite writes, not for pages that somebody else wrote.
 def typed(column: str, kind: str) -> str:
     """SQL for a column's value where it has this type, NULL (without reading it) where not.
 
@@ -88,7 +84,8 @@ class Connection:
         self.identity: tuple[int, int] | None = None  # of the file, just before it was opened
         self._immutable = immutable
         self._ticks = 0
-        self._remove = _remover(self, folder)
+        # A private copy goes at the latest when the connection is forgotten.
+        self._remove = weakref.finalize(self, _remove_folder, folder)
         wal = beside(real, "-wal")
         self._shared_wal = wal if folder is None and (immutable or wal.exists()) else None
         uri = f"{real.as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
@@ -218,14 +215,6 @@ def _sentence(path: Path, error: Exception) -> RunFileError:
     return damaged(path, printable(str(error))[:200])
 
 
-def _remover(owner: Connection, folder: Path | None) -> weakref.finalize[..., Any]:
-    """Removes a private copy's folder at the latest when the connection is forgotten."""
-    finalizer = weakref.finalize(owner, _remove_folder, folder)
-    if folder is None:
-        finalizer.detach()
-    return finalizer
-
-
 def _remove_folder(folder: Path | None) -> None:
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -241,9 +230,14 @@ def connect(path: Path) -> Connection:
 
     def look() -> Connection:
         real = regular_file(path)
-        found = identity(real)
-        connection = _guarded(path, lambda: _connect(path, real))
-        connection.identity = found
+        opened = identity(real)
+        try:
+            connection = _connect(path, real)
+        except READ_ERRORS as error:
+            raise _sentence(path, error) from error
+        except OSError as error:
+            raise RunFileError(f"{path} cannot be opened: {reason_of(error)}.") from error
+        connection.identity = opened
         return connection
 
     return steadily(path, look)
@@ -315,15 +309,6 @@ def _connected_to_copy(path: Path, real: Path) -> Connection:
         _remove_folder(folder)
         raise
     return Connection(path, folder / real.name, immutable=False, folder=folder)
-
-
-def _guarded(path: Path, make: Callable[[], Connection]) -> Connection:
-    try:
-        return make()
-    except READ_ERRORS as error:
-        raise _sentence(path, error) from error
-    except OSError as error:
-        raise RunFileError(f"{path} cannot be opened: {reason_of(error)}.") from error
 
 
 def _left_in_wal_mode(real: Path) -> bool:

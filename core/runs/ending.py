@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.runs.connection import Connection, typed
-from core.runs.meta import Counts, Ending, Reason, Status, parse_json
+from core.runs.meta import Counts, Ending, parse_json
 
 WORDS = {"frame": "frames", "metric": "diagnostics", "event": "events"}
 
@@ -22,17 +22,11 @@ def read_ending(connection: Connection) -> Ending:
         raise connection.damaged("meta: status or reason cannot be read") from error
 
 
-def read_status(connection: Connection) -> tuple[Status, Reason | None]:
-    """Whether a run has ended, and why."""
-    ending = read_ending(connection)
-    return ending.status, ending.reason
-
-
 def check_counts(connection: Connection, counts: Counts | None) -> None:
     """Raise RunFileError where rows are missing that a finished file says it has.
 
     A page of the file that was lost or exchanged for another takes its rows with it, and all
-    others stay in order. Files of earlier versions say nothing (`told` is None).
+    others stay in order. Files of earlier versions say nothing (`counts` is None).
     """
     if counts is None:
         return

@@ -35,6 +35,7 @@ class FrameCache:
             return
         self._frames[index] = frame
         self._bytes += size
+        # By bytes and not by number: a frame has a few kilobytes or many megabytes.
         while self._bytes > self._limit:
             _, old = self._frames.popitem(last=False)
             self._bytes -= _bytes_of(old)

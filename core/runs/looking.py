@@ -36,8 +36,8 @@ def regular_file(path: Path) -> Path:
         mode = real.stat().st_mode
         for suffix in ("-wal", "-journal"):
             other = beside(real, suffix)
-            found = status_of(other)  # one look: a recorder may take it away at any moment
-            if found is not None and not stat.S_ISREG(found.st_mode):
+            status = status_of(other)  # one look: a recorder may take it away at any moment
+            if status is not None and not stat.S_ISREG(status.st_mode):
                 raise damaged(path, f"{other.name} beside it is not a plain file")
     except FileNotFoundError as error:
         raise RunFileError(f"There is no run file {path}; check the path.") from error
@@ -65,18 +65,14 @@ def status_of(path: Path) -> os.stat_result | None:
 
 def situation(path: Path) -> tuple[object, ...]:
     """By what one sees that a recorder, or a copy, was at work on a run file or its `-wal`."""
-    found: list[object] = []
+    signs: list[object] = []
     for suffix in ("", "-wal"):
         try:
-            status = status_of(beside(path, suffix))
+            now = status_of(beside(path, suffix))
+            signs.append(now and (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns))
         except (OSError, ValueError) as error:
-            found.append(str(error))
-            continue
-        if status is None:
-            found.append(None)
-        else:
-            found += [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
-    return tuple(found)
+            signs.append(str(error))
+    return tuple(signs)
 
 
 def steadily(path: Path, look: Callable[[], T]) -> T:

@@ -27,11 +27,13 @@ from core.settings import MAX_ELEMENTS, MAX_FRAMES
 MOST_DIGITS = 20  # of a whole number: those of 64 bits have 19 and a sign
 Status = Literal["recording", "finished"]
 Reason = Literal["completed", "cancelled", "diverged", "failed", "disk_full"]
+WHOLE: tuple[Reason, ...] = ("completed", "diverged")  # of runs that were not cut off
 
 
 class Value(BaseModel):
     """A frozen part of meta: types exactly as declared, no NaN, unknown keys left out."""
 
+    # Unknown keys are left out and not refused: a newer program may have written more.
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True, allow_inf_nan=False)
 
 
@@ -71,6 +73,11 @@ class Ending(Value):
     status: Status
     reason: Reason | None = None
     counts: Counts | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the run came to its end, and was not cut off."""
+        return self.status == "finished" and self.reason in WHOLE
 
 
 @final

@@ -99,6 +99,7 @@ def claim(path: Path, force: bool) -> Path:
                 remedy="move it back to its file",
                 typed="move it back to its file, or --force removes it",
             )
+        # Exclusively: of two recorders that begin at once one gets the name.
         os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", None) in FULL:

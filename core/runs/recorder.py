@@ -18,8 +18,8 @@ from core.problem.frame import Frame
 from core.problem.problem import Problem
 from core.problem.start import State
 from core.runs.connection import connect
-from core.runs.ending import WORDS, read_status
-from core.runs.meta import dump_json, meta_of
+from core.runs.ending import WORDS, read_ending
+from core.runs.meta import WHOLE, dump_json, meta_of
 from core.runs.new_file import arrays_of, claim, created, remove, take_place
 from core.runs.run_file import is_time
 from core.runs.schema import (
@@ -41,8 +41,7 @@ FRAMES_PER_COMMIT = 64
 SECONDS_PER_COMMIT = 0.05
 BYTES_PER_COMMIT = 16 << 20
 CLOSING_PATIENCE_S = 1.0
-WHOLE = ("completed", "diverged")  # reasons of a run that was not cut off
-
+# Each statement lets go of the GIL, and a thread that paints is slow to give it back.
 ROWS_PER_STATEMENT = 16
 INSERT_EVENT = "INSERT INTO event (frame, kind, payload) VALUES (?, ?, ?)"
 UPDATE_META = "UPDATE meta SET value = ? WHERE key = ?"
@@ -314,9 +313,10 @@ class Recorder:
         count = "1 frame is" if self._next == 1 else f"{self._next} frames are"
         where = "that file" if self.path == self._place else str(self.path)
         self._refusal = DiskError(
-            f"The disk refused to write {self._shown} ({error}); its first {count} safe in {where}"
-            ". Make room on the disk, then go on with `python -m core continue`, or record "
-            "into another folder with --out."
+            f"The disk refused to write {self._shown} ({error}); its first {count} safe in {where}",
+            remedy="make room on the disk, then continue the run",
+            typed="make room on the disk, then go on with `python -m core continue`, or record "
+            "into another folder with --out",
         )
         return self._refusal
 
@@ -333,17 +333,8 @@ class RecorderAt:
         self._path, self._force = path, force
         self._recorder: Recorder | None = None
 
-    def __call__(
-        self, problem: Problem, *, engine: str, planned: int, temperature_cap: float | None
-    ) -> Recorder:
-        self._recorder = Recorder(
-            self._path,
-            problem,
-            engine=engine,
-            planned=planned,
-            temperature_cap=temperature_cap,
-            force=self._force,
-        )
+    def __call__(self, problem: Problem, **settings: Any) -> Recorder:
+        self._recorder = Recorder(self._path, problem, force=self._force, **settings)
         return self._recorder
 
     @property
@@ -358,12 +349,11 @@ def _is_whole(path: Path) -> bool:
     except RunFileError:
         return False
     try:
-        status, reason = read_status(connection)
+        return read_ending(connection).whole
     except RunFileError:
         return False
     finally:
         connection.close()
-    return status == "finished" and reason in WHOLE
 
 
 def _inserts(table: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[Statement]:

@@ -38,12 +38,8 @@ CACHE_BYTES = 128 << 20
 class RecordedRun(Run):
     """The content of one run file. Threads may use it in turn; `refresh` sees new frames.
 
-    Frame i holds the trained parameters at the i-th time of the schedule; the physical ones are
-    e^rho[i] times `parameters(i)`. Arrays are read-only. A file that is still being recorded is
-    opened anew for every look at it, because its recorder needs it alone for a moment at the end.
-
-    Raises RunFileError, in the constructor and in every method that reads, for a file that is not
-    exactly a run file.
+    A file that is still being recorded is opened anew for every look at it, because its recorder
+    needs it alone for a moment at the end. Raises RunFileError in the constructor too.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -83,7 +79,6 @@ class RecordedRun(Run):
 
     @property
     def bytes_on_disk(self) -> int:
-        """Size of the file and of the `-wal` that may lie beside it."""
         total = 0
         for path in (self.path, beside(self.path.resolve(), "-wal")):
             with suppress(FileNotFoundError):  # a recorder may take its -wal away at any moment
@@ -91,7 +86,6 @@ class RecordedRun(Run):
         return total
 
     def refresh(self) -> int:
-        """Look for frames committed since; returns `frames`. Costs nothing for a finished run."""
         with self._lock:
             if self._status != "finished":
                 steadily(self.path, self._look_again)
@@ -108,21 +102,17 @@ class RecordedRun(Run):
     # ------------------------------------------------------------------------------- frames
 
     def parameters(self, index: int) -> Array:
-        """Parameters of a frame, flat, read-only float64; IndexError beyond 0 <= index < frames."""
         return self._frame(index)[0]
 
     def dual(self, index: int) -> Array | None:
-        """The stored q (n,) of a frame with float32 parameters; None where it is computed."""
         return self._frame(index)[1]
 
     def diagnostics(self, index: int) -> dict[str, float]:
-        """The integrator's numbers since the frame before, by name."""
         self._check(index)
         with self._reading() as connection:
             return read_metrics(connection, index)
 
     def events(self) -> tuple[Event, ...]:
-        """What happened: (frame, kind, payload) in order."""
         with self._reading() as connection:
             return read_events(connection)
 
@@ -159,7 +149,7 @@ class RecordedRun(Run):
 
     @property
     def whole(self) -> Run:
-        if self.continues is None or self.start_log10_time == -np.inf:
+        if self.continues is None or self.start.log10_time == -np.inf:
             return self
         with self._lock:
             if self._whole is None:
@@ -170,10 +160,6 @@ class RecordedRun(Run):
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Several reads with one connection: of a growing run each costs 0.1 ms instead of 0.5 ms.
-
-        Other threads wait meanwhile, and the recorder cannot finish: keep it under 0.1 s.
-        """
         with self._reading():
             yield
 
@@ -209,22 +195,21 @@ class RecordedRun(Run):
         before = self._identity
         connection = connect(self.path)
         try:
-            found = identity(self.path)
+            current = identity(self.path)
             if before is None:
                 check_wal(connection)
                 before = connection.identity
-            if found != before:
+            if current != before:
                 raise RunFileError(
                     f"{self.path} was replaced by another file while it was open; open it again."
                 )
         except BaseException:
             connection.close()
             raise
-        self._identity = found
+        self._identity = current
         return connection
 
     def close(self) -> None:
-        """Let go of the file; harmless when repeated."""
         with self._lock:
             self._closed = True
             connection, self._connection = self._connection, None

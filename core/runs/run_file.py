@@ -94,12 +94,12 @@ def read_header(connection: Connection) -> RunHeader:
         place = printable(".".join(map(str, first["loc"])))[:100]
         raise connection.damaged(f"meta: {place}: {first['msg'].lower()}") from error
     experiment = _experiment(connection, meta)
-    found = _found_arrays(connection, meta)
-    dataset = _dataset(connection, meta, found)
-    reduction = _reduction(connection, meta, experiment, dataset, found)
-    network = _network(connection, meta, experiment, dataset, reduction, found)
-    origin = _shaped(connection, found, "origin", (network.size,))
-    start = _shaped(connection, found, "start", (network.size,)) if "start" in found else origin
+    arrays = _stored_arrays(connection)
+    dataset = _dataset(connection, meta, arrays)
+    reduction = _reduction(connection, meta, experiment, dataset, arrays)
+    network = _network(connection, meta, experiment, dataset, reduction, arrays)
+    origin = _shaped(connection, arrays, "origin", (network.size,))
+    start = _shaped(connection, arrays, "start", (network.size,)) if "start" in arrays else origin
     frame_bytes = network.size * np.dtype(DTYPES[meta.dtype]).itemsize
     return RunHeader(meta, experiment, network, dataset, reduction, origin, start, frame_bytes)
 
@@ -137,39 +137,40 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
         named = section.embedded and getattr(section, "path", None) is not None
         if named or getattr(section, "init_path", None) is not None:
             raise connection.damaged("its experiment names a file; a run holds the content instead")
+    # Before anything of that size is made (decision 0012).
     for name, size in (("n * d", sizes.n * sizes.d), ("m * d", sizes.m * sizes.d)):
         if size > MAX_ELEMENTS:
             raise connection.damaged(f"{name} = {size:.3g}, and at most {MAX_ELEMENTS:.0e} is read")
     return experiment
 
 
-def _found_arrays(connection: Connection, meta: Meta) -> dict[str, Array]:
+def _stored_arrays(connection: Connection) -> dict[str, Array]:
     sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
-    found = [row[0] for row in connection.query(sql)]
-    if len(set(found)) != len(found) or None in found or len(found) == MAX_ARRAYS:
+    stored = [row[0] for row in connection.query(sql)]
+    if len(set(stored)) != len(stored) or None in stored or len(stored) == MAX_ARRAYS:
         raise connection.damaged("it holds an array of an unknown name")
-    names = [name for name in found if LATER.fullmatch(name) is None]
+    names = [name for name in stored if LATER.fullmatch(name) is None]
     if len(names) > 16 or any(name not in ARRAYS and not name.startswith(FIXED) for name in names):
         raise connection.damaged("it holds an array of an unknown name")
     return {name: read_array(connection, name) for name in names}
 
 
 def _shaped(
-    connection: Connection, found: Mapping[str, Array], name: str, shape: tuple[int, ...]
+    connection: Connection, arrays: Mapping[str, Array], name: str, shape: tuple[int, ...]
 ) -> Array:
-    if name not in found or found[name].shape != shape:
+    if name not in arrays or arrays[name].shape != shape:
         raise connection.damaged(f"its array {name} is missing or does not have shape {shape}")
-    return found[name]
+    return arrays[name]
 
 
-def _dataset(connection: Connection, meta: Meta, found: Mapping[str, Array]) -> Dataset:
+def _dataset(connection: Connection, meta: Meta, arrays: Mapping[str, Array]) -> Dataset:
     n, d, k = meta.sizes.n, meta.sizes.d, meta.sizes.k
-    x, y = _shaped(connection, found, "x", (n, d)), _shaped(connection, found, "y", (n,))
+    x, y = _shaped(connection, arrays, "x", (n, d)), _shaped(connection, arrays, "y", (n,))
     x_test = y_test = None
-    if "x_test" in found or "y_test" in found:
-        tests = found["x_test"].shape[0] if "x_test" in found else 0
-        x_test = _shaped(connection, found, "x_test", (tests, d))
-        y_test = _shaped(connection, found, "y_test", (tests,))
+    if "x_test" in arrays or "y_test" in arrays:
+        tests = arrays["x_test"].shape[0] if "x_test" in arrays else 0
+        x_test = _shaped(connection, arrays, "x_test", (tests, d))
+        y_test = _shaped(connection, arrays, "y_test", (tests,))
     allowed = (-1.0, 1.0) if k == 1 else np.arange(float(k))
     for name, labels in (("y", y), ("y_test", y_test)):
         if labels is not None and not np.isin(labels, allowed).all():
@@ -183,15 +184,15 @@ def _reduction(
     meta: Meta,
     experiment: Experiment,
     dataset: Dataset,
-    found: Mapping[str, Array],
+    arrays: Mapping[str, Array],
 ) -> Reduction | None:
-    if "basis" not in found:
+    if "basis" not in arrays:
         return None
-    rank = found["basis"].shape[0]
+    rank = arrays["basis"].shape[0]
     if rank > min(meta.sizes.n, meta.sizes.d):
         raise connection.damaged("its array basis has more rows than there are examples")
-    basis = _shaped(connection, found, "basis", (rank, meta.sizes.d))
-    outside = _shaped(connection, found, "perpendicular", (meta.sizes.m, meta.sizes.d))
+    basis = _shaped(connection, arrays, "basis", (rank, meta.sizes.d))
+    outside = _shaped(connection, arrays, "perpendicular", (meta.sizes.m, meta.sizes.d))
     centred = NETWORKS[experiment.network.kind].centred
     return Reduction(basis, outside, mean_of(dataset.x, centred))
 
@@ -212,10 +213,10 @@ def _network(
     experiment: Experiment,
     dataset: Dataset,
     reduction: Reduction | None,
-    found: Mapping[str, Array],
+    arrays: Mapping[str, Array],
 ) -> Network:
     x = dataset.x if reduction is None else reduction.training(dataset.x)
-    fixed = {name.removeprefix(FIXED): found[name] for name in found if name.startswith(FIXED)}
+    fixed = {name.removeprefix(FIXED): arrays[name] for name in arrays if name.startswith(FIXED)}
     shape = Shape(meta.sizes.m, x, meta.sizes.k)
     _check_trust(connection, experiment)
     try:
@@ -225,7 +226,7 @@ def _network(
     if meta.layout != [[block.name, list(block.shape)] for block in network.layout]:
         raise connection.damaged("its layout is not that of its network")
     for name, expected in network.fixed_shapes(shape).items():
-        _shaped(connection, found, f"{FIXED}{name}", expected)
+        _shaped(connection, arrays, f"{FIXED}{name}", expected)
     if set(fixed) != set(network.fixed):
         raise connection.damaged("it holds an array of an unknown name")
     return network
@@ -299,6 +300,7 @@ def read_index(connection: Connection, header: RunHeader, known: Index | None = 
         ["idx", typed("step", "integer"), typed("log10_time", "real"), typed("rho", "real")]
     )
     sql = f"SELECT {numbers}, {LENGTHS} FROM frame WHERE idx >= ? ORDER BY idx LIMIT ?"
+    # From the least index there can be: one below 0 is then seen, and refused.
     first, limit = (-(2**63) if known is None else len(steps)), MAX_FRAMES + 1 - len(steps)
     size, n = header.frame_bytes, header.meta.sizes.n
     dual = ("blob", 8 * n) if header.meta.dtype == "float32" else ("null", None)

@@ -89,14 +89,14 @@ class Keeping:
 
 def read_states(connection: Connection) -> dict[int, tuple[str, ...]]:
     """The names of the parts of each state, by its frame, in their order."""
-    sql = f"SELECT CASE typeof(name) WHEN 'text' THEN name END FROM array LIMIT {MAX_ARRAYS}"
-    found: dict[int, tuple[str, ...]] = {}
+    sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
+    parts: dict[int, tuple[str, ...]] = {}
     for (name,) in connection.query(sql):
         match = STATE_NAME.fullmatch(name) if name is not None and len(name) <= MAX_NAME else None
         if match is not None:
             frame = int(match[1])
-            found[frame] = (*found.get(frame, ()), match[2])
-    return dict(sorted(found.items()))
+            parts[frame] = (*parts.get(frame, ()), match[2])
+    return dict(sorted(parts.items()))
 
 
 def read_state(connection: Connection, header: RunHeader, frame: int) -> State | None:
@@ -129,15 +129,15 @@ def read_history(connection: Connection, header: RunHeader) -> History | None:
     Raises RunFileError where they are not in the order of time, or do not fit the run.
     """
     sql = f"SELECT {typed('name', 'text')} FROM array WHERE name >= ? AND name < ? LIMIT 7"
-    found = {row[0] for row in connection.query(sql, (HISTORY, "history`"))}
-    if not found:
+    names = {row[0] for row in connection.query(sql, (HISTORY, "history`"))}
+    if not names:
         return None
     size = header.network.size
     errors = None
-    if f"{HISTORY}errors" in found:
-        found.remove(f"{HISTORY}errors")
+    if f"{HISTORY}errors" in names:
+        names.remove(f"{HISTORY}errors")
         errors = read_array(connection, f"{HISTORY}errors", finite=False)
-    if found == {f"{HISTORY}complete"}:
+    if names == {f"{HISTORY}complete"}:
         none, nothing = np.zeros(0), np.zeros((0, size))
         errors = None if errors is None else errors[-1:].reshape(-1)
         return History(np.zeros(0, np.int64), none, none, nothing, complete=True, errors=errors)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from core.data.dataset import Array
-from core.problem.start import History
+from core.problem.start import History, Start
 from core.runs.base import Run
 from core.runs.meta import Reason, Status
 from core.runs.run_file import Event, Index
@@ -38,21 +39,10 @@ class WholeRun(Run):
     def complete(self) -> bool:
         return self._history is not None and self._history.complete
 
-    @property
-    def start_parameters(self) -> Array:
-        return self.origin
-
-    @property
-    def start_rho(self) -> float:
-        return 0.0
-
-    @property
-    def start_step(self) -> int:
-        return 0
-
-    @property
-    def start_log10_time(self) -> float:
-        return -np.inf
+    @cached_property
+    def start(self) -> Start:
+        goes_on = self._run.start.goes_on
+        return Start(self.origin, self.origin, continues=self.continues, goes_on=goes_on)
 
     @property
     def planned(self) -> int:
@@ -69,6 +59,7 @@ class WholeRun(Run):
     @property
     def index(self) -> Index:
         own, old = self._run.index, self._history
+        # The run makes a new index only where it has seen new frames.
         if self._joined is not None and self._joined[0] is own:
             return self._joined[1]
         steps, times, rho = [0], [-np.inf], [0.0]

@@ -64,30 +64,20 @@ class StudyCell:
         """What its file holds, read once."""
         return self.recorded()
 
-    @property
-    def log10_times(self) -> Array:
-        """log10 t of each frame, (T,)."""
-        return self.record.log10_times
-
-    @property
-    def steps(self) -> NDArray[np.int64]:
-        """The step of each frame, (T,)."""
-        return self.record.steps
-
     def at(self, formula: str, moment: Moment) -> float:
         """A formula at a moment, as `value`; NaN where the run has no such frame."""
         key = (formula, moment)
         if key not in self.memo:
             answer = self.answered(formula, moment)
             if answer is None:
-                frame = moment.frame(self.log10_times, self.steps)
+                frame = moment.frame(self.record.log10_times, self.record.steps)
                 answer = NAN if frame is None else self.value(formula, frame)
             self.memo[key] = answer
         return self.memo[key]
 
     def answered(self, formula: str, moment: Moment) -> float | None:
         """A formula at a moment as `known` answers it; None where only the run file can."""
-        known = self.symbols()
+        known = dict(self.symbols)
         for name in observables_of(formula):
             observable, at_start = split(name)
             answer = self.known.get(Requested(observable, START if at_start else moment).key)
@@ -112,19 +102,16 @@ class StudyCell:
             return self.settings[formula]
         if "." in formula and " " not in formula and formula.split(".")[0].isalpha():
             raise InputError(f"{formula} is no setting of these runs; write one such as data.d.")
-        return evaluate(formula, self.symbols())
-
-    def symbols(self) -> dict[str, float]:
-        """d, n, m, k, and the factors by their names."""
-        return dict(self._symbols)
+        return evaluate(formula, self.symbols)
 
     @cached_property
-    def _symbols(self) -> Mapping[str, float]:
-        found = {s: self.settings.get(".".join(parts)) for s, parts in SYMBOLS.items()}
+    def symbols(self) -> Mapping[str, float]:
+        """d, n, m, k, and the factors by their names."""
+        settings = {s: self.settings.get(".".join(parts)) for s, parts in SYMBOLS.items()}
         for key, value in self.settings.items():
             if key.startswith(f"{FACTOR}."):
-                found[key.removeprefix(f"{FACTOR}.")] = value
-        known = {name: float(value) for name, value in found.items() if value is not None}
+                settings[key.removeprefix(f"{FACTOR}.")] = value
+        known = {name: float(value) for name, value in settings.items() if value is not None}
         return {**ABSENT, **known}
 
     def value(self, formula: str, frame: int) -> float:
@@ -138,7 +125,7 @@ class StudyCell:
         return self.memo[key]
 
     def _value(self, formula: str, frame: int) -> float:
-        known = self.symbols()
+        known = dict(self.symbols)
         for name in observables_of(formula):
             observable, at_start = split(name)
             known[name] = self.record.at(observable, 0 if at_start else frame)
@@ -202,17 +189,16 @@ def cell_of(run: Run, study: Study) -> StudyCell:
             settings[key] = next((v for v in study.variants if value_text(v) == text), text)
     frames = run.frames
 
+    # A reference margin is one of the data: the same at every frame.
     def at(name: str, frame: int) -> float:
-        return _reference(run, name) if name in REFERENCES else OBSERVABLES[name].at(run, frame)
+        if name in REFERENCES:
+            return margin_of(run, name, Watch(MARGIN_SECONDS))
+        return float(OBSERVABLES[name].at(run, frame))
 
     activation = getattr(run.network, "activation", None)
     times, steps = np.array(run.log10_time[:frames]), np.array(run.steps[:frames])
-    found = Recorded(times, steps, at, activation, run)
-
-    def recorded() -> Recorded:
-        return found
-
-    return StudyCell(settings, recorded, run.path.stem)
+    record = Recorded(times, steps, at, activation, run)
+    return StudyCell(settings, lambda: record, run.path.stem)
 
 
 def cell_by_row(
@@ -232,12 +218,12 @@ def cell_by_row(
     return StudyCell(settings, recorded, path.stem, known)
 
 
-def _reference(run: Run, name: str) -> float:
+def margin_of(run: Run, name: str, watch: Watch) -> float:
     """What to quote of a reference margin of the run's data and start; NaN where there is none."""
     reference = REFERENCES[name]
     if not reference.applies(run.problem):
         return NAN
-    return compute(reference, run.problem, Watch(MARGIN_SECONDS)).bracket.value
+    return compute(reference, run.problem, watch).bracket.value
 
 
 def open_cell(path: Path, study: Study, keep: Callable[[Any], Any]) -> StudyCell | None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
 from core import trust
 from core.errors import InputError
 from core.studies.study import Study
@@ -17,15 +14,11 @@ def codes_of(study: Study) -> tuple[str, ...]:
 
     A file that a study names (network.path) is the user's own and not among them.
     """
-    found = [study.tables.get("network", {}).get("code"), *study.axes.get(KEY, ())]
+    codes = [study.tables.get("network", {}).get("code"), *study.axes.get(KEY, ())]
     for settings in (*study.variants.values(), *study.sizes.values()):
-        found += _values(settings)
-    return tuple(dict.fromkeys(code for code in found if isinstance(code, str)))
-
-
-def _values(settings: Mapping[str, Any]) -> Iterator[Any]:
-    value = settings.get(KEY)
-    yield from value if isinstance(value, list) else [value]
+        value = settings.get(KEY)
+        codes += value if isinstance(value, list) else [value]
+    return tuple(dict.fromkeys(code for code in codes if isinstance(code, str)))
 
 
 def check_code(study: Study, name: str) -> None:

@@ -55,6 +55,7 @@ def evaluate(formula: str, values: Mapping[str, float]) -> float:
     """
     text = _with_signs(formula)
     try:
+        # Python's parser, and a walk over what it gives: nothing of a study file is run.
         tree = ast.parse(text, mode="eval") if len(formula) <= LONGEST else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         tree = None
@@ -121,9 +122,10 @@ def apply_formulas(
         known = {**ABSENT, **factors}
         for symbol, (section, name) in SYMBOLS.items():
             value = tables.get(section, {}).get(name)
+            # To Python a bool is a number, too.
             if isinstance(value, int | float) and not isinstance(value, bool):
                 known[symbol] = float(value)
         section, name = key.split(".", 1)
-        found = evaluate(formula, known)
-        whole = abs(found - round(found)) <= 1e-12 * abs(found)
-        tables.setdefault(section, {})[name] = round(found) if whole else found
+        number = evaluate(formula, known)
+        whole = abs(number - round(number)) <= 1e-12 * abs(number)
+        tables.setdefault(section, {})[name] = round(number) if whole else number

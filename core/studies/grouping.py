@@ -61,18 +61,19 @@ def crossings(
     """
     table = []
     for place, some in by_setting(runs, x):
-        found = {}
+        by_seed = {}
         for seeds, members in grouped(some, lambda run: run.seeds).items():
             pairs = sorted((float(run.setting(along)), y(run)) for run in members)
             grid, values = np.array(pairs).T
-            found[seeds] = first_below(grid, values, level)
-        table.append((float(place), found))
+            by_seed[seeds] = first_below(grid, values, level)
+        table.append((float(place), by_seed))
     return table
 
 
 def same(one: Any, other: Any) -> bool:
     """Whether two settings are the same, numbers to one part in 1e9."""
     if isinstance(one, int | float) and isinstance(other, int | float):
+        # Values of formulas and of file names come by different ways to the same number.
         return math.isclose(one, other, rel_tol=1e-9)
     return value_text(one) == value_text(other)
 

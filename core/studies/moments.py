@@ -58,6 +58,7 @@ class Moment:
             return 0 if self.kind == "start" else count - 1
         if self.kind == "step":
             return int(np.argmin(np.abs(steps - self.place)))
+        # t = 0 stands at -inf, from which no distance can be taken.
         apart = np.abs(np.maximum(log10_times, -1e9) - self.place)
         nearest = int(np.argmin(apart))
         far = apart[nearest] > max(NEAR, NEAR_LATE * abs(self.place))
@@ -143,19 +144,19 @@ def requested_of(study: Study) -> tuple[Requested, ...]:
 
     Columns of its table are left out, for rows have them; and so is what is beyond the 24th.
     """
-    found: dict[Requested, None] = {}
+    requested: dict[Requested, None] = {}
     layout = study.layout()
     for panel in () if layout is None else layout.panels:
         if panel.kind in ("sweep", "crossing"):
             moments = moments_of(panel) if panel.kind == "sweep" else (END,)
             for formula in panel.y:
-                found.update(dict.fromkeys(a for m in moments for a in requested_in(formula, m)))
+                requested.update((a, None) for m in moments for a in requested_in(formula, m))
     for claim in study.claims:
         for quantity in (claim, claim.against):
             if quantity is not None:
-                found.update(dict.fromkeys(_requested_by(quantity)))
+                requested.update(dict.fromkeys(_requested_by(quantity)))
     columns = study.sweep.columns
-    return tuple(one for one in found if one.key not in columns)[:MOST_REQUESTED]
+    return tuple(one for one in requested if one.key not in columns)[:MOST_REQUESTED]
 
 
 def _requested_by(quantity: Quantity) -> Iterator[Requested]:
@@ -168,9 +169,9 @@ def _requested_by(quantity: Quantity) -> Iterator[Requested]:
 def values_of(run: Run, requested: tuple[Requested, ...]) -> Mapping[str, float]:
     """What a run answers, by the names of rows; NaN where it is not defined."""
     times, steps = np.array(run.log10_time[: run.frames]), np.array(run.steps[: run.frames])
-    found = {}
+    values = {}
     for one in requested:
         frame = one.moment.frame(times, steps)
         known = math.nan if frame is None else OBSERVABLES[one.observable].at(run, frame)
-        found[one.key] = float(known)
-    return found
+        values[one.key] = float(known)
+    return values

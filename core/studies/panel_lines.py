@@ -53,7 +53,7 @@ class Line:
 
 def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]:
     """The lines of a panel, sorted by what they stand for; empty where no cell has a value."""
-    symbols = {name for cell in cells for name in cell.symbols()}
+    symbols = {name for cell in cells for name in cell.symbols}
     for formula in panel.y:
         check_formula(formula, symbols)
     kept = [cell for cell in cells if _chosen(cell, panel)]
@@ -88,8 +88,8 @@ def _traces(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     lines = []
     for formula in panel.y:
         for value, group in _by_line(cells, panel):
-            found = [_trace(cell, panel, formula) for cell in group]
-            line = _mean_trace(formula if len(panel.y) > 1 else value, found, panel)
+            traces = [_trace(cell, panel, formula) for cell in group]
+            line = _mean_trace(formula if len(panel.y) > 1 else value, traces, panel)
             if line is not None:
                 lines.append(line)
     return lines
@@ -97,11 +97,12 @@ def _traces(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
 
 def _trace(cell: StudyCell, panel: PanelLayout, formula: str) -> tuple[Array, Array]:
     """x and y of one run, without what the axis cannot show."""
-    frames = range(cell.log10_times.size)
+    record = cell.record
+    frames = range(record.log10_times.size)
     if panel.x == "t":
-        x = np.array(cell.log10_times)
+        x = np.array(record.log10_times)
     elif panel.x == "step":
-        x = cell.steps.astype(np.float64)
+        x = record.steps.astype(np.float64)
     else:
         x = np.array([cell.value(panel.x, frame) for frame in frames])
     y = np.array([cell.value(formula, frame) for frame in frames])
@@ -126,10 +127,12 @@ def _mean_trace(
 
 
 def _at(grid: Array, x: Array, y: Array, log: bool) -> Array:
+    # As runs of one setting mostly do, and then nothing is interpolated.
     if np.array_equal(grid, x):
         return y
     order = np.argsort(x, kind="stable")
     places, targets = (np.log(x[order]), np.log(grid)) if log else (x[order], grid)
+    # Beyond its own ends a run has no value: an end that is held would bend the mean.
     return np.interp(targets, places, y[order], left=np.nan, right=np.nan)
 
 
@@ -146,8 +149,8 @@ def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
                     (x, [c.at(formula, moment) for c in some])
                     for x, some in by_setting(group, panel.x)
                 ]
-                told = formula if len(panel.y) > 1 else moment.place if len(moments) > 1 else value
-                lines.append(_line(told, at, panel.spread, panel.y_scale == "log"))
+                label = formula if len(panel.y) > 1 else moment.place if len(moments) > 1 else value
+                lines.append(_line(label, at, panel.spread, panel.y_scale == "log"))
     return lines
 
 
@@ -207,15 +210,25 @@ def functions(cells: Sequence[StudyCell]) -> list[Line]:
     run = _first(cells)
     if run is None or run.dataset.d != 1:
         return []
+    grid, network, svm = on_the_line(run)
+    lines = [_curve(NETWORK, grid, network)]
+    if svm is not None:
+        lines.append(_curve(SVM, grid, svm))
+    x = run.dataset.x[:, 0]
+    return lines + _labelled(run, x, np.zeros(x.size))
+
+
+def on_the_line(run: Run) -> tuple[Array, Array, Array | None]:
+    """A grid of the interval of data of one dimension, and there f/|W|^2 of the last frame and the
+    data's normalised hard-margin l1-SVM, None for networks without biases; each (GRID,).
+    """
     x = run.dataset.x[:, 0]
     grid = np.linspace(x.min(), x.max(), GRID)
-    lines = [_curve(NETWORK, grid, normalised(run, grid))]
-    seen = plane(run.problem)
-    if seen is not None:
-        found = max_margin(seen, run.dataset.y, circle())
-        lifted = np.column_stack([grid, np.ones(GRID)])
-        lines.append(_curve(SVM, grid, found.normalised(lifted)))
-    return lines + _labelled(run, x, np.zeros(x.size))
+    network, seen = normalised(run, grid), plane(run.problem)
+    if seen is None:
+        return grid, network, None
+    svm = max_margin(seen, run.dataset.y, circle())
+    return grid, network, svm.normalised(np.column_stack([grid, np.ones(GRID)]))
 
 
 def normalised(run: Run, grid: Array) -> Array:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, final
 
 State = Literal["done", "failed", "cancelled"]
+Known = Mapping[str, Mapping[str, float]]  # values of runs by name, by the names of their cells
 
 
 @final
@@ -36,14 +37,14 @@ class Row:
         return {**self.values, **self.moments}
 
 
-def told_of(rows: Mapping[str, Row], paths: Mapping[str, Path]) -> dict[str, Mapping[str, float]]:
+def known_values(rows: Mapping[str, Row], paths: Mapping[str, Path]) -> Known:
     """What the rows of cells that are done tell of their run files, by the names of the cells.
 
     A file that has another length than when its row was written is not spoken for.
     """
-    found: dict[str, Mapping[str, float]] = {}
+    known: dict[str, Mapping[str, float]] = {}
     for name, row in rows.items():
         with suppress(OSError):
             if row.state == "done" and paths[name].stat().st_size == row.bytes:
-                found[name] = row.known
-    return found
+                known[name] = row.known
+    return known

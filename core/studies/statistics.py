@@ -64,6 +64,7 @@ def spread(values: Sequence[float], unfit: int = 0, excluded: bool = False) -> S
     >>> s.mean, s.sd, round(s.se, 6), round(s.low, 4), round(s.high, 4)
     (2.0, 1.0, 0.57735, -0.4841, 4.4841)
     """
+    # A run without a number is counted by who asks (core.studies.measures), and no part of a mean.
     finite = np.array([value for value in values if math.isfinite(value)])
     mean = aggregate(finite.tolist(), "mean")
     if finite.size < 2:
@@ -80,10 +81,10 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
     >>> [round(x, 3) for x in mean_interval([1.0, 2.0, 3.0])]
     [2.0, -0.484, 4.484]
     """
-    found = spread(values)
-    if found.count < LEAST_FOR_INTERVAL:
-        return found.mean, NAN, NAN
-    return found.mean, found.low, found.high
+    stats = spread(values)
+    if stats.count < LEAST_FOR_INTERVAL:
+        return stats.mean, NAN, NAN
+    return stats.mean, stats.low, stats.high
 
 
 def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[float, float, float]:
@@ -96,9 +97,9 @@ def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[floa
     (2.0, 0.5857864376269049, 3.414213562373095)
     """
     known = np.array([value for value in values if math.isfinite(value)])
-    found = spread(np.log(known[known > 0.0]).tolist() if log else known.tolist())
-    half = {"sd": found.sd, "2se": 2.0 * found.se, "none": 0.0}[bar] if found.count > 1 else 0.0
-    ends = np.array([found.mean, found.mean - half, found.mean + half])
+    stats = spread(np.log(known[known > 0.0]).tolist() if log else known.tolist())
+    half = {"sd": stats.sd, "2se": 2.0 * stats.se, "none": 0.0}[bar] if stats.count > 1 else 0.0
+    ends = np.array([stats.mean, stats.mean - half, stats.mean + half])
     if log:
         with np.errstate(over="ignore"):
             ends = np.array([np.exp(end) for end in ends])
@@ -129,6 +130,7 @@ def ratio_of_means(first: Array, second: Array) -> tuple[float, float, float]:
     value = float(second.mean() / first.mean())
     if first.size < LEAST_FOR_INTERVAL:
         return value, NAN, NAN
+    # Pairs are drawn together: data sets that are hard at one end are hard at the other.
     drawn = np.random.default_rng(0).integers(first.size, size=(PAIRED_RESAMPLES, first.size))
     below = first[drawn].mean(axis=1)
     if not below.all():
@@ -175,6 +177,7 @@ def slope_of(table: Sequence[tuple[float, Mapping[Any, float]]], over: str) -> S
     if fit is None:
         return Slope(NAN, note="fewer than two points")
     value, error = fit
+    # The line itself takes two degrees of freedom.
     residual = _student(int(np.isfinite(y).sum()) - 2) * error
     low, high = _bootstrap(x, [np.array([*s.values()]) for _, s in table], over)
     name, interval = "bootstrap over seeds", (low, high)
@@ -198,6 +201,7 @@ def fitted_slope(x: Array, y: Array) -> tuple[float, float] | None:
     rest = v - v.mean() - slope * u
     freedom = u.size - 2
     error = math.sqrt(float(rest @ rest) / freedom / float(u @ u)) if freedom else math.nan
+    # Rounded, so that an exact power has its exact exponent.
     return round(slope, 12), error
 
 

@@ -256,17 +256,17 @@ class Study:
     def to_toml(self) -> str:
         """The study as TOML, which `parse_study` reads back to an equal study."""
         sections = {
-            section: {key: _plain(value) for key, value in table.items() if value is not None}
+            section: {key: value for key, value in table.items() if value is not None}
             for section, table in self.tables.items()
         }
         document = {
             "note": self.note,
             **sections,
-            "axes": {key: list(values) for key, values in self.axes.items()},
-            "derived": dict(self.derived),
-            "variants": {name: dict(table) for name, table in self.variants.items()},
-            "sizes": {name: dict(table) for name, table in self.sizes.items()},
-            "figure": dict(self.figure),
+            "axes": self.axes,
+            "derived": self.derived,
+            "variants": self.variants,
+            "sizes": self.sizes,
+            "figure": self.figure,
         }
         given = {key: part for key, part in document.items() if part}
         return tomli_w.dumps({"title": self.title, "source": self.source, **given, **self.results})
@@ -277,10 +277,6 @@ def _is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
     annotation = cls.model_fields[name].annotation
     takes_lists = any(get_origin(part) is tuple for part in (annotation, *get_args(annotation)))
     return takes_lists and not (value and all(isinstance(item, list) for item in value))
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _change_kind(table: dict[str, Any], section: str, kind: Any) -> set[str]:

@@ -5,6 +5,7 @@ What is not allowed is refused in a sentence.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -104,7 +105,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:
     """The axes of a study, by key; InputError for what is no list of values."""
-    found = {}
+    checked = {}
     for key, values in table.items():
         if isinstance(values, dict):
             raise InputError(f'{where}: write the axis {key} in quotes: "{key}.name" = [...].')
@@ -112,13 +113,11 @@ def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:
             split_key(key)
         except InputError as error:
             raise InputError(f"axes: {error.text}", where=where) from error
-        found[key] = axis(key, values, where)
-    cells = 1
-    for values in found.values():
-        cells *= len(values)
+        checked[key] = axis(key, values, where)
+    cells = math.prod(map(len, checked.values()))
     if cells > MAX_CELLS:
         raise InputError(f"{where}: the axes span {cells} cells; at most {MAX_CELLS} are allowed.")
-    return found
+    return checked
 
 
 def axis(key: str, values: Any, where: str) -> tuple[Any, ...]:
@@ -130,6 +129,7 @@ def axis(key: str, values: Any, where: str) -> tuple[Any, ...]:
             f"the axis {key} has {len(values)} values; at most {MAX_CELLS} are allowed.",
             where=where,
         )
+    # By their text, since it names the run file: two values of one text would be one file.
     repeated = sorted(t for t, count in Counter(map(value_text, values)).items() if count > 1)
     if repeated:
         raise InputError(f"the axis {key} has the value {repeated[0]} twice.", where=where)

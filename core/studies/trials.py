@@ -12,9 +12,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.observables.observable import Observable
+from core.errors import InputError, did_you_mean
+from core.observables.observable import Observable, Shape
+from core.observables.registry import OBSERVABLES, of_shape
+from core.reference.registry import REFERENCES
+from core.reference.watch import Watch
 from core.runs import Run, open_run
-from core.studies.cells import Recorded, StudyCell, cell_of, check_formula, settings_of
+from core.studies.cells import Recorded, StudyCell, cell_of, check_formula, margin_of, settings_of
 from core.studies.claims import Quantity
 from core.studies.grouping import Key, apart_from_seeds, fits, matches
 from core.studies.moments import claim_moment, observables_of, requested_of, values_of
@@ -73,17 +77,17 @@ class Trial:
         if formula not in self._traces:
             with open_run(self.path) as run:
                 cell = cell_of(run, self._study)
-                check_formula(formula, cell.symbols())
-                found = [cell.value(formula, frame) for frame in range(run.frames)]
-            self._traces[formula] = np.array(found, dtype=np.float64)
+                check_formula(formula, cell.symbols)
+                values = [cell.value(formula, frame) for frame in range(run.frames)]
+            self._traces[formula] = np.array(values, dtype=np.float64)
         return self._traces[formula]
 
     def node_trace(self, name: str, reduced: Callable[[Array], float]) -> Array:
         """A number of an observable of each node, (m,), at every frame, (T,)."""
         with open_run(self.path) as run:
             each = _of_nodes(name)
-            found = [reduced(np.asarray(each.at(run, frame))) for frame in range(run.frames)]
-        return np.array(found, dtype=np.float64)
+            values = [reduced(np.asarray(each.at(run, frame))) for frame in range(run.frames)]
+        return np.array(values, dtype=np.float64)
 
     def setting(self, formula: str) -> Any:
         """A setting, the variant, or a formula over d, n, m, k and factors."""
@@ -102,8 +106,11 @@ class Trial:
 
     def nodes(self, name: str, at: float | None) -> Array:
         """An observable of each node, (m,), such as rotation; InputError for other names."""
+        observable = _of_nodes(name)
         with open_run(self.path) as run:
-            return _nodes(run, name, at)
+            frame = claim_moment(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
+            value = math.nan if frame is None else observable.at(run, frame)
+        return np.atleast_1d(np.asarray(value, dtype=np.float64))
 
     def _value(self, formula: str, at: float | None) -> float:
         moment = claim_moment(at)
@@ -113,16 +120,17 @@ class Trial:
                 return answer
         with open_run(self.path) as run:
             if formula.startswith(MARGIN):
-                return _margin(run.problem, formula.removeprefix(MARGIN))
+                return _margin(run, formula.removeprefix(MARGIN))
             if not run.frames:
                 return math.nan
             cell = cell_of(run, self._study)
-            check_formula(formula, cell.symbols())
+            check_formula(formula, cell.symbols)
             self._take(run)
             return cell.at(formula, moment)
 
     def _take(self, run: Run) -> None:
         """Answer all that the study asks for while a file is open that its row does not tell of."""
+        # Opening a file takes longest: all that the study may yet ask is read while it is open.
         requested = requested_of(self._study)
         known = self._cell.known
         if not {one.key for one in requested} <= known.keys():
@@ -130,10 +138,6 @@ class Trial:
 
 
 def _of_nodes(name: str) -> Observable:
-    from core.errors import InputError, did_you_mean
-    from core.observables.observable import Shape
-    from core.observables.registry import OBSERVABLES, of_shape
-
     observable = OBSERVABLES.get(name)
     if observable is None or observable.shape is not Shape.NODE:
         hint = did_you_mean(name, [item.name for item in of_shape(Shape.NODE)])
@@ -141,25 +145,10 @@ def _of_nodes(name: str) -> Observable:
     return observable
 
 
-def _nodes(run: Run, name: str, at: float | None) -> Array:
-    observable = _of_nodes(name)
-    frame = claim_moment(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
-    if frame is None:
-        return np.array([math.nan])
-    return np.asarray(observable.at(run, frame), dtype=np.float64)
-
-
-def _margin(problem: Any, name: str) -> float:
-    from core.errors import InputError, did_you_mean
-    from core.reference.registry import REFERENCES, compute
-    from core.reference.watch import Watch
-
-    reference = REFERENCES.get(name)
-    if reference is None:
+def _margin(run: Run, name: str) -> float:
+    if name not in REFERENCES:
         raise InputError(f"There is no margin {name}; {did_you_mean(name, REFERENCES)}")
-    if not reference.applies(problem):
-        return math.nan
-    return compute(reference, problem, Watch()).bracket.value
+    return margin_of(run, name, Watch())
 
 
 def trials_of(
@@ -175,5 +164,5 @@ def trials_of(
 
 def kept(trials: Sequence[Trial], quantity: Quantity) -> list[Trial]:
     """Those that a quantity is about: `where`, and with exclude_unfit those that fit."""
-    found = [trial for trial in trials if matches(trial, quantity.where)]
-    return [trial for trial in found if trial.fit] if quantity.exclude_unfit else found
+    matching = [trial for trial in trials if matches(trial, quantity.where)]
+    return [trial for trial in matching if trial.fit] if quantity.exclude_unfit else matching

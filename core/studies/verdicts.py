@@ -48,19 +48,19 @@ class Judged:
 
     def line(self) -> str:
         """One line of plain words, as under a figure."""
-        told = self.verdict == NOT_HERE or self.measured.missing
-        why = f" ({self.why})" if told and self.why else ""
-        return f"{self.verdict}: {self.claim.text} {self.told()}{why}"
+        explained = self.verdict == NOT_HERE or self.measured.missing
+        why = f" ({self.why})" if explained and self.why else ""
+        return f"{self.verdict}: {self.claim.text} {self.measurement()}{why}"
 
-    def told(self) -> str:
+    def measurement(self) -> str:
         """What was measured, and what was claimed of it, in plain words."""
         claim = self.claim
-        told = "nothing" if math.isnan(self.measured.value) else f"{self.measured.value:.4g}"
+        number = "nothing" if math.isnan(self.measured.value) else f"{self.measured.value:.4g}"
         if math.isfinite(self.measured.low):
-            told += f" [{self.measured.low:.3g}, {self.measured.high:.3g}]"
+            number += f" [{self.measured.low:.3g}, {self.measured.high:.3g}]"
         sign = {">=": "at least", "<=": "at most", "~": "about"}[claim.compare]
         slack = f" +- {claim.tolerance:g}" if claim.tolerance else ""
-        return f"Measured {told} {self.measured.used}; {sign} {claim.value:g}{slack}"
+        return f"Measured {number} {self.measured.used}; {sign} {claim.value:g}{slack}"
 
 
 def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judged]:
@@ -80,20 +80,24 @@ def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iter
 
 
 def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
-    found = _measured(claim, trials)
+    result = _measured(claim, trials)
     if claim.against is not None:
-        found = _related(claim, found, trials)
+        result = _related(claim, result, trials)
+    # What was measured is shown at every size, and judged where the study says that it can be.
     if size is not None and size not in claim.sizes:
-        return Judged(claim, found, NOT_HERE, claim.reason)
-    if found.requested == 0:
-        return Judged(claim, found, NOT_HERE, "the runs that it needs are not there")
-    if math.isnan(found.value):
-        return Judged(claim, found, "refuted", "none of its runs has such a number")
-    if found.missing > claim.missing * (found.requested or 0):
-        why = f"{found.missing} of {found.requested} have no such number"
-        return Judged(claim, found, "refuted", why)
-    verdict: Verdict = "confirmed" if _confirmed(claim, found) else "refuted"
-    return Judged(claim, found, verdict, found.note)
+        return Judged(claim, result, NOT_HERE, claim.reason)
+    if result.requested == 0:
+        return Judged(claim, result, NOT_HERE, "the runs that it needs are not there")
+    # Runs that are there and have no number refute: left open, a claim could not fail by them
+    # (decision 0009).
+    if math.isnan(result.value):
+        return Judged(claim, result, "refuted", "none of its runs has such a number")
+    if result.missing > claim.missing * (result.requested or 0):
+        why = f"{result.missing} of {result.requested} have no such number"
+        return Judged(claim, result, "refuted", why)
+    judged = (result.low, result.high) if claim.interval else (result.value,)
+    verdict: Verdict = "confirmed" if all(map(claim.confirmed, judged)) else "refuted"
+    return Judged(claim, result, verdict, result.note)
 
 
 def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
@@ -110,16 +114,9 @@ def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
     unfit = len(ended) - len(some)
     if not some:
         return Measured(math.nan, requested=len(every), note="no run fits")
-    found = measured(some, quantity)
-    asked = failed + (found.count if found.requested is None else found.requested)
-    return replace(found, unfit=found.unfit + unfit, requested=asked)
-
-
-def _confirmed(claim: Claim, found: Measured) -> bool:
-    """Whether the number bears the claim out, or its whole interval where the claim asks that."""
-    if not claim.interval:
-        return claim.confirmed(found.value)
-    return claim.confirmed(found.low) and claim.confirmed(found.high)
+    result = measured(some, quantity)
+    requested = failed + (result.count if result.requested is None else result.requested)
+    return replace(result, unfit=result.unfit + unfit, requested=requested)
 
 
 def _related(claim: Claim, first: Measured, trials: Sequence[Trial]) -> Measured:
@@ -132,11 +129,11 @@ def _related(claim: Claim, first: Measured, trials: Sequence[Trial]) -> Measured
     if 0 in (first.requested, second.requested):
         return Measured(math.nan, requested=0)
     count = first.count + second.count
-    asked = count + first.missing + second.missing
+    requested = count + first.missing + second.missing
     if claim.relation == "difference":
         value = first.value - second.value
         half = math.hypot(first.high - first.low, second.high - second.low) / 2.0
-        return Measured(value, value - half, value + half, count, requested=asked)
-    known = second.value not in (0.0,) and math.isfinite(second.value)
+        return Measured(value, value - half, value + half, count, requested=requested)
+    known = second.value != 0.0 and math.isfinite(second.value)
     ratio = first.value / second.value if known else math.nan
-    return Measured(ratio, count=count, requested=asked)
+    return Measured(ratio, count=count, requested=requested)

@@ -64,8 +64,8 @@ def expected(problem: Problem) -> Experiment:
 def finished(path: Path) -> bool:
     """Whether a run file is complete: its run completed or diverged, and nothing was cut off."""
     try:
-        with open_run(path) as found:
-            return found.status == "finished" and found.reason in ("completed", "diverged")
+        with open_run(path) as recorded:
+            return recorded.finished
     except (RunFileError, OSError):
         return False
 
@@ -124,12 +124,12 @@ def ended_row(task: Task, path: Path, worker: str = "") -> Row:
 
     One that was cut off while its place keeps an older, finished run is not left beside that.
     """
-    with open_run(path) as found:
-        row = row_of(found, task.name, task.columns, 0.0, worker)
+    with open_run(path) as recorded:
+        row = row_of(recorded, task.name, task.columns, 0.0, worker)
         if row.state == "done" and task.requested:
             from core.studies.moments import values_of
 
-            row = replace(row, moments=values_of(found, task.requested))
+            row = replace(row, moments=values_of(recorded, task.requested))
     if path.name != Path(task.path).name and row.state == "cancelled":
         path.unlink(missing_ok=True)
     return row
@@ -157,6 +157,8 @@ def publish(local: Path, path: Path) -> None:
     part = path.with_name(f".{path.name}.{os.uname().nodename}-{os.getpid()}.part")
     try:
         shutil.copyfile(local, part)
+        # Atomic on one file system: readers, and a second worker that was given the cell, see the
+        # whole file or none.
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

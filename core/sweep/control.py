@@ -64,7 +64,6 @@ class SweepControl:
         self.cell.pause()
 
     def resume(self) -> None:
-        """Go on."""
         with self._lock:
             self._pause = False
         self.cell.resume()

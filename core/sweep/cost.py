@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import final
 
 from core.files import scratch
@@ -20,7 +21,8 @@ from core.studies.grouping import apart_from_seeds
 from core.studies.row import Row
 from core.studies.study import Cell, Study
 from core.study_file.experiment import Experiment
-from core.sweep.cell import Task, expected, run_batch
+from core.sweep.cell import expected, run_batch
+from core.sweep.plan import task_of
 
 START_SECONDS = 3.0  # of a worker, which imports and loads the compiled kernels
 
@@ -113,16 +115,9 @@ def _group(
     points = known or _probed(study, sized, budget)
     intercept, rate = fitted(points)
     seconds = [intercept + rate * one.work for one in sized]
-    return GroupCost(
-        name,
-        len(cells),
-        sum(seconds) / len(seconds),
-        max(seconds),
-        sum(seconds),
-        sum(one.bytes for one in sized),
-        len(points),
-        sum(second for _, second in points),
-    )
+    total, size = sum(seconds), sum(one.bytes for one in sized)
+    mean, most, probed = total / len(cells), max(seconds), sum(second for _, second in points)
+    return GroupCost(name, len(cells), mean, most, total, size, len(points), probed)
 
 
 def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
@@ -132,7 +127,7 @@ def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
     for cell in cells:
         key = repr(apart_from_seeds(cell.values))
         if key not in sizes:
-            problem = _task(study, cell, "x.msrun").problem()
+            problem = task_of(study, cell, Path("x.msrun")).problem()
             experiment = expected(problem)
             sizes[key] = (work(experiment), estimated_bytes(problem, experiment.recording.frames))
         sized.append(_Sized(cell, *sizes[key]))
@@ -147,6 +142,7 @@ def _probed(study: Study, sized: Sequence[_Sized], budget: float) -> list[tuple[
     points = [(order[0].work, _seconds(study, order[0]))]
     for place in (len(order) // 4, len(order) // 2, (3 * len(order)) // 4, len(order) - 1):
         one = order[place]
+        # Two points of nearly the same work say little of the rate.
         if one.work <= 1.5 * points[-1][0]:
             continue
         predicted = points[-1][1] * one.work / points[-1][0]
@@ -158,20 +154,7 @@ def _probed(study: Study, sized: Sequence[_Sized], budget: float) -> list[tuple[
 
 def _seconds(study: Study, one: _Sized) -> float:
     with scratch("cost") as folder:
-        row = run_batch([_task(study, one.cell, str(folder / "probe.msrun"))])[0]
-        return row.seconds
-
-
-def _task(study: Study, cell: Cell, path: str) -> Task:
-    return Task(
-        cell.name,
-        path,
-        cell.experiment,
-        study.folder,
-        study.title,
-        study.source,
-        study.sweep.columns,
-    )
+        return run_batch([task_of(study, one.cell, folder / "probe.msrun")])[0].seconds
 
 
 def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -191,6 +174,7 @@ def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     if np.ptp(works) <= 1e-9 * works.max():
         return 0.0, float(seconds.mean() / works.mean())
     scale = works.max()
+    # Errors are relative, since cells take from 5 ms to an hour.
     rows = np.column_stack([1.0 / seconds, works / scale / seconds])
     sizes, _ = nnls(rows, np.ones(works.size))
     return float(sizes[0]), float(sizes[1] / scale)

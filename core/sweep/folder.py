@@ -29,9 +29,9 @@ def sweeps_in(folder: Path, values: bool = True) -> list[Ledger]:
     ledgers = [read_ledger(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
     known = {ledger.study.id for ledger in ledgers}
     for name in studies_in(folder, [name for name in shipped_ids() if name not in known]):
-        found = ledger_of_runs(load_study(name), folder, values)
-        if found is not None:
-            ledgers.append(found)
+        ledger = ledger_of_runs(load_study(name), folder, values)
+        if ledger is not None:
+            ledgers.append(ledger)
     return ledgers
 
 
@@ -53,9 +53,9 @@ def ledger_of_runs(study: Study, folder: Path, values: bool = True) -> Ledger | 
     """
     best: Ledger | None = None
     for size in (None, *(size for size in SIZES if size in study.sizes)):
-        found = ledger_at(study.at_size(size), folder, size, values)
-        if len(found.entries) > (0 if best is None else len(best.entries)):
-            best = found
+        ledger = ledger_at(study.at_size(size), folder, size, values)
+        if len(ledger.entries) > (0 if best is None else len(best.entries)):
+            best = ledger
     return best
 
 
@@ -67,7 +67,7 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
         if not file.is_file():
             continue
         try:
-            task = task_of(study, cell, folder)
+            task = task_of(study, cell, file)
             row = recorded_row(task if values else replace(task, columns=()), file, math.nan)
         except InputError:  # a run of other settings
             continue

@@ -108,6 +108,7 @@ def read_ledger(path: Path) -> Ledger:
 def _document(path: Path) -> Any:
     """The JSON value of a ledger, of no more parts than one has. Raises InputError, ValueError."""
     content = read_whole(path, MOST_BYTES, "ledger")
+    # Before the parser, which would first make all of it (decision 0012).
     if content.count(b"{") > MOST_BRACES or content.count(b",") > MOST_COMMAS:
         raise ValueError("it has more entries than a sweep has cells")
     if content.count(b"[") > MAX_CELLS:
@@ -118,6 +119,7 @@ def _document(path: Path) -> Any:
 def _plain(entry: LedgerEntry) -> dict[str, Any]:
     fields = asdict(entry.row)
     del fields["name"]
+    # JSON has no NaN: what is not finite is kept as a word, which float reads back.
     for table in ("values", "moments"):
         fields[table] = {k: v if math.isfinite(v) else str(v) for k, v in fields[table].items()}
     fields["seconds"] = entry.row.seconds if math.isfinite(entry.row.seconds) else "nan"

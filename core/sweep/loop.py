@@ -50,12 +50,14 @@ class _Work:
         while self.queue and len(self.running) < AHEAD * self.pool.workers:
             if self.control.pause_requested or self.control.stop_requested:
                 return
+            # A cell that has cost two workers runs alone: it can take no other along.
             if any(self._alone(batch[0]) for batch in self.running.values()):
                 return
             if self.running and self._alone(self.queue[0]):
                 return
             batch = tuple(self.queue.popleft() for _ in range(self._batch_size()))
             self.running[self.pool.submit(batch)] = batch
+            # With one worker `submit` may be the work itself: no more before its rows are in.
             if self.pool.workers == 1 or self._alone(batch[0]):
                 return
 
@@ -67,6 +69,7 @@ class _Work:
         """Cells for a quarter of a second, few enough that the last ones end together."""
         if self.pool.together:
             return min(self.pool.together, len(self.queue))
+        # Cells take nobody knows how long yet; or one of them kills its worker, and is to be found.
         if self.ended == 0 or any(task.name in self.tries for task in self.queue):
             return 1
         fair = len(self.queue) // (4 * self.pool.workers)
@@ -81,6 +84,7 @@ class _Work:
         for future in ready:
             batch = self.running.pop(future)
             error = future.exception()
+            # A full disk would fail every other cell as well.
             if isinstance(error, DiskError):
                 raise error
             if error is None:
@@ -89,14 +93,14 @@ class _Work:
                 died = True
                 rows += self._again(batch, error)
         if died:
-            self._renew(rows)
+            self._renew()
         for row in rows:
             self.plan.ledger.put(row, self.plan.digests[row.name])
             self.busy += row.seconds
             self.ended += 1
         return rows
 
-    def _renew(self, rows: list[Row]) -> None:
+    def _renew(self) -> None:
         """With a worker of a process pool all its batches are lost: each gets another try."""
         if not self.pool.shared:
             for batch in self.running.values():
@@ -172,6 +176,7 @@ def sweep(plan: Plan, pool: Pool, control: SweepControl) -> Iterator[SweepStatus
     try:
         work.save(now=True)
         yield work.status([])
+        # A cluster has caches of its own; a batch of tensors is trained without kernels.
         if not (pool.shared or pool.together):
             yield from _compiled(work)
         while (work.queue or work.running) and not control.stop_requested:

@@ -67,8 +67,9 @@ def plan(
         file = run_file(study, cell, folder)
         digest = digest_of(cell.experiment)
         paths[cell.name], digests[cell.name] = file, digest
-        task = replace(task_of(study, cell, folder, shared), requested=requested)
+        task = replace(task_of(study, cell, file), stage=shared, requested=requested)
         row = None
+        # Run files are the truth: the ledger only saves the work of reading them (decision 0009).
         if not force and file.exists():
             entry = known.get(cell.name)
             if (
@@ -91,21 +92,14 @@ def plan(
     return Plan(study, folder, ledger, paths, digests, tuple(tasks), tuple(kept))
 
 
-def task_of(study: Study, cell: Cell, folder: Path, shared: bool = False) -> Task:
-    """What a worker is told of a cell."""
-    return Task(
-        cell.name,
-        str(run_file(study, cell, folder).resolve()),
-        cell.experiment,
-        study.folder,
-        study.title,
-        study.source,
-        study.sweep.columns,
-        shared,
-    )
+def task_of(study: Study, cell: Cell, file: Path) -> Task:
+    """What a worker is told of a cell that is to be recorded into a file."""
+    experiment, columns = cell.experiment, study.sweep.columns
+    place = str(file.resolve())
+    return Task(cell.name, place, experiment, study.folder, study.title, study.source, columns)
 
 
-def found_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, Row]]:
+def ledger_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, Row]]:
     """Where the runs of a study go, and the rows that its ledger has of this very study.
 
     Only the ledger is read, so that this is quick; `plan` looks at the files themselves. Raises
@@ -143,10 +137,9 @@ def recorded_row(task: Task, file: Path, seconds: float) -> Row | None:
                     remedy="choose another folder",
                     typed="--force records over it, --out names another folder",
                 )
-            if run.status != "finished" or run.reason not in ("completed", "diverged"):
-                return None
-            return row_of(run, task.name, task.columns, seconds)
+            return row_of(run, task.name, task.columns, seconds) if run.finished else None
     except RunFileError:
+        # What a crash has left is recorded anew; what is of somebody else is not replaced.
         if _is_foreign(file):
             raise InputError(
                 f"{file} exists and is no run file",

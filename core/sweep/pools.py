@@ -55,54 +55,31 @@ class Pool(ABC):
 
 @final
 class HerePool(Pool):
-    """This very process, a cell at a time, stopped and paused within a cell by `control`."""
+    """This very process, stopped and paused within a cell by `control`: a cell at a time, or with a
+    device many at a time as one batch of tensors on it.
+    """
 
     workers = 1
 
-    def __init__(self, control: Control) -> None:
-        self._control = control
-
-    def submit(self, tasks: Sequence[Task]) -> Rows:
-        """Run the batch now."""
-        return _settled(self._run, tasks)
-
-    def _run(self, tasks: Sequence[Task]) -> list[Row]:
-        return [run_cell(task, self._control) for task in tasks]
-
-    def renew(self) -> None:
-        """Nothing has died."""
-
-    def close(self, at_once: bool = False) -> None:
-        """Nothing is left."""
-
-
-def _settled(work: Callable[[Sequence[Task]], list[Row]], tasks: Sequence[Task]) -> Rows:
-    """The outcome of work that is done at once, as the loop takes it."""
-    future: Rows = Future()
-    try:
-        future.set_result(work(tasks))
-    except Exception as error:
-        future.set_exception(error)
-    return future
-
-
-@final
-class TogetherPool(Pool):
-    """This very process, many cells at a time as one batch of tensors on a device."""
-
-    workers = 1
-
-    def __init__(self, control: Control, device: str) -> None:
-        from core.sweep.together import TOGETHER
-
-        self.together = TOGETHER
+    def __init__(self, control: Control, device: str | None = None) -> None:
         self._control, self._device = control, device
+        if device is not None:
+            from core.sweep.together import TOGETHER
+
+            self.together = TOGETHER
 
     def submit(self, tasks: Sequence[Task]) -> Rows:
         """Run the batch now."""
-        return _settled(self._run, tasks)
+        future: Rows = Future()
+        try:
+            future.set_result(self._run(tasks))
+        except Exception as error:
+            future.set_exception(error)
+        return future
 
     def _run(self, tasks: Sequence[Task]) -> list[Row]:
+        if self._device is None:
+            return [run_cell(task, self._control) for task in tasks]
         from core.sweep.together import run_together
 
         return run_together(tasks, self._control, self._device)
@@ -205,6 +182,7 @@ class ClusterPool(Pool):
             ) from error
         threads = self._client.nthreads()
         self.workers = max(1, sum(threads.values()))
+        # Not pure: a cell that is handed out again is to be run again, not answered from memory.
         self._executor = self._client.get_executor(pure=False, retries=RETRIES)
 
     def submit(self, tasks: Sequence[Task]) -> Rows:
@@ -305,7 +283,7 @@ def pool_for(
     if jobs is not None and jobs < 1:
         raise InputError("give 1 or more.", where=jobs, option="--jobs")
     if together or (jobs is None and len(tasks) > 1 and _suits_a_device(tasks)):
-        return TogetherPool(control, "cuda" if cuda_is_present() else "cpu")
+        return HerePool(control, "cuda" if cuda_is_present() else "cpu")
     processes = min(jobs or cores(), max(1, len(tasks)))
     return ProcessPool(processes) if processes > 1 else HerePool(control)
 
@@ -320,13 +298,14 @@ def cuda_is_present() -> bool:
     """Whether there is a CUDA device; torch is loaded only where there may be one."""
     if not any(Path(name).exists() for name in DRIVERS):
         return False
-    from core.tensors.device import cuda_is_present as found
+    from core.tensors import device
 
-    return found()
+    return device.cuda_is_present()
 
 
 def cores() -> int:
     """The processors that this process may use."""
+    # A job of Slurm, or a container, may be allowed fewer than there are.
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from core.study_file.dynamics import GradientDescent, StochasticGradientDescent
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 
-SOURCE = "batchnorm"
+of_batchnorm = partial(Statement, "batchnorm")
 START = "a ~ N(0, 1/m), V ~ N(0, I/d), c = 1"
 
 
@@ -55,8 +56,9 @@ def largest_inverse(run: Run) -> float:
 def eps_n(run: Run) -> float:
     """eps_N of Assumption 1.1: 1/sqrt(eps), or what the start has where eps = 0; at least 1."""
     eps = float(network_of(run).eps)
-    found = 1.0 / math.sqrt(eps) if eps > 0.0 else largest_inverse(run)
-    return max(1.0, found)
+    largest = 1.0 / math.sqrt(eps) if eps > 0.0 else largest_inverse(run)
+    # At least 1, as the proofs take it.
+    return max(1.0, largest)
 
 
 def gamma(context: Context) -> float:
@@ -72,10 +74,10 @@ def bounded_inverses(run: Run) -> Hypothesis:
 
 def margins_positive(context: Context) -> Hypothesis:
     """Assumption 1.2 with Delta_V = 0."""
-    found = gamma(context)
+    margin = gamma(context)
     text = "Assumption 1.2: gamma = gamma_a + gamma_c > 0 (V at its start, Delta_V = 0)"
-    known = not math.isnan(found)
-    return Hypothesis(text, "> 0", common.shown(found), found > 0.0 if known else None)
+    known = not math.isnan(margin)
+    return Hypothesis(text, "> 0", common.shown(margin), margin > 0.0 if known else None)
 
 
 def centred_ball(run: Run) -> Hypothesis:
@@ -96,6 +98,7 @@ def interval(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypoth
     run, margin = context.run, gamma(context)
     steps = max(float(run.steps[run.frames - 1]), 1.0) if trained else 1.0
     logarithm = math.log(5.0 * run.dataset.n * steps / context.delta)
+    # With both ends no width is left at d = 64 (digits): the theorem then says nothing.
     lower = common.over(2.0**29 * eps_n(run) ** 3 * logarithm**1.5, common.power(margin, 2))
     count = "5nt" if trained else "5n"
     formula = f"2^29 eps_N^3 ln^1.5({count}/delta)/gamma^2"
@@ -140,13 +143,7 @@ def general(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    dynamics = context.run.experiment.dynamics
-    fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
-    found = "fresh examples" if fresh else "the training examples, or batches"
-    return (
-        *general(context),
-        Hypothesis("one fresh example a step", "fresh", found, fresh),
-    )
+    return *general(context), common.one_fresh_example(context.run, "fresh examples")
 
 
 def counted(run: Run) -> common.Array:
@@ -225,10 +222,10 @@ def assumption_1_1(context: Context) -> Comparison:
 
 def assumption_1_2(context: Context) -> Comparison:
     """gamma > 0: what is not positive is no violation, since nothing says that it must be."""
-    found = gamma(context)
-    if found > 0.0:
-        return common.once(">=", 0.0, found)
-    return common.undecided(">=", 0.0, found, "no positive margin with V at its start is known")
+    margin = gamma(context)
+    if margin > 0.0:
+        return common.once(">=", 0.0, margin)
+    return common.undecided(">=", 0.0, margin, "no positive margin with V at its start is known")
 
 
 def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -242,6 +239,7 @@ def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def dyadic(context: Context) -> Comparison:
     d = context.run.dataset.d
+    # The best a, and not the proof's own: that one has a negative margin unless m is far above 4^d.
     bound = math.sqrt(d) / 40.0 * math.sqrt(3.0 / (4.0 ** (d + 1) - 4.0))
     return common.once(">=", bound, context.upper("gamma_a"))
 
@@ -252,7 +250,7 @@ def dyadic(context: Context) -> Comparison:
 def start_outputs(context: Context) -> Comparison:
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
-    bound = 4.0 * eps_n(run) * common.log_term(run, run.dataset.n, context.delta)
+    bound = 4.0 * eps_n(run) * common.log_term(run.dataset.n, context.delta)
     return common.once("<=", bound, float(np.abs(p).max()))
 
 
@@ -276,8 +274,10 @@ def inner_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return *gaussian(context), most_width(context), dimension
 
 
-WHERE = "batch_norm"
-WITH_SGD, WITH_GD = "batch_norm under SGD", "batch_norm under gradient descent"
+NORMALISED = (normalised, "batch_norm")
+FROM_START = (*NORMALISED, gaussian)
+BY_SGD = (by_sgd, "batch_norm under SGD", sgd_hypotheses)
+BY_DESCENT = (by_descent, "batch_norm under gradient descent", general)
 SIGNS = (
     "y_i and sqrt(m) are missing in print: <a, d_a p_i> >= gamma_a sqrt(m) is what the proofs use."
 )
@@ -285,75 +285,111 @@ TWICE = (
     "F.4 restates the conclusions of 2.1, and its proof ends elsewhere: the text is inconsistent."
 )
 STATEMENTS = (
-    Statement(
-        "Assumption 1.1", SOURCE, "No node has a small variance.",
+    of_batchnorm(
+        "Assumption 1.1",
+        "No node has a small variance.",
         r"\max_j 1 / N(v_j) \leq \epsilon_N",
-        normalised, WHERE, gaussian, assumption_1_1,
+        *FROM_START,
+        assumption_1_1,
     ),
-    Statement(
-        "Assumption 1.2", SOURCE, "Reference directions separate the data through the start.",
+    of_batchnorm(
+        "Assumption 1.2",
+        "Reference directions separate the data through the start.",
         r"\gamma = \gamma_a + \gamma_c > 0",
-        normalised, WHERE, gaussian, assumption_1_2, SIGNS,
+        *FROM_START,
+        assumption_1_2,
+        SIGNS,
     ),
-    Statement(
-        "Proposition 1.1", SOURCE, "On the dyadic set batch norm gains a factor sqrt(d).",
+    of_batchnorm(
+        "Proposition 1.1",
+        "On the dyadic set batch norm gains a factor sqrt(d).",
         r"\gamma \geq \frac{\sqrt{d}}{40} \sqrt{\frac{3}{4^{d+1} - 4}}",
-        on_dyadic, "batch_norm on dyadic data", dyadic_hypotheses, dyadic,
+        on_dyadic,
+        "batch_norm on dyadic data",
+        dyadic_hypotheses,
+        dyadic,
         "Divided by sqrt(m) twice; the last line of appendix G lacks sqrt(d). The best a is taken.",
     ),
-    Statement(
-        "Theorem 2.1 (error)", SOURCE, "One pass of SGD reaches a small test error.",
+    of_batchnorm(
+        "Theorem 2.1 (error)",
+        "One pass of SGD reaches a small test error.",
         r"\min_{s<t} \Pr[p \leq 0] \leq \frac{2^{23} \epsilon_N^4}{\gamma^2 t} + "
         r"\frac{4 \ln(1/\delta)}{t}",
-        by_sgd, WITH_SGD, sgd_hypotheses, sgd_error,
+        *BY_SGD,
+        sgd_error,
         "Printed with 2^15; E.5 proves 2^23, which is evaluated.",
     ),
-    Statement(
-        "Theorem 2.1 (outer)", SOURCE, "SGD moves a and c little.",
+    of_batchnorm(
+        "Theorem 2.1 (outer)",
+        "SGD moves a and c little.",
         r"\max_s \Vert U_s - U_0 \Vert \leq \gamma^{1/3} m^{1/6} / (27\, \epsilon_N)",
-        by_sgd, WITH_SGD, sgd_hypotheses, sgd_outer,
+        *BY_SGD,
+        sgd_outer,
         "Lemma D.3 asks for a bound of at least 8, which the width of the text does not give.",
     ),
-    Statement(
-        "Theorem 2.1 (inner)", SOURCE, "SGD moves V little.",
+    of_batchnorm(
+        "Theorem 2.1 (inner)",
+        "SGD moves V little.",
         r"\max_s \Vert V_s - V_0 \Vert \leq 1 / (2\, \epsilon_N)",
-        by_sgd, WITH_SGD, sgd_hypotheses, inner,
+        *BY_SGD,
+        inner,
     ),
-    Statement(
-        "Theorem 2.2 (error)", SOURCE, "Gradient descent reaches a small test error.",
+    of_batchnorm(
+        "Theorem 2.2 (error)",
+        "Gradient descent reaches a small test error.",
         r"\Pr[p \leq 0] \leq \frac{2^{17} m^{1/3} \epsilon_N^4}{\gamma^{1/3} t \sqrt{n}} + "
         r"\frac{4 \ln(1/\delta)}{t}",
-        by_descent, WITH_GD, general, descent_error, TWICE, constants=False,
+        *BY_DESCENT,
+        descent_error,
+        TWICE,
+        constants=False,
     ),
-    Statement(
-        "Theorem 2.2 (as proved)", SOURCE, "What the proof of F.4 ends with.",
+    of_batchnorm(
+        "Theorem 2.2 (as proved)",
+        "What the proof of F.4 ends with.",
         r"\inf_{s \leq t} \Pr[p \leq 0] \leq \frac{2^{11}}{\gamma \sqrt{n}} + "
         r"3 \sqrt{\frac{\ln(2/\delta)}{2 n}}",
-        by_descent, WITH_GD, general, proved_error, TWICE,
+        *BY_DESCENT,
+        proved_error,
+        TWICE,
     ),
-    Statement(
-        "Theorem 2.2 (outer)", SOURCE, "Gradient descent moves a and c little.",
+    of_batchnorm(
+        "Theorem 2.2 (outer)",
+        "Gradient descent moves a and c little.",
         r"\max_s \Vert U_s - U_0 \Vert \leq 8",
-        by_descent, WITH_GD, general, descent_outer, TWICE,
+        *BY_DESCENT,
+        descent_outer,
+        TWICE,
     ),
-    Statement(
-        "Theorem 2.2 (inner)", SOURCE, "Gradient descent moves V little.",
+    of_batchnorm(
+        "Theorem 2.2 (inner)",
+        "Gradient descent moves V little.",
         r"\max_s \Vert V_s - V_0 \Vert \leq 1 / (2\, \epsilon_N)",
-        by_descent, WITH_GD, general, inner, TWICE,
+        *BY_DESCENT,
+        inner,
+        TWICE,
     ),
-    Statement(
-        "Lemma C.1", SOURCE, "The start predicts nothing large.",
+    of_batchnorm(
+        "Lemma C.1",
+        "The start predicts nothing large.",
         r"\max_i |p_i(W_0)| \leq 4\, \epsilon_N \ln(n / \delta)",
-        normalised, WHERE, at_start, start_outputs,
+        *NORMALISED,
+        at_start,
+        start_outputs,
     ),
-    Statement(
-        "Lemma C.2 (outer)", SOURCE, "The outer layer starts with a norm of about one.",
+    of_batchnorm(
+        "Lemma C.2 (outer)",
+        "The outer layer starts with a norm of about one.",
         r"\Vert a_0 \Vert \leq 1 + \sqrt{2 \ln(1/\delta) / m}",
-        normalised, WHERE, gaussian, start_outer,
+        *FROM_START,
+        start_outer,
     ),
-    Statement(
-        "Lemma C.2 (inner)", SOURCE, "No inner weight starts long or short.",
+    of_batchnorm(
+        "Lemma C.2 (inner)",
+        "No inner weight starts long or short.",
         r"\max_j |v_j| \leq 2, \quad \max_j 1 / |v_j| \leq 5",
-        normalised, WHERE, inner_hypotheses, start_inner,
+        *NORMALISED,
+        inner_hypotheses,
+        start_inner,
     ),
-)  # fmt: skip
+)

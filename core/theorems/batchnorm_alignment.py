@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import wraps
 
 import numpy as np
 
-from core.observables.proof_potentials import batch_norm_reference, has_batch_norm_potential
+from core.observables.proof_potentials import (
+    Reference,
+    batch_norm_reference,
+    has_batch_norm_potential,
+)
 from core.runs import Run
 from core.theorems import common
 from core.theorems.batchnorm import (
-    SOURCE,
-    WHERE,
+    NORMALISED,
     at_start,
     eps_n,
     gamma,
     interval,
     margins_positive,
     network_of,
-    normalised,
+    of_batchnorm,
     outer_radius,
     wide_enough,
 )
 from core.theorems.common import Array
-from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+from core.theorems.statement import Comparison, Context, Hypothesis
 
 MOST_SIGNS = 12  # examples up to which every vector of signs is taken
 DRAWN = 256  # vectors of signs that are drawn beyond that
@@ -38,6 +43,7 @@ def physical(run: Run, index: int) -> Array:
 
 def inner_radius(run: Run) -> float:
     """R_V = 1/(2 eps_N)."""
+    # eps_N/2 in D.2 and E by mistake; the proofs use this one (docs/theory.md, 8.6).
     return 1.0 / (2.0 * eps_n(run))
 
 
@@ -56,64 +62,63 @@ def near(context: Context) -> Array:
     return np.logical_and(outer < outer_radius(context), within)
 
 
-def unknown(run: Run) -> Comparison | None:
-    """Why nothing can be said; None where the reference directions are known."""
-    few = has_batch_norm_potential(run)
-    if few and batch_norm_reference(run) is not None:
-        return None
-    why = "the features of the start do not separate the data in both layers"
-    if not few:
+def along_reference(
+    compare: Callable[[Context, Reference], Comparison],
+) -> Callable[[Context], Comparison]:
+    """A comparison along the reference directions; undecided where these are not known."""
+
+    @wraps(compare)
+    def compared(context: Context) -> Comparison:
         why = "there are too many examples for the reference directions"
-    return common.undecided(">=", common.NAN, common.NAN, why)
+        if has_batch_norm_potential(context.run):
+            reference = batch_norm_reference(context.run)
+            if reference is not None:
+                return compare(context, reference)
+            why = "the features of the start do not separate the data in both layers"
+        return common.undecided(">=", common.NAN, common.NAN, why)
+
+    return compared
 
 
 def slopes_along(run: Run, index: int, direction: Array) -> Array:
     """<direction, grad p_i(W_t)>, (n,)."""
-    found = run.network.derivative(physical(run, index), run.inputs, direction)
-    return np.asarray(run.dataset.y * found)
+    slopes = run.network.derivative(physical(run, index), run.inputs, direction)
+    return np.asarray(run.dataset.y * slopes)
 
 
 AWAY = "no frame lies within R and R_V of the start"
 
 
-def alignment(context: Context) -> Comparison:
+@along_reference
+def alignment(context: Context, reference: Reference) -> Comparison:
     """(1): min_i <Ubar, d_U p_i(W_t)> against gamma sqrt(m)/2."""
     run = context.run
-    missing = unknown(run)
-    if missing is not None:
-        return missing
-    reference = batch_norm_reference(run)
-    assert reference is not None
     direction = np.zeros(run.network.size)
     direction[: run.network.scaled] = reference.direction
     frames = near(context)
-    found = np.full(run.frames, np.nan)
+    least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(frames):
-        found[k] = slopes_along(run, int(k), direction).min()
+        least[k] = slopes_along(run, int(k), direction).min()
     bound = gamma(context) * math.sqrt(run.network.m) / 2.0
-    return common.throughout(">=", bound, found, frames=frames, why=AWAY)
+    return common.throughout(">=", bound, least, frames=frames, why=AWAY)
 
 
-def progress(context: Context) -> Comparison:
+@along_reference
+def progress(context: Context, reference: Reference) -> Comparison:
     """(2): min_i <Ub, d_U p_i> - p_i + al <V_0 - V_t, d_V p_i>, Ub = U_0 + r Ubar."""
     run = context.run
-    missing = unknown(run)
-    if missing is not None:
-        return missing
-    reference = batch_norm_reference(run)
-    assert reference is not None
     m, radius = run.network.m, outer_radius(context)
     r, al = radius / 8.0, (radius / inner_radius(run)) ** 2
     outer = run.origin[: 2 * m] + r * reference.direction
     frames = near(context)
-    found = np.full(run.frames, np.nan)
+    least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(frames):
         now = physical(run, int(k))
         direction = np.concatenate([outer, al * (run.origin[2 * m :] - now[2 * m :])])
         p = run.network.margins(now, run.inputs, run.dataset.y)
-        found[k] = (slopes_along(run, int(k), direction) - p).min()
+        least[k] = (slopes_along(run, int(k), direction) - p).min()
     bound = r * gamma(context) * math.sqrt(m) / 4.0
-    return common.throughout(">=", bound, found, frames=frames, why=AWAY)
+    return common.throughout(">=", bound, least, frames=frames, why=AWAY)
 
 
 # ------------------------------------------------------------------------------------ Lemma E.1
@@ -180,53 +185,44 @@ def rademacher(context: Context) -> Comparison:
     N = network_of(run).statistics(parts["V"])[0][:, 0]
     size = float((np.abs(parts["a"] * parts["c"]) / N).sum())
     longest = float(np.linalg.norm(network_of(run).directions(run.origin), axis=1).max())
-    moved = common.last(context.trace("inner_displacement"))
-    bound = 4.0 * size * (longest + moved) / math.sqrt(run.dataset.n)
+    displacement = common.last(context.trace("inner_displacement"))
+    bound = 4.0 * size * (longest + displacement) / math.sqrt(run.dataset.n)
     return common.once("<=", bound, size * complexity(run.inputs, parts["V"]))
 
 
+ALIGNED = (*NORMALISED, alignment_hypotheses)
 STATEMENTS = (
-    Statement(
+    of_batchnorm(
         "Lemma D.3 (1)",
-        SOURCE,
         "Near the start the slopes follow the reference directions.",
         r"\langle \vec{U}, \partial_U p_i(W) \rangle \geq \gamma \sqrt{m} / 2",
-        normalised,
-        WHERE,
-        alignment_hypotheses,
+        *ALIGNED,
         alignment,
         "Printed with 3 gamma sqrt(m)/4; the proof (34) ends with 1/2, which is evaluated.",
     ),
-    Statement(
+    of_batchnorm(
         "Lemma D.3 (2)",
-        SOURCE,
         "Near the start every slope points towards the reference.",
         r"\langle \bar{U}, \partial_U p_i \rangle - p_i + \alpha \langle V_0 - V, \partial_V p_i "
         r"\rangle \geq r \gamma \sqrt{m} / 4",
-        normalised,
-        WHERE,
-        alignment_hypotheses,
+        *ALIGNED,
         progress,
         "Printed with r gamma sqrt(m)/2; with the 1/2 of (34) the proof gives 1/4.",
     ),
-    Statement(
+    of_batchnorm(
         "Lemma E.1",
-        SOURCE,
         "Gradients in a and c are bounded near the start.",
         r"\Vert \nabla_U\, p_i \Vert^2 \leq 2^{11} \epsilon_N^4\, m",
-        normalised,
-        WHERE,
+        *NORMALISED,
         gradient_hypotheses,
         outer_gradient,
     ),
-    Statement(
+    of_batchnorm(
         "Lemma F.1",
-        SOURCE,
         "Networks near the start have a small Rademacher complexity.",
         r"\mathrm{Rad}(\mathcal{H}) \leq 4 B (\max_j \Vert v_j(0) \Vert + \rho) / \sqrt{n}, \quad "
         r"B = \sum_j |a_j c_j| / N(v_j)",
-        normalised,
-        WHERE,
+        *NORMALISED,
         ball_hypotheses,
         rademacher,
         "Printed with rho alone, which is 0 where V has not moved and a and c are free: the proof "

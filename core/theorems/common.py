@@ -69,14 +69,16 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
     Undecided where that is not known: one that was not resolved or not computed, and one whose
     bracket holds with some probability only.
     """
-    found = context.margins.get(name)
-    if found is None:
+    margin = context.margins.get(name)
+    if margin is None:
         return Hypothesis(text, "> 0", "not known", None)
-    bracket = found.bracket
+    bracket = margin.bracket
     if not bracket.exists:
         return Hypothesis(text, "> 0", bracket.method, False if bracket.nothing else None)
     present = shown(bracket.lower)
-    if not proved_below(found):
+    # gamma_ntk is known by a draw of nodes only, which may miss: it meets no hypothesis, however
+    # narrow its bracket (decision 0008).
+    if not proved_below(margin):
         return Hypothesis(text, "> 0", f"{present}, which is not proved", None)
     return Hypothesis(text, "> 0", present, bracket.lower > 0.0)
 
@@ -118,6 +120,14 @@ def plain_risk(run: Run) -> Hypothesis:
     return Hypothesis("the risk without a penalty", "l2 = 0", f"l2 = {shown(l2)}", l2 == 0.0)
 
 
+def one_fresh_example(run: Run, present: str) -> Hypothesis:
+    """SGD that draws a new example at each step; `present` is how the paper's statements say it."""
+    dynamics = run.experiment.dynamics
+    fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
+    words = present if fresh else "the training examples, or batches"
+    return Hypothesis("one fresh example a step", "fresh", words, fresh)
+
+
 def balanced_start(run: Run) -> Hypothesis:
     """a_j(0)^2 - b_j(0)^2 = 0 for all j, up to rounding."""
     largest = float(np.abs(run.network.imbalance(run.origin)).max(initial=0.0))
@@ -132,11 +142,11 @@ def homogeneous(run: Run) -> Hypothesis:
     network, degree = run.network, run.network.degree
     if network.kind != "custom":
         return Hypothesis(text, "L-homogeneous", f"{network.kind}, L = {degree}", True)
-    flat = run.start_parameters
+    flat = run.start.parameters
     doubled = network.outputs(network.physical(flat, math.log(2.0)), run.inputs)
-    wanted = 2.0**degree * network.outputs(flat, run.inputs)
-    apart = float(np.abs(doubled - wanted).max())
-    met = bool(apart <= HOMOGENEOUS_ROOM * float(np.abs(wanted).max()))
+    expected = 2.0**degree * network.outputs(flat, run.inputs)
+    apart = float(np.abs(doubled - expected).max())
+    met = bool(apart <= HOMOGENEOUS_ROOM * float(np.abs(expected).max()))
     return Hypothesis(
         text, "f(2 W) = 2^L f(W)", f"L = {degree} by its file, apart by {shown(apart)}", met
     )
@@ -195,11 +205,11 @@ def margin_at_least(
     return where_proved(context, name, once(">=", bound, context.upper(name), view, why))
 
 
-def where_proved(context: Context, name: str, found: Comparison) -> Comparison:
+def where_proved(context: Context, name: str, comparison: Comparison) -> Comparison:
     """A comparison with the upper end of a margin, which violates it only where that is proved."""
-    if found.holds is False and not context.proved(name):
-        return replace(found, holds=None, why=f"the upper end of {name} is not proved")
-    return found
+    if comparison.holds is False and not context.proved(name):
+        return replace(comparison, holds=None, why=f"the upper end of {name} is not proved")
+    return comparison
 
 
 def undecided(sense: str, bound: float, measured: float, why: str, view: str = "") -> Comparison:
@@ -227,7 +237,9 @@ def throughout(
         room = sign * (bound - measured)
         size = np.maximum(np.abs(bound), np.abs(measured))
         share = np.where(size > 0.0, room / np.where(size > 0.0, size, 1.0), 0.0)
+        # inf - inf has no sign: one that asks for nothing is kept to, and the other is not.
         share = np.where(np.isnan(share), np.where(bound == sign * np.inf, 1.0, -1.0), share)
+    # One frame decides: what is said of all times is violated where it fails once.
     worst = int(np.where(known, share, np.inf).argmin())
     holds = bool(share[worst] >= -ROUNDING)
     return Comparison(
@@ -261,13 +273,24 @@ def times(run: Run) -> Array:
         return np.asarray(10.0 ** run.log10_time[: run.frames])
 
 
+def last_log10_time(run: Run) -> float:
+    """log10 t of the last frame."""
+    return float(run.log10_time[run.frames - 1])
+
+
+def log_norms(run: Run) -> Array:
+    """ln |W_h| of each frame, (T,), of any size: -inf where the network is 0."""
+    norms = [log(run.network.norm(run.parameters(k))) for k in range(run.frames)]
+    return np.array(norms) + run.rho[: run.frames]
+
+
 def step_size(run: Run) -> float:
     """The constant step eta; NaN for dynamics without one."""
     step = getattr(run.experiment.dynamics, "step", None)
     return NAN if step is None else float(step)
 
 
-def log_term(run: Run, count: float, delta: float) -> float:
+def log_term(count: float, delta: float) -> float:
     """ln(count/delta), at least 0."""
     return max(math.log(count / delta), 0.0) if count > 0.0 else NAN
 
@@ -305,5 +328,7 @@ def power(value: float, exponent: float) -> float:
 def fitted(context: Context) -> Array:
     """Frames at which R(W) < l(0)/n, (T,)."""
     loss, n = context.run.loss, context.run.dataset.n
+    # Below l(0)/n every example is right and the smoothed margin is positive (docs/theory.md, 3.4):
+    # from there on the papers let margins and norms grow.
     threshold = loss.at_zero if context.run.experiment.loss.exp_tailed else NAN
     return np.asarray(context.trace("log10_risk") < math.log10(threshold / n))

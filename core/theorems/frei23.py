@@ -12,11 +12,10 @@ from core.runs import Run
 from core.study_file.loss import EXP_TAILED
 from core.theorems import common
 from core.theorems.frei23_points import (
+    CERTIFIED,
     KKT,
     ROOM,
-    SOURCE,
     WHERE,
-    certified,
     coherence,
     equal_margins,
     flow_hypotheses,
@@ -25,10 +24,11 @@ from core.theorems.frei23_points import (
     leaky_flow,
     lengths,
     near_orthogonal,
+    of_frei23,
     ratio,
     slope,
 )
-from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+from core.theorems.statement import Comparison, Context, Hypothesis
 
 # ------------------------------------------------------------------------- Theorems 3.1 and 3.4
 
@@ -43,9 +43,9 @@ def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def becomes_kkt(context: Context) -> Comparison:
     residual = float(OBSERVABLES[KKT].at(context.run, context.run.frames - 1))
-    found = common.once("<=", 0.01, residual, KKT)
-    if found.holds:
-        return found
+    comparison = common.once("<=", 0.01, residual, KKT)
+    if comparison.holds:
+        return comparison
     return common.undecided("<=", 0.01, residual, "a limit without a rate: not reached yet", KKT)
 
 
@@ -55,6 +55,7 @@ def time_bound(context: Context) -> Comparison:
     low, _ = lengths(run)
     risk = context.trace("log10_risk")
     n = run.dataset.n
+    # In logarithms, since t_0 may be beyond float64.
     constant = common.over(85.0 * ratio(run) ** 2 * n**3, slope(run) ** 2 * low**2)
     bound = float(risk[0]) + common.log(constant) / math.log(10.0)
     fits = np.flatnonzero(risk < math.log10(math.log(2.0) / n))
@@ -119,9 +120,10 @@ def three_point(run: Run) -> bool:
 def lemma_b_8(context: Context) -> Comparison:
     run = context.run
     eps = float(run.experiment.data.eps)  # type: ignore[attr-defined]
-    found = optimum(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
-    wanted = np.array([8.0 / (4.0 * eps + 5.0), 8.0 / (4.0 * eps + 5.0), 1.6])
-    apart = common.NAN if found is None else float(np.abs(found.multipliers - wanted).max())
+    best = optimum(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
+    expected = np.array([8.0 / (4.0 * eps + 5.0), 8.0 / (4.0 * eps + 5.0), 1.6])
+    apart = common.NAN if best is None else float(np.abs(best.multipliers - expected).max())
+    # A closed form against one: they may differ by rounding alone.
     return common.once("<=", 1e-9, apart)
 
 
@@ -130,73 +132,60 @@ def b_8_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return (common.at_most("eps <= 1/72", 1.0 / 72.0, eps),)
 
 
+LEAKY = (leaky, "fixed_outer with a leaky ReLU")
+FLOW = (leaky_flow, WHERE, flow_hypotheses)
 STATEMENTS = (
-    Statement(
+    of_frei23(
         "Theorem 3.1",
-        SOURCE,
         "Gradient flow tends to a KKT point (to a residual of .01).",
         r"\min \frac{1}{2} \Vert W \Vert^2 \quad \mathrm{s.t.} \quad y_i f(x_i; W) \geq 1",
-        certified,
-        WHERE,
+        *CERTIFIED,
         fit_hypotheses,
         becomes_kkt,
         "log 2 is asked of both losses; for the exponential one l(0)/n = 1/n is enough.",
     ),
-    Statement(
+    of_frei23(
         "Lemma 3.3",
-        SOURCE,
         "Gaussian data are nearly orthogonal in high dimension.",
         r"|\langle x_i, x_j \rangle| / d = \mathcal{O}(\sqrt{\log n / d})",
-        leaky,
-        "fixed_outer with a leaky ReLU",
+        *LEAKY,
         lemma_3_3_hypotheses,
         lemma_3_3,
         constants=False,
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.4 (time)",
-        SOURCE,
         "Gradient flow fits the data by then (log10 of the time).",
         r"t_0 \leq 85\, L(0)\, R^2 n^3 / (\gamma^2 R_{\min}^2)",
-        leaky_flow,
-        WHERE,
-        flow_hypotheses,
+        *FLOW,
         time_bound,
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.4 (15)",
-        SOURCE,
         "The gradient is large wherever the loss is.",
         r"\Vert \nabla L \Vert \geq \frac{\sqrt{2} R_{\min} \gamma}{3 R \sqrt{n}} \hat{G}",
-        leaky_flow,
-        WHERE,
-        flow_hypotheses,
+        *FLOW,
         proxy,
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.4 (mean)",
-        SOURCE,
         "The mean direction separates the data.",
         r"\langle \hat\mu / \Vert \hat\mu \Vert, y_k x_k \rangle \geq \sqrt{2} R_{\min} / (3 R "
         r"\sqrt{n})",
-        leaky,
-        "fixed_outer with a leaky ReLU",
+        *LEAKY,
         orthogonal,
         mean_direction,
     ),
-    Statement(
+    of_frei23(
         "Corollary 3.5",
-        SOURCE,
         f"Gradient flow reaches the point of Theorem 3.2{ROOM}.",
         r"\max_i |y_i f(x_i; W) - 1| \leq 10^{-3}",
-        certified,
-        WHERE,
+        *CERTIFIED,
         flow_hypotheses,
         item(equal_margins),
     ),
-    Statement(
+    of_frei23(
         "Lemma B.8",
-        SOURCE,
         "The counter-example's multipliers, a check of this program.",
         r"\lambda = \left(\frac{8}{4 \epsilon + 5}, \frac{8}{4 \epsilon + 5}, \frac{8}{5}\right)",
         three_point,

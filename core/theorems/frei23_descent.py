@@ -11,15 +11,8 @@ from core.runs import Run
 from core.study_file.dynamics import GradientDescent
 from core.theorems import common
 from core.theorems.common import Array
-from core.theorems.frei23_points import (
-    SOURCE,
-    lengths,
-    orthogonality,
-    outer_layer,
-    ratio,
-    slope,
-)
-from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+from core.theorems.frei23_points import lengths, of_frei23, orthogonality, outer_layer, ratio, slope
+from core.theorems.statement import Comparison, Context, Hypothesis
 
 INTERPOLATED = 0.99  # of sums of Ghat between recorded frames
 
@@ -41,12 +34,14 @@ def c_r(run: Run) -> float:
 def largest_step(run: Run) -> float:
     """(A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)), H = (1 - gamma)/4."""
     _, high = lengths(run)
+    # max(1, H) is 1, since H = (1 - gamma)/4 is the largest second derivative of the activation.
     most = 5.0 * run.dataset.n * high**2 * ratio(run) ** 2 * c_r(run)
     return common.over(slope(run) ** 2, most)
 
 
 def start_scale(run: Run) -> float:
     """w of W(0) ~ N(0, w^2)."""
+    # The paper's w_TF = sqrt(2/(m + d)), and its "1/50", are standard deviations, not variances.
     section = run.experiment.network
     assert isinstance(section, FixedOuterNetwork)
     return float(section.init_multiple * math.sqrt(2.0 / (run.network.m + run.dataset.d)))
@@ -151,6 +146,7 @@ def start_means(context: Context) -> Comparison:
     run = context.run
     V = run.network.unpack(run.origin)["V"]
     mean = run.dataset.y @ run.inputs
+    # In row-space form V has one more coordinate, which is across all inputs and their mean.
     inner = np.abs(V[:, : mean.size] @ mean).max() / np.linalg.norm(mean)
     bound = 2.0 * start_scale(run) * math.sqrt(math.log(4.0 * run.network.m / context.delta))
     return common.once("<=", bound, float(inner))
@@ -208,26 +204,26 @@ def gradient(context: Context) -> Comparison:
 def start_rank(context: Context) -> Comparison:
     run = context.run
     m, d = run.network.m, run.dataset.d
+    # By the edge of Marchenko and Pastur's law; no statement of the paper.
     expected = m * d / (math.sqrt(m) + math.sqrt(d)) ** 2
     return common.once("<=", expected, float(context.trace("stable_rank")[0]), "stable_rank")
 
 
-WHERE = "fixed_outer, smooth, under gradient descent with the logistic loss"
-DESCENT = (smooth_descent, WHERE, hypotheses)
+SMOOTH = (smooth_descent, "fixed_outer, smooth, under gradient descent with the logistic loss")
+DESCENT = (*SMOOTH, hypotheses)
+START = (*SMOOTH, start_hypotheses)
 SUMS = "Sums between recorded frames are interpolated (1 %)."
 STATEMENTS = (
-    Statement(
+    of_frei23(
         "Theorem 4.2, item 1",
-        SOURCE,
         "The loss falls like 1/sqrt(t) (log10 of it).",
         r"L(W^{(T-1)}) \leq 2 \sqrt{\frac{16\, L(0)\, n R^2}{\gamma^2 R_{\min}^2\, \alpha\, T}}",
         *DESCENT,
         loss_falls,
         "The constant is that of appendix E.7; the text has C_1.",
     ),
-    Statement(
+    of_frei23(
         "Theorem 4.2, item 2",
-        SOURCE,
         "Every node grows without bound.",
         r"\Vert w_j^{(t)} \Vert \geq \frac{\alpha |a_j| R_{\min}^2}{4 \sqrt{2} R_{\max} \sqrt{n}} "
         r"\sum_{s<t} \hat{G}_s",
@@ -235,9 +231,8 @@ STATEMENTS = (
         node_growth,
         SUMS,
     ),
-    Statement(
+    of_frei23(
         "Theorem 4.2, item 3",
-        SOURCE,
         "The stable rank is bounded from the first step on.",
         r"\sup_{t \geq 1} \Vert W^{(t)} \Vert_F^2 / \Vert W^{(t)} \Vert_2^2 \leq 256\, C_R R^4 / "
         r"\gamma^2",
@@ -245,57 +240,45 @@ STATEMENTS = (
         stable_rank,
         "The constant is the appendix's; the text has C_2.",
     ),
-    Statement(
+    of_frei23(
         "Lemma E.1 (norms)",
-        SOURCE,
         "No node starts large.",
         r"\Vert w_j^{(0)} \Vert^2 \leq 5\, \omega^2 d \log(4 m / \delta)",
-        smooth_descent,
-        WHERE,
-        start_hypotheses,
+        *START,
         start_nodes,
     ),
-    Statement(
+    of_frei23(
         "Lemma E.1 (mean)",
-        SOURCE,
         "No node starts along the mean direction.",
         r"|\langle w_j^{(0)}, \bar\mu \rangle| \leq 2\, \omega \sqrt{\log(4 m / \delta)}",
-        smooth_descent,
-        WHERE,
-        start_hypotheses,
+        *START,
         start_means,
     ),
-    Statement(
+    of_frei23(
         "Lemma E.4",
-        SOURCE,
         "No example's loss dominates another's.",
         r"\sup_t \max_{i,j} \ell'(p_i) / \ell'(p_j) \leq C_R",
         *DESCENT,
         loss_ratio,
     ),
-    Statement(
+    of_frei23(
         "Lemma E.11 (a)",
-        SOURCE,
         "At the start exponential losses are alike (their logarithms).",
         r"\max_{i,j} (p_i - p_j) \leq 2",
-        smooth_descent,
-        WHERE,
+        *SMOOTH,
         setting,
         start_ratio,
     ),
-    Statement(
+    of_frei23(
         "Lemma E.11 (c)",
-        SOURCE,
         "One step fits all examples.",
         r"\min_i y_i f(x_i; W^{(1)}) > 0",
-        smooth_descent,
-        WHERE,
+        *SMOOTH,
         fitting_hypotheses,
         interpolates,
     ),
-    Statement(
+    of_frei23(
         "Lemma E.12",
-        SOURCE,
         "The weights grow no faster than the losses allow.",
         r"\Vert W^{(t)} \Vert_F \leq \Vert W^{(0)} \Vert_F + \frac{\sqrt{2 C_R} R_{\max} \alpha}"
         r"{\sqrt{n}} \sum_{s<t} \hat{G}_s",
@@ -303,9 +286,8 @@ STATEMENTS = (
         frobenius,
         SUMS,
     ),
-    Statement(
+    of_frei23(
         "Lemma E.13",
-        SOURCE,
         "The top singular value grows with the sum of the losses.",
         r"\Vert W^{(t)} \Vert_2 \geq \frac{\alpha \gamma R_{\min}}{4 \sqrt{2} R \sqrt{n}} "
         r"\sum_{s<t} \hat{G}_s",
@@ -313,22 +295,18 @@ STATEMENTS = (
         spectral,
         SUMS,
     ),
-    Statement(
+    of_frei23(
         "Lemma E.14",
-        SOURCE,
         "The gradient is large wherever the loss is.",
         r"\Vert \nabla L \Vert \geq \frac{\gamma R_{\min}}{2 \sqrt{2} R \sqrt{n}} \hat{G}",
         *DESCENT,
         gradient,
     ),
-    Statement(
+    of_frei23(
         "Initial stable rank",
-        SOURCE,
         "A Gaussian matrix has about this stable rank.",
         r"\approx m d / (\sqrt{m} + \sqrt{d})^2",
-        smooth_descent,
-        WHERE,
-        start_hypotheses,
+        *START,
         start_rank,
         constants=False,
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -18,7 +19,7 @@ from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 
-SOURCE = "frei23"
+of_frei23 = partial(Statement, "frei23")
 TOLERANCE = 1e-3  # of the items of Theorem 3.2 at a KKT point to CLOSE
 CLOSE = 1e-4
 KKT = "kkt_residual"
@@ -118,7 +119,7 @@ def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 @final
-class Point:
+class KktPoint:
     """W of the last frame scaled to min_i p_i = 1: groups of nodes, z, and p."""
 
     def __init__(self, run: Run) -> None:
@@ -157,6 +158,8 @@ def near(context: Context) -> str:
     run = context.run
     residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
     slack = float(OBSERVABLES["complementarity"].at(run, run.frames - 1))
+    # Both: the multipliers of the residual may lie on examples with p_i > 1, which only the slack
+    # tells.
     if residual <= CLOSE and slack <= CLOSE:
         return ""
     return (
@@ -166,29 +169,30 @@ def near(context: Context) -> str:
 
 
 def item(
-    measure: Callable[[Point, Context], float], bound: float = TOLERANCE, sense: str = "<="
+    measure: Callable[[KktPoint, Context], float], bound: float = TOLERANCE, sense: str = "<="
 ) -> Callable[[Context], Comparison]:
     """A residual of the KKT point against the tolerance."""
 
     def compare(context: Context) -> Comparison:
-        point = Point(context.run)
+        point = KktPoint(context.run)
         if not point.least > 0.0:
             why = "some example is on the wrong side: there is no W with min p = 1"
             return common.undecided(sense, bound, common.NAN, why)
-        found = common.once(sense, bound, measure(point, context))
+        comparison = common.once(sense, bound, measure(point, context))
         why = near(context)
-        if found.holds or not why:
-            return found
-        return common.undecided(sense, bound, found.measured, why)
+        # An item that fails before the run has come near its limit contradicts nothing.
+        if comparison.holds or not why:
+            return comparison
+        return common.undecided(sense, bound, comparison.measured, why)
 
     return compare
 
 
-def equal_margins(point: Point, context: Context) -> float:
+def equal_margins(point: KktPoint, context: Context) -> float:
     return float(np.abs(point.p - 1.0).max())
 
 
-def two_directions(point: Point, context: Context) -> float:
+def two_directions(point: KktPoint, context: Context) -> float:
     worst = 0.0
     for group, mean in ((point.plus, point.v), (point.minus, point.u)):
         if len(group):
@@ -197,14 +201,14 @@ def two_directions(point: Point, context: Context) -> float:
     return worst
 
 
-def multipliers(point: Point, context: Context) -> Array:
+def multipliers(point: KktPoint, context: Context) -> Array:
     """lambda of the optimum of (3), (n,); NaN where there is none."""
     plus, minus = len(point.plus) / point.m, len(point.minus) / point.m
-    found = optimum(point.x, point.y, plus, minus, slope(context.run))
-    return np.full(point.y.shape, np.nan) if found is None else found.multipliers
+    best = optimum(point.x, point.y, plus, minus, slope(context.run))
+    return np.full(point.y.shape, np.nan) if best is None else best.multipliers
 
 
-def formula_of_nodes(point: Point, context: Context) -> float:
+def formula_of_nodes(point: KktPoint, context: Context) -> float:
     """Relative distance of v and u from their formulas in lambda."""
     weights = multipliers(point, context) / math.sqrt(point.m)
     positive, gamma = point.y > 0.0, slope(context.run)
@@ -215,37 +219,37 @@ def formula_of_nodes(point: Point, context: Context) -> float:
     return float(apart / np.linalg.norm(np.concatenate([v, u])))
 
 
-def smallest_multiplier(point: Point, context: Context) -> float:
+def smallest_multiplier(point: KktPoint, context: Context) -> float:
     high = lengths(context.run)[1]
     return float(multipliers(point, context).min()) * 2.0 * high**2
 
 
-def largest_multiplier(point: Point, context: Context) -> float:
+def largest_multiplier(point: KktPoint, context: Context) -> float:
     low = lengths(context.run)[0]
     return float(multipliers(point, context).max()) * 2.0 * slope(context.run) ** 2 * low**2 / 3.0
 
 
-def signs_of_nodes(point: Point, context: Context) -> float:
+def signs_of_nodes(point: KktPoint, context: Context) -> float:
     """min over i of y_i <v, x_i> and -y_i <u, x_i>: positive where the item holds."""
     v, u = point.y * (point.x @ point.v), -point.y * (point.x @ point.u)
     return float(min(v.min(), u.min()))
 
 
-def objective(point: Point, context: Context) -> float:
+def objective(point: KktPoint, context: Context) -> float:
     """|W|^2 over that of the optimum, minus 1."""
     best = context.upper("leaky_optimum")
     squared = float((point.plus**2).sum() + (point.minus**2).sum())
     return squared * best**2 - 1.0
 
 
-def reduced_objective(point: Point, context: Context) -> float:
+def reduced_objective(point: KktPoint, context: Context) -> float:
     """(m_1 |v|^2 + m_2 |u|^2) over that of the optimum of (3), minus 1."""
     best = context.upper("leaky_optimum")
     value = len(point.plus) * float(point.v @ point.v) + len(point.minus) * float(point.u @ point.u)
     return value * best**2 - 1.0
 
 
-def disagreements(point: Point, context: Context) -> float:
+def disagreements(point: KktPoint, context: Context) -> float:
     """Share of test points (in row-space form, of examples) where sign f(x) is not sign <z, x>."""
     run = context.run
     points = points_of(run)
@@ -256,11 +260,11 @@ def disagreements(point: Point, context: Context) -> float:
     return float((np.sign(outputs) != np.sign(inputs @ point.z)).mean())
 
 
-def linear_margins(point: Point, context: Context) -> float:
+def linear_margins(point: KktPoint, context: Context) -> float:
     return float((point.y * (point.x @ point.z)).min())
 
 
-def linear_norm(point: Point, context: Context) -> float:
+def linear_norm(point: KktPoint, context: Context) -> float:
     """|z| over (2/(kappa + gamma)) |z*|, |z*| = 1/gamma_linear."""
     first, second = len(point.plus), len(point.minus)
     kappa = math.sqrt(min(first, second) / max(first, second))
@@ -274,94 +278,84 @@ def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 WHERE = "fixed_outer with a leaky ReLU under gradient flow"
-FLOWED = (certified, WHERE, kkt_hypotheses)
-LINEAR = (certified, WHERE, linear_hypotheses)
+CERTIFIED = (certified, WHERE)
+FLOWED = (*CERTIFIED, kkt_hypotheses)
+LINEAR = (*CERTIFIED, linear_hypotheses)
 ROOM = f" (to {TOLERANCE:g})"
 STATEMENTS = (
-    Statement(
+    of_frei23(
         "Theorem 3.2, item 1",
-        SOURCE,
         f"All margins are equal{ROOM}.",
         r"y_i f(x_i; W) = 1 \quad \mathrm{for\ all\ } i",
         *FLOWED,
         item(equal_margins),
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.2, item 2",
-        SOURCE,
         f"Nodes of one sign are equal, so that W has rank 2{ROOM}.",
         r"v_1 = \ldots = v_{m_1} = v, \quad u_1 = \ldots = u_{m_2} = u",
         *FLOWED,
         item(two_directions),
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.2, item 3",
-        SOURCE,
         f"v and u are sums over the examples{ROOM}.",
         r"v = \frac{1}{\sqrt{m}} \left(\sum_{I_+} \lambda_i x_i - \gamma \sum_{I_-} \lambda_i "
         r"x_i\right)",
         *FLOWED,
         item(formula_of_nodes),
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.2, item 3 (signs)",
-        SOURCE,
         "v sees its own class, u the other one.",
         r"y_i \langle v, x_i \rangle > 0, \quad y_i \langle u, x_i \rangle < 0",
         *FLOWED,
         item(signs_of_nodes, 0.0, ">="),
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.2, item 3 (lower)",
-        SOURCE,
         "No multiplier is small.",
         r"2 R_{\max}^2\, \lambda_i \geq 1",
         *FLOWED,
         item(smallest_multiplier, 1.0, ">="),
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.2, item 3 (upper)",
-        SOURCE,
         "No multiplier is large.",
         r"\frac{2}{3} \gamma^2 R_{\min}^2\, \lambda_i \leq 1",
         *FLOWED,
         item(largest_multiplier, 1.0),
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.2, item 4",
-        SOURCE,
         f"W is the global optimum{ROOM}.",
         r"\Vert W \Vert^2 / \Vert W^* \Vert^2 - 1 \leq 0",
         *FLOWED,
         item(objective),
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.2, item 5",
-        SOURCE,
         f"(v, u) is the optimum of problem (3){ROOM}.",
         r"\frac{m_1}{2} \Vert v \Vert^2 + \frac{m_2}{2} \Vert u \Vert^2 \quad \mathrm{minimal}",
         *FLOWED,
         item(reduced_objective),
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.2, item 6",
-        SOURCE,
         f"The network's sign is that of a linear predictor{ROOM}.",
         r"\mathrm{sign} f(x) = \mathrm{sign} \langle z, x \rangle",
         *FLOWED,
         item(disagreements),
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.2, item 7 (margins)",
-        SOURCE,
         f"z separates the data with margin 1{ROOM}.",
         r"y_i \langle z, x_i \rangle \geq 1",
         *LINEAR,
         item(linear_margins, 1.0 - TOLERANCE, ">="),
     ),
-    Statement(
+    of_frei23(
         "Theorem 3.2, item 7 (norm)",
-        SOURCE,
         f"z is nearly the max-margin predictor{ROOM}.",
         r"\Vert z \Vert \leq \frac{2}{\kappa + \gamma} \Vert z^* \Vert",
         *LINEAR,

@@ -13,18 +13,17 @@ from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.theorems import common
 from core.theorems.homogeneity_mirror import (
-    FLOWS,
-    SOURCE,
+    REPARAMETRISED,
     distance_r,
     general,
-    homogeneous_part,
     initial_features,
     initial_gamma,
-    reparametrises,
+    of_homogeneity,
     shallow,
 )
-from core.theorems.statement import Comparison, Context, Hypothesis, Statement
-from core.theorems.telgarsky22_global import after_fit, on_support, population_gamma
+from core.theorems.statement import Comparison, Context, Hypothesis
+from core.theorems.telgarsky22_global import on_support, population_gamma
+from core.theorems.telgarsky22_lemmas import after_fit, growth_hypotheses, homogeneous_flow
 
 LN_10 = math.log(10.0)
 
@@ -33,8 +32,7 @@ LN_10 = math.log(10.0)
 
 def allowed(context: Context) -> float:
     """ln(t n)(8 R + 2) + 32 at the last frame."""
-    run = context.run
-    logarithm = float(run.log10_time[run.frames - 1]) * math.log(10.0) + math.log(run.dataset.n)
+    logarithm = common.last_log10_time(context.run) * LN_10 + math.log(context.run.dataset.n)
     return logarithm * (8.0 * distance_r(context) + 2.0) + 32.0
 
 
@@ -75,6 +73,7 @@ def first_log10(context: Context, gamma: float) -> float:
     """log10 (20 R/gamma)^4."""
     if not gamma > 0.0:
         return math.inf
+    # Theorem 4.1 prints the time without the exponent 4.
     return 4.0 * common.log(20.0 * distance_r(context) / gamma) / LN_10
 
 
@@ -107,11 +106,7 @@ def features_stay(context: Context) -> Comparison:
 
 
 def theorem_3_6_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    risk = float(context.trace("log10_risk").min())
-    zero = 1.0 if context.run.loss.kind == "exponential" else math.log(2.0)
-    needed = math.log10(zero / context.run.dataset.n)
-    reached = common.below("log10 R(w(tau)) < log10 l(0)/n at some tau", needed, risk)
-    return common.homogeneous(context.run), common.flow(context.run), reached
+    return growth_hypotheses(context, "R(w(tau))")
 
 
 def margin_grows(context: Context) -> Comparison:
@@ -122,9 +117,8 @@ def margin_grows(context: Context) -> Comparison:
     """
     run = context.run
     margins = np.array([monotone_margin(run, frame) for frame in range(run.frames)])
-    fits = after_fit(context)
     before = np.concatenate([[np.nan], margins[:-1]])
-    frames = np.concatenate([[False], fits[:-1]])
+    frames = np.concatenate([[False], after_fit(context)[:-1]])
     why = "R < l(0)/n is not reached"
     return common.throughout(">=", before, margins, "margins", frames, why)
 
@@ -133,7 +127,7 @@ def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run, gamma = context.run, population_gamma(context)
     n, d, needed = run.dataset.n, run.dataset.d, common.NAN
     if gamma > 0.0:
-        last = float(run.log10_time[run.frames - 1]) * math.log(10.0)
+        last = common.last_log10_time(run) * LN_10
         first = 2.0**10 * (last + math.log(n)) ** 2 * d**2 * common.power(gamma, -8)
         exponent = (2 * d - 2) * math.log(8.0 / gamma)
         logarithm = math.log(2.0 * n / (context.delta * gamma)) ** 2
@@ -179,6 +173,8 @@ def example_4_1(context: Context) -> Comparison:
     section = context.run.experiment.data
     assert isinstance(section, ParityData)
     bound = 1.0 / (section.k * math.sqrt(section.d))
+    # A network without biases has a linear odd part, and odd parity is orthogonal to all linear
+    # functions: its margin on the full cube is exactly 0 (docs/theory.md, 5.3).
     odd = section.k >= 3 and section.k % 2 == 1
     measured = 0.0 if odd else context.upper("parity_population")
     return common.once(">=", bound, measured, "margins")
@@ -213,78 +209,62 @@ def smallest_margin(context: Context) -> Comparison:
     return common.throughout("<=", bound, hard, "margins", frames)
 
 
-SHALLOW = "the normalised network, logistic loss, gradient flow"
+THEOREM_3_1 = (*REPARAMETRISED, theorem_3_1_hypotheses)
+SHALLOW = (shallow, "the normalised network, logistic loss, gradient flow", theorem_4_1_hypotheses)
 PBAR = (
     "pbar >= 0 and the sign beta are missing in print; pbar is the LP's over the initial features."
 )
 STATEMENTS = (
-    Statement(
+    of_homogeneity(
         "Theorem 3.1 (margin)",
-        SOURCE,
         "Near the start's features the margin is large.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \gamma / (4 (1 + R)), \quad t \geq (20 R / \gamma)^4",
-        reparametrises,
-        FLOWS,
-        theorem_3_1_hypotheses,
+        *THEOREM_3_1,
         theorem_3_1,
         PBAR,
     ),
-    Statement(
+    of_homogeneity(
         "Theorem 3.1 (late)",
-        SOURCE,
         "Much later the margin is gamma/32.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \gamma / 32, \quad t \geq e + e^{e^{4 n R / \gamma}}",
-        reparametrises,
-        FLOWS,
-        theorem_3_1_hypotheses,
+        *THEOREM_3_1,
         theorem_3_1_late,
         "The informal Theorem 1.1 has gamma/16; the formal one has gamma/32.",
     ),
-    Statement(
+    of_homogeneity(
         "Theorem 3.1 (5)",
-        SOURCE,
         "The features keep half of their margin along the run.",
         r"\inf_s \min_i \langle \bar{p}, z_i(s) \rangle \geq \gamma / 2",
-        reparametrises,
-        FLOWS,
-        theorem_3_1_hypotheses,
+        *THEOREM_3_1,
         features_stay,
         PBAR,
     ),
-    Statement(
+    of_homogeneity(
         "Theorem 3.6",
-        SOURCE,
         "Once R < l(0)/n the margin of the homogeneous part never falls.",
         r"\frac{\mathrm{d}}{\mathrm{d}t} \frac{\psi(w_t)}{|\hat{w}_t|^L} \geq 0, \quad t \geq \tau",
-        homogeneous_part,
+        homogeneous_flow,
         "networks homogeneous in some parameters, gradient flow",
         theorem_3_6_hypotheses,
         margin_grows,
     ),
-    Statement(
+    of_homogeneity(
         "Theorem 4.1 (margin)",
-        SOURCE,
         "Shallow networks find a margin of the order gamma/d.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \frac{\gamma}{32\, d \ln(1 / \gamma)}",
-        shallow,
-        SHALLOW,
-        theorem_4_1_hypotheses,
+        *SHALLOW,
         theorem_4_1,
         "The time t >= 20 R/gamma lacks an exponent 4 in print.",
     ),
-    Statement(
+    of_homogeneity(
         "Theorem 4.1 (late)",
-        SOURCE,
         "Much later the margin is gamma/32.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \gamma / 32",
-        shallow,
-        SHALLOW,
-        theorem_4_1_hypotheses,
+        *SHALLOW,
         theorem_4_1_late,
     ),
-    Statement(
+    of_homogeneity(
         "Example 4.1",
-        SOURCE,
         "The margin that the text gives k-sparse parity.",
         r"\gamma \geq 1 / (k \sqrt{d})",
         parity,
@@ -295,9 +275,8 @@ STATEMENTS = (
         "6, below 1/(k sqrt d); odd k >= 3 has 0.",
         printed=True,
     ),
-    Statement(
+    of_homogeneity(
         "Lemma A.1 (2)",
-        SOURCE,
         "The smallest margin is near the smoothed one.",
         r"\min_i p_i \leq \psi + 2 \ln n + 1",
         monotone,

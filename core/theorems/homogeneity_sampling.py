@@ -12,8 +12,8 @@ from core.observables.observable import once
 from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
-from core.theorems.homogeneity_mirror import SOURCE, START
-from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+from core.theorems.homogeneity_mirror import START, of_homogeneity
+from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.telgarsky22_global import on_support, population_gamma
 
 MOST_VALUES = 1_000_000  # n m of the features
@@ -31,7 +31,7 @@ def measure_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     d, needed = run.dataset.d, common.NAN
     if gamma > 0.0:
         power = math.exp(min((2 * d - 2) * math.log(8.0 / gamma), 600.0))
-        logarithm = common.log_term(run, 2.0 * run.dataset.n / gamma, context.delta)
+        logarithm = common.log_term(2.0 * run.dataset.n / gamma, context.delta)
         needed = 2.0**10 * logarithm**2 * power
     return (
         common.unit_ball(run),
@@ -50,6 +50,7 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
     u_j s_j]. D is infinite where no u has that margin.
     """
     n, m = Z.shape
+    # The lemma's own bound on |u|, without which a lesser D could lie on few nodes.
     cap = 1.0 / math.sqrt(m)
 
     def measure(multipliers: Array) -> tuple[Array, Array]:
@@ -62,15 +63,12 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
         return -float(value), Z @ u - margin
 
     options = {"maxiter": 2000, "ftol": 1e-14, "gtol": 1e-12}
-    found = minimize(
-        negative,
-        np.zeros(n),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0.0, None)] * n,
-        options=options,
+    bounds = [(0.0, None)] * n
+    solution = minimize(
+        negative, np.zeros(n), jac=True, method="L-BFGS-B", bounds=bounds, options=options
     )
-    u = measure(np.asarray(found.x))[1]
+    u = measure(np.asarray(solution.x))[1]
+    # The dual is unbounded where no measure has the margin: its iterates then lack it.
     if (Z @ u).min() < margin * (1.0 - REACHED):
         return math.inf, u
     return float((xlogy(u, m * u) - u + 1.0 / m).sum()), u
@@ -88,20 +86,21 @@ def measure_exists(context: Context) -> Comparison:
     run, gamma = context.run, population_gamma(context)
     if not gamma > 0.0:
         return common.undecided("<=", common.NAN, common.NAN, "gamma_D is not known")
-    least: dict[float, float] = once(run, "_measures", _none)
+    least = _measures_of(run)
     if gamma not in least:
         least[gamma] = nearest_measure(start_features(run), gamma / 4.0)[0]
     return common.once("<=", (run.dataset.d - 1.0) * math.log(48.0 / gamma), least[gamma])
 
 
-def _none(run: Run) -> dict[float, float]:
+@once
+def _measures_of(run: Run) -> dict[float, float]:
+    """The least D for each gamma that was asked for: it changes as margins become known."""
     return {}
 
 
 STATEMENTS = (
-    Statement(
+    of_homogeneity(
         "Lemma B.1",
-        SOURCE,
         "A measure on the start's nodes has a quarter of the margin.",
         r"\exists u \geq 0: \min_i \langle u, z_i \rangle \geq \gamma / 4, \quad D(u, 1 / m) \leq "
         r"(d - 1) \ln(48 / \gamma), \quad |u|_\infty \leq 1 / \sqrt{m}",

@@ -38,10 +38,21 @@ class Transport:
     direction: Array
 
 
+@once
 def outer_transport(run: Run) -> Transport:
     """The transport for a run's examples; gamma is NaN where no q was found."""
-    found: Transport = once(run, "_outer_transport", _outer_transport)
-    return found
+    x, y, m = run.dataset.x, run.dataset.y, run.network.m
+    parts = run.network.unpack(run.origin)
+    try:
+        q = weights(np.concatenate(list(nodes(x, FITTED, SEED))) * y)
+    except ArithmeticError:
+        return Transport(NAN, np.zeros(run.network.size))
+    # A node of Assumption 1.3 has a ~ N(0, 1), which is sqrt(m) a_j(0).
+    squares = m * parts["a"] ** 2 + np.square(parts["V"]).sum(axis=1)
+    signs = np.sign(np.maximum(run.inputs @ parts["V"].T, 0.0).T @ (q * y))
+    theta = np.where(squares < CUTOFF**2, signs, 0.0) / math.sqrt(m)
+    direction = run.network.pack({"a": theta, "V": np.zeros(parts["V"].shape)})
+    return Transport(below(x, y, q), direction)
 
 
 def nodes(x: Array, count: int, seed: int) -> Iterator[Array]:
@@ -72,6 +83,7 @@ def weights(G: Array) -> Array:
         reached = float((np.sign(sums) @ G).min()) / len(G)
         if reached > least:
             best, least = q, reached
+        # Reweighting divides by the sums: the floor keeps the form finite at a node where one is 0.
         size = np.maximum(np.abs(sums), 1e-3 * np.abs(sums).mean())
         if not size.all():
             break
@@ -91,18 +103,3 @@ def below(x: Array, y: Array, q: Array) -> float:
     logarithm = math.log(2.0 * n / FAILURE)
     room = np.sqrt(2.0 * variance * logarithm / FRESH)
     return float((mean - room).min()) - 7.0 * width * logarithm / (3.0 * (FRESH - 1.0))
-
-
-def _outer_transport(run: Run) -> Transport:
-    x, y, m = run.dataset.x, run.dataset.y, run.network.m
-    parts = run.network.unpack(run.origin)
-    try:
-        q = weights(np.concatenate(list(nodes(x, FITTED, SEED))) * y)
-    except ArithmeticError:
-        return Transport(NAN, np.zeros(run.network.size))
-    # A node of Assumption 1.3 has a ~ N(0, 1), which is sqrt(m) a_j(0).
-    squares = m * parts["a"] ** 2 + np.square(parts["V"]).sum(axis=1)
-    found = np.sign(np.maximum(run.inputs @ parts["V"].T, 0.0).T @ (q * y))
-    theta = np.where(squares < CUTOFF**2, found, 0.0) / math.sqrt(m)
-    direction = run.network.pack({"a": theta, "V": np.zeros(parts["V"].shape)})
-    return Transport(below(x, y, q), direction)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -67,16 +67,10 @@ def assess_all(
     Raises CancelledError when the watch is cancelled; it is looked at between statements.
     """
     context = Context(run.whole, margins, delta)  # statements speak of all times from t = 0 on
-    return list(_judged(applicable(run.whole), context, watch))
-
-
-def _judged(
-    statements: Sequence[Statement], context: Context, watch: Watch | None
-) -> Sequence[Assessment]:
-    found = []
+    assessments = []
     with np.errstate(all="ignore"):  # late frames overflow: their numbers are infinite, or NaN
-        for statement in statements:
+        for statement in applicable(run.whole):
             if watch is not None:
                 watch.look()
-            found.append(assess(statement, context))
-    return found
+            assessments.append(assess(statement, context))
+    return assessments

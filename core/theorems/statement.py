@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any, final
 
@@ -73,14 +73,15 @@ class Comparison:
 class Statement:
     """A theorem, lemma or proposition, or one item of it, with the paper's own numbering.
 
+    `applies` says which runs it is about, and `where` says it in words.
     `text` is one short sentence, `formula` is TeX for matplotlib's mathtext without dollar signs,
     `slip` what the printed text has wrong and what is evaluated instead; `printed` is true where
     the printed constant, known to be wrong, is evaluated (Example 4.1 of homogeneity). `constants`
     is false for conclusions with O(.), which get no verdict.
     """
 
-    name: str
     source: str
+    name: str
     text: str
     formula: str
     applies: Callable[[Run], bool]
@@ -96,13 +97,13 @@ class Statement:
         return f"{self.source}, {self.name}"
 
 
-def proved_below(found: ReferenceMargin) -> bool:
+def proved_below(margin: ReferenceMargin) -> bool:
     """Whether the lower end of a reference margin is proved, so that a statement may use it.
 
     Where the bracket is certified it is. Elsewhere a margin of the examples themselves still is
     one that was reached; that of gamma_ntk, an expectation over nodes, is only that of a sample.
     """
-    return found.bracket.certified or not found.reference.by_chance
+    return margin.bracket.certified or not margin.reference.by_chance
 
 
 @final
@@ -119,26 +120,26 @@ class Context:
 
     def lower(self, name: str) -> float:
         """The proved lower end of a reference margin; NaN where none is known or proved."""
-        found = self.margins.get(name)
-        proved = found is not None and found.bracket.exists and proved_below(found)
-        return found.bracket.lower if found is not None and proved else NAN
+        margin = self.margins.get(name)
+        proved = margin is not None and margin.bracket.exists and proved_below(margin)
+        return margin.bracket.lower if margin is not None and proved else NAN
 
     def upper(self, name: str) -> float:
         """The upper end of a reference margin; NaN where it is not known, or none was found."""
-        found = self.margins.get(name)
-        return found.bracket.upper if found is not None and found.bracket.exists else NAN
+        margin = self.margins.get(name)
+        return margin.bracket.upper if margin is not None and margin.bracket.exists else NAN
 
     def proved(self, name: str) -> bool:
         """Whether both ends of a reference margin are proved."""
-        found = self.margins.get(name)
-        return found is not None and found.bracket.certified
+        margin = self.margins.get(name)
+        return margin is not None and margin.bracket.certified
 
     def trace(self, observable: str) -> Array:
         """An observable at all frames, (T,); NaN for a run that it does not apply to."""
         from core.observables.registry import OBSERVABLES
 
-        found = OBSERVABLES[observable]
-        return found.trace(self.run) if found.applies(self.run) else np.full(self.run.frames, NAN)
+        one, run = OBSERVABLES[observable], self.run
+        return one.trace(run) if one.applies(run) else np.full(run.frames, NAN)
 
 
 @final
@@ -156,10 +157,7 @@ class Assessment:
         return {
             "name": self.statement.name,
             "source": self.statement.source,
-            "hypotheses": [
-                {"text": h.text, "needed": h.needed, "present": h.present, "met": h.met}
-                for h in self.hypotheses
-            ],
+            "hypotheses": [asdict(hypothesis) for hypothesis in self.hypotheses],
             "bound": self.comparison.bound,
             "measured": self.comparison.measured,
             "verdict": self.verdict.value,
@@ -196,6 +194,7 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
     sign = 1.0 if comparison.sense == "<=" else -1.0
     with np.errstate(invalid="ignore"):
         short = np.nan_to_num(sign * (measured - bound), nan=0.0, posinf=np.inf)
+    # A margin that is compared with an earlier one is off by what either of both is off by.
     most, room = float(short.max()), errors + np.concatenate([[0.0], errors[:-1]])
     if (short <= room + ROUNDING * np.abs(measured)).all():
         there = float(room[int(short.argmax())])
@@ -228,6 +227,7 @@ def _at_own_frames(comparison: Comparison, before: int) -> Comparison:
 def _verdict(
     statement: Statement, hypotheses: tuple[Hypothesis, ...], comparison: Comparison
 ) -> Verdict:
+    # First of all: a conclusion with O(.) can neither hold nor be violated.
     if not statement.constants:
         return Verdict.NO_CONSTANT
     if comparison.holds is None:
@@ -235,6 +235,8 @@ def _verdict(
     met = all(hypothesis.met for hypothesis in hypotheses)
     if comparison.holds:
         return Verdict.HOLDS if met else Verdict.HOLDS_ANYWAY
+    # Example 4.1 of homogeneity alone is evaluated as printed, since its text states nothing else
+    # that could be (docs/theory.md, 8.1).
     if statement.printed and met:
         return Verdict.TEXT_SLIP
     return Verdict.VIOLATED if met else Verdict.VIOLATED_NOT_MET

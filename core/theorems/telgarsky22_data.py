@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from core.runs import Run
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 
-SOURCE = "telgarsky22"
+of_telgarsky22 = partial(Statement, "telgarsky22")
 GAUSSIAN = "a ~ N(0, 1/m), V ~ N(0, I/d)"
 
 
@@ -47,10 +48,10 @@ def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Co
     def compare(context: Context) -> Comparison:
         scale = math.sqrt(context.run.dataset.d) if root_d else 1.0
         bound = context.lower("gamma_linear") / (factor * scale)
-        found = context.margins.get("gamma_linear")
+        linear = context.margins.get("gamma_linear")
         why = ""
-        if found is not None and not found.bracket.exists:
-            nothing = found.bracket.nothing
+        if linear is not None and not linear.bracket.exists:
+            nothing = linear.bracket.nothing
             why = "there is no linear margin" if nothing else "no linear margin is known"
         return common.margin_at_least(context, name, bound, why=why)
 
@@ -69,6 +70,7 @@ def parity_ntk(context: Context) -> Comparison:
 
 
 def parity_global(context: Context) -> Comparison:
+    # A lower bound in the paper; for all corners it is the margin (docs/theory.md, 5.4).
     bound = 1.0 / math.sqrt(8.0 * context.run.dataset.d)
     return common.margin_at_least(context, "gamma_gl", bound)
 
@@ -99,7 +101,7 @@ def start_norms(context: Context) -> Comparison:
 def start_outputs(context: Context) -> Comparison:
     run = context.run
     outputs = np.abs(run.network.outputs(run.origin, run.inputs)).max()
-    bound = 4.0 * common.log_term(run, run.dataset.n, context.delta)
+    bound = 4.0 * common.log_term(run.dataset.n, context.delta)
     return common.once("<=", bound, float(outputs))
 
 
@@ -108,82 +110,65 @@ def drawn(run: Run) -> bool:
     return run.network.kind == "standard" and run.dataset.classes == 2
 
 
-DATA = "data of two classes"
+TWO_CLASSES = (has_linear, "data of two classes", linear_hypotheses)
+PARITY = (two_parity, "2-parity on the corners", parity_hypotheses)
+DRAWN = (drawn, "the standard network")
 CUTOFF = (
     "The text does not print that theta is bounded by 1 pointwise; appendix A uses it, and so does "
     "the value here."
 )
 STATEMENTS = (
-    Statement(
+    of_telgarsky22(
         "Proposition 1.5 (1)",
-        SOURCE,
         "A linear margin gives an NTK margin.",
         r"\gamma_{\mathrm{ntk}} \geq \hat\gamma / 32",
-        has_linear,
-        DATA,
-        linear_hypotheses,
+        *TWO_CLASSES,
         _linear_item("gamma_ntk", 32.0),
         CUTOFF,
     ),
-    Statement(
+    of_telgarsky22(
         "Proposition 1.5 (2)",
-        SOURCE,
         "The outer layer alone gives an NTK margin.",
         r"\gamma_{\mathrm{ntk}} \geq \hat\gamma / (16 \sqrt{d})",
-        has_linear,
-        DATA,
-        linear_hypotheses,
+        *TWO_CLASSES,
         _linear_item("gamma_ntk", 16.0, True),
         CUTOFF,
     ),
-    Statement(
+    of_telgarsky22(
         "Proposition 1.5 (3)",
-        SOURCE,
         "A linear margin gives half of it as a global margin.",
         r"\gamma_{\mathrm{gl}} \geq \hat\gamma / 2",
-        has_linear,
-        DATA,
-        linear_hypotheses,
+        *TWO_CLASSES,
         _linear_item("gamma_gl", 2.0),
     ),
-    Statement(
+    of_telgarsky22(
         "Proposition 1.6 (1)",
-        SOURCE,
         "2-sparse parity has an NTK margin of the order 1/d.",
         r"\gamma_{\mathrm{ntk}} \geq 1 / (50\, d)",
-        two_parity,
-        "2-parity on the corners",
-        parity_hypotheses,
+        *PARITY,
         parity_ntk,
         "The proof's theta has no cutoff at |w| < 2, and it uses E|a| >= 1, which is .798.",
     ),
-    Statement(
+    of_telgarsky22(
         "Proposition 1.6 (2)",
-        SOURCE,
         "2-sparse parity has a global margin of the order d^(-1/2).",
         r"\gamma_{\mathrm{gl}} \geq 1 / \sqrt{8\, d}",
-        two_parity,
-        "2-parity on the corners",
-        parity_hypotheses,
+        *PARITY,
         parity_global,
     ),
-    Statement(
+    of_telgarsky22(
         "Lemma A.2 (norms)",
-        SOURCE,
         "The start is about as large as its mean.",
         r"\max(\Vert a_0 \Vert / 2,\ \Vert V_0 \Vert / (2 \sqrt{m})) \leq 1",
-        drawn,
-        "the standard network",
+        *DRAWN,
         norm_hypotheses,
         start_norms,
     ),
-    Statement(
+    of_telgarsky22(
         "Lemma A.2 (outputs)",
-        SOURCE,
         "The start predicts nothing large.",
         r"\max_i |f(x_i; W_0)| \leq 4 \ln(n / \delta)",
-        drawn,
-        "the standard network",
+        *DRAWN,
         start_hypotheses,
         start_outputs,
     ),

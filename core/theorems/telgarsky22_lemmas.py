@@ -1,4 +1,4 @@
-"""telgarsky22, Lemmas A.3 and A.6 and Proposition 2.6, item 1: what the proofs stand on."""
+"""telgarsky22, Lemmas A.3 to A.6 and C.1, Proposition 2.6, item 1: what the proofs stand on."""
 
 from __future__ import annotations
 
@@ -6,21 +6,107 @@ import math
 
 import numpy as np
 
+from core.data.cones import ConesData
 from core.data.separator import max_margin
 from core.errors import InputError
 from core.observables.certificates import nearest, score_gram
 from core.observables.proof_potentials import has_cone_potential, has_scalar_potential
 from core.observables.proofs import has_perceptron_sum
+from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.outer_transport import MOST_EXAMPLES, Transport, outer_transport
-from core.theorems.statement import Comparison, Context, Hypothesis, Statement
-from core.theorems.telgarsky22_data import GAUSSIAN, SOURCE, drawn
-from core.theorems.telgarsky22_global import EXPONENTIAL, two_cones, two_cones_data
+from core.theorems.statement import Comparison, Context, Hypothesis
+from core.theorems.telgarsky22_data import GAUSSIAN, drawn, of_telgarsky22
+from core.theorems.telgarsky22_global import EXPONENTIAL, collapse, two_cones, two_cones_data
 
 KKT_ROOM = 1e-6  # relative: to what the linear solution's multipliers are found
 INTERPOLATED = 1.01  # sums between recorded frames are known to 1 %
+
+# ------------------------------------------------------------------------- Lemmas A.4, A.5, C.1
+
+
+def homogeneous_flow(run: Run) -> bool:
+    """A homogeneous network, a loss with duals, gradient flow or its descent."""
+    flow = common.follows_gradient(run, mirror=True)
+    return run.network.homogeneous and run.experiment.loss.exp_tailed and flow
+
+
+def after_fit(context: Context) -> Array:
+    """Frames from the first one on with R < l(0)/n, (T,)."""
+    return np.asarray(np.maximum.accumulate(common.fitted(context)))
+
+
+def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesis, ...]:
+    """What statements about the time after the fit assume; `risk` is what the paper calls it."""
+    run = context.run
+    needed = math.log10(run.loss.at_zero / run.dataset.n)
+    smallest = float(context.trace("log10_risk").min())
+    reached = common.below(f"log10 {risk} < log10 l(0)/n at some tau", needed, smallest)
+    return common.homogeneous(run), common.flow(run), reached
+
+
+def growth(context: Context) -> Comparison:
+    """ln |u| never falls; told by its smallest increase between frames."""
+    rise = np.concatenate([[0.0], np.diff(common.log_norms(context.run))])
+    frames = np.concatenate([[False], after_fit(context)[:-1]])
+    return common.throughout(">=", -1e-9, rise, "norm_squared", frames, "R < l(0)/n is not reached")
+
+
+def growth_a_5(context: Context) -> Comparison:
+    """sum_i q_i p_i <= l^-1(sum l) + ln n, both over |u|^L."""
+    run = context.run
+    smoothed = context.trace("smoothed_margin")
+    powers = np.array([run.network.norm_power(run.parameters(k)) for k in range(run.frames)])
+    with np.errstate(under="ignore"):
+        slack = np.exp(
+            common.log(math.log(run.dataset.n)) - run.network.degree * run.rho[: run.frames]
+        )
+    slack = slack / powers
+    # Where p is 0, as of dead nodes, both sides are differences of numbers of the size of ln n.
+    bound = smoothed + slack + common.ROUNDING * (np.abs(smoothed) + slack)
+    dual = np.array([OBSERVABLES["dual_margin"].at(run, k) for k in range(run.frames)])
+    # Under the temperature cap q is softer than the true one, which makes sum q_i p_i larger.
+    cap = run.temperature_cap
+    if cap is not None:
+        bound = np.maximum(bound, smoothed + math.log(run.dataset.n) / cap)
+    return common.throughout("<=", bound, dual, "margins")
+
+
+def any_weights(context: Context) -> tuple[Hypothesis, ...]:
+    return common.homogeneous(context.run), common.loss_is(context.run, EXPONENTIAL)
+
+
+def is_exponential(run: Run) -> bool:
+    """A homogeneous network with the exponential loss."""
+    return run.network.homogeneous and run.loss.kind == EXPONENTIAL
+
+
+def covers(run: Run) -> bool:
+    """Directions of the law are known, and inner weights that start Gaussian or on the sphere."""
+    observable = OBSERVABLES["covering_radius"]
+    return run.network.plain_relu and not run.network.starts_small and observable.applies(run)
+
+
+def cover_eps(context: Context) -> float:
+    """The smallest eps with m >= 2 (2/eps)^d ln(r/delta)."""
+    run = context.run
+    r = collapse(context)[2] if isinstance(run.experiment.data, ConesData) else 4
+    ratio = run.network.m / (2.0 * common.log_term(r, context.delta))
+    return float(2.0 * ratio ** (-1.0 / run.dataset.d))
+
+
+def cover_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    # Beyond eps = 2 the lemma says nothing: no two unit vectors are further apart.
+    small = common.at_most("eps with m = 2 (2/eps)^d ln(r/delta)", 2.0, cover_eps(context))
+    return common.paper_start(context.run, "v_j ~ N(0, I/d)"), small
+
+
+def cover(context: Context) -> Comparison:
+    measured = float(OBSERVABLES["covering_radius"].at(context.run, 0))
+    return common.once("<=", min(cover_eps(context), 2.0), measured, "covering_radius")
+
 
 # ------------------------------------------------------------------------------------ Lemma A.3
 
@@ -37,7 +123,7 @@ def transport_of(context: Context) -> Transport:
 
 def logarithm(context: Context) -> float:
     """ln(n/delta)."""
-    return common.log_term(context.run, context.run.dataset.n, context.delta)
+    return common.log_term(context.run.dataset.n, context.delta)
 
 
 def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -68,22 +154,22 @@ def wide_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def at_the_start(context: Context) -> Comparison:
     """(1): min_i <thetabar, d p_i(W_0)>, thetabar_j = theta(w_j)/sqrt(m)."""
-    run, found = context.run, transport_of(context)
-    bound = found.gamma * math.sqrt(run.network.m) - math.sqrt(32.0 * logarithm(context))
-    slopes = run.network.derivative(run.origin, run.inputs, found.direction)
+    run, transport = context.run, transport_of(context)
+    bound = transport.gamma * math.sqrt(run.network.m) - math.sqrt(32.0 * logarithm(context))
+    slopes = run.network.derivative(run.origin, run.inputs, transport.direction)
     return common.once(">=", bound, float((run.dataset.y * slopes).min()))
 
 
 def mixed(context: Context, share: Array) -> Array:
     """min_i <r thetabar + W_0, d p_i(W_t)> - p_i(W_t) of each frame, r = share (T,)."""
     run, direction = context.run, transport_of(context).direction
-    found = np.full(run.frames, np.nan)
+    least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(np.isfinite(share)):
         now = run.network.physical(run.parameters(int(k)), float(run.rho[k]))
         along = run.network.derivative(now, run.inputs, share[k] * direction + run.origin)
         p = run.network.margins(now, run.inputs, run.dataset.y)
-        found[k] = (run.dataset.y * along - p).min()
-    return found
+        least[k] = (run.dataset.y * along - p).min()
+    return least
 
 
 def near_the_start(context: Context) -> Comparison:
@@ -119,12 +205,6 @@ def potential(context: Context) -> Array:
     return context.trace("cone_potential" if cones else "scalar_potential")
 
 
-def log_norms(run: Run) -> Array:
-    """ln |u|, (T,)."""
-    norms = [common.log(run.network.norm(run.parameters(k))) for k in range(run.frames)]
-    return np.array(norms) + run.rho[: run.frames]
-
-
 def sums(context: Context) -> Array:
     """int_0^t Q, Q = sum_i exp(-p_i), (T,)."""
     return context.run.dataset.n * context.trace("perceptron_sum")
@@ -141,12 +221,13 @@ def rate(context: Context) -> float:
     tau = begun(context)
     grown, passed = np.diff(potential(context)[tau:]), np.diff(sums(context)[tau:])
     known = passed > 0.0
+    # From below by what the sums may be off, since the bound grows with it.
     return float((grown[known] / passed[known]).min()) / INTERPOLATED if known.any() else common.NAN
 
 
 def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run, tau, gamma = context.run, begun(context), rate(context)
-    above = (potential(context) - 0.5 * log_norms(run))[tau:]
+    above = (potential(context) - 0.5 * common.log_norms(run))[tau:]
     largest = float(above.max()) if above.size else common.NAN
     return (
         common.homogeneous(run),
@@ -178,7 +259,7 @@ def promised(context: Context) -> Comparison:
     margins = context.trace("smoothed_margin")
     bound = np.full(run.frames, np.nan)
     if tau + 1 < run.frames:
-        logs, passed = log_norms(run)[tau:], sums(context)[tau:]
+        logs, passed = common.log_norms(run)[tau:], sums(context)[tau:]
         shortest = np.minimum(logs[1:], logs[:-1])
         inverse = INTERPOLATED * np.diff(passed) * np.exp(-2.0 * shortest)
         spent = 0.5 * logs[0] - potential(context)[tau]
@@ -222,56 +303,77 @@ def linear_is_kkt(context: Context) -> Comparison:
     flat, p = flat / math.sqrt(float(p.min())), p / float(p.min())
     active = p <= 1.0 + KKT_ROOM
     kernel = score_gram(run, flat)[np.ix_(active, active)]
-    found = nearest(kernel, 2.0 * p[active], float(flat @ flat), p[active])
-    return common.once("<=", KKT_ROOM, found.residual)
+    certificate = nearest(kernel, 2.0 * p[active], float(flat @ flat), p[active])
+    return common.once("<=", KKT_ROOM, certificate.residual)
 
 
-WITH_THETA = f"the standard network, at most {MOST_EXAMPLES} examples"
+WITH_THETA = (has_transport, f"the standard network, at most {MOST_EXAMPLES} examples")
 THETA = (
     "Theta moves the outer layer alone: what Assumption 1.3 lets it have in V counts 1/sqrt(m) as "
     "much at W_0, whose a_j has variance 1/m and not 1, and the bound as printed then fails."
 )
 STATEMENTS = (
-    Statement(
+    of_telgarsky22(
+        "Lemma A.4",
+        "Once R < l(0)/n the norm grows for ever.",
+        r"\frac{\mathrm{d}}{\mathrm{d}t} \Vert u_t \Vert > 0, \quad t \geq \tau",
+        homogeneous_flow,
+        "homogeneous networks under gradient flow",
+        growth_hypotheses,
+        growth,
+    ),
+    of_telgarsky22(
+        "Lemma A.5",
+        "The dual margin is at most the smoothed one plus ln n.",
+        r"\sum_i q_i p_i \leq \ell^{-1}\left(\sum_i \ell(p_i)\right) + \ln n",
+        is_exponential,
+        "homogeneous networks, exponential loss",
+        any_weights,
+        growth_a_5,
+    ),
+    of_telgarsky22(
+        "Lemma C.1",
+        "So many initial directions come near every reference direction.",
+        r"\max_k \min_j \Vert \tilde{v}_j - \beta_k \Vert \leq \epsilon, \quad "
+        r"m \geq 2 (2/\epsilon)^d \ln(r/\delta)",
+        covers,
+        "the standard and scalar network on data of known directions",
+        cover_hypotheses,
+        cover,
+    ),
+    of_telgarsky22(
         "Lemma A.3 (1)",
-        SOURCE,
         "A transport gives the sampled nodes a margin.",
         r"\min_i \langle \bar\theta, \partial p_i(W_0) \rangle \geq \gamma_{\mathrm{ntk}} \sqrt{m} "
         r"- \sqrt{32 \ln(n / \delta)}",
-        has_transport,
-        WITH_THETA,
+        *WITH_THETA,
         transport_hypotheses,
         at_the_start,
         THETA,
     ),
-    Statement(
+    of_telgarsky22(
         "Lemma A.3 (2)",
-        SOURCE,
         "It keeps the margin wherever the weights have not moved far.",
         r"\langle \bar\theta + W_0, \partial p_i(W) \rangle - p_i(W) \geq \gamma_{\mathrm{ntk}} "
         r"\sqrt{m} - [\sqrt{32 \ln(n / \delta)} + 4 R + 4] - [4 \ln(n / \delta) + 4 R + R^2]",
-        has_transport,
-        WITH_THETA,
+        *WITH_THETA,
         near_hypotheses,
         near_the_start,
         "Printed with 8 R + 4 and 2 R + 2 R sqrt(m) + 4 sqrt(m); the brackets are the proof's. "
         + THETA,
     ),
-    Statement(
+    of_telgarsky22(
         "Lemma A.3 (3)",
-        SOURCE,
         "On wide networks half of the margin is left.",
         r"\langle r \bar\theta + W_0, \partial p_i(W) \rangle - p_i(W) \geq "
         r"\gamma_{\mathrm{ntk}}\, r \sqrt{m} / 2 - 160\, r^2, \quad r = R / 8 \geq 1",
-        has_transport,
-        WITH_THETA,
+        *WITH_THETA,
         wide_hypotheses,
         wide,
         THETA,
     ),
-    Statement(
+    of_telgarsky22(
         "Lemma A.6",
-        SOURCE,
         "A potential that grows with Q promises a margin.",
         r"\liminf_t \gamma(u_t) \geq \hat\gamma, \quad \Phi \leq \frac{1}{2} \ln \Vert u \Vert, "
         r"\quad \dot\Phi \geq \mathcal{Q} \hat\gamma",
@@ -282,9 +384,8 @@ STATEMENTS = (
         "Printed R -> infinity; it goes to 0. The bound is the proof's at finite t, which tends to "
         "gammahat, the least rate between frames. Sums between frames are interpolated (1 %).",
     ),
-    Statement(
+    of_telgarsky22(
         "Proposition 2.6, item 1",
-        SOURCE,
         "The linear solution is a KKT point (to 1e-6).",
         r"(a_j, v_j) = (1, u)\ \mathrm{is\ a\ KKT\ point\ for\ every}\ m \geq 1",
         two_cones,

@@ -11,8 +11,8 @@ from core.runs import Run
 from core.study_file.loss import EXP_TAILED
 from core.theorems import common
 from core.theorems.common import Array
-from core.theorems.statement import Comparison, Context, Hypothesis, Statement
-from core.theorems.telgarsky22_data import GAUSSIAN, SOURCE, two_parity
+from core.theorems.statement import Comparison, Context, Hypothesis
+from core.theorems.telgarsky22_data import GAUSSIAN, of_telgarsky22, two_parity
 
 
 def standard(run: Run) -> bool:
@@ -55,7 +55,7 @@ def needed_width(factor: float, count: float, context: Context, gamma: float) ->
     """(factor ln(count/delta)/gamma)^2."""
     if not gamma > 0.0:
         return common.NAN
-    return common.power(factor * common.log_term(context.run, count, context.delta) / gamma, 2)
+    return common.power(factor * common.log_term(count, context.delta) / gamma, 2)
 
 
 # --------------------------------------------------------------------------- Theorem 2.1: SGD
@@ -67,12 +67,10 @@ def is_sgd(run: Run) -> bool:
 
 
 def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    run, dynamics = context.run, context.run.experiment.dynamics
+    run = context.run
     gamma, assumption = almost_surely(context)
     steps = float(run.steps[run.frames - 1])
     m, eta = run.network.m, common.step_size(run)
-    fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
-    found = "fresh examples, one a step" if fresh else "the training examples, or batches"
     low, high = gamma / (10.0 * math.sqrt(m)), common.power(gamma, 2) / 6400.0
     known = gamma > 0.0
     return (
@@ -81,7 +79,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         common.loss_is(run, "logistic"),
         common.plain_risk(run),
         assumption,
-        Hypothesis("one fresh example a step", "fresh", found, fresh),
+        common.one_fresh_example(run, "fresh examples, one a step"),
         common.width(
             run, needed_width(64.0, steps, context, gamma), "(64 ln(t/delta)/gamma_ntk)^2"
         ),
@@ -117,7 +115,8 @@ def sgd_distance(context: Context) -> Comparison:
 def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     gamma, assumption = almost_surely(context)
-    end = float(run.log10_time[run.frames - 1]) * math.log(10.0)
+    end = common.last_log10_time(run) * math.log(10.0)
+    # Printed with ln(t/delta); the proof also needs ln(n/delta), and the larger one is taken.
     logarithm = max(end, math.log(run.dataset.n)) - math.log(context.delta)
     needed = common.power(640.0 * logarithm / gamma, 2) if gamma > 0.0 else common.NAN
     return (
@@ -150,13 +149,14 @@ def crossed(context: Context) -> Array:
     """Frames from the first one on with |W - W0| >= gamma_ntk sqrt(m)/32, (T,)."""
     distance = context.trace("distance")
     beyond = distance >= radius(context)
+    # From then on, and not wherever it is beyond: that the flow never comes back is what is judged.
     return np.maximum.accumulate(beyond) if beyond.any() else np.zeros(distance.shape, bool)
 
 
 def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run, gamma = context.run, context.lower("gamma_ntk")
     n = run.dataset.n
-    logarithm = common.log_term(run, n, context.delta)
+    logarithm = common.log_term(n, context.delta)
     needed = 256.0 * logarithm * common.power(gamma, -2) if gamma > 0.0 else common.NAN
     fits = common.fitted(context)
     distance = context.trace("distance")
@@ -193,12 +193,12 @@ def rebalanced(context: Context) -> Array:
     """gs(What), What = (a/sqrt(gamma_ntk), V sqrt(gamma_ntk)), (T,)."""
     gamma, run = context.lower("gamma_ntk"), context.run
     margins = context.trace("smoothed_margin")
-    found = np.full(margins.shape, np.nan)
+    smoothed = np.full(margins.shape, np.nan)
     for index in range(margins.size):
         parts = run.network.unpack(run.parameters(index))
         a, V = float(np.sum(parts["a"] ** 2)), float(np.sum(parts["V"] ** 2))
-        found[index] = margins[index] * common.over(a + V, common.over(a, gamma) + V * gamma)
-    return found
+        smoothed[index] = margins[index] * common.over(a + V, common.over(a, gamma) + V * gamma)
+    return smoothed
 
 
 def rebalanced_at(context: Context) -> Comparison:
@@ -259,120 +259,92 @@ def has_test(run: Run) -> bool:
     return standard(run) and known
 
 
-FLOWS = "the standard network under gradient flow"
-SGD = "the standard network under SGD"
+SGD = (is_sgd, "the standard network under SGD", sgd_hypotheses)
+FLOW = (is_flow, "the standard network under gradient flow")
+LEMMA_2_3 = (*FLOW, lemma_2_3_hypotheses)
+LEMMA_2_4 = (*FLOW, lemma_2_4_hypotheses)
+THEOREM_2_2 = (*FLOW, theorem_2_2_hypotheses)
 STATEMENTS = (
-    Statement(
+    of_telgarsky22(
         "Theorem 2.1 (error)",
-        SOURCE,
         "One pass of SGD reaches a small test error.",
         r"\min_{s<t} \Pr[p \leq 0] \leq \frac{8 \ln(1/\delta)}{t} + "
         r"\frac{2560}{t\, \gamma_{\mathrm{ntk}}^2}",
-        is_sgd,
-        SGD,
-        sgd_hypotheses,
+        *SGD,
         sgd_error,
         "The proof needs one more delta than the statement's 1 - 7 delta.",
     ),
-    Statement(
+    of_telgarsky22(
         "Theorem 2.1 (distance)",
-        SOURCE,
         "SGD stays near its start.",
         r"\max_{s<t} \Vert W_s - W_0 \Vert \leq 80\, \eta \sqrt{m} / \gamma_{\mathrm{ntk}}",
-        is_sgd,
-        SGD,
-        sgd_hypotheses,
+        *SGD,
         sgd_distance,
     ),
-    Statement(
+    of_telgarsky22(
         "Lemma 2.3 (risk)",
-        SOURCE,
         "Gradient flow makes the risk small near its start.",
         r"R(W_t) \leq 1 / (5\, t)",
-        is_flow,
-        FLOWS,
-        lemma_2_3_hypotheses,
+        *LEMMA_2_3,
         lemma_2_3_risk,
         "The proof also needs ln(n/delta): the width is taken with max(t, n).",
     ),
-    Statement(
+    of_telgarsky22(
         "Lemma 2.3 (distance)",
-        SOURCE,
         "Up to time t gradient flow stays near its start.",
         r"\sup_{s \leq t} \Vert W_s - W_0 \Vert \leq \gamma_{\mathrm{ntk}} \sqrt{m} / 80",
-        is_flow,
-        FLOWS,
-        lemma_2_3_hypotheses,
+        *LEMMA_2_3,
         lemma_2_3_distance,
     ),
-    Statement(
+    of_telgarsky22(
         "Lemma 2.4 (distance)",
-        SOURCE,
         "Once that far from the start, the flow never comes back.",
         r"\Vert W_s - W_0 \Vert \geq \gamma_{\mathrm{ntk}} \sqrt{m} / 32, \quad s \geq t",
-        is_flow,
-        FLOWS,
-        lemma_2_4_hypotheses,
+        *LEMMA_2_4,
         distance_stays,
     ),
-    Statement(
+    of_telgarsky22(
         "Lemma 2.4 (margin)",
-        SOURCE,
         "From then on the smoothed margin is large.",
         r"\mathring\gamma(W_s) \geq \gamma_{\mathrm{ntk}}^2 / 4096, \quad s \geq t",
-        is_flow,
-        FLOWS,
-        lemma_2_4_hypotheses,
+        *LEMMA_2_4,
         smoothed_after,
     ),
-    Statement(
+    of_telgarsky22(
         "Lemma 2.4 (rebalanced)",
-        SOURCE,
         "With its layers rebalanced the margin is larger.",
         r"\mathring\gamma(\widehat{W}_t) \geq \gamma_{\mathrm{ntk}} / 4096, \quad "
         r"\widehat{W} = (a / \sqrt{\gamma_{\mathrm{ntk}}}, V \sqrt{\gamma_{\mathrm{ntk}}})",
-        is_flow,
-        FLOWS,
-        lemma_2_4_hypotheses,
+        *LEMMA_2_4,
         rebalanced_at,
     ),
-    Statement(
+    of_telgarsky22(
         "Theorem 2.2 (margin)",
-        SOURCE,
         "Gradient flow on wide networks has a margin for ever.",
         r"\mathring\gamma(W_s) \geq \gamma_{\mathrm{ntk}}^2 / 4096, \quad s \geq t",
-        is_flow,
-        FLOWS,
-        theorem_2_2_hypotheses,
+        *THEOREM_2_2,
         smoothed_after,
     ),
-    Statement(
+    of_telgarsky22(
         "Theorem 2.2 (error)",
-        SOURCE,
         "The test error of those iterates, up to a constant.",
         r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \gamma_{\mathrm{ntk}}^4} + "
         r"\frac{\ln(1/\delta)}{n}\right)",
-        is_flow,
-        FLOWS,
-        theorem_2_2_hypotheses,
+        *THEOREM_2_2,
         error_shape(4),
         constants=False,
     ),
-    Statement(
+    of_telgarsky22(
         "Theorem 2.2 (error at W_t)",
-        SOURCE,
         "The test error where the distance is reached.",
         r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \gamma_{\mathrm{ntk}}^2} + "
         r"\frac{\ln(1/\delta)}{n}\right)",
-        is_flow,
-        FLOWS,
-        theorem_2_2_hypotheses,
+        *THEOREM_2_2,
         error_shape(2),
         constants=False,
     ),
-    Statement(
+    of_telgarsky22(
         "Lemma 2.5",
-        SOURCE,
         "A smoothed margin bounds the test error, whatever the width.",
         r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \mathring\gamma(W)^2} + "
         r"\frac{\ln(1/\delta)}{n}\right)",

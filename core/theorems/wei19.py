@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from core.runs import Run
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 
-SOURCE = "wei19"
+of_wei19 = partial(Statement, "wei19")
 
 
 def on_d(run: Run) -> bool:
@@ -82,6 +83,7 @@ def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def kernel_gap(context: Context) -> Comparison:
     """The error beside the constant 1."""
+    # Omega(1) has no constant: 1 is the bracket, and there is no verdict.
     return common.once("<=", 1.0, common.last(context.trace("test_error")), "test_error")
 
 
@@ -147,6 +149,7 @@ def approximate_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def approximate(context: Context) -> Comparison:
     measured = common.last(context.trace("hard_margin"))
+    # gamma*/(10 alpha) at the largest alpha of the theorem, 2.
     return common.once(">=", best(context, False) / 20.0, measured, "margins")
 
 
@@ -161,8 +164,10 @@ def unit_nodes(context: Context) -> tuple[Hypothesis, ...]:
 
 def never_above(context: Context) -> Comparison:
     trace = context.trace("hard_margin")
-    found = common.throughout("<=", best(context, True), trace, "margins", trace >= 0.0)
-    return common.where_proved(context, best_name(context.run), found)
+    # hard <= l1/2 <= gamma* takes min p >= 0: with a wrong example a larger norm makes the margin
+    # larger (docs/theory.md, 3.4).
+    comparison = common.throughout("<=", best(context, True), trace, "margins", trace >= 0.0)
+    return common.where_proved(context, best_name(context.run), comparison)
 
 
 def separating(context: Context) -> tuple[Hypothesis, ...]:
@@ -207,10 +212,11 @@ def flow_risk(context: Context) -> Comparison:
 
 
 D_WHERE = "data of kind wei19"
+PENALISED = (penalised, "logistic loss with l2 > 0")
+PERTURBED = (perturbed, "the perturbed flow")
 STATEMENTS = (
-    Statement(
+    of_wei19(
         "Theorem 2.1 (i)",
-        SOURCE,
         "With d^2 samples or fewer the kernel still errs.",
         r"\Pr[y f_{\mathrm{kernel}}(x) \leq 0] = \Omega(1), \quad n \leq d^2",
         kernel_on_d,
@@ -219,9 +225,8 @@ STATEMENTS = (
         kernel_gap,
         constants=False,
     ),
-    Statement(
+    of_wei19(
         "Theorem 2.1 (ii)",
-        SOURCE,
         "The regularised network needs of the order of d samples.",
         r"\Pr[y f(x) \leq 0] \lesssim \sqrt{d / n}",
         net_on_d,
@@ -231,31 +236,26 @@ STATEMENTS = (
         "The text's O(d^2) samples are O(d).",
         constants=False,
     ),
-    Statement(
+    of_wei19(
         "Theorem 3.3",
-        SOURCE,
         "The perturbed flow finds the global optimum in polynomial time.",
         r"\min_{t \leq t_\epsilon} L[\rho_t] - L^* \leq \epsilon",
-        perturbed,
-        "the perturbed flow",
+        *PERTURBED,
         flow_hypotheses,
         flow_risk,
         "In Example 3.2 the regulariser is a sum over i, in (2.2) a mean.",
         constants=False,
     ),
-    Statement(
+    of_wei19(
         "Theorem 4.1",
-        SOURCE,
         "Margins of regularised minimisers tend to the largest one.",
         r"\gamma_\lambda \rightarrow \gamma^*, \quad \lambda \rightarrow 0",
-        penalised,
-        "logistic loss with l2 > 0",
+        *PENALISED,
         path_hypotheses,
         path,
     ),
-    Statement(
+    of_wei19(
         "Theorem C.1",
-        SOURCE,
         "The same for several classes.",
         r"\gamma_\lambda \rightarrow \gamma^*, \quad \lambda \rightarrow 0",
         many_classes,
@@ -263,19 +263,16 @@ STATEMENTS = (
         classes_hypotheses,
         classes_path,
     ),
-    Statement(
+    of_wei19(
         "Theorem C.2",
-        SOURCE,
         "Near minimisers have a tenth of the largest margin, or a 20th.",
         r"\gamma' \geq \gamma^* / (10\, \alpha), \quad \alpha \leq 2",
-        penalised,
-        "logistic loss with l2 > 0",
+        *PENALISED,
         approximate_hypotheses,
         approximate,
     ),
-    Statement(
+    of_wei19(
         "Theorem 4.3, Proposition B.10",
-        SOURCE,
         "No width has a larger margin than gamma*.",
         r"\gamma(\Theta) \leq \gamma^*_m \leq \gamma^*_{n+1} = \gamma_{\ell_1} / 2",
         bounded_margin,
@@ -283,9 +280,8 @@ STATEMENTS = (
         unit_nodes,
         never_above,
     ),
-    Statement(
+    of_wei19(
         "Corollary 4.2, Proposition D.1",
-        SOURCE,
         "Margins bound the test error, up to a constant.",
         r"L(\Theta) \lesssim \frac{C}{\gamma \sqrt{2 n}} + \epsilon(\gamma)",
         trained,

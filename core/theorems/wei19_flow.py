@@ -11,8 +11,15 @@ from core.observables.observable import memoised
 from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
-from core.theorems.statement import Comparison, Context, Hypothesis, Statement
-from core.theorems.wei19 import SOURCE, differentiable, global_minimiser, perturbed, trained
+from core.theorems.statement import Comparison, Context, Hypothesis
+from core.theorems.wei19 import (
+    PERTURBED,
+    differentiable,
+    global_minimiser,
+    of_wei19,
+    perturbed,
+    trained,
+)
 
 ROOM = 1e-3  # relative: ReLU kinks that a difference crosses
 STEP = 1e-5  # of L in one difference
@@ -54,26 +61,27 @@ def objective(run: Run, index: int, h: float) -> float:
     """L of rho + h (-sigma rho + sigma U - div(v rho)), the update of E.21, at a frame."""
     flat, l2 = run.parameters(index), float(run.experiment.loss.l2)
     sigma = float(getattr(run.experiment.dynamics, "sigma", 0.0))
-    moved = flat - h * slopes_of(run, flat)[0]
+    stepped = flat - h * slopes_of(run, flat)[0]
     kept = 1.0 - h * sigma
-    f = kept * run.network.outputs(moved, run.inputs)
+    f = kept * run.network.outputs(stepped, run.inputs)
     risk = float(np.exp(run.loss.log_risk(run.loss.scores(f, run.dataset.y))))
-    return risk + l2 * (kept * float(moved @ moved) + h * sigma)
+    return risk + l2 * (kept * float(stepped @ stepped) + h * sigma)
 
 
 def decrease(context: Context) -> Comparison:
     """|dL/dt - its formula| over the sizes of the three terms, by a central difference of L."""
     run = context.run
-    found = np.full(run.frames, np.nan)
+    errors = np.full(run.frames, np.nan)
     for k in range(run.frames):
         parts = terms(run, k)
         size = sum(abs(part) for part in parts)
         if not size > 0.0:
             continue
+        # So that L changes by one part in 1e5 at most.
         h = STEP * objective(run, k, 0.0) / size
         rate = (objective(run, k, h) - objective(run, k, -h)) / (2.0 * h)
-        found[k] = abs(rate - sum(parts)) / size
-    return common.throughout("<=", ROOM, found, "log10_risk")
+        errors[k] = abs(rate - sum(parts)) / size
+    return common.throughout("<=", ROOM, errors, "log10_risk")
 
 
 # ---------------------------------------------------------------------------------- Theorem B.9
@@ -86,30 +94,23 @@ def regression(run: Run) -> bool:
     return run.network.kind == "standard" and trained(run) and squared and small
 
 
+@memoised
 def fitting_norm(run: Run, index: int) -> float:
     """|Theta|^2 of the smallest network with a frame's directions that fits; infinite if none.
 
     min 2 |beta|_1 over sum_j beta_j relu(<v_j/|v_j|, x_i>) = y_i, balanced layers (both signs of a
     node's outer weight are there), by linear programming: at least |Theta*|^2.
     """
-    return float(memoised(run, "_fitting_norm", index, _fitting_norm))
-
-
-def _fitting_norm(run: Run, index: int) -> float:
     V = run.network.directions(run.parameters(index))
     lengths = np.linalg.norm(V, axis=1)
     alive = lengths > 0.0
     features = np.maximum(run.inputs @ (V[alive] / lengths[alive, None]).T, 0.0)
     if not features.size:
         return math.inf
-    found = linprog(
-        np.ones(2 * features.shape[1]),
-        A_eq=np.concatenate([features, -features], axis=1),
-        b_eq=run.dataset.y,
-        bounds=(0.0, None),
-        method="highs",
-    )
-    return 2.0 * float(found.fun) if found.success else math.inf
+    both = np.concatenate([features, -features], axis=1)
+    cost = np.ones(both.shape[1])
+    solution = linprog(cost, A_eq=both, b_eq=run.dataset.y, bounds=(0.0, None), method="highs")
+    return 2.0 * float(solution.fun) if solution.success else math.inf
 
 
 def regression_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -141,20 +142,17 @@ def regression_path(context: Context) -> Comparison:
 
 
 STATEMENTS = (
-    Statement(
+    of_wei19(
         "Lemma E.7",
-        SOURCE,
         "What the perturbed flow loses at a time (to the tolerance shown).",
         r"\frac{\mathrm{d}}{\mathrm{d}t} L[\rho_t] = -\sigma \mathbb{E}_{\rho_t} L'[\rho_t] + "
         r"\sigma \mathbb{E}_{U} L'[\rho_t] - \mathbb{E}_{\rho_t} \Vert v[\rho_t] \Vert^2",
-        perturbed,
-        "the perturbed flow",
+        *PERTURBED,
         smooth_hypotheses,
         decrease,
     ),
-    Statement(
+    of_wei19(
         "Theorem B.9",
-        SOURCE,
         "Weak regularisation finds the smallest network that fits.",
         r"L_\lambda(\Theta_\lambda) \leq \lambda \Vert \Theta^* \Vert^2, \quad "
         r"\Vert \Theta_\lambda \Vert \rightarrow \Vert \Theta^* \Vert",

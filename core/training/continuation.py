@@ -105,7 +105,7 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     dynamics = run.experiment.dynamics
     note = dynamics.anew(run.network.fixed_features)
     # Orders of examples and replacements are found by counting, where they began at t = 0.
-    counted = dynamics.count_is_all and run.start_log10_time == -np.inf and not kept
+    counted = dynamics.count_is_all and run.start.log10_time == -np.inf and not kept
     if not note and (counted or dynamics.frame_is_all):
         return start
     if known and _same_step(run.experiment, experiment):

@@ -1,8 +1,7 @@
 """The one loop of window, command line and tests: a generator of chunks, written before it tells.
 
-`trajectory(problem)` is the bare dynamics. `record(problem, sink, control)` hands every frame to a
-sink, and only then publishes its index; a window interleaves several recordings in one thread by
-asking each in turn.
+`record(problem, sink, control)` hands every frame to a sink, and only then publishes its index; a
+window interleaves several recordings in one thread by asking each in turn.
 """
 
 from __future__ import annotations
@@ -61,12 +60,6 @@ def chunks(dynamics: Integrator) -> Iterator[Chunk]:
         yield chunk
         if chunk.outcome is not Outcome.GOING:
             return
-
-
-def trajectory(problem: Problem) -> Iterator[Frame]:
-    """The frames of a problem in the order of its schedule, frame 0 first."""
-    for chunk in chunks(integrator(prepared(problem))):
-        yield from chunk.frames
 
 
 def record(

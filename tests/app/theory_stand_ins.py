@@ -88,8 +88,8 @@ def _never(context: Context) -> Comparison:
 def statement(name: str, source: str, slip: str = "") -> Statement:
     """A statement whose judgement is made elsewhere."""
     return Statement(
-        name,
         source,
+        name,
         "The normalised margin reaches a constant share of gamma_gl with probability 1 - delta.",
         r"\min_i \frac{p_i(W_t)}{\|W_t\|^2} \geq \frac{\hat\gamma_{gl}}{4096}, "
         r"\quad \|W_t - W_0\| \leq \frac{\gamma\sqrt{m}}{32} \ln(n/\delta)",

@@ -84,7 +84,7 @@ def test_a_crash_costs_no_digit(tmp_path: Path) -> None:
         tmp_path / "alive.msrun", at, engine="tests", planned=40, temperature_cap=None
     )
     with open_run(whole) as one:
-        from core.training.trajectory import trajectory
+        from tests.chunked import trajectory
 
         recorder.append(list(trajectory(at))[: one.frames // 2])
     recorder.flush()

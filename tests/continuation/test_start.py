@@ -64,7 +64,7 @@ def test_every_observable_is_that_of_the_uninterrupted_run(both: tuple[Path, Pat
         assert part.log10_time[0] == whole.log10_time[14]
         for name, item in OBSERVABLES.items():
             assert item.applies(part) == item.applies(whole), name
-            if item.in_tables(whole):
+            if item.applies(whole):
                 assert agree(item.trace(part), item.trace(whole)[14:]), name
 
 
@@ -164,7 +164,7 @@ def test_a_whole_run_is_a_run(tmp_path: Path) -> None:
         assert whole.diagnostics(3) == {"margin_error": error}
         assert whole.diagnostics(12) == run.diagnostics(3)
         assert (whole.status, whole.reason) == (run.status, run.reason)
-        assert (whole.start_step, whole.start_rho) == (0, 0.0)
+        assert (whole.start.step, whole.start.rho) == (0, 0.0)
         assert whole.bytes_on_disk == run.bytes_on_disk
         with pytest.raises(IndexError):
             whole.parameters(-1)

@@ -18,8 +18,8 @@ from core.dynamics.step_size import (
     rounded_down,
 )
 from core.problem.problem import Problem, Start
-from core.training.trajectory import chunks, trajectory
-from tests.chunked import check_small_chunks
+from core.training.trajectory import chunks
+from tests.chunked import check_small_chunks, trajectory
 from tests.networks import Case, small_problem
 from tests.problems import margin_of, problem
 

@@ -20,8 +20,8 @@ from core.network.parametrisation import Shape
 from core.network.standard import Standard, StandardNetwork
 from core.problem.frame import Frame
 from core.problem.problem import Problem, Start, points_for_test
-from core.training.trajectory import chunks, trajectory
-from tests.chunked import check_small_chunks
+from core.training.trajectory import chunks
+from tests.chunked import check_small_chunks, trajectory
 from tests.networks import HOMOGENEOUS, Case, small_problem
 from tests.problems import margin_of, physical, problem
 

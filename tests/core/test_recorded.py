@@ -13,7 +13,7 @@ from core.runs import open_run
 from core.studies.study import Cell, load_study
 from core.study_file.experiment import Experiment
 from core.training.recorded import STUDY, ShippedRecording, file_of, read, unpack
-from core.training.trajectory import trajectory
+from tests.chunked import trajectory
 
 MOST_BYTES = 2_000_000
 # What the flow promises of a hard margin, and as much again for the rounding of the recording.

@@ -19,7 +19,8 @@ from core.problem.problem import Problem
 from core.runs import Recorder, open_run
 from core.training.continuation import continued
 from core.training.control import Control, FinishReason, RunState
-from core.training.trajectory import record, run, trajectory
+from core.training.trajectory import record, run
+from tests.chunked import trajectory
 from tests.problems import problem
 from tests.recording import recorded
 

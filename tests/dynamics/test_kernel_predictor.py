@@ -21,7 +21,8 @@ from core.problem.problem import Problem, points_for_test
 from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.continuation import continued
-from core.training.trajectory import run, trajectory
+from core.training.trajectory import run
+from tests.chunked import trajectory
 from tests.problems import problem
 
 KERNEL = ("dynamics.kind=kernel", "loss.kind=logistic")

@@ -16,8 +16,7 @@ from core.dynamics.step_size import default_step
 from core.errors import InputError
 from core.problem.problem import Problem, Start, points_for_test
 from core.study_file.validation import build_experiment
-from core.training.trajectory import trajectory
-from tests.chunked import check_small_chunks
+from tests.chunked import check_small_chunks, trajectory
 from tests.problems import problem
 
 L2 = 2e-3

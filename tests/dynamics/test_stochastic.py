@@ -20,8 +20,8 @@ from core.problem.problem import Problem, points_for_test, resolve
 from core.runs import open_run
 from core.study_file.validation import build_experiment
 from core.training.continuation import continued
-from core.training.trajectory import chunks, trajectory
-from tests.chunked import check_small_chunks
+from core.training.trajectory import chunks
+from tests.chunked import check_small_chunks, trajectory
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 from tests.problems import problem
 from tests.recording import recorded

@@ -16,8 +16,8 @@ from core.dynamics.two_phase import TwoPhases, first_phase, hidden, outer_curvat
 from core.errors import InputError
 from core.problem.problem import Problem, Start, points_for_test, resolve
 from core.study_file.validation import build_experiment
-from core.training.trajectory import chunks, trajectory
-from tests.chunked import check_small_chunks
+from core.training.trajectory import chunks
+from tests.chunked import check_small_chunks, trajectory
 from tests.problems import problem
 
 PHASES = ("dynamics.kind=two_phase", "loss.kind=logistic", "recording.log10_times=[]")

@@ -12,7 +12,7 @@ from core.dynamics.integrator import Outcome
 from core.dynamics.registry import prepared
 from core.problem.frame import Frame
 from core.problem.problem import Problem, with_dynamics
-from core.training.trajectory import trajectory
+from tests.chunked import trajectory
 from tests.networks import TWO_LAYER, Case, small_problem
 
 BATCHED = [case for case in TWO_LAYER if case.kind in ("standard", "normalised", "bias")]

@@ -7,14 +7,14 @@ from typing import final
 import numpy as np
 
 from core.problem.problem import Problem
-from core.reference.margin import Bracket, Reference, absent, exact
+from core.reference.margin import Bracket, exact
 from core.reference.registry import REFERENCES
-from core.reference.sample import binary, data_key, refusal
+from core.reference.sample import SampleMargin
 from core.reference.watch import Watch
 
 
 @final
-class NearestMargin(Reference):
+class NearestMargin(SampleMargin):
     """min over y_i != y_k of |x_i - x_k|/2: no classifier is right on larger balls."""
 
     name = "nearest"
@@ -23,16 +23,7 @@ class NearestMargin(Reference):
     source = "docs/extend.md"
     label = "half distance"
 
-    def applies(self, problem: Problem) -> bool:
-        return binary(problem)
-
-    def key(self, problem: Problem) -> str:
-        return data_key(problem)
-
-    def compute(self, problem: Problem, watch: Watch) -> Bracket:
-        sentence = refusal(problem)
-        if sentence:
-            return absent(sentence)
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         x, y = problem.dataset.x, problem.dataset.y
         distances = np.linalg.norm(x[y > 0][:, None] - x[y < 0][None], axis=2)
         return exact(float(distances.min()) / 2.0, "all pairs compared")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.observables.nodes import node_norms
-from core.observables.observable import Observable, Shape
+from core.observables.observable import Observable
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
 
@@ -26,7 +26,6 @@ OBSERVABLES.add(
         "share of the largest node",
         "max_j |alpha_j| |u_j| / sum_j |alpha_j| |u_j|",
         "docs/extend.md",
-        Shape.SCALAR,
         largest_share,
         applies=has_nodes,
         where="networks with nodes",

@@ -27,8 +27,8 @@ def applies(run: Run) -> bool:
 
 STATEMENTS.add(
     Statement(
-        "Lemma 1",
         "docs/extend.md",
+        "Lemma 1",
         "The risk never rises along gradient flow.",
         r"R(W(t)) \leq R(W(s)), \quad s \leq t",
         applies,

@@ -7,7 +7,7 @@ import pytest
 
 from core.problem.problem import Problem, resolve
 from core.study_file.validation import build_experiment
-from core.training.trajectory import trajectory
+from tests.chunked import trajectory
 
 
 def digits(kind: str) -> Problem:

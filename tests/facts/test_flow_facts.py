@@ -12,7 +12,7 @@ from core.data.constructions import NearOrthogonalData
 from core.problem.frame import Frame
 from core.problem.problem import Problem, resolve
 from core.study_file.validation import build_experiment
-from core.training.trajectory import trajectory
+from tests.chunked import trajectory
 
 
 def parity_problem(

@@ -10,7 +10,7 @@ import pytest
 from core.data.separator import max_margin
 from core.problem.problem import Start, resolve
 from core.study_file.validation import build_experiment
-from core.training.trajectory import trajectory
+from tests.chunked import trajectory
 
 
 def final_margin(m: int, noise: float, seed: int) -> float:

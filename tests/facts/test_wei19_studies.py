@@ -284,7 +284,8 @@ def test_widths_are_compared_on_the_seeds_that_fit_at_both() -> None:
         Made(64, 2, True, 6.0),
     ]
     options = {"y": "hard_margin", "along": "network.m", "ends": [16, 64]}
-    found = MEASURES["paired"](trials, Second(measure="paired", options=options))
+    found = MEASURES["paired"].of(trials, Second(measure="paired", options=options))
     assert (found.value, found.count) == (pytest.approx(1.5), 2)
     nothing: Any = [SimpleNamespace(setting=lambda key: 8, seeds=(0,), fit=True)]
-    assert np.isnan(MEASURES["paired"](nothing, Second(measure="paired", options=options)).value)
+    quantity = Second(measure="paired", options=options)
+    assert np.isnan(MEASURES["paired"].of(nothing, quantity).value)

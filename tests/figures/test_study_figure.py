@@ -9,8 +9,8 @@ import pytest
 
 from core.cli.drawing import results_in
 from core.cli.main import main
-from core.figures.study_figure import figure_of_folder, layout_of
-from core.studies.cells import check_formula, studies_in
+from core.figures.study_figure import figure_of_runs, layout_of
+from core.studies.cells import check_formula, runs_of, studies_in
 from core.studies.study import Study, load_study, shipped_ids
 from core.sweep.folder import sweeps_in
 
@@ -76,7 +76,7 @@ def test_the_numbers_are_those_of_the_runs(swept: Path) -> None:
     assert layout_of(runs, [study]) == study
     assert studies_in(runs, ["small", "smaller"]) == ["small"]
     with ExitStack() as stack:
-        scene = figure_of_folder(study, runs, stack.enter_context)
+        scene = figure_of_runs(study, runs_of(study.id, runs), stack.enter_context)
     shown = next(curves for curves in scene.panels[0].ink.curves if curves.name == "mean")
     for m, mean in zip((4, 8), shown.y[0], strict=True):
         ratios = []

@@ -17,17 +17,17 @@ from core.cli.drawing import results_in
 from core.cli.main import main
 from core.errors import InputError
 from core.figures.export import figure_bytes
-from core.figures.study_figure import figure_of_folder
+from core.figures.study_figure import figure_of_runs
 from core.runs import Run, open_run
 from core.studies import cells as study_cells
 from core.studies import trials
-from core.studies.cells import open_cell
+from core.studies.cells import open_cell, runs_of
 from core.studies.moments import MOST_REQUESTED, Moment, Requested, requested_of
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.trials import trials_of
 from core.studies.verdicts import judge
 from core.sweep.ledger import read_ledger
-from core.sweep.plan import found_rows
+from core.sweep.plan import ledger_rows
 from tests.figures.test_study_figure import TEXT as SMALL_STUDY
 
 SMALL = SMALL_STUDY.partition("[[claims]]")[0].replace("frames = 5", "frames = 9")
@@ -99,9 +99,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
         yield opened
 
 
-def drawn(study: Study, folder: Path, **told: Any) -> bytes:
+def drawn(study: Study, folder: Path, **known: Any) -> bytes:
     with ExitStack() as stack:
-        return figure_bytes(figure_of_folder(study, folder, stack.enter_context, **told), ".svg")
+        scene = figure_of_runs(study, runs_of(study.id, folder), stack.enter_context, **known)
+        return figure_bytes(scene, ".svg")
 
 
 @pytest.mark.parametrize("y", FORMULAS)
@@ -112,14 +113,14 @@ def test_rows_draw_the_figure_that_files_draw(
     """The same figure and the same verdicts, and no run file is opened."""
     folder = swept / asking(y, moments)
     study = read_ledger(folder / f"{folder.name}.sweep.json").study
-    paths, rows = found_rows(study, folder)
+    paths, rows = ledger_rows(study, folder)
     with counted(monkeypatch) as opened:
         wanted = drawn(study, folder)
         assert len(opened) == 4
         opened.clear()
         ledger = read_ledger(folder / f"{folder.name}.sweep.json")
-        lines, told = results_in(folder, ledger)
-        assert drawn(study, folder, told=told) == wanted
+        lines, known = results_in(folder, ledger)
+        assert drawn(study, folder, known=known) == wanted
         assert opened == []
     bare = {name: type(row)(row.name, row.state, row.reason) for name, row in rows.items()}
     with counted(monkeypatch) as opened:
@@ -143,7 +144,7 @@ def test_rows_hold_what_is_asked(swept: Path) -> None:
         "risk@near=7",
         "stable_rank",
     }
-    paths, rows = found_rows(study, folder)
+    paths, rows = ledger_rows(study, folder)
     assert len(rows) == 4
     for name, row in rows.items():
         assert row.moments.keys() == {one.key for one in asked}
@@ -175,9 +176,9 @@ def test_a_file_that_has_changed_speaks_for_itself(
     place.write_text(json.dumps(document))
     ledger = read_ledger(place)
     with counted(monkeypatch) as opened:
-        _, told = results_in(folder, ledger)
+        _, known = results_in(folder, ledger)
         opened.clear()
-        assert drawn(ledger.study, folder, told=told) == drawn(ledger.study, folder)
+        assert drawn(ledger.study, folder, known=known) == drawn(ledger.study, folder)
         assert len(opened) == 2 + 4
     del document["cells"][first]["moments"]
     place.write_text(json.dumps(document))
@@ -202,9 +203,9 @@ def test_what_only_files_know_is_read_from_them(
     folder = tmp_path / "runs"
     assert main(["run", str(file), "--out", str(folder), "--quiet", "--jobs", "1"]) == 0
     ledger = read_ledger(folder / "unset.sweep.json")
-    _, told = results_in(folder, ledger)
+    _, known = results_in(folder, ledger)
     with counted(monkeypatch) as opened:
-        found = drawn(ledger.study, folder, told=told)
+        found = drawn(ledger.study, folder, known=known)
         assert len(opened) == 4
         assert found == drawn(ledger.study, folder)
 

@@ -23,7 +23,7 @@ from core.runs import code_of, open_run
 from core.studies.code import codes_of
 from core.studies.study import parse_study, shipped_ids
 from core.sweep.ledger import read_ledger
-from core.sweep.plan import found_rows
+from core.sweep.plan import ledger_rows
 from tests.fuzz.mutations import damaged_bytes, damaged_text
 from tests.runs.helpers import crash, frame_of, record, small_problem
 
@@ -292,7 +292,7 @@ class LedgerFile(Format):
     def open(self, path: Path) -> None:
         ledger = read_ledger(path)
         if ledger.study.count < 100:
-            found_rows(ledger.study, path.parent)
+            ledger_rows(ledger.study, path.parent)
 
 
 FORMATS: tuple[Format, ...] = (

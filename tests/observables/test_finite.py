@@ -110,8 +110,8 @@ def test_an_infinite_value_is_told_as_not_a_number(tmp_path: Path) -> None:
     """For numbers and for arrays, whatever the observable."""
     with recorded(descent(TWO_LAYER[0])(), tmp_path / "run.msrun") as run:
         made = [
-            Observable("made", "t", "f", "s", Shape.SCALAR, lambda run, index: -np.inf),
-            Observable("up", "t", "f", "s", Shape.NODE, lambda run, index: np.array([1.0, np.inf])),
+            Observable("made", "t", "f", "s", lambda run, index: -np.inf),
+            Observable("up", "t", "f", "s", lambda run, index: np.array([1.0, np.inf]), Shape.NODE),
         ]
         assert np.isnan(made[0].at(run, 0))
         assert np.array_equal(made[1].at(run, 0), [1.0, np.nan], equal_nan=True)

@@ -83,8 +83,9 @@ try:
     recorder.append([frame_of(problem, 0)])
 except DiskError as error:
     errors.append(str(error))
+    window = error.sentence
 recorder.finish("disk_full")
-print(recorder.committed, *errors, sep="\\n")
+print(recorder.committed, *errors, window, sep="\\n")
 """
 
 
@@ -138,12 +139,17 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path, limit: int) -> None:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    committed, first, second = done.stdout.strip().split("\n")
+    committed, first, second, window = done.stdout.strip().split("\n")
     assert int(committed) >= 2
     assert first == second
     assert f"first {int(committed) + 1} frames are safe" in first
     assert str(path) in first
-    assert "continue" in first
+    assert "`python -m core continue`" in first
+    assert "--out" in first
+    # A user of the window has neither options nor commands.
+    assert window == first.partition("; make room")[0] + (
+        "; make room on the disk, then continue the run."
+    )
     problem = small_problem(8, 40, 6)
     with open_run(path) as run:
         assert_frames(run, frames_of(problem, int(committed) + 1))

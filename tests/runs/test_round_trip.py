@@ -64,8 +64,8 @@ def test_a_run_carries_its_problem(tmp_path: Path) -> None:
         assert run.created.endswith("+00:00")
         assert run.loss is problem.loss
         assert np.array_equal(run.origin, problem.start.origin)
-        assert run.start_parameters is run.origin
-        assert (run.start_rho, run.start_step, run.start_log10_time) == (0.0, 0, -np.inf)
+        assert run.start.parameters is run.origin
+        assert (run.start.rho, run.start.step, run.start.log10_time) == (0.0, 0, -np.inf)
         assert run.continues is None
         assert run.events() == ((5, "note", {"text": "half way", "value": 1.5}),)
         again = run.problem

@@ -8,7 +8,7 @@ import pytest
 
 from core.studies.claims import SIZES
 from core.studies.derived import VARIANT
-from core.studies.measures.registry import MEASURES, OPTIONS
+from core.studies.measures.registry import MEASURES
 from core.studies.study import Study, load_study, shipped_ids
 from core.theorems.registry import STATEMENTS
 
@@ -76,7 +76,8 @@ def test_claims_use_options_that_their_measures_have() -> None:
     for name, claim in CLAIMS:
         for quantity in filter(None, (claim, claim.against)):
             if quantity.measure in MEASURES:
-                assert set(quantity.options) <= set(OPTIONS[quantity.measure]), (name, claim.text)
+                known = MEASURES[quantity.measure].options
+                assert set(quantity.options) <= set(known), (name, claim.text)
 
 
 def test_what_cannot_be_judged_says_why() -> None:

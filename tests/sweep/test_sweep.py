@@ -23,7 +23,7 @@ from core.sweep.ledger import read_ledger
 from core.sweep.loop import sweep
 from core.sweep.plan import Plan, plan
 from core.sweep.pools import HerePool, ProcessPool, pool_for
-from core.training.trajectory import trajectory
+from tests.chunked import trajectory
 from tests.sweep.studies import BASE, QUICK
 
 

@@ -20,10 +20,10 @@ from core.sweep.cell import Task
 from core.sweep.control import SweepControl
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
-from core.sweep.pools import HerePool, TogetherPool, pool_for
-from core.sweep.together import batchable, run_together
+from core.sweep.pools import HerePool, pool_for
+from core.sweep.together import TOGETHER, batchable, run_together
 from core.training.control import Control
-from core.training.trajectory import trajectory
+from tests.chunked import trajectory
 from tests.sweep.studies import QUICK
 
 MORE = QUICK.replace('"run.seed" = [0, 1]', '"run.seed" = [0, 1, 2, 3]')
@@ -34,7 +34,7 @@ def in_a_batch(study: Study, folder: Path) -> list[str]:
     """Sweep a study on a batch of tensors on this processor; the engines of its rows."""
     made = plan(study, folder)
     control = SweepControl()
-    last = [*sweep(made, TogetherPool(control.cell, "cpu"), control)][-1]
+    last = [*sweep(made, HerePool(control.cell, "cpu"), control)][-1]
     assert (last.failed, last.total) == (0, len(made.paths))
     assert last.done == last.total
     return [entry.row.engine for entry in made.ledger.entries.values()]
@@ -213,13 +213,14 @@ def test_a_device_is_used_where_all_cells_can_go_in_batches(tmp_path: Path) -> N
     control = Control()
     assert all(map(batchable, tasks))
     pool = pool_for(tasks, None, None, control)
-    assert isinstance(pool, TogetherPool)
-    assert isinstance(pool_for(tasks, 1, None, control), HerePool)
+    assert isinstance(pool, HerePool)
+    assert pool.together == TOGETHER
+    assert pool_for(tasks, 1, None, control).together == 0
     flow = replace(
         tasks[0],
         experiment=plan(parse_study(QUICK, "quick").with_settings(["dynamics.kind=flow"]), tmp_path)
         .tasks[0]
         .experiment,
     )
-    assert isinstance(pool_for([flow], None, None, control), HerePool)
+    assert pool_for([flow], None, None, control).together == 0
     assert batch_key(prepared(flow.problem())) is None

@@ -84,8 +84,8 @@ def descent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 def made_up(holds: bool | None, met: bool | None, **fields: Any) -> Statement:
     return Statement(
-        "Theorem 0",
         "telgarsky22",
+        "Theorem 0",
         "Made up.",
         r"1 \leq 2",
         lambda run: True,

@@ -16,16 +16,16 @@ import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.network.fixed_outer import FixedOuter
-from core.reference.l1_path import PathPoint, circle, max_margin, plane, solve
+from core.reference.l1_path import PathPoint, plane, solve
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
 from core.studies.measures.measured import Array, Measured, aggregated, option
 from core.studies.measures.over_frames import RunMargins
-from core.studies.panel_lines import GRID, normalised
+from core.studies.panel_lines import on_the_line
 from core.studies.trials import Trial
 from core.theorems.frei23_points import (
     TOLERANCE,
-    Point,
+    KktPoint,
     equal_margins,
     lengths,
     linear_margins,
@@ -47,11 +47,11 @@ def measure_of(functions: Functions, key: str) -> Callable[[Sequence[Trial], Qua
         name = str(option(quantity, key))
         if name not in functions:
             raise InputError(f"options.{key} = {name!r}: {did_you_mean(name, functions)}")
-        found = []
+        values = []
         for trial in trials:
             with open_run(trial.path) as run:
-                found.append(functions[name](run))
-        return aggregated(found, quantity.over)
+                values.append(functions[name](run))
+        return aggregated(values, quantity.over)
 
     return measure
 
@@ -71,32 +71,17 @@ def _slopes(run: Run) -> Array:
     return np.asarray(_activation(run).slopes(ARGUMENTS), dtype=np.float64)
 
 
-def smallest_slope(run: Run) -> float:
-    """min phi'."""
-    return float(_slopes(run).min())
-
-
-def largest_slope(run: Run) -> float:
-    """max phi'."""
-    return float(_slopes(run).max())
-
-
 def largest_curvature(run: Run) -> float:
     """The Lipschitz constant of phi', by differences."""
     return float(np.abs(np.diff(_slopes(run))).max() / (ARGUMENTS[1] - ARGUMENTS[0]))
 
 
-def value_at_0(run: Run) -> float:
-    """phi(0)."""
-    return float(_activation(run)(np.zeros(1))[0])
-
-
 ACTIVATION: Functions = MappingProxyType(
     {
-        "smallest slope": smallest_slope,
-        "largest slope": largest_slope,
+        "smallest slope": lambda run: float(_slopes(run).min()),
+        "largest slope": lambda run: float(_slopes(run).max()),
         "largest curvature": largest_curvature,
-        "value at 0": value_at_0,
+        "value at 0": lambda run: float(_activation(run)(np.zeros(1))[0]),
     }
 )
 
@@ -104,13 +89,13 @@ ACTIVATION: Functions = MappingProxyType(
 # -------------------------------------------------------------------- items of frei23, Theorem 3.2
 
 
-def item(measure: Callable[[Point, Context], float]) -> Callable[[Run], float]:
+def item(measure: Callable[[KktPoint, Context], float]) -> Callable[[Run], float]:
     """What the theorems' panel measures at the last frame, scaled to min_i p_i = 1, of any run."""
 
     def measured(run: Run) -> float:
         if not isinstance(run.network, FixedOuter) or run.frames == 0:
             raise InputError("The items of Theorem 3.2 are those of network.kind = fixed_outer.")
-        point = Point(run)
+        point = KktPoint(run)
         if not point.least > 0.0:
             raise InputError(
                 "The run does not fit its data, so the items of Theorem 3.2 say nothing."
@@ -120,7 +105,7 @@ def item(measure: Callable[[Point, Context], float]) -> Callable[[Run], float]:
     return measured
 
 
-def multipliers_within(point: Point, context: Context) -> float:
+def multipliers_within(point: KktPoint, context: Context) -> float:
     """The share of lambda_i in (1/(2 Rmax^2), 3/(2 gamma^2 Rmin^2)).
 
     They are read off v and u, of which each is such a combination, by least squares.
@@ -128,12 +113,12 @@ def multipliers_within(point: Point, context: Context) -> float:
     gamma, (least, most) = slope(context.run), lengths(context.run)
     sides = [np.where(point.y == sign, 1.0, -gamma)[:, None] * point.x for sign in (1.0, -1.0)]
     matrix = np.concatenate(sides, axis=1).T / np.sqrt(point.m)
-    found = np.linalg.lstsq(matrix, np.concatenate([point.v, point.u]), rcond=None)[0]
+    multipliers = np.linalg.lstsq(matrix, np.concatenate([point.v, point.u]), rcond=None)[0]
     low, high = 0.5 / most**2, 1.5 / (gamma**2 * least**2)
-    return float(np.mean((found > low) & (found < high)))
+    return float(np.mean((multipliers > low) & (multipliers < high)))
 
 
-def disagreements(point: Point, context: Context) -> float:
+def disagreements(point: KktPoint, context: Context) -> float:
     """The share of random points with sign f(x) != sign <z, x>, z = sum_j a_j w_j.
 
     Half of the points are Gaussian, half Gaussian combinations of the examples.
@@ -149,7 +134,7 @@ def disagreements(point: Point, context: Context) -> float:
     return float(np.mean(np.sign(f) != np.sign(points @ z)))
 
 
-def length_of_linear(point: Point, context: Context) -> float:
+def length_of_linear(point: KktPoint, context: Context) -> float:
     """|z| (kappa + gamma)/(2 |z*|); infinite if some y_i <z, x_i> < 1, to a thousandth."""
     separates = linear_margins(point, context) >= 1.0 - TOLERANCE
     return linear_norm(point, context) if separates else float("inf")
@@ -177,13 +162,13 @@ def _objective(run: Run, frame: int) -> float:
 
 
 def _solved(run: Run) -> PathPoint:
-    found = solve(run.problem)
-    if found is None:
+    point = solve(run.problem)
+    if point is None:
         raise InputError(
             "The l1 problem is solved for the logistic loss with l2 > 0, and networks with biases "
             "on the line or without in the plane."
         )
-    return found
+    return point
 
 
 def excess(run: Run) -> float:
@@ -199,13 +184,11 @@ def least_excess(run: Run) -> float:
 
 def distance(run: Run) -> float:
     """max |f/|W|^2 - g| / max |g| on the data's interval, g the normalised hard-margin l1-SVM."""
-    seen = plane(run.problem)
-    if seen is None or run.dataset.d != 1:
+    if plane(run.problem) is None or run.dataset.d != 1:
         raise InputError("Functions are compared on the line, with network.kind = bias.")
-    x = np.linspace(run.dataset.x.min(), run.dataset.x.max(), GRID)
-    svm = max_margin(seen, run.dataset.y, circle())
-    g = svm.normalised(np.column_stack([x, np.ones(GRID)]))
-    return float(np.abs(normalised(run, x) - g).max() / np.abs(g).max())
+    _, f, g = on_the_line(run)
+    assert g is not None
+    return float(np.abs(f - g).max() / np.abs(g).max())
 
 
 PATH: Functions = MappingProxyType(
@@ -220,12 +203,12 @@ def cases(run: Run) -> float:
     """The largest difference from 1/4 of the shares of e_1, -e_1 (y = +1), e_2, -e_2 (y = -1)."""
     x, y = run.dataset.x, run.dataset.y
     scale = float(np.abs(x).max())
-    found = [
+    shares = [
         np.mean((y == label) & (np.sign(x[:, k]) == sign) & (np.abs(x[:, 1 - k]) < 1e-12 * scale))
         for label, k in ((1.0, 0), (-1.0, 1))
         for sign in (1.0, -1.0)
     ]
-    return float(max(abs(share - 0.25) for share in found))
+    return float(max(abs(share - 0.25) for share in shares))
 
 
 def square_lengths(run: Run) -> float:

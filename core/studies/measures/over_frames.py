@@ -34,12 +34,12 @@ def span(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     frame is left, or with a frame that has no number, has none.
     """
     by = statistic(str(option(quantity, "by")), "by")
-    found = []
+    numbers = []
     for trial in trials:
         values = _followed(trial, quantity)
         whole = values.size > 0 and bool(np.isfinite(values).all())
-        found.append(aggregate([*values], by) if whole else NAN)
-    return aggregated(found, quantity.over)
+        numbers.append(aggregate([*values], by) if whole else NAN)
+    return aggregated(numbers, quantity.over)
 
 
 def fall(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -49,15 +49,15 @@ def fall(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     formula for what a frame may be wrong by (0 without it). A run with fewer than two frames left
     has none.
     """
-    found = []
+    numbers = []
     for trial in trials:
         values = _followed(trial, quantity)
         room = np.zeros(values.size)
         if "room" in quantity.options:
             room = _followed(trial, quantity, "room")
         whole = values.size > 1 and bool(np.isfinite(values).all() and np.isfinite(room).all())
-        found.append(largest_fall(values, room) if whole else NAN)
-    return aggregated(found, quantity.over)
+        numbers.append(largest_fall(values, room) if whole else NAN)
+    return aggregated(numbers, quantity.over)
 
 
 def largest_fall(values: Array, room: Array) -> float:
@@ -122,14 +122,14 @@ def statement(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     number is at least 1 for "measured >= bound" and at most 1 for "<=". A run of which the
     statement decides nothing has no number.
     """
-    found, met = [], 0
+    ratios, met = [], 0
     for trial in trials:
         with open_run(trial.path) as run:
             ratio, hypotheses = _judged(run, str(option(quantity, "name")))
-        found.append(ratio)
+        ratios.append(ratio)
         met += hypotheses
-    note = f"the statement's hypotheses are met in {met} of {len(found)} runs"
-    return aggregated(found, quantity.over, note)
+    note = f"the statement's hypotheses are met in {met} of {len(ratios)} runs"
+    return aggregated(ratios, quantity.over, note)
 
 
 def _judged(run: Run, name: str) -> tuple[float, bool]:
@@ -142,6 +142,7 @@ def _judged(run: Run, name: str) -> tuple[float, bool]:
     with np.errstate(all="ignore"):  # late frames overflow
         one = assess(known[name], Context(run, RunMargins(run)))
     stated, met = one.comparison, all(hypothesis.met for hypothesis in one.hypotheses)
+    # Measured by bound compares with 1 only where the bound is positive.
     if stated.holds is None or not stated.bound > 0.0:
         return NAN, met
     return stated.measured / stated.bound, met

@@ -42,9 +42,9 @@ def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
         return Measured(NAN, requested=seeds, note="no seed has a run at both that fits")
     note = "seeds that fit at both" if fit else "seed by seed"
     known = np.isfinite(first) & np.isfinite(second)
-    found = _COMPARED[by](first[known], second[known])
+    estimate = _COMPARED[by](first[known], second[known])
     unfit = seeds - first.size
-    return Measured(*found, count=int(known.sum()), note=note, requested=first.size, unfit=unfit)
+    return Measured(*estimate, count=int(known.sum()), note=note, requested=first.size, unfit=unfit)
 
 
 def pairs(
@@ -54,7 +54,7 @@ def pairs(
 
     Raises InputError where two runs of one seed stand at an end: `where` then leaves too many.
     """
-    found: list[dict[Any, Trial]] = []
+    by_end: list[dict[Any, Trial]] = []
     for end in ends:
         by_seed: dict[Any, Trial] = {}
         for trial in trials:
@@ -65,12 +65,14 @@ def pairs(
                         "narrow them down by where."
                     )
                 by_seed[trial.seeds] = trial
-        found.append(by_seed)
-    both = [seed for seed in found[0] if seed in found[1]]
-    kept = [seed for seed in both if not fit or all(side[seed].fit for side in found)]
+        by_end.append(by_seed)
+    # Data sets that fit at the small width alone are the easy ones: a seed counts at both ends or
+    # at none (wei19, section F.2).
+    both = [seed for seed in by_end[0] if seed in by_end[1]]
+    kept = [seed for seed in both if not fit or all(side[seed].fit for side in by_end)]
     first, second = (
         np.array([_value(side[seed], quantity) for seed in kept], dtype=np.float64)
-        for side in found
+        for side in by_end
     )
     return first, second, len(both)
 

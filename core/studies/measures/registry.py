@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -31,19 +31,26 @@ from core.studies.statistics import NAN, aggregate, slope_of
 from core.studies.trials import Trial
 
 CURVES = "n* of each curve: one x, one seed"
-Measure = Callable[[Sequence[Trial], Quantity], Measured]
+
+
+@final
+class Measure(NamedTuple):
+    """What measures a quantity on the trials that it is about, and the options that it takes."""
+
+    of: Callable[[Sequence[Trial], Quantity], Measured]
+    options: tuple[str, ...]
 
 
 def share(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """Share of the runs in which the formula `of` is above `above`, or below `below`."""
-    found = formula_values(trials, quantity, str(option(quantity, "of")))
+    values = formula_values(trials, quantity, str(option(quantity, "of")))
     above = float(quantity.options.get("above", -math.inf))
     below = float(quantity.options.get("below", math.inf))
-    known = found[np.isfinite(found)]
+    known = values[np.isfinite(values)]
     if not known.size:
-        return Measured(NAN, requested=found.size)
+        return Measured(NAN, requested=values.size)
     part = float(np.mean((known > above) & (known < below)))
-    return Measured(part, count=known.size, requested=found.size)
+    return Measured(part, count=known.size, requested=values.size)
 
 
 def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -52,13 +59,13 @@ def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """
     name, by = str(option(quantity, "of")), str(quantity.options.get("by", "mean"))
     below = quantity.options.get("below")
-    found = []
+    numbers = []
     for trial in trials:
         values = trial.nodes(name, quantity.at)
-        found.append(
+        numbers.append(
             aggregate([*values], by) if below is None else float(np.mean(values < float(below)))
         )
-    return aggregated(found, quantity.over)
+    return aggregated(numbers, quantity.over)
 
 
 def node_ranks(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -117,8 +124,8 @@ def crossing_slope(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 
 def crossing(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     """n* itself: where y first falls to `level` as `along` grows, geometric mean over seeds."""
-    found = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
-    return aggregated(found, "geometric", CURVES if any(map(math.isfinite, found)) else "")
+    values = [n for _, by_seed in _crossings(trials, quantity) for n in by_seed.values()]
+    return aggregated(values, "geometric", CURVES if any(map(math.isfinite, values)) else "")
 
 
 def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float, dict[Any, float]]]:
@@ -130,52 +137,31 @@ def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float,
 
 
 def _slope(table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str = "") -> Measured:
-    found = slope_of(table, over)
+    fit = slope_of(table, over)
     every = [value for _, by_seed in table for value in by_seed.values()]
     count = sum(math.isfinite(value) for value in every)
-    words = "; ".join(filter(None, (found.note, note)))
-    return Measured(found.value, found.low, found.high, count, words, len(every))
-
-
-MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
-    {
-        "nodes": nodes,
-        "node_ranks": node_ranks,
-        "share": share,
-        "spearman": spearman,
-        "slope": slope,
-        "crossing": crossing,
-        "crossing_slope": crossing_slope,
-        "leaky_item": measure_of(LEAKY, "item"),
-        "activation": measure_of(ACTIVATION, "of"),
-        "l1_path": measure_of(PATH, "of"),
-        "sample": measure_of(SAMPLE, "of"),
-        "paired": paired,
-        "span": span,
-        "fall": fall,
-        "statement": statement,
-    }
-)
+    words = "; ".join(filter(None, (fit.note, note)))
+    return Measured(fit.value, fit.low, fit.high, count, words, len(every))
 
 
 FRAMES = ("of", "since", "until", "after", "nodes")
-OPTIONS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
+MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
     {
-        "nodes": ("of", "by", "below"),
-        "node_ranks": ("of", "with"),
-        "share": ("of", "above", "below"),
-        "spearman": ("y", "x"),
-        "slope": ("y", "x"),
-        "crossing": ("y", "x", "along", "level"),
-        "crossing_slope": ("y", "x", "along", "level"),
-        "leaky_item": ("item",),
-        "activation": ("of",),
-        "l1_path": ("of",),
-        "sample": ("of",),
-        "paired": ("y", "along", "ends", "by", "fit", "nodes"),
-        "span": (*FRAMES, "by"),
-        "fall": (*FRAMES, "room"),
-        "statement": ("name",),
+        "nodes": Measure(nodes, ("of", "by", "below")),
+        "node_ranks": Measure(node_ranks, ("of", "with")),
+        "share": Measure(share, ("of", "above", "below")),
+        "spearman": Measure(spearman, ("y", "x")),
+        "slope": Measure(slope, ("y", "x")),
+        "crossing": Measure(crossing, ("y", "x", "along", "level")),
+        "crossing_slope": Measure(crossing_slope, ("y", "x", "along", "level")),
+        "leaky_item": Measure(measure_of(LEAKY, "item"), ("item",)),
+        "activation": Measure(measure_of(ACTIVATION, "of"), ("of",)),
+        "l1_path": Measure(measure_of(PATH, "of"), ("of",)),
+        "sample": Measure(measure_of(SAMPLE, "of"), ("of",)),
+        "paired": Measure(paired, ("y", "along", "ends", "by", "fit", "nodes")),
+        "span": Measure(span, (*FRAMES, "by")),
+        "fall": Measure(fall, (*FRAMES, "room")),
+        "statement": Measure(statement, ("name",)),
     }
 )
 
@@ -186,16 +172,16 @@ def measured(trials: Sequence[Trial], quantity: Quantity) -> Measured:
     Raises InputError for a name that is neither, and for an option that the measure does not have:
     a claim with a misspelt one would say less than it seems to.
     """
-    if quantity.measure in MEASURES:
-        allowed = OPTIONS[quantity.measure]
+    measure = MEASURES.get(quantity.measure)
+    if measure is not None:
         for name in quantity.options:
-            if name not in allowed:
-                hint = did_you_mean(name, allowed)
+            if name not in measure.options:
+                hint = did_you_mean(name, measure.options)
                 raise InputError(f"The measure {quantity.measure} has no option {name}; {hint}")
-        return MEASURES[quantity.measure](trials, quantity)
+        return measure.of(trials, quantity)
     try:
-        found = formula_values(trials, quantity, quantity.measure)
+        values = formula_values(trials, quantity, quantity.measure)
     except InputError as error:
         hint = did_you_mean(quantity.measure, MEASURES)
         raise InputError(f"{error} As a named measure: {hint}") from error
-    return with_interval(trials, [*found], quantity.over)
+    return with_interval(trials, [*values], quantity.over)

@@ -27,9 +27,9 @@ from core.dynamics.needs import groups_of
 from core.runs import open_run
 from core.studies.study import load_study
 from core.training.control import Control, RunState
-from core.training.trajectory import trajectory
 from tests.app.shell.cold import Cold, cold
 from tests.app.shell.conftest import Opener
+from tests.chunked import trajectory
 
 __all__ = ["cold"]
 

@@ -171,7 +171,7 @@ def test_runs_are_continued(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: trained(program), timeout=5000)
     for run, end in zip(program.session, ends, strict=True):
         assert run.data.run.continues is not None
-        assert run.data.run.start_log10_time == end
+        assert run.data.run.start.log10_time == end
         assert run.data.log10_time[-1] == pytest.approx(3.0, abs=0.01)
 
 

@@ -33,7 +33,7 @@ from core.studies.study import load_study
 from core.studies.trials import trials_of
 from core.studies.verdicts import judge
 from core.sweep import pools
-from core.sweep.plan import found_rows
+from core.sweep.plan import ledger_rows
 from tests.app.shell.conftest import Opener
 from tests.app.shell.test_session import press
 from tests.sweep.studies import BASE
@@ -138,7 +138,7 @@ def test_every_cell_is_run_shown_and_judged(
 ) -> None:
     study = load_study(str(whole))
     folder = Path(done.options.folder.text())
-    paths, rows = found_rows(study, folder)
+    paths, rows = ledger_rows(study, folder)
     assert sorted(rows) == sorted(cell.name for cell in study.cells())
     assert done.progress.words.text() == ALL_THERE
     assert not done.progress.run.isEnabled()

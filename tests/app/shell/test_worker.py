@@ -90,7 +90,7 @@ def test_a_run_is_made_from_another_one(
     with open_run(first.path) as one, open_run(second.path) as two, open_run(third.path) as three:
         assert (one.origin == two.origin).all()
         assert (one.parameters(one.frames - 1) == two.parameters(two.frames - 1)).all()
-        assert three.start_log10_time == one.log10_time[-1]
+        assert three.start.log10_time == one.log10_time[-1]
 
 
 def test_closing_finishes_the_file_of_a_paused_run(
