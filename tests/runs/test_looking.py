@@ -53,7 +53,7 @@ def test_a_writer_closes_while_a_reader_opens(tmp_path: Path) -> None:
         return min(seen["recording"], seen["finished"])
 
     def look() -> None:
-        while not ended.is_set():
+        while not ended.wait(0.0005):  # the writer is not to wait for the interpreter's lock
             path = at_work[-1] if at_work else tmp_path / "none"
             try:
                 with open_run(path) as run:
