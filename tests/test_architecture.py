@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,10 +41,15 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
+@cache
+def every_node(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree(path)))
+
+
 def nodes(paths: list[Path], *kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
     """Every node of some kinds in some files, with the place where it stands."""
     for path in paths:
-        for node in ast.walk(tree(path)):
+        for node in every_node(path):
             if isinstance(node, kinds):
                 yield f"{relative(path)}:{getattr(node, 'lineno', 1)}", node
 
