@@ -12,6 +12,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from core.errors import InputError, did_you_mean
@@ -53,21 +54,25 @@ def evaluate(formula: str, values: Mapping[str, float]) -> float:
     >>> evaluate("3.2 * d / (m + d)", {"d": 20.0, "m": 44.0}), evaluate("min(2 d, d^2)", {"d": 3.0})
     (1.0, 6.0)
     """
-    text = _with_signs(formula)
-    try:
-        # Python's parser, and a walk over what it gives: nothing of a study file is run.
-        tree = ast.parse(text, mode="eval") if len(formula) <= LONGEST else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = None
-    if tree is None:
+    node = _parsed(formula)
+    if node is None:
         raise InputError(f"{formula!r} is not a formula; write one such as 2 * d^2.")
     try:
-        value = _value(tree.body, values, formula)
+        value = _value(node, values, formula)
     except (ArithmeticError, ValueError, TypeError) as error:
         raise InputError(f"The formula {formula} has no value here ({error}).") from error
     if not math.isfinite(value):
         raise InputError(f"The formula {formula} has no finite value here.")
     return value
+
+
+@lru_cache(maxsize=64)  # a study has a few, and thousands of cells
+def _parsed(formula: str) -> ast.expr | None:
+    try:
+        text = _with_signs(formula)
+        return ast.parse(text, mode="eval").body if len(formula) <= LONGEST else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _with_signs(formula: str) -> str:
