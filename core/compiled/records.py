@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+WORD = 8  # bytes
 _KINDS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
 
 
@@ -18,7 +19,7 @@ def record(kind: type) -> tuple[Any, NDArray[np.float64]]:
     Also the same memory as an array, one word for each field; numba knows the record by its fields.
     """
     layout = _layout(kind)
-    words = np.zeros(len(layout))
+    words = np.zeros(layout.itemsize // WORD)
     made: Any = words.view(layout)[0]
     made.words = words
     return made, words
@@ -36,7 +37,9 @@ def _layout(kind: type) -> np.dtype[Any]:
         "data": property(attrgetter("words")),
     }
     for place, (name, own) in enumerate(fields):
-        members[name] = property(methodcaller("getfield", own, 8 * place), _setter(own, 8 * place))
+        members[name] = property(
+            methodcaller("getfield", own, WORD * place), _setter(own, WORD * place)
+        )
     return np.dtype((type(kind.__name__, (np.record,), members), np.dtype(fields, align=True)))
 
 
