@@ -53,8 +53,8 @@ def remove_left(folder: Path, pattern: re.Pattern[str] = LEFT) -> None:
     """Remove what killed programs have left in a folder, as far as that may be done."""
     with suppress(OSError):
         for place in folder.iterdir():
-            found = pattern.fullmatch(place.name)
-            if found and _has_no_writer(place, found["host"], int(found["pid"])):
+            match = pattern.fullmatch(place.name)
+            if match and _has_no_writer(place, match["host"], int(match["pid"])):
                 with suppress(OSError):
                     if place.is_dir() and not place.is_symlink():
                         shutil.rmtree(place, ignore_errors=True)

@@ -34,6 +34,7 @@ def log_sum_exp(values: Array) -> float:
     largest = float(values.max(initial=-np.inf))
     if not np.isfinite(largest):
         return float(logsumexp(values))
+    # The largest are counted and not added: a sum that they dominate keeps the others' digits.
     powers = np.exp(values - largest)
     top = values == largest
     powers[top] = 0.0
@@ -77,6 +78,15 @@ class LossFunction(ABC):
     @abstractmethod
     def dual(self, p: Array) -> Array:
         """q_i = l'(p_i) / l'(l^-1(sum_k l(p_k))), of the shape of the scores."""
+
+    def divergence(self, p: Array) -> Array:
+        """What divergence is seen by, (n,): l, or max(-margin, 0) of a loss that grows so slowly.
+
+        The twin of core.compiled.descent.slopes, which sums it.
+        """
+        if not self.lipschitz:
+            return self.value(p)
+        return np.maximum(-(p if p.ndim == 1 else p.min(axis=1)), 0.0)
 
     def log_sum(self, p: Array) -> float:
         """ln sum_i l(p_i)."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from core.cli.output import print_json, say
+from core.cli.output import print_indented, print_json, say
 from core.cli.sweeping import INTERRUPTED, run_sweep
 from core.files import scratch
 from core.studies.row import Row
@@ -37,11 +36,7 @@ def check(arguments: argparse.Namespace) -> int:
         for one in judged:
             print(one.line())
             if one.claim.basis:
-                print(
-                    textwrap.fill(
-                        one.claim.basis, 100, initial_indent=INDENT, subsequent_indent=INDENT
-                    )
-                )
+                print_indented(one.claim.basis, INDENT, INDENT)
         if not judged:
             say("The study makes no claims.")
     refuted = any(one.verdict == "refuted" for one in judged)
@@ -53,17 +48,7 @@ def _study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
     study = load_study(arguments.target).at_size(size).with_settings(arguments.settings)
     with ExitStack() as stack:
         folder = arguments.out or stack.enter_context(scratch("check"))
-        status, plan = run_sweep(
-            study,
-            Path(folder),
-            size=size,
-            force=arguments.force,
-            quiet=arguments.quiet,
-            jobs=arguments.jobs,
-            cluster=arguments.cluster,
-            together=arguments.together,
-            tell=False,
-        )
+        status, plan = run_sweep(study, Path(folder), size, arguments, prints=False)
         if status == INTERRUPTED:
             return status, []
         rows = {name: entry.row for name, entry in plan.ledger.entries.items()}

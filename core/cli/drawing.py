@@ -35,10 +35,10 @@ def run_files(target: str, stack: ExitStack, quiet: bool) -> list[Path]:
     """The run files that a target of `figure` stands for: a file, a folder's, or a study's."""
     path = Path(target)
     if path.is_dir():
-        found = sorted(path.glob("*.msrun"), key=natural)
-        if not found:
+        paths = sorted(path.glob("*.msrun"), key=natural)
+        if not paths:
             raise InputError(f"The folder {path} holds no run files (.msrun).")
-        return found
+        return paths
     if target in shipped_ids() or path.suffix == ".toml":
         folder = stack.enter_context(scratch("figure"))
         return run_for_figure(target, folder, quiet)

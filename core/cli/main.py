@@ -11,13 +11,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-from core.cli.output import (
-    PROGRAM,
-    drop_output,
-    is_about_output,
-    open_streams,
-    say,
-)
+from core.cli.output import PROGRAM, drop_output, is_about_output, open_streams, say
 from core.cli.parser import build_parser
 from core.compiled import warming
 from core.errors import DiskError, InputError, MarginscopeError

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
-from core.cli.output import NoBar, print_json, progress, say
+from core.cli.output import MARGIN_SECONDS, print_json, progress, say
 from core.cli.training import problems
+from core.cli.waiting import first_signal
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.reference.margin import ReferenceMargin
@@ -24,23 +22,25 @@ from core.studies.study import load_study, shipped_ids
 
 def margins(arguments: argparse.Namespace) -> int:
     """Print the margins; 130 and no traceback when interrupted."""
-    limit: float = arguments.limit
-    if math.isnan(limit) or limit <= 0.0:
-        raise InputError(f"--limit {limit:g}: give a positive number of seconds, such as 120.")
+    check_limit(arguments.limit)
     named = _problems(arguments.target, arguments.settings)
+    rows: list[tuple[str, ReferenceMargin]] = []
     try:
-        rows = [row for name, problem in named for row in _rows(name, problem, limit, arguments)]
+        for cell, problem in named:
+            margins = list(computed(problem, arguments.limit, arguments.quiet))
+            if not margins:
+                say(f"{cell}: no reference margin is defined for this network and these data.")
+            rows += [(cell, margin) for margin in margins]
     except CancelledError:
         raise KeyboardInterrupt from None
     if arguments.json:
-        print_json([_as_json(cell, margin, len(named) > 1) for cell, margin in rows])
+        several = len(named) > 1
+        print_json(
+            [margin.as_json() | ({"cell": cell} if several else {}) for cell, margin in rows]
+        )
     else:
         _print_table(rows)
     return 0
-
-
-def _as_json(cell: str, margin: ReferenceMargin, several: bool) -> dict[str, Any]:
-    return margin.as_json() | ({"cell": cell} if several else {})
 
 
 def _problems(target: str, settings: list[str]) -> list[tuple[str, Problem]]:
@@ -69,22 +69,25 @@ def _distinct(named: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
     return list(seen.values())
 
 
-def _rows(
-    cell: str, problem: Problem, limit: float, arguments: argparse.Namespace
-) -> Iterator[tuple[str, ReferenceMargin]]:
-    """Each margin of a problem as it is found."""
+def check_limit(limit: float) -> None:
+    """Raise InputError for what is no time that a margin may take."""
+    if math.isnan(limit) or limit <= 0.0:
+        raise InputError(
+            f"--limit {limit:g}: give a positive number of seconds, such as {MARGIN_SECONDS:g}."
+        )
+
+
+def computed(problem: Problem, limit: float, quiet: bool) -> Iterator[ReferenceMargin]:
+    """The reference margins of a problem, each after at most `limit` seconds."""
     from core.reference.registry import compute, references_of
 
     references = references_of(problem)
-    if not references:
-        say(f"{cell}: no reference margin is defined for this network and these data.")
-    with progress("margins", len(references), arguments.quiet) as bar:
+    with progress("margins", len(references), quiet) as bar:
         for done, reference in enumerate(references):
-            if not isinstance(bar, NoBar):
-                bar.to(done, reference.name)
+            bar.to(done, reference.name)
             with stopped(Watch(limit)) as watch:
                 margin = compute(reference, problem, watch)
-            yield cell, margin
+            yield margin
         bar.to(len(references))
 
 
@@ -94,19 +97,9 @@ def stopped(watch: Watch) -> Iterator[Watch]:
     if threading.current_thread() is not threading.main_thread():
         yield watch
         return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if watch.cancelled:
-            raise KeyboardInterrupt
-        watch.cancel()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with first_signal(watch.cancel):
         yield watch
         watch.look()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _print_table(rows: list[tuple[str, ReferenceMargin]]) -> None:

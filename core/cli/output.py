@@ -8,9 +8,10 @@ import json
 import math
 import os
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol, final
+from typing import Any, final
 
 from core.stopping import hold_streams
 
@@ -19,69 +20,44 @@ MARGIN_SECONDS = 120.0  # for each reference margin
 UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
 
 
-class Bar(Protocol):
-    """A progress bar that takes absolute positions."""
-
-    def to(self, done: int, text: str = "") -> None: ...
-
-    def part(self, done: int, total: int) -> None: ...
-
-    def add(self, count: int) -> None: ...
-
-
 @final
-class NoBar:
-    """Progress that nobody watches."""
+class Bar:
+    """How far a command is, on tqdm's bar; nothing where there is none."""
+
+    def __init__(self, bar: Any = None) -> None:
+        self._bar = bar
 
     def to(self, done: int, text: str = "") -> None:
-        """Nothing."""
-
-    def part(self, done: int, total: int) -> None:
-        """Nothing."""
-
-    def add(self, count: int) -> None:
-        """Nothing."""
-
-
-@final
-class TerminalBar:
-    """tqdm on standard error."""
-
-    def __init__(self, label: str, total: int) -> None:
-        from tqdm import tqdm
-
-        tqdm.monitor_interval = 0  # no monitor thread
-        self._bar = tqdm(total=total, desc=label, unit="frame", leave=False, file=sys.stderr)
-
-    def to(self, done: int, text: str = "") -> None:
+        """So many are done, and what is done now."""
+        if self._bar is None:
+            return
         if text:
             self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(done - self._bar.n)
 
     def part(self, done: int, total: int) -> None:
         """So many of so many, where the total is known only later."""
-        self._bar.total = total
-        self._bar.update(done - self._bar.n)
+        if self._bar is not None:
+            self._bar.total = total
+        self.to(done)
 
     def add(self, count: int) -> None:
-        self._bar.update(count)
-
-    def close(self) -> None:
-        """Take the bar off the terminal."""
-        self._bar.close()
+        """So many more are done."""
+        if self._bar is not None:
+            self._bar.update(count)
 
 
 @contextmanager
 def progress(label: str, total: int, quiet: bool) -> Iterator[Bar]:
-    """A progress bar on a terminal, and nothing elsewhere or with --quiet."""
+    """A progress bar on standard error if that is a terminal; none elsewhere or with --quiet."""
     if quiet or not sys.stderr.isatty():
-        yield NoBar()
+        yield Bar()
         return
-    bar = TerminalBar(label, total)
-    try:
-        yield bar
-    finally:
-        bar.close()
+    from tqdm import tqdm
+
+    tqdm.monitor_interval = 0  # no monitor thread
+    with tqdm(total=total, desc=label, unit="frame", leave=False, file=sys.stderr) as bar:
+        yield Bar(bar)
 
 
 def finite(value: Any) -> Any:
@@ -97,6 +73,11 @@ def finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def print_indented(text: str, first: str, rest: str) -> None:
+    """A text in lines of 100 columns, with what stands before the first and before the others."""
+    print(textwrap.fill(text, 100, initial_indent=first, subsequent_indent=rest))
 
 
 def print_json(value: Any) -> None:

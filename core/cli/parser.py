@@ -44,25 +44,152 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.set_defaults(handler=None)
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
-    _list(commands)
-    _describe(commands)
-    _run(commands)
-    _check(commands)
-    _cost(commands)
-    _continue(commands)
-    _info(commands)
-    _table(commands)
-    _figure(commands)
-    _movie(commands)
-    _margins(commands)
-    _theorems(commands)
-    _trust(commands)
-    _warm(commands)
+    for add in (_studies, _training, _reading, _drawing, _theory, _preparing):  # as help lists them
+        add(commands)
     return parser
 
 
-def _warm(commands: Any) -> None:
-    command = commands.add_parser("warm", help="compile the kernels into their per-user cache")
+def _command(commands: Any, name: str, handler: str, words: str) -> Parser:
+    command: Parser = commands.add_parser(name, help=words)
+    command.set_defaults(handler=handler)
+    return command
+
+
+def _studies(commands: Any) -> None:
+    command = _command(commands, "list", "studies.list_studies", "shipped studies")
+    command.add_argument("--json", action="store_true", help="as JSON")
+
+    command = _command(
+        commands, "describe", "studies.describe", "kinds and their keys, or one study"
+    )
+    command.add_argument(
+        "what",
+        metavar="WHAT",
+        help="data, network, loss, dynamics, recording, run, observables, margins, theorems, or a "
+        "study",
+    )
+
+
+def _training(commands: Any) -> None:
+    command = _command(commands, "run", "training.run_study", "train a study and record it")
+    command.add_argument("study", metavar="STUDY|FILE.toml")
+    command.add_argument("--out", default="runs", metavar="DIR", help="folder (default: runs)")
+    _size_options(command)
+    _recording_options(command)
+    _sweep_options(command)
+    command.add_argument(
+        "--table", default=None, metavar="x.csv|npz|parquet", help="write a row for each cell"
+    )
+
+    command = _command(
+        commands, "check", "checking.check", "the claims of a study, judged by its runs"
+    )
+    command.add_argument("target", metavar="STUDY|DIR", help="a study is run first, quick size")
+    command.add_argument("--out", default=None, metavar="DIR", help="keep the runs of a study here")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    _size_options(command)
+    _recording_options(command)
+    _sweep_options(command)
+
+    command = _command(commands, "cost", "studies.cost", "what a study costs to run, measured here")
+    command.add_argument("study", metavar="STUDY|FILE.toml")
+    command.add_argument("--cores", type=whole, default=None, metavar="N", help="default: here")
+    _settings(command, None)
+    command.add_argument("--json", action="store_true", help="as JSON")
+    _size_options(command)
+
+    command = _command(
+        commands, "continue", "training.continue_run", "go on from a run's last frame, in a new run"
+    )
+    command.add_argument("run", metavar="RUN")
+    command.add_argument(
+        "--frame", type=whole, default=None, metavar="I", help="go on from frame I"
+    )
+    command.add_argument("--out", default=None, metavar="DIR", help="folder (default: the run's)")
+    _recording_options(command)
+
+
+def _reading(commands: Any) -> None:
+    command = _command(
+        commands, "info", "reading.info", "what a run file holds, and its last values"
+    )
+    command.add_argument("run", metavar="RUN")
+    command.add_argument("--json", action="store_true", help="as JSON")
+
+    command = _command(
+        commands, "table", "reading.table", "observables as NPZ or CSV; a sweep's cells"
+    )
+    command.add_argument("run", metavar="RUN|DIR")
+    command.add_argument("--out", required=True, metavar="x.npz|csv", help="of a DIR also .parquet")
+    command.add_argument(
+        "--means",
+        action="store_true",
+        help="of a DIR: a row a setting, with means, deviations and .95 bands over its seeds",
+    )
+    command.add_argument("--parameters", action="store_true", help="with data and parameters")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _drawing(commands: Any) -> None:
+    command = _command(
+        commands, "figure", "drawing.figure", "the paper's panels as PDF, SVG or PNG"
+    )
+    command.add_argument("targets", nargs="+", metavar="RUN|DIR|STUDY")
+    command.add_argument("--out", required=True, metavar="f.pdf|svg|png")
+    command.add_argument(
+        "--panels",
+        default=None,
+        help=f"of {', '.join(PANELS)} (default: all, or the study's own layout)",
+    )
+    command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
+    command.add_argument("--dark", action="store_true", help="the dark palette")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+
+    command = _command(commands, "movie", "drawing.movie", "a film of a run as GIF, WebP or MP4")
+    command.add_argument("targets", nargs="+", metavar="RUN")
+    command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
+    command.add_argument("--panel", default="neurons", choices=(*PANELS, "all"))
+    command.add_argument("--seconds", type=number, default=8.0, help="length (default: 8)")
+    command.add_argument("--fps", type=whole, default=20, help="frames a second (default: 20)")
+    command.add_argument("--dark", action="store_true", help="the dark palette")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _theory(commands: Any) -> None:
+    command = _command(
+        commands, "margins", "margins.margins", "the margins that theory promises, as brackets"
+    )
+    command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    _settings(command, "change a setting of a study")
+    _limit(command, "for each margin; then the bracket at hand")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+
+    command = _command(
+        commands, "theorems", "theorems.theorems", "what the papers' statements say of a run"
+    )
+    command.add_argument("run", metavar="RUN")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument(
+        "--delta", type=number, default=0.05, help="failure probability (default: 0.05)"
+    )
+    _limit(command, "for each reference margin")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _preparing(commands: Any) -> None:
+    command = _command(
+        commands,
+        "trust",
+        "reading.trust_run",
+        "let the Python network of a run or a study run here",
+    )
+    command.add_argument("run", metavar="RUN|FILE.toml")
+    command.add_argument("--yes", action="store_true", help="trust the code that was shown")
+
+    command = _command(
+        commands, "warm", "compiling.warm", "compile the kernels into their per-user cache"
+    )
     command.add_argument(
         "--progress",
         action="store_true",
@@ -76,80 +203,40 @@ def _warm(commands: Any) -> None:
         metavar="GROUP",
         help=f"of {', '.join(warming.GROUPS)} (default: all, in this order)",
     )
-    command.set_defaults(handler="compiling.warm")
 
 
-def _list(commands: Any) -> None:
-    command = commands.add_parser("list", help="shipped studies")
-    command.add_argument("--json", action="store_true", help="as JSON")
-    command.set_defaults(handler="studies.list_studies")
+# --------------------------------------------------------------- options that commands share
 
 
-def _describe(commands: Any) -> None:
-    command = commands.add_parser("describe", help="kinds and their keys, or one study")
+def _settings(command: Parser, words: str | None) -> None:
     command.add_argument(
-        "what",
-        metavar="WHAT",
-        help="data, network, loss, dynamics, recording, run, observables, margins, theorems, or a "
-        "study",
+        "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE", help=words
     )
-    command.set_defaults(handler="studies.describe")
 
 
-def _recording_options(command: Any) -> None:
+def _limit(command: Parser, words: str) -> None:
     command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="KEY=VALUE",
-        help="change a setting, such as network.m=64; a list makes an axis",
+        "--limit",
+        type=number,
+        default=MARGIN_SECONDS,
+        metavar="SECONDS",
+        help=f"{words} (default: {MARGIN_SECONDS:g})",
     )
+
+
+def _recording_options(command: Parser) -> None:
+    _settings(command, "change a setting, such as network.m=64; a list makes an axis")
     command.add_argument("--force", action="store_true", help="replace existing run files")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
-def _run(commands: Any) -> None:
-    command = commands.add_parser("run", help="train a study and record it")
-    command.add_argument("study", metavar="STUDY|FILE.toml")
-    command.add_argument("--out", default="runs", metavar="DIR", help="folder (default: runs)")
-    _size_options(command)
-    _recording_options(command)
-    _sweep_options(command)
-    command.add_argument(
-        "--table", default=None, metavar="x.csv|npz|parquet", help="write a row for each cell"
-    )
-    command.set_defaults(handler="training.run_study")
-
-
-def _check(commands: Any) -> None:
-    command = commands.add_parser("check", help="the claims of a study, judged by its runs")
-    command.add_argument("target", metavar="STUDY|DIR", help="a study is run first, quick size")
-    command.add_argument("--out", default=None, metavar="DIR", help="keep the runs of a study here")
-    command.add_argument("--json", action="store_true", help="as JSON")
-    _size_options(command)
-    _recording_options(command)
-    _sweep_options(command)
-    command.set_defaults(handler="checking.check")
-
-
-def _cost(commands: Any) -> None:
-    command = commands.add_parser("cost", help="what a study costs to run, measured here")
-    command.add_argument("study", metavar="STUDY|FILE.toml")
-    command.add_argument("--cores", type=whole, default=None, metavar="N", help="default: here")
-    command.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
-    command.add_argument("--json", action="store_true", help="as JSON")
-    _size_options(command)
-    command.set_defaults(handler="studies.cost")
-
-
-def _size_options(command: Any) -> None:
+def _size_options(command: Parser) -> None:
     size = command.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_const", const="quick", dest="size")
     size.add_argument("--paper", action="store_const", const="paper", dest="size")
 
 
-def _sweep_options(command: Any) -> None:
+def _sweep_options(command: Parser) -> None:
     where = command.add_mutually_exclusive_group()
     where.add_argument(
         "--jobs", type=whole, default=None, metavar="N", help="processes (default: one a core)"
@@ -165,112 +252,3 @@ def _sweep_options(command: Any) -> None:
         action="store_true",
         help="cells of one shape as one batch of tensors (default where there is a GPU for it)",
     )
-
-
-def _continue(commands: Any) -> None:
-    command = commands.add_parser("continue", help="go on from a run's last frame, in a new run")
-    command.add_argument("run", metavar="RUN")
-    command.add_argument(
-        "--frame", type=whole, default=None, metavar="I", help="go on from frame I"
-    )
-    command.add_argument("--out", default=None, metavar="DIR", help="folder (default: the run's)")
-    _recording_options(command)
-    command.set_defaults(handler="training.continue_run")
-
-
-def _info(commands: Any) -> None:
-    command = commands.add_parser("info", help="what a run file holds, and its last values")
-    command.add_argument("run", metavar="RUN")
-    command.add_argument("--json", action="store_true", help="as JSON")
-    command.set_defaults(handler="reading.info")
-
-
-def _trust(commands: Any) -> None:
-    command = commands.add_parser(
-        "trust", help="let the Python network of a run or a study run here"
-    )
-    command.add_argument("run", metavar="RUN|FILE.toml")
-    command.add_argument("--yes", action="store_true", help="trust the code that was shown")
-    command.set_defaults(handler="reading.trust_run")
-
-
-def _table(commands: Any) -> None:
-    command = commands.add_parser("table", help="observables as NPZ or CSV; a sweep's cells")
-    command.add_argument("run", metavar="RUN|DIR")
-    command.add_argument("--out", required=True, metavar="x.npz|csv", help="of a DIR also .parquet")
-    command.add_argument(
-        "--means",
-        action="store_true",
-        help="of a DIR: a row a setting, with means, deviations and .95 bands over its seeds",
-    )
-    command.add_argument("--parameters", action="store_true", help="with data and parameters")
-    command.add_argument("--quiet", action="store_true", help="no progress bar")
-    command.set_defaults(handler="reading.table")
-
-
-def _figure(commands: Any) -> None:
-    command = commands.add_parser("figure", help="the paper's panels as PDF, SVG or PNG")
-    command.add_argument("targets", nargs="+", metavar="RUN|DIR|STUDY")
-    command.add_argument("--out", required=True, metavar="f.pdf|svg|png")
-    command.add_argument(
-        "--panels",
-        default=None,
-        help=f"of {', '.join(PANELS)} (default: all, or the study's own layout)",
-    )
-    command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
-    command.add_argument("--dark", action="store_true", help="the dark palette")
-    command.add_argument("--quiet", action="store_true", help="no progress bar")
-    command.set_defaults(handler="drawing.figure")
-
-
-def _movie(commands: Any) -> None:
-    command = commands.add_parser("movie", help="a film of a run as GIF, WebP or MP4")
-    command.add_argument("targets", nargs="+", metavar="RUN")
-    command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
-    command.add_argument("--panel", default="neurons", choices=(*PANELS, "all"))
-    command.add_argument("--seconds", type=number, default=8.0, help="length (default: 8)")
-    command.add_argument("--fps", type=whole, default=20, help="frames a second (default: 20)")
-    command.add_argument("--dark", action="store_true", help="the dark palette")
-    command.add_argument("--quiet", action="store_true", help="no progress bar")
-    command.set_defaults(handler="drawing.movie")
-
-
-def _margins(commands: Any) -> None:
-    command = commands.add_parser("margins", help="the margins that theory promises, as brackets")
-    command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
-    command.add_argument("--json", action="store_true", help="as JSON")
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="KEY=VALUE",
-        help="change a setting of a study",
-    )
-    command.add_argument(
-        "--limit",
-        type=number,
-        default=MARGIN_SECONDS,
-        metavar="SECONDS",
-        help=f"for each margin; then the bracket at hand (default: {MARGIN_SECONDS:g})",
-    )
-    command.add_argument("--quiet", action="store_true", help="no progress bar")
-    command.set_defaults(handler="margins.margins")
-
-
-def _theorems(commands: Any) -> None:
-    command = commands.add_parser("theorems", help="what the papers' statements say of a run")
-    command.add_argument("run", metavar="RUN")
-    command.add_argument("--json", action="store_true", help="as JSON")
-    command.add_argument(
-        "--delta", type=number, default=0.05, help="failure probability (default: 0.05)"
-    )
-    command.add_argument(
-        "--limit",
-        type=number,
-        default=MARGIN_SECONDS,
-        metavar="SECONDS",
-        help=f"for each reference margin (default: {MARGIN_SECONDS:g})",
-    )
-    command.add_argument("--quiet", action="store_true", help="no progress bar")
-    command.set_defaults(handler="theorems.theorems")

@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from dataclasses import asdict
 from typing import Any
 
-from core.cli.output import print_json
+from core.cli.output import print_indented, print_json
 from core.errors import InputError, did_you_mean
 from core.settings import Section
-from core.studies.study import load_study, shipped_ids
+from core.studies.study import Study, load_study, shipped_ids
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 
 SUBJECTS = (*KINDS, *PLAIN_SECTIONS, "observables", "margins", "theorems")
+NAME = " " * 22  # what stands before the lines that go on after a name
 
 
 def list_studies(arguments: argparse.Namespace) -> int:
     """Print the shipped studies: id, title, source, axes and number of cells."""
     studies = [load_study(name) for name in shipped_ids()]
     if arguments.json:
-        print_json(
-            [
-                {
-                    "id": s.id,
-                    "title": s.title,
-                    "source": s.source,
-                    "cells": s.count,
-                    "axes": {key: list(values) for key, values in s.axes.items()},
-                }
-                for s in studies
-            ]
-        )
+        print_json([_summary(study) for study in studies])
         return 0
     for study in studies:
         axes = "; ".join(f"{k} = {', '.join(map(str, v))}" for k, v in study.axes.items())
         print(f"{study.id:<28} {study.title}{f' ({axes})' if axes else ''}")
     return 0
+
+
+def _summary(study: Study) -> dict[str, Any]:
+    known = {"id": study.id, "title": study.title, "source": study.source, "cells": study.count}
+    return known | {"axes": study.axes}
 
 
 def describe(arguments: argparse.Namespace) -> int:
@@ -73,7 +67,7 @@ def _describe_section(heading: str, section: type[Section]) -> None:
         default = _default_text(field.get_default())
         unit = f" [{extra['unit']}]" if extra.get("unit") else ""
         text = f"{field.description}{unit}; default: {default}"
-        print(textwrap.fill(text, 100, initial_indent=f"    {key:<18}", subsequent_indent=" " * 22))
+        print_indented(text, f"    {key:<18}", NAME)
     print()
 
 
@@ -92,8 +86,7 @@ def _describe_observables() -> None:
         source = f" ({item.source})" if item.source else ""
         where = f"; for {item.where}" if item.where else ""
         text = f"{item.formula}{source}; {item.shape.value}{where}"
-        indent = " " * 22
-        print(textwrap.fill(text, 100, initial_indent=f"{item.name:<22}", subsequent_indent=indent))
+        print_indented(text, f"{item.name:<22}", NAME)
 
 
 def _describe_margins() -> None:
@@ -102,8 +95,7 @@ def _describe_margins() -> None:
     for item in REFERENCES.values():
         where = "not drawn" if item.factor is None else f"drawn as {item.label}"
         text = f"{item.formula} ({item.source}); for {item.where}; {where}"
-        indent = " " * 22
-        print(textwrap.fill(text, 100, initial_indent=f"{item.name:<22}", subsequent_indent=indent))
+        print_indented(text, f"{item.name:<22}", NAME)
 
 
 def _describe_theorems() -> None:
@@ -113,7 +105,7 @@ def _describe_theorems() -> None:
         print(f"{item.source}, {item.name}")
         for text in (item.text, f"for {item.where}", f"Note: {item.slip}" if item.slip else ""):
             if text:
-                print(textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="      "))
+                print_indented(text, " " * 4, " " * 6)
 
 
 def cost(arguments: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from core.cli.output import progress, say
@@ -19,33 +20,30 @@ INTERRUPTED, FAILED, DIVERGED = 130, 1, 3
 def run_sweep(
     study: Study,
     folder: Path,
-    *,
     size: str | None,
-    force: bool,
-    quiet: bool,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    together: bool = False,
+    options: argparse.Namespace,
     table: Path | None = None,
-    tell: bool = True,
+    prints: bool = True,
 ) -> tuple[int, Plan]:
     """Run what is left of a study in a folder; the exit status, and the plan with its ledger.
 
-    Prints the run files with `tell`. Raises InputError for what cannot be run at all.
+    `options` are those that commands with sweeps share (core.cli.parser): force, quiet, jobs,
+    cluster, together. With `prints` the run files are printed. Raises InputError for what cannot be
+    run at all.
     """
     if table is not None:
         check_table(table)
     control = SweepControl()
-    made = plan(study, folder, size, force, shared=cluster is not None)
-    if made.kept and tell:
+    made = plan(study, folder, size, options.force, shared=options.cluster is not None)
+    if made.kept and prints:
         say(f"{len(made.kept)} of {len(made.paths)} cells are there already.")
     if made.tasks:
         made.tasks[0].problem()  # says what is wrong with the data before anything is started
-    pool = pool_for(made.tasks, jobs, cluster, control.cell, together)
+    pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell, options.together)
     status = control.status
     with (
         stopped_by_signals(control.cell),
-        progress(study.id, len(made.paths), quiet) as bar,
+        progress(study.id, len(made.paths), options.quiet) as bar,
     ):
         announced = False
         for status in sweep(made, pool, control):
@@ -56,7 +54,7 @@ def run_sweep(
     rows = {name: entry.row for name, entry in made.ledger.entries.items()}
     if table is not None:
         write_table(rows_of(study, rows), table)
-    _report(made, status, tell)
+    _report(made, status, prints)
     return _code(made, status), made
 
 
@@ -68,12 +66,12 @@ def _words(status: SweepStatus) -> str:
     return f"{status.running} running{failed}{left}"
 
 
-def _report(made: Plan, status: SweepStatus, tell: bool) -> None:
+def _report(made: Plan, status: SweepStatus, prints: bool) -> None:
     for name, path in made.paths.items():
         entry = made.ledger.entries.get(name)
         if entry is not None and entry.row.state == "failed":
             say(f"{path.name} failed: {entry.row.reason}")
-        elif entry is not None and entry.row.state == "done" and tell:
+        elif entry is not None and entry.row.state == "done" and prints:
             print(path, flush=True)
     if status.stopped:
         left = status.total - status.done

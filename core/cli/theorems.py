@@ -4,58 +4,40 @@ from __future__ import annotations
 
 import argparse
 import math
-import textwrap
 from pathlib import Path
 from typing import Any
 
-from core.cli.margins import stopped
-from core.cli.output import MARGIN_SECONDS, print_json, progress
+from core.cli.margins import check_limit, computed, stopped
+from core.cli.output import print_indented, print_json
 from core.errors import InputError
-from core.reference.margin import ReferenceMargin
 from core.reference.watch import CancelledError, Watch
-from core.runs import Run, open_run
+from core.runs import open_run
 
 
 def theorems(arguments: argparse.Namespace) -> int:
     """Print every applicable statement; 130 and no traceback when interrupted."""
     from core.theorems.registry import assess_all
 
-    delta, limit = arguments.delta, arguments.limit
+    delta = arguments.delta
     if not 0.0 < delta < 1.0:
         raise InputError(f"--delta {delta:g}: a failure probability lies between 0 and 1.")
-    if math.isnan(limit) or limit <= 0.0:
-        raise InputError(
-            f"--limit {limit:g}: give a positive number of seconds, such as {MARGIN_SECONDS:g}."
-        )
+    check_limit(arguments.limit)
     try:
         with open_run(Path(arguments.run)) as run:
-            margins = _margins(run, limit, arguments.quiet)
+            references = computed(run.problem, arguments.limit, arguments.quiet)
+            margins = {margin.reference.name: margin for margin in references}
             with stopped(Watch()) as watch:
-                found = assess_all(run, margins, delta, watch)
+                assessed = assess_all(run, margins, delta, watch)
     except CancelledError:
         raise KeyboardInterrupt from None
     if arguments.json:
-        print_json([one.as_json() for one in found])
+        print_json([one.as_json() for one in assessed])
     else:
-        for one in found:
+        for one in assessed:
             _print(one)
-        if not found:
+        if not assessed:
             print("No statement of the papers is about this run.")
     return 0
-
-
-def _margins(run: Run, limit: float, quiet: bool) -> dict[str, ReferenceMargin]:
-    """The reference margins that the statements are judged by."""
-    from core.reference.registry import compute, references_of
-
-    found = {}
-    references = references_of(run.problem)
-    with progress("margins", len(references), quiet) as bar:
-        for done, reference in enumerate(references):
-            with stopped(Watch(limit)) as watch:
-                found[reference.name] = compute(reference, run.problem, watch)
-            bar.to(done + 1, reference.name)
-    return found
 
 
 def _print(one: Any) -> None:
@@ -75,4 +57,4 @@ def _print(one: Any) -> None:
 
 
 def _line(text: str) -> None:
-    print(textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="      "))
+    print_indented(text, " " * 4, " " * 6)

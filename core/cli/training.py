@@ -108,18 +108,7 @@ def run_study(arguments: argparse.Namespace) -> int:
     from core.cli.sweeping import run_sweep
 
     place = None if table is None else Path(table)
-    status, _ = run_sweep(
-        study,
-        folder,
-        size=arguments.size,
-        force=arguments.force,
-        quiet=arguments.quiet,
-        jobs=arguments.jobs,
-        cluster=arguments.cluster,
-        together=arguments.together,
-        table=place,
-    )
-    return status
+    return run_sweep(study, folder, arguments.size, arguments, place)[0]
 
 
 def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -12,22 +12,30 @@ from core.training.control import Control
 
 
 @contextmanager
-def stopped_by_signals(control: Control) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM ends the run cleanly; a second Ctrl-C interrupts at once."""
+def first_signal(stop: Callable[[], None]) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM calls `stop`; a second one interrupts at once."""
+    stopping = False
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if control.stop_requested:
+        nonlocal stopping
+        if stopping:
             raise KeyboardInterrupt
-        control.stop()
+        stopping = True
+        stop()
 
-    with answered_elsewhere():
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, handle) for number in numbers}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def stopped_by_signals(control: Control) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM ends the run cleanly; a second one interrupts at once."""
+    with answered_elsewhere(), first_signal(control.stop):
+        yield
 
 
 def compiling_words(groups: Sequence[str]) -> str:

@@ -79,13 +79,13 @@ def compiling(groups: Iterable[str]) -> Iterator[Compiling]:
 
     Where no process can be started, or nothing be kept, this one compiles what it calls, as always.
     """
-    wanted = tuple(groups)
+    requested = tuple(groups)
     try:
-        process = begin(wanted) if wanted else None
+        process = begin(requested) if requested else None
     except OSError:
         process = None
     try:
-        yield Compiling(process, wanted)
+        yield Compiling(process, requested)
     finally:
         if process is not None:
             process.kill()

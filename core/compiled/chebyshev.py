@@ -40,7 +40,9 @@ OVER = 1.0 + 1e-6  # so that rounding does not leave the frame's time ahead
 @compiled
 def reach(s: State, stages: int) -> float:
     """beta(S) = (1 + w0)/w1, the largest stable h E lambda; sets w0 and w1."""
+    # w0 above 1 is what damps: the step's amplification stays below 1 in the interval of stability.
     w0 = 1.0 + 1.0 / (stages * stages)
+    # T_S(w) = cosh(S acosh w) beyond 1, so that no recurrence of S terms is needed to try an S.
     angle = acosh(w0)
     w1 = cosh(stages * angle) * sqrt(w0 * w0 - 1.0) / (stages * sinh(stages * angle))
     s.w_0, s.w_1 = w0, w1
@@ -53,13 +55,14 @@ def choose_stages(s: State, stiffness: float) -> None:
     needed = s.h * stiffness
     # Chatter is proportional to h/S^2: part of a step needs fewer stages.
     part = sqrt(min(1.0, s.h / s.whole_h)) if s.cut != NOT_CUT else 1.0
+    # beta(S) is about 1.26 S^2 for this w0: the search begins a little below.
     stages = max(1, int(sqrt(needed / 1.26)) - 2, int(part * s.least_stages))
-    found = reach(s, stages)
-    while found < needed and stages < MAX_STAGES:
+    stable = reach(s, stages)
+    while stable < needed and stages < MAX_STAGES:
         stages += 1
-        found = reach(s, stages)
-    if found < needed:
-        s.h = found / stiffness
+        stable = reach(s, stages)
+    if stable < needed:
+        s.h = stable / stiffness
     s.stages = stages
     s.t_2, s.t_1 = 1.0, s.w_0
 
@@ -91,6 +94,8 @@ def land(s: State, marks: Array) -> None:
     needed = length_until(s, marks[s.mark] * LN_10)
     s.whole_h = s.h
     if needed < s.h:
+        # Most of the way by one step and the rest by a short one, since the time that a step takes
+        # is only foreseen, by the rate of ln t in the last one (docs/decisions/0003).
         # A frame that is ahead by rounding alone is passed by a little.
         s.h = max(needed * (OVER if s.landing == 1 else NEARLY), LEAST_PART * s.whole_h)
         s.cut = REMAINDER if s.landing == 1 else APPROACH
@@ -143,6 +148,7 @@ def stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
 def after_step(s: State, marks: Array) -> None:
     """Whether the step just taken is checked: one that goes to a frame, but not a short rest."""
     passed = s.mark < marks.size and marks[s.mark] * LN_10 <= s.ln_t
+    # A check does a step that ends at a frame again, as two halves: at most every eighth.
     due = s.step >= s.checked
     if due and (s.cut == APPROACH or (passed and s.cut != REMAINDER)):
         s.checked = s.step + CHECK_EVERY

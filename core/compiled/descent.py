@@ -134,16 +134,18 @@ def descend(work: Work, X: Array, y: Array, budget: int, run: Run, buffer: Array
             return BUFFER_FULL
         forward(net, flat, work.columns, Z, F)
         total = slopes(work.loss, F, y, scale, G)
-        if not total <= work.limit:
+        if not total <= work.limit:  # written so that a NaN has diverged too
             return DIVERGED
         if total > progress.worst:
             progress.worst = total
         adjoint(net, flat, work.columns, X, G, Z, work.C, gradient)
-        moved = False
+        moves = False
         for j in range(flat.size):
-            moved |= gradient[j] != 0
+            moves |= gradient[j] != 0
             flat[j] = shrink * flat[j] - gradient[j]
-        if shrink == 1 and not moved and net.phi == RELU and not is_active(Z):
+        # A ReLU network without an active unit stays as it is for ever, but where a penalty shrinks
+        # it; that none is active is only looked for where nothing moved.
+        if shrink == 1 and not moves and net.phi == RELU and not is_active(Z):
             return DEAD
         progress.step += 1
         if progress.step == schedule[progress.mark]:

@@ -73,10 +73,10 @@ def smoothed_margin(form: int, others: int, p: Array, e: float) -> float:
     log_s = log_sum_of_losses(form, others, p, e)
     if form == EXPONENTIAL:
         return -log_s
-    if log_s < -15.0:
+    if log_s < -15.0:  # -ln(e^s - 1) = -ln s - s/2 - s^2/24 ...: what is left out is below 1e-14
         return -log_s - 0.5 * exp(log_s)
     total = exp(log_s)
-    if total > 30.0:
+    if total > 30.0:  # by e^-total, which does not overflow
         return -(total + log1p(-exp(-total)))
     return -log(expm1(total))
 
@@ -99,6 +99,7 @@ def dual_weights(form: int, others: int, p: Array, e: float, q: Array) -> None:
         for i in range(p.size):
             q[i] /= total
         return
+    # l'(p)/l'(psi) = (1 + e^psi)/(1 + e^p) by differences of logarithms: neither end overflows.
     at_smoothed = softplus(smoothed_margin(form, others, p, e))
     if form == LOGISTIC:
         for i in range(p.size):

@@ -24,14 +24,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from core.compiled.chebyshev import (
-    after_step,
-    compared,
-    first_stage,
-    plan,
-    plan_half,
-    stage,
-)
+from core.compiled.chebyshev import after_step, compared, first_stage, plan, plan_half, stage
 from core.compiled.dual import dual_weights, smallest
 from core.compiled.jit import compiled
 from core.compiled.log_time import (
@@ -137,6 +130,8 @@ def speeds(net: Net, s: State, flat: Array, G: Array) -> None:
     """Multiply the gradient in V by kappa_j = min(e^(2 rho), v_speed/|u_j|), u_j = a_j b_j."""
     if net.scaled == flat.size:
         return
+    # The cap bounds the stiffness, which grows like e^(4 rho): early frames at large rho are
+    # approximate, late ones are not, since V follows its equilibrium (docs/theory.md, 4.4).
     fastest = exp(2.0 * s.rho)
     a, b, _ = node_rows(net, flat)
     V = node_rows(net, G)[2]
@@ -187,6 +182,8 @@ def renormalised(net: Net, theta: Array, newer: Array) -> float:
     norm = sqrt(norm)
     for k in range(net.scaled):
         newer[k] /= norm
+    # The gradient is orthogonal to v_j there, so that the flow keeps |v_j| while a step along the
+    # tangent lengthens it (docs/theory.md, 2.2). With eps > 0 nothing is kept.
     keeps = net.code == NORMALISED or (
         net.code == BATCH_NORM and net.normalises == 1 and net.eps == 0.0
     )
@@ -206,12 +203,12 @@ def renormalised(net: Net, theta: Array, newer: Array) -> float:
 @compiled
 def distance_moved(net: Net, theta: Array, newer: Array) -> float:
     """|theta' - theta|; the turn of each v_j counts by its node's share of sum_k |u_k|."""
-    moved = 0.0
+    squared = 0.0
     for k in range(net.scaled):
         step = newer[k] - theta[k]
-        moved += step * step
+        squared += step * step
     if net.scaled == theta.size:
-        return sqrt(moved)
+        return sqrt(squared)
     a, b, before = node_rows(net, theta)
     after = node_rows(net, newer)[2]
     total = turned = 0.0
@@ -224,7 +221,7 @@ def distance_moved(net: Net, theta: Array, newer: Array) -> float:
         total += size
         if length > 0.0:
             turned += size * gap / length
-    return sqrt(moved + (turned / total if total > 0.0 else 0.0))
+    return sqrt(squared + (turned / total if total > 0.0 else 0.0))
 
 
 @compiled
@@ -232,7 +229,7 @@ def finish(work: Work, s: State) -> bool:
     """Normalise the last stage, test it, and take it or refuse it; True when taken."""
     theta, newer = work.theta, work.newer
     norm = renormalised(work.net, theta, newer)
-    moved = distance_moved(work.net, theta, newer)
+    distance = distance_moved(work.net, theta, newer)
     margins(work, newer, work.Z, work.p)
     if not fit(s, work.p, norm):
         return False
@@ -240,7 +237,7 @@ def finish(work: Work, s: State) -> bool:
     for k in range(theta.size):
         work.previous[k] = theta[k]
         theta[k] = newer[k]
-    accept(s, work.p, norm, moved)
+    accept(s, work.p, norm, distance)
     return True
 
 
@@ -308,7 +305,7 @@ def end_step(work: Work, s: State, base: Array, marks: Array) -> None:
 def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
     """At most about `budget` field evaluations; returns GOING, BUFFER_FULL, DONE and so on."""
     theta = work.theta
-    for _ in range(budget):
+    for _ in range(budget):  # a state machine: every turn is about one field evaluation
         s.evaluations += 1
         base = work.previous if s.half == 1 else work.middle if s.half == 2 else theta
         if s.phase == EMIT:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,36 +21,26 @@ from numba.core.types.misc import unliteral
 from numba.core.typing import signature
 
 # What a context of numba has found for operations and types of arguments.
-_found: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
-
-
-def known_only(context: Any) -> Callable[[], None]:
-    """`load_additional_registries` of a context of numba that imports nothing any more."""
-
-    def load() -> None:
-        for registry in list(context._registries):
-            context.install_registry(registry)
-
-    return load
+_resolutions: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def remembering(context: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """`resolve_function_type` and `resolve_setitem` of a context of numba that work each built-in
     operation out once.
     """
-    known = _found.setdefault(context, {})
+    known = _resolutions.setdefault(context, {})
     resolve, resolve_setitem = context.resolve_function_type, context.resolve_setitem
 
     def resolved(func: Any, args: tuple[Any, ...], kws: Any) -> Any:
         built_in = isinstance(func, types.Function) or not isinstance(func, types.Type | str)
         if kws or not built_in:
             return resolve(func, args, kws)
-        found = known.get((func, args))
-        if found is None:
-            found = _extreme(context, func, args) or resolve(func, args, kws)
-            if found is not None:
-                known[func, args] = found
-        return found
+        resolution = known.get((func, args))
+        if resolution is None:
+            resolution = _extreme(context, func, args) or resolve(func, args, kws)
+            if resolution is not None:
+                known[func, args] = resolution
+        return resolution
 
     def resolved_setitem(*args: Any) -> Any:
         if args not in known:
@@ -68,6 +59,12 @@ def _extreme(context: Any, func: Any, args: tuple[Any, ...]) -> Any:
     return signature(context.unify_types(*plain), *plain)
 
 
+def _install_again(context: Any) -> None:
+    """`load_additional_registries` of a context of numba, without importing anything."""
+    for registry in list(context._registries):
+        context.install_registry(registry)
+
+
 def _nothing(*_: Any, **__: Any) -> None:
     """Instead of what need not be done."""
 
@@ -81,16 +78,16 @@ def hurried(typing_context: Any, target_context: Any) -> Iterator[None]:
     collected = gc.isenabled()
     gc.disable()
     contexts = typing_context, target_context
-    told = event.start_event, event.end_event
+    listeners = event.start_event, event.end_event
     event.start_event = event.end_event = _nothing
     resolved = remembering(typing_context)
     typing_context.resolve_function_type, typing_context.resolve_setitem = resolved
     for context in contexts:
-        context.load_additional_registries = known_only(context)
+        context.load_additional_registries = partial(_install_again, context)
     try:
         yield
     finally:
-        event.start_event, event.end_event = told
+        event.start_event, event.end_event = listeners
         del typing_context.resolve_function_type, typing_context.resolve_setitem
         for context in contexts:
             del context.load_additional_registries

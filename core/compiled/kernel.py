@@ -26,7 +26,8 @@ Vector = NDArray[Any]
 SLOPES = -1  # beside the codes of activations: Z holds phi'(z) in place of z
 LN_2 = 0.6931471805599453
 ROWS, CACHED = 16, 1024  # of `outputs_and_slopes`: nodes, and numbers, at a time
-BLAS_NODES, BLAS_COORDINATES, BLAS_EXAMPLES = 64, 32, 32  # from where BLAS is the faster one
+# From where BLAS is the faster one, as measured (docs/decisions/0007).
+BLAS_NODES, BLAS_COORDINATES, BLAS_EXAMPLES = 64, 32, 32
 
 
 @compiled

@@ -31,17 +31,18 @@ MOVES, HARDLY, SLOWLY = 0, 1, 2
 CHECK_EVERY = 8  # steps, at least, from one step that is checked to the next
 ROW = 8  # numbers beside each frame: see emit
 
+# The scheme's numbers: docs/decisions/0003 has the measurements behind them.
 MAX_STAGES = 3000
 MOST_LEAST_STAGES = 400.0
 MAX_SAFETY = 16.0
-STATIONARY_SPEED = 1e-13
+STATIONARY_SPEED = 1e-13  # |d theta/ds| that rounding leaves of a field that is zero
 SHORT = 6.9  # ln of t by dt
 LONG = 6.9  # ln t from which on a network that hardly moves is called stuck
 VANISHED = 15.0  # |W| below e^-15 of its largest: |W|^2 is what rounding left of it
 SMALLEST_STEP = 1e-16
-STRICT = 1e-11
+STRICT = 1e-11  # how much of the smoothed margin, which never falls, a step may lose
 LATEST = 2.4e8  # ln t beyond which the margin gains less in a step than chatter takes from it
-MOST_REFUSALS = 3
+MOST_REFUSALS = 3  # in a row, before a small fall is let through
 ATOM = 1e-3
 LN_10 = 2.302585092994046
 
@@ -145,6 +146,7 @@ def new_state() -> tuple[State, Array, Array]:
 @compiled
 def log_time_rate(s: State, p: Array) -> float:
     """ln dt/ds = ln(n/Q) + (2 - L) rho."""
+    # The factor of L keeps dW/ds = sum_i q_i grad p_i at every degree: one scheme for all networks.
     rate = log_n_over_q(s.form, s.others, p, exp(s.degree * s.rho))
     return rate + (2 - s.degree) * s.rho
 
@@ -152,6 +154,8 @@ def log_time_rate(s: State, p: Array) -> float:
 @compiled
 def heat(s: State, p: Array, q: Array) -> None:
     """The temperature E = min(e^(L rho), cap), the form of the loss, and the dual weights."""
+    # Only q sees the cap; the clock runs by the true temperature (`log_time_rate`). Past p = 20 the
+    # other losses are e^-p to one part in 1e9 (docs/theory.md, 3.2).
     true_temperature = exp(s.degree * s.rho)
     s.form = s.loss if smallest(p) * true_temperature <= 20.0 else EXPONENTIAL
     s.temperature = min(true_temperature, s.cap)
@@ -169,6 +173,8 @@ def begin(s: State, p: Array, q: Array) -> None:
     for i in range(q.size):
         atoms += q[i] > ATOM
     s.fewest_atoms = min(s.fewest_atoms, atoms)
+    # The power iteration goes on from its last vector, so that few turns follow theta. Every 16th
+    # step where a network hardly moves spared 4 in 10 evaluations (docs/decisions/0003).
     if s.step == 0 or s.power < 0:
         s.power = 50
     elif s.step % (16 if s.stuck == HARDLY else 2) == 0:
@@ -187,13 +193,13 @@ def log_mean(a: float, b: float) -> float:
 
 
 @compiled
-def is_stuck(s: State, moved: float, tau: float, longest: float) -> bool:
+def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
     """Whether theta hardly moves although some example is not classified.
 
     Q stays what it is there, s grows like t instead of ln t, and the run takes steps in proportion
     to t.
     """
-    slow: bool = moved * longest <= 0.25 * tau * s.h and s.ln_t > LONG
+    slow: bool = distance * longest <= 0.25 * tau * s.h and s.ln_t > LONG
     return slow and bool(s.smoothed <= 0.0)
 
 
@@ -207,7 +213,7 @@ def is_slow(s: State, gained: float) -> bool:
 
 
 @compiled
-def accept(s: State, p: Array, norm: float, moved: float) -> None:
+def accept(s: State, p: Array, norm: float, distance: float) -> None:
     """Move rho and ln t on, and choose the next h, safety factor and least number of stages."""
     s.previous_rho, s.previous_ln_t = s.rho, s.ln_t
     s.rho += log(norm)
@@ -226,20 +232,21 @@ def accept(s: State, p: Array, norm: float, moved: float) -> None:
     late = s.ln_t > s.late_ln_t
     tau = s.tau_late if late else s.tau_early
     longest = s.h_late if late else s.h_early
+    # What refusals have raised is given back slowly.
     s.safety = max(2.0, 0.98 * s.safety)
     s.least_stages = max(s.base_stages, 0.97 * s.least_stages)
     s.peak_rho = max(s.peak_rho, s.rho)
     s.stuck = MOVES
-    if is_stuck(s, moved, tau, longest):
+    if is_stuck(s, distance, tau, longest):
         s.stuck = HARDLY
     elif is_slow(s, gained):
         s.stuck = SLOWLY
     if s.cut == NOT_CUT:
-        factor = 1.3 if moved * 1.3 <= tau else max(0.5, tau / moved)
+        factor = 1.3 if distance * 1.3 <= tau else max(0.5, tau / distance)
         s.h = min(longest, s.h * factor)
         return
     # A step that was cut tells how fast theta moves; the next one is as long as if nothing was cut.
-    fit_for_tau = s.h * max(0.5, tau / moved) if moved > 0.0 else longest
+    fit_for_tau = s.h * max(0.5, tau / distance) if distance > 0.0 else longest
     s.h = min(longest, min(1.3 * s.whole_h, fit_for_tau))
 
 
@@ -258,6 +265,7 @@ def fit(s: State, p: Array, norm: float) -> bool:
     fall = s.smoothed - smoothed_margin(s.form, s.others, p, e) / e
     # Written so that a NaN is refused too.
     most = s.in_a_row >= MOST_REFUSALS or s.least_stages >= MOST_LEAST_STAGES
+    # Without this room narrow normalised networks (m = 10, d = 6; m = 16, d = 8) come to a stop.
     room = 1e-9 + 0.01 / e if most else STRICT
     if s.ln_t > LATEST:
         room = 1e-8
@@ -275,6 +283,8 @@ def fit(s: State, p: Array, norm: float) -> bool:
 @compiled
 def refine(s: State) -> None:
     """After a refused step: half the length, or more stages where refusals come again."""
+    # Half the length does not help against chatter: what a step gains and what chatter takes are
+    # both proportional to h. 1.7 times the stages make chatter a third.
     stages = max(s.least_stages, float(s.stages))
     again = s.in_a_row > 1 or s.least_stages > 1.0
     if again and stages < MOST_LEAST_STAGES:
@@ -292,6 +302,7 @@ def weight_of_mark(s: State, mark: float) -> float:
     """
     if s.previous_ln_t == -inf:
         return exp(mark * LN_10 - s.ln_t)
+    # The twin of core.problem.schedule.coordinate.
     x0, x1 = s.previous_ln_t / LN_10, s.ln_t / LN_10
     u0 = x0 if x0 <= 1.0 else 1.0 + log(x0)
     u1 = x1 if x1 <= 1.0 else 1.0 + log(x1)

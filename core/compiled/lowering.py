@@ -66,8 +66,8 @@ class KernelLower(Lower):  # type: ignore[misc]
             "cast": self._same,
             "getiter": self._begin,
             "iternext": self._next,
-            "pair_first": self._first,
-            "pair_second": self._second,
+            "pair_first": self._half,
+            "pair_second": self._half,
         }
 
     # ------------------------------------------------------------------------- variables
@@ -188,9 +188,9 @@ class KernelLower(Lower):  # type: ignore[misc]
         if not is_plain(kind):
             return False
         index = inst.index if isinstance(inst, ir.StaticSetItem) else inst.index.name
-        value = self._cast(inst.value.name, kind.dtype) if self._is_number(inst.value) else None
-        if value is None:
+        if not isinstance(self.typeof(inst.value.name), types.Number | types.Boolean):
             return False
+        value = self._cast(inst.value.name, kind.dtype)
         array = self.tree(inst.target.name)
         if index == slice(None):
             array.fill(self.builder, value)
@@ -200,9 +200,6 @@ class KernelLower(Lower):  # type: ignore[misc]
             return False
         self.builder.store(value, array.pointer(self.builder, places))
         return True
-
-    def _is_number(self, variable: Any) -> bool:
-        return isinstance(self.typeof(variable.name), types.Number | types.Boolean)
 
     # ----------------------------------------------------------------------- expressions
 
@@ -321,13 +318,9 @@ class KernelLower(Lower):  # type: ignore[misc]
         self.builder.store(self.builder.add(number, loop.step, flags=["nsw"]), loop.place)
         return number, self.builder.icmp_signed("<", number, loop.stop)
 
-    def _first(self, kind: Any, expr: Any) -> Tree:
+    def _half(self, kind: Any, expr: Any) -> Tree:
         tree = self.tree(expr.value.name)
-        return tree[0] if isinstance(tree, tuple) else None
-
-    def _second(self, kind: Any, expr: Any) -> Tree:
-        tree = self.tree(expr.value.name)
-        return tree[1] if isinstance(tree, tuple) else None
+        return tree[expr.op == "pair_second"] if isinstance(tree, tuple) else None
 
     # ------------------------------------------------------------------------------ calls
 
@@ -348,12 +341,12 @@ class KernelLower(Lower):  # type: ignore[misc]
 
     def _extreme(self, kind: Any, comparison: str, expr: Any) -> Tree:
         """max or min, as Python finds it among numbers, NaN included."""
-        found, *others = (self._cast(one.name, kind) for one in expr.args)
+        extreme, *others = (self._cast(one.name, kind) for one in expr.args)
         real = isinstance(kind, types.Float)
         compare = self.builder.fcmp_ordered if real else self.builder.icmp_signed
         for other in others:
-            found = self.builder.select(compare(comparison, other, found), other, found)
-        return found
+            extreme = self.builder.select(compare(comparison, other, extreme), other, extreme)
+        return extreme
 
     def _result(self, part: Any, given: list[Any]) -> Any:
         """What a kernel returns for arguments; it raises nothing."""

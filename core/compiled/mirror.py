@@ -158,20 +158,22 @@ def finish(work: Work, s: State) -> int:
     """Test the last stage, and take it: CHECK or AT_REST; or PLAN, where it is refused."""
     at, u, newer = work.at, work.u, work.newer
     norm = weights(work, s.rho, newer, u)
-    moved = 0.0
+    distance = 0.0
     for j in range(u.size):
         u[j] /= norm * norm
         step = sqrt(u[j]) - sqrt(work.u0[j])
-        moved += 2.0 * step * step
+        distance += 2.0 * step * step
     margins(work.Z, u, work.p)
     if not fit(s, work.p, norm):
         return PLAN
+    # While some example is wrong u tends to a finite limit, or 0, and t grows only like s: steps
+    # may then be as long as ln u stays straight (docs/decisions/0003).
     stuck = s.smoothed <= 0.0
     s.most_stages = max(s.most_stages, s.stages)
     for i in range(at.size):
         work.previous[i], at[i] = at[i], newer[i]
-    moved = sqrt(moved)
-    accept(s, work.p, norm, moved)
+    distance = sqrt(distance)
+    accept(s, work.p, norm, distance)
     if not stuck:
         return CHECK
     dual_temperature = s.temperature
@@ -179,8 +181,8 @@ def finish(work: Work, s: State) -> int:
     bent = drift(work, s)
     s.temperature = dual_temperature
     turned = abs(s.slope) * s.last_h
-    lengthen(s, moved, bent, turned)
-    return AT_REST if max(moved, abs(log(norm))) < REST * s.last_h else CHECK
+    lengthen(s, distance, bent, turned)
+    return AT_REST if max(distance, abs(log(norm))) < REST * s.last_h else CHECK
 
 
 @compiled
@@ -216,7 +218,7 @@ def finish_half(work: Work, s: State) -> None:
 
 
 @compiled
-def lengthen(s: State, moved: float, bent: float, turned: float) -> None:
+def lengthen(s: State, distance: float, bent: float, turned: float) -> None:
     """The next h while some example is not classified.
 
     Where that stays so u has a finite limit, or none but 0, and t grows only like s: once all but
@@ -229,7 +231,7 @@ def lengthen(s: State, moved: float, bent: float, turned: float) -> None:
     if turned > 0.0:
         factor = min(factor, 0.9 * TURNED / turned)
     slow = SLOW * s.tau_early
-    free = 1.3 if moved <= slow else slow / moved
+    free = 1.3 if distance <= slow else slow / distance
     h = s.last_h
     s.h = max(0.5 * h, min(max(s.h, free * h), factor * h))
 

@@ -62,6 +62,8 @@ class Net(NamedTuple):
 @compiled
 def effective(net: Net, flat: Array, alpha: Array, U: Array) -> tuple[Array, Array]:
     """alpha (m, k) and U (m, D) as they lie in flat, or the work arrays that `weights` fills."""
+    # Told apart by a number: a function handed to kernels would be a type of its own, and each
+    # kernel compiled anew for every network (docs/decisions/0004).
     m, k, d, code = net.m, net.k, net.D, net.code
     if code == PLAIN:
         return flat[: m * k].reshape(m, k), flat[m * k :].reshape(m, d)

@@ -108,6 +108,7 @@ def batch_norm_weights(
     scratch: Array,
 ) -> None:
     """alpha = a, u_j = c_j v_j/N(v_j), N(v) = sqrt(v' Sigma v + eps); N = sqrt(eps) without."""
+    # Sigma may be singular, and is never inverted (docs/theory.md, 9).
     m, d = V.shape
     for j in range(m):
         total = V.dtype.type(eps)

@@ -9,6 +9,7 @@ entry for Python beside it; the whole tree below that is optimised, once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, ClassVar, final
 
 from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options
@@ -18,11 +19,7 @@ from numba.core.compiler import CompilerBase, Flags, compile_result
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import (
-    NoPythonBackend,
-    NopythonTypeInference,
-    PreLowerStripPhis,
-)
+from numba.core.typed_passes import NoPythonBackend, NopythonTypeInference, PreLowerStripPhis
 from numba.core.types.misc import unliteral
 from numba.core.untyped_passes import (
     FixupArgs,
@@ -69,15 +66,7 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     @property
     def codegen(self) -> Any:
         """Only for numba's setting of the environment, which is not there: see `connect`."""
-        return _Nowhere()
-
-
-@final
-class _Nowhere:
-    """Takes environments of functions that are not in memory."""
-
-    def set_env(self, env_name: str, env: Any) -> None:
-        """Nothing."""
+        return SimpleNamespace(set_env=lambda *_: None)
 
 
 def connect(result: Any) -> None:
@@ -93,7 +82,7 @@ class MakePartLibrary(FunctionPass):  # type: ignore[misc]
 
     _name = "make_part_library"
 
-    def __init__(self) -> None:
+    def __init__(self) -> None:  # abstract in numba's passes
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
@@ -114,18 +103,13 @@ class KernelFlags(Flags):  # type: ignore[misc]
         return len(self._values)
 
 
-def _kernel_flags(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a compiler with the flags, the last but one, as KernelFlags."""
-    *others, flags, types = arguments
-    return (*others, KernelFlags(flags), types)
-
-
 @final
 class PartCompiler(CompilerBase):  # type: ignore[misc]
     """Compiles what kernels call, into a PartLibrary."""
 
     def __init__(self, *arguments: Any) -> None:
-        super().__init__(*_kernel_flags(arguments))
+        *others, flags, local_types = arguments
+        super().__init__(*others, KernelFlags(flags), local_types)
 
     def define_pipelines(self) -> list[Any]:
         """numba's passes without those that kernels have no use for, which are half of them.

@@ -106,6 +106,8 @@ def descend(flat: Array, gradient: Array, rule: Rule) -> None:
 def adapt(flat: Array, gradient: Array, rule: Rule) -> None:
     """One step of Adam on g + 2 lambda W."""
     powers, first, second, epsilon = rule.powers, rule.first, rule.second, rule.epsilon
+    # Adam as it was published, with both moments corrected for their start at 0 and epsilon beside
+    # the root of the corrected one. The penalty is part of g: not the decoupled decay of AdamW.
     powers[0] *= rule.beta_1
     powers[1] *= rule.beta_2
     beta_1, beta_2, penalty = rule.beta_1, rule.beta_2, 2 * rule.penalty

@@ -80,8 +80,8 @@ def _version_of(package: str) -> str:
 @cache
 def code_digest() -> str:
     """What identifies the code of all kernels: equal wherever the same version is installed."""
-    found = find_spec(PACKAGE)
-    places = [] if found is None else list(found.submodule_search_locations or ())
+    spec = find_spec(PACKAGE)
+    places = [] if spec is None else list(spec.submodule_search_locations or ())
     digest = hashlib.sha256()
     modules = {info.name for info in pkgutil.iter_modules(places)} - WITHOUT_CODE
     for module in (*(f"{PACKAGE}.{name}" for name in sorted(modules)), *CODES):

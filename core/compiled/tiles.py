@@ -56,16 +56,12 @@ class Lanes:
         """Write the vector at start + offset."""
         self.builder.store(value, self.pointer(start, offset)).align = self.bytes
 
-    def shuffled(self, one: Any, other: Any, lanes: list[int]) -> Any:
-        """The lanes of two vectors in another order."""
-        chosen = ir.Constant(ir.VectorType(LANE, len(lanes)), lanes)
-        return self.builder.shuffle_vector(one, other, chosen)
-
     def spread(self, value: Any) -> Any:
         """A number in every lane."""
         undefined = ir.Constant(self.type, ir.Undefined)
         first = self.builder.insert_element(undefined, value, ir.Constant(LANE, 0))
-        return self.shuffled(first, undefined, [0] * self.size)
+        chosen = ir.Constant(ir.VectorType(LANE, self.size), [0] * self.size)
+        return self.builder.shuffle_vector(first, undefined, chosen)
 
     def add_product(self, place: Any, left: Any, right: Any) -> None:
         """*place += left * right."""
@@ -122,9 +118,7 @@ def _product_tile(rows: int, vectors: int) -> Any:
 
 
 _wide_tile, _narrow_tile, _tall_tile = (
-    _product_tile(ROWS, 2),
-    _product_tile(ROWS, 1),
-    _product_tile(2 * ROWS, 1),
+    _product_tile(rows, vectors) for rows, vectors in ((ROWS, 2), (ROWS, 1), (2 * ROWS, 1))
 )
 
 

@@ -77,10 +77,10 @@ def _whole(group: str, there: frozenset[str]) -> bool:
     return content is not None and there.issuperset(json.loads(content))
 
 
-def missing(wanted: Iterable[str] = GROUPS) -> tuple[str, ...]:
+def missing(requested: Iterable[str] = GROUPS) -> tuple[str, ...]:
     """Of the groups asked for, those that are not ready, in the same order."""
-    found = ready()
-    return tuple(group for group in wanted if group not in found)
+    there = ready()
+    return tuple(group for group in requested if group not in there)
 
 
 def mark(group: str, files: Iterable[str]) -> bool:

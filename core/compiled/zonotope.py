@@ -40,7 +40,7 @@ def relax(B: Array, squares: Array, split: int, u: Array, w: Array) -> None:
     """Coordinate descent of |w|^2 over the box of the rows from `split` on."""
     n, r = B.shape
     for _ in range(SWEEPS):
-        moved = 0.0
+        largest = 0.0
         for j in range(split, n):
             if squares[j] == 0.0:
                 continue
@@ -49,8 +49,8 @@ def relax(B: Array, squares: Array, split: int, u: Array, w: Array) -> None:
                 u[j] += step
                 for k in range(r):
                     w[k] += step * B[j, k]
-                moved = max(moved, step * step * squares[j])
-        if moved <= MOVED * dot(w, w):
+                largest = max(largest, step * step * squares[j])
+        if largest <= MOVED * dot(w, w):
             break
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import model_validator
 
 from core.data.dataset import Dataset, Distribution
 from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, Images, check_classes
 from core.data.pickled import PickleError, read_pickle
-from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection
-from core.data.sizes import check_sizes
+from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection, check_sizes
 from core.errors import InputError
 from core.settings import SEED_MEANING, setting
 
@@ -34,7 +34,7 @@ class Cifar(Distribution):
     choice: Choice
     d: int | None = None
 
-    def sample(self, generator: np.random.Generator) -> Dataset:
+    def sample(self, generator: Generator) -> Dataset:
         train, test = self._batches()
         held_out = read_batches([test]) if test is not None else None
         dataset = self.choice.dataset(generator, read_batches(train), held_out, str(self.path))
@@ -47,12 +47,10 @@ class Cifar(Distribution):
         if not self.path.is_dir():
             raise InputError(f"data.path: there is no folder or file {self.path}; check the path.")
         for suffix in (".bin", ""):
-            found = sorted(
-                path for path in self.path.glob(TRAINING + suffix) if path.suffix == suffix
-            )
+            batches = [path for path in self.path.glob(TRAINING + suffix) if path.suffix == suffix]
             test = self.path / (TEST + suffix)
-            if found:
-                return found, test if test.is_file() else None
+            if batches:
+                return sorted(batches), test if test.is_file() else None
         raise InputError(
             f"data.path: {self.path} has neither data_batch_1.bin nor data_batch_1; name the "
             "folder that holds the batches of CIFAR-10."

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 from pydantic import model_validator
 
-from core.data.dataset import Array, Dataset, Law
+from core.data.dataset import Array, Dataset, Directions, Law
 from core.data.section import D_MEANING, MAX_N, MAX_SEED, N_MEANING, DataSection
 from core.data.separator import max_margin
 from core.settings import SEED_MEANING, setting
@@ -33,7 +33,7 @@ def simplex(r: int, d: int) -> Array:
     return corners
 
 
-def across(generator: np.random.Generator, axes: Array) -> Array:
+def across(generator: Generator, axes: Array) -> Array:
     """For each unit row of `axes` (n, d) a point of the unit ball across it, uniformly, (n, d)."""
     count, d = axes.shape
     if d == 1:
@@ -125,12 +125,10 @@ class ConesData(DataSection, Law):
                 "lower eps or r, or raise gamma_nc"
             )
 
-    def directions(self, generator: np.random.Generator) -> dict[str, Array]:
+    def directions(self, generator: Generator) -> dict[str, Array]:
         return {"axes": simplex(self.r, self.d)}
 
-    def draw(
-        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
-    ) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
         cone = generator.integers(self.r, size=count)
         axes = known["axes"][cone]
         along = generator.uniform(self.gamma_nc, np.sqrt(1.0 - self.offset**2), (count, 1))
@@ -199,14 +197,14 @@ class TwoConesData(DataSection, Law):
         axes[:, 1] = np.sin(math.radians(self.separation) / 2.0) * np.array([-1.0, 1.0])
         return axes
 
-    def _in_cones(self, generator: np.random.Generator, cone: Array) -> Array:
+    def _in_cones(self, generator: Generator, cone: Array) -> Array:
         axes = self._axes()[cone.astype(np.int64)]
         sideways, spread = across(generator, axes), math.radians(self.spread)
         angle = np.linalg.norm(sideways, axis=1, keepdims=True)
         sideways /= np.where(angle > 0, angle, 1.0)
         return np.asarray(np.cos(spread * angle) * axes + np.sin(spread * angle) * sideways)
 
-    def sample(self, generator: np.random.Generator) -> Dataset:
+    def sample(self, generator: Generator) -> Dataset:
         first = self.n // 2  # ceil((n - 1) / 2)
         cone = np.repeat([0.0, 1.0], [first, self.n - 1 - first])
         x = self._in_cones(generator, cone)
@@ -218,9 +216,7 @@ class TwoConesData(DataSection, Law):
         known = {"axes": self._axes(), "spoiler": spoiler[None, :]}
         return Dataset(np.vstack([x, spoiler]), np.ones(self.n), directions=known)
 
-    def draw(
-        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
-    ) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
         x = self._in_cones(generator, generator.integers(2, size=count).astype(np.float64))
         x[generator.random(count) < 1.0 / self.n] = known["spoiler"][0]
         return x, np.ones(count)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 from pydantic import model_validator
 
 from core.data.dataset import (
     EXACT_TEST_DIMENSION,
     Array,
     Dataset,
+    Directions,
     Distribution,
     Law,
     TestSet,
@@ -50,12 +51,10 @@ class Wei19Data(DataSection, Law):
         x[:, 1] = np.where(y > 0, 0.0, corners[:, 1])
         return x / np.sqrt(self.d - 1.0) if self.scaled else x, y
 
-    def draw(
-        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
-    ) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
         return self._point(generator.choice([-1, 1], (count, self.d)).astype(np.float64))
 
-    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet:
+    def test_set(self, generator: Generator, training: Dataset) -> TestSet:
         if self.d > EXACT_TEST_DIMENSION:
             return super().test_set(generator, training)
         x, y = self._point(all_corners(self.d))
@@ -102,9 +101,7 @@ class IntervalsData(DataSection, Law):
         highs = [*(place - half for place in self.breaks), 1.0]
         return list(zip(lows, highs, strict=True))
 
-    def draw(
-        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
-    ) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
         low, high = np.array(self.pieces()).T
         ends = np.cumsum(high - low)
         way = generator.random(count) * ends[-1]
@@ -148,7 +145,7 @@ class DyadicData(DataSection, Distribution):
             )
         return self
 
-    def sample(self, generator: np.random.Generator) -> Dataset:
+    def sample(self, generator: Generator) -> Dataset:
         half = np.diag(2.0 ** -np.arange(1.0, self.d + 1.0))
         return Dataset(np.vstack([half, -half]), np.repeat([1.0, -1.0], self.d))
 
@@ -173,7 +170,7 @@ class ThreePointData(DataSection, Distribution):
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
-    def sample(self, generator: np.random.Generator) -> Dataset:
+    def sample(self, generator: Generator) -> Dataset:
         second = [self.eps, np.sqrt(1.0 - self.eps**2), 0.0]
         return Dataset(
             np.array([[-1.0, 0.0, 0.0], second, [0.0, 0.0, 1.0]]), np.array([-1.0, 1.0, 1.0])
@@ -211,13 +208,13 @@ class NearOrthogonalData(DataSection, Distribution):
             )
         return self
 
-    def gram(self, generator: np.random.Generator) -> Array:
+    def gram(self, generator: Generator) -> Array:
         """The Gram matrix (n, n), drawn."""
         upper = np.triu(generator.uniform(-1.0, 1.0, (self.n, self.n)), 1)
         off = upper + upper.T
         return np.asarray(np.eye(self.n) + off * (self.coherence / np.abs(off).max()))
 
-    def sample(self, generator: np.random.Generator) -> Dataset:
+    def sample(self, generator: Generator) -> Dataset:
         try:
             root = np.linalg.cholesky(self.gram(generator))
         except np.linalg.LinAlgError as error:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Directions = Mapping[str, Array]  # what a law knows of itself, by name
 EXACT_TEST_DIMENSION = 12  # up to here the test error is summed over all 2^d corners
 TEST_POINTS = 2**14
 TEST_VALUES = 2**24  # fewer points where they are long: at d = 10^4 1677 of them
@@ -53,7 +55,7 @@ class Dataset:
     x_test: Array | None = None
     y_test: Array | None = None
     classes: int = 2
-    directions: Mapping[str, Array] = field(default_factory=dict)
+    directions: Directions = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -77,10 +79,10 @@ class Distribution(ABC):
     """Where examples come from: a training sample and points for the test error."""
 
     @abstractmethod
-    def sample(self, generator: np.random.Generator) -> Dataset:
+    def sample(self, generator: Generator) -> Dataset:
         """Draw the training examples."""
 
-    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet | None:
+    def test_set(self, generator: Generator, training: Dataset) -> TestSet | None:
         """Points for the test error, or None where the distribution is not known.
 
         `training` is what `sample` drew, with its directions.
@@ -88,7 +90,7 @@ class Distribution(ABC):
         return None
 
     def fresh(
-        self, generator: np.random.Generator, count: int, training: Dataset
+        self, generator: Generator, count: int, training: Dataset
     ) -> tuple[Array, Array] | None:
         """`count` further examples of the same law: x (count, d), y (count,).
 
@@ -107,26 +109,22 @@ class Law(Distribution):
         d: int
         n: int
 
-    def directions(self, generator: np.random.Generator) -> dict[str, Array]:
+    def directions(self, generator: Generator) -> dict[str, Array]:
         """What is drawn once, before the examples; nothing unless a law says so."""
         return {}
 
     @abstractmethod
-    def draw(
-        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
-    ) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
         """`count` independent examples: x (count, d), y (count,); `known` are the directions."""
 
-    def sample(self, generator: np.random.Generator) -> Dataset:
+    def sample(self, generator: Generator) -> Dataset:
         known = self.directions(generator)
         x, y = self.draw(generator, self.n, known)
         return Dataset(x, y, directions=known)
 
-    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet:
+    def test_set(self, generator: Generator, training: Dataset) -> TestSet:
         x, y = self.draw(generator, points_at(self.d), training.directions)
         return TestSet(x, y, exact=False)
 
-    def fresh(
-        self, generator: np.random.Generator, count: int, training: Dataset
-    ) -> tuple[Array, Array]:
+    def fresh(self, generator: Generator, count: int, training: Dataset) -> tuple[Array, Array]:
         return self.draw(generator, count, training.directions)

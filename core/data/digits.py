@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 from pydantic import model_validator
 
 from core.data.dataset import Dataset, Distribution
@@ -51,7 +52,7 @@ class DigitsData(DataSection, Distribution):
             )
         return self
 
-    def sample(self, generator: np.random.Generator) -> Dataset:
+    def sample(self, generator: Generator) -> Dataset:
         from sklearn.datasets import load_digits  # slow to load, and not always needed
 
         pixels, labels = load_digits(return_X_y=True)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
 from core.data.csv_file import read_csv
 from core.data.dataset import Array, Dataset, Distribution
 from core.data.npz import NpzFile
-from core.data.section import CONTENT_MEANING, MAX_SEED, FileSection
-from core.data.sizes import check_sizes, check_stated
+from core.data.section import CONTENT_MEANING, MAX_SEED, FileSection, check_sizes, check_stated
 from core.errors import InputError, did_you_mean
 from core.settings import MAX_ELEMENTS, SEED_MEANING, setting
 
@@ -84,14 +84,14 @@ def check_shapes(shapes: Shapes, path: Path) -> None:
     for inputs, labels in NAMES:
         if inputs not in shapes:
             continue
-        rows, wanted = shapes[inputs], shapes[labels]
+        rows, labelled = shapes[inputs], shapes[labels]
         if len(rows) != 2 or rows[0] < 1 or rows[1] < 1:
             raise InputError(
                 f"data.path: {inputs} in {path} has shape {rows}; a table (n, d) is needed."
             )
-        if wanted != rows[:1]:
+        if labelled != rows[:1]:
             raise InputError(
-                f"data.path: {labels} in {path} has shape {wanted}; one label for each of the "
+                f"data.path: {labels} in {path} has shape {labelled}; one label for each of the "
                 f"{rows[0]} rows of {inputs} is needed."
             )
         if rows[0] * rows[1] > MAX_ELEMENTS:
@@ -138,7 +138,7 @@ class FileSource(Distribution):
     d: int | None = None
     n: int | None = None
 
-    def sample(self, generator: np.random.Generator) -> Dataset:
+    def sample(self, generator: Generator) -> Dataset:
         with ExitStack() as stack:
             arrays = self._arrays(stack)
         x, y, classes = checked(arrays["x"], arrays["y"], self.path, NAMES[0])

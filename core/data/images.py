@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from core.data.dataset import Array, Dataset
@@ -45,8 +46,7 @@ class Images:
 
     def of_classes(self, classes: tuple[int, ...]) -> Images:
         """Those whose class is one of `classes`, in their order."""
-        kept = np.isin(self.labels, classes)
-        return Images(self.pixels[kept], self.labels[kept], self.brightest)
+        return self.part(np.flatnonzero(np.isin(self.labels, classes)))
 
     def part(self, places: NDArray[np.int64]) -> Images:
         """Those at some places, in that order."""
@@ -69,7 +69,7 @@ class Choice:
     scale: Scale
 
     def dataset(
-        self, generator: np.random.Generator, images: Images, test: Images | None, where: str
+        self, generator: Generator, images: Images, test: Images | None, where: str
     ) -> Dataset:
         """The data set; without test images of its own, those not drawn are the test set.
 

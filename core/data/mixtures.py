@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
-from core.data.dataset import Array, Dataset, Law
+from core.data.dataset import Array, Dataset, Directions, Law
 from core.data.section import D_MEANING, MAX_D, MAX_N, MAX_SEED, N_MEANING, DataSection
 from core.settings import SEED_MEANING, setting
 
@@ -45,22 +45,22 @@ class MixtureData(DataSection, Law):
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
-    def directions(self, generator: np.random.Generator) -> dict[str, Array]:
+    def directions(self, generator: Generator) -> dict[str, Array]:
         return {"mean": np.full((1, self.d), float(self.d) ** (self.mean_exponent - 0.5))}
 
-    def _around(self, generator: np.random.Generator, signs: Array, mean: Array) -> Array:
+    def _around(self, generator: Generator, signs: Array, mean: Array) -> Array:
         x: Array = generator.standard_normal((signs.size, self.d))
         x += signs[:, None] * mean
         return x
 
-    def _wrong(self, generator: np.random.Generator, count: int) -> Array:
+    def _wrong(self, generator: Generator, count: int) -> Array:
         """Factors of a cluster's labels: -1 exactly floor or ceil of flips * count times."""
         factors = np.ones(count)
         flipped = int(np.floor(self.flips * count + generator.random()))
         factors[generator.permutation(count)[:flipped]] = -1.0
         return factors
 
-    def sample(self, generator: np.random.Generator) -> Dataset:
+    def sample(self, generator: Generator) -> Dataset:
         known = self.directions(generator)
         sizes = (self.n - self.n // 2, self.n // 2)
         signs = np.repeat([1.0, -1.0], sizes)
@@ -68,9 +68,7 @@ class MixtureData(DataSection, Law):
         factors = np.concatenate([self._wrong(generator, size) for size in sizes])
         return Dataset(x, signs * factors, directions=known)
 
-    def draw(
-        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
-    ) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
         signs = generator.choice([-1.0, 1.0], count)
         x = self._around(generator, signs, known["mean"])
         return x, np.where(generator.random(count) < self.flips, -signs, signs)
@@ -100,12 +98,10 @@ class XorData(DataSection, Law):
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
-    def directions(self, generator: np.random.Generator) -> dict[str, Array]:
+    def directions(self, generator: Generator) -> dict[str, Array]:
         return {"means": np.eye(2, self.d) * float(self.d) ** self.mean_exponent}
 
-    def draw(
-        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
-    ) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
         means = known["means"]
         z = means[generator.integers(2, size=count)] * generator.choice([-1.0, 1.0], (count, 1))
         x: Array = generator.standard_normal((count, self.d))

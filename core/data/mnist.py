@@ -8,16 +8,16 @@ import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol, final
+from typing import BinaryIO, ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import model_validator
 
 from core.data.dataset import Dataset, Distribution
 from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, Images, check_classes
-from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection
-from core.data.sizes import check_sizes
+from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection, check_sizes
 from core.errors import InputError
 from core.settings import SEED_MEANING, setting
 
@@ -25,7 +25,7 @@ IMAGES, LABELS = 2051, 2049  # the first four bytes: unsigned bytes, three axes 
 MOST_BYTES = 200_000_000
 RATIO = 1032  # gzip packs at most so many bytes into one (zlib's "Maximum Compression Factor")
 TRAIN, TEST = "train", "t10k"
-FORMS = ("{}-{}-idx{}-ubyte", "{}-{}.idx{}-ubyte")  # as distributed, and as some unpack them
+FORMS = ("{}-images-idx3-ubyte", "{}-images.idx3-ubyte")  # as distributed, and as some unpack them
 
 
 @final
@@ -37,7 +37,7 @@ class Mnist(Distribution):
     choice: Choice
     d: int | None = None
 
-    def sample(self, generator: np.random.Generator) -> Dataset:
+    def sample(self, generator: Generator) -> Dataset:
         train, test = self._read()
         dataset = self.choice.dataset(generator, train, test, str(self.path))
         check_sizes(dataset, self.path, self.d, None)
@@ -45,30 +45,30 @@ class Mnist(Distribution):
 
     def _read(self) -> tuple[Images, Images | None]:
         if self.path.is_file():
-            return read_pair(self.path, labels_beside(self.path)), None
+            return read_pair(self.path), None
         if not self.path.is_dir():
             raise InputError(f"data.path: there is no folder or file {self.path}; check the path.")
-        found = find(self.path, TRAIN, "images", 3)
-        if found is None:
+        train = find_images(self.path, TRAIN)
+        if train is None:
             raise InputError(
                 f"data.path: {self.path} has no train-images-idx3-ubyte (or .gz); name the folder "
                 "that holds the four files of MNIST."
             )
-        test = find(self.path, TEST, "images", 3)
-        train_images = read_pair(found, labels_beside(found))
+        test = find_images(self.path, TEST)
+        train_images = read_pair(train)
         if test is None:
             return train_images, None
-        test_images = read_pair(test, labels_beside(test))
+        test_images = read_pair(test)
         if test_images.pixels.shape[1] != train_images.pixels.shape[1]:
             raise InputError(
-                f"data.path: the images of {test} are not as large as those of {found}."
+                f"data.path: the images of {test} are not as large as those of {train}."
             )
         return train_images, test_images
 
 
-def find(folder: Path, part: str, what: str, axes: int) -> Path | None:
-    """A file of MNIST in a folder by one of its usual names, plain before compressed."""
-    names = [form.format(part, what, axes) for form in FORMS]
+def find_images(folder: Path, part: str) -> Path | None:
+    """The images of a part of MNIST by one of their usual names, plain before compressed."""
+    names = [form.format(part) for form in FORMS]
     for name in [*names, *(f"{name}.gz" for name in names)]:
         if (folder / name).is_file():
             return folder / name
@@ -85,8 +85,9 @@ def labels_beside(images: Path) -> Path:
     raise InputError(f"data.path: the labels {name} are missing beside {images}.")
 
 
-def read_pair(images: Path, labels: Path) -> Images:
-    """Images and their labels. Raises InputError where the files do not belong together."""
+def read_pair(images: Path) -> Images:
+    """Images and the labels beside them. Raises InputError where they do not belong together."""
+    labels = labels_beside(images)
     pixels, numbers = read_idx(images, IMAGES), read_idx(labels, LABELS)
     if pixels.shape[0] != numbers.shape[0]:
         raise InputError(
@@ -112,25 +113,19 @@ def read_idx(path: Path, magic: int) -> NDArray[np.uint8]:
         raise InputError(f"data.path: {path} cannot be read ({error}).") from error
 
 
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-def _read_idx(file: _Readable, path: Path, magic: int) -> NDArray[np.uint8]:
+def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray[np.uint8]:
     what, axes = ("images", 3) if magic == IMAGES else ("labels", 1)
     head = file.read(4 + 4 * axes)
-    found = struct.unpack(">I", head[:4])[0] if len(head) >= 4 else None
-    if found != magic:
+    begin = struct.unpack(">I", head[:4])[0] if len(head) >= 4 else None
+    if begin != magic:
         raise InputError(
-            f"data.path: {path} begins with the magic number {found}, and an idx file of {what} "
+            f"data.path: {path} begins with the magic number {begin}, and an idx file of {what} "
             f"begins with {magic}; it is another file, or still packed."
         )
     if len(head) < 4 + 4 * axes:
         raise InputError(f"data.path: {path} is cut off within its header.")
     shape = struct.unpack(f">{axes}I", head[4:])
-    size = 1
-    for length in shape:
-        size *= length
+    size = math.prod(shape)
     if not 0 < size <= MOST_BYTES:
         raise InputError(
             f"data.path: {path} claims the sizes {' x '.join(map(str, shape))}; between 1 and "

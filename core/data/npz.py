@@ -104,18 +104,18 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         return np.ascontiguousarray(values.reshape(header.shape, order=order))  # type: ignore[call-overload]
 
     def _all_headers(self) -> dict[str, Header]:
-        found: dict[str, Header] = {}
+        headers: dict[str, Header] = {}
         for info in self._zip.infolist():
             name = info.filename.removesuffix(".npy")
-            if name == info.filename or name in found or len(found) == MOST_ARRAYS:
+            if name == info.filename or name in headers or len(headers) == MOST_ARRAYS:
                 raise self._unreadable(ValueError("it holds more than arrays"))
             if info.flag_bits & 1 or info.compress_type not in (
                 zipfile.ZIP_STORED,
                 zipfile.ZIP_DEFLATED,
             ):
                 raise self._unreadable(ValueError("it is encrypted, or packed in an unusual way"))
-            found[name] = self._header(info, name)
-        return found
+            headers[name] = self._header(info, name)
+        return headers
 
     def _header(self, info: zipfile.ZipInfo, name: str) -> Header:
         try:

@@ -5,24 +5,16 @@ from __future__ import annotations
 from typing import ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 from pydantic import model_validator
 
-from core.data.dataset import (
-    EXACT_TEST_DIMENSION,
-    Array,
-    Dataset,
-    Distribution,
-    TestSet,
-    points_at,
-)
+from core.data.dataset import EXACT_TEST_DIMENSION, Array, Dataset, Directions, Law, TestSet
 from core.data.section import D_MEANING, MAX_D, MAX_N, MAX_SEED, N_MEANING, DataSection
 from core.settings import SEED_MEANING, setting
 
-CornerLaw = Literal["uniform", "biased", "markov", "decoy"]
-
 
 @final
-class ParityData(DataSection, Distribution):
+class ParityData(DataSection, Law):
     """x on {+-1/sqrt(d)}^d and y = d^(k/2) x_1 ... x_k.
 
     With s = sqrt(d) x the laws on the corners are: `uniform`; `biased`, P(s_i = 1) = bias for
@@ -84,7 +76,7 @@ class ParityData(DataSection, Distribution):
         """The parity of the first k signs, for corners in {-1, +1}^d."""
         return np.asarray(np.prod(corners[:, : self.k], axis=1), dtype=np.float64)
 
-    def _corners(self, generator: np.random.Generator, n: int) -> Array:
+    def _corners(self, generator: Generator, n: int) -> Array:
         if self.law == "biased":
             corners = self._agreeing(generator, (n, self.d))
         elif self.law == "markov":
@@ -99,27 +91,17 @@ class ParityData(DataSection, Distribution):
             corners[:, -1] = 1.0
         return corners
 
-    def _agreeing(self, generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    def _agreeing(self, generator: Generator, shape: tuple[int, ...]) -> Array:
         """+1 with probability `bias`, else -1."""
         return np.where(generator.random(shape) < self.bias, 1.0, -1.0)
 
-    def _draw(self, generator: np.random.Generator, n: int) -> tuple[Array, Array]:
-        corners = self._corners(generator, n)
+    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+        corners = self._corners(generator, count)
         return corners / np.sqrt(self.d), self.labels(corners)
 
-    def sample(self, generator: np.random.Generator) -> Dataset:
-        x, y = self._draw(generator, self.n)
-        return Dataset(x, y)
-
-    def fresh(
-        self, generator: np.random.Generator, count: int, training: Dataset
-    ) -> tuple[Array, Array]:
-        return self._draw(generator, count)
-
-    def test_set(self, generator: np.random.Generator, training: Dataset) -> TestSet:
+    def test_set(self, generator: Generator, training: Dataset) -> TestSet:
         if self.d > EXACT_TEST_DIMENSION or self.law != "uniform":
-            x, y = self._draw(generator, points_at(self.d))
-            return TestSet(x, y, exact=False)
+            return super().test_set(generator, training)
         corners = all_corners(self.d)
         if self.freeze:
             corners = corners[corners[:, -1] > 0]

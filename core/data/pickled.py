@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickletools
 from collections.abc import Callable
+from math import prod
 from typing import Any, final
 
 import numpy as np
@@ -105,16 +106,11 @@ def _array(content: Any, dtype: Any, shape: Any, order: Any) -> np.ndarray[Any, 
     sizes = isinstance(shape, tuple) and all(type(size) is int and size >= 0 for size in shape)
     if not (sizes and isinstance(dtype, _Dtype) and isinstance(content, bytes | bytearray)):
         raise PickleError("it has an array that is not one of plain numbers")
-    kind, count = dtype.dtype(), 1
-    for size in shape:
-        count *= size
+    kind, count = dtype.dtype(), prod(shape)
     if count > MOST_VALUES or len(shape) > 8 or len(content) != count * kind.itemsize:
         raise PickleError("it has an array whose content does not fit its shape")
-    return np.frombuffer(content, dtype=kind).reshape(shape, order=_order(order))
-
-
-def _order(order: Any) -> Any:
-    return "F" if order == "F" else "C"
+    values = np.frombuffer(content, dtype=kind)
+    return values.reshape(shape, order="F" if order == "F" else "C")
 
 
 def _text(value: Any) -> str:
@@ -123,10 +119,6 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise PickleError("it has a damaged array")
     return value
-
-
-def _bytes_of_text(value: str) -> bytes:
-    return value.encode("latin-1")
 
 
 @final
@@ -143,7 +135,7 @@ class _Machine:
         if name in VALUES:
             self.stack.append(argument)
         elif name in STRINGS:
-            self.stack.append(_bytes_of_text(argument))
+            self.stack.append(argument.encode("latin-1"))
         elif name in EMPTY:
             self.stack.append(EMPTY[name]())
         elif name in CONSTANTS:
@@ -273,7 +265,7 @@ class _Machine:
             self.stack.append(_array(*given))
         elif function.role == "encode" and len(given) == 2 and isinstance(given[0], str):
             self._take_up(len(given[0]))
-            self.stack.append(_bytes_of_text(given[0]))
+            self.stack.append(given[0].encode("latin-1"))
         else:
             raise PickleError("it holds more than data")
 

@@ -93,7 +93,8 @@ def _planes(dataset: Dataset) -> list[Plane]:
     if known:
         axes = _orthonormal([*known, *components])
         names = [f"along {name}" for name in dataset.directions for _ in dataset.directions[name]]
-        vertical = names[1] if len(names) > 1 and _independent(known[:2]) else f"{first}, across"
+        apart = len(names) > 1 and np.linalg.matrix_rank(np.array(known[:2])) == 2
+        vertical = names[1] if apart else f"{first}, across"
         if len(names) > 1 and names[0] == names[1]:
             names[0], vertical = f"{names[0]} 1", vertical.replace(names[1], f"{names[1]} 2")
         planes.insert(0, Plane(DIRECTIONS, names[0], vertical, x @ axes.T))
@@ -121,24 +122,20 @@ def principal_axes(x: Array) -> Array:
     return np.asarray(axes * np.sign(axes[[0, 1], largest])[:, None]) + 0.0
 
 
-def _independent(rows: list[Array]) -> bool:
-    return int(np.linalg.matrix_rank(np.array(rows))) == len(rows)
-
-
 def _orthonormal(rows: list[Array]) -> Array:
     """The first two independent directions of some rows, made orthonormal, (2, d)."""
-    found: list[Array] = []
+    axes: list[Array] = []
     for row in rows:
         size = np.linalg.norm(row)
         rest = row / size if size > 0 else row
-        for axis in [*found, *found]:  # twice, for rounding
+        for axis in [*axes, *axes]:  # twice, for rounding
             rest = rest - (rest @ axis) * axis
         length = float(np.linalg.norm(rest))
         if length > 1e-8:
-            found.append(rest / length)
-        if len(found) == 2:
+            axes.append(rest / length)
+        if len(axes) == 2:
             break
-    return np.array(found)
+    return np.array(axes)
 
 
 def _pictures(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.random import Generator
 
 from core.data.cifar import CifarData
 from core.data.cones import ConesData, TwoConesData
@@ -46,7 +47,7 @@ DATA: Registry[type[DataSection]] = Registry(
 )
 
 
-def draw(section: DataSection, generator: np.random.Generator, folder: Path | None) -> Dataset:
+def draw(section: DataSection, generator: Generator, folder: Path | None) -> Dataset:
     """The training examples of a data section, drawn or read.
 
     Raises InputError for what the distribution refuses, and for a draw with a single class, which

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from core.data.dataset import Distribution
+from core.data.dataset import Dataset, Distribution
 from core.errors import InputError
 from core.settings import Section
 
@@ -65,3 +66,18 @@ class FileSection(DataSection):
                 f'data.path is missing; with data.kind = "{self.kind}" name {self.names}.'
             )
         return self.read_from(Path(self.path) if folder is None else folder / self.path)
+
+
+def check_sizes(dataset: Dataset, path: Path, d: int | None, n: int | None) -> None:
+    """Raise InputError where a stated d or n is not that of the data; None states nothing."""
+    check_stated(path, (("d", d, dataset.d), ("n", n, dataset.n)))
+
+
+def check_stated(path: Path, sizes: Iterable[tuple[str, int | None, int]]) -> None:
+    """The same for sizes (name, stated, there) that are known before the data are read."""
+    for name, stated, there in sizes:
+        if stated is not None and stated != there:
+            raise InputError(
+                f"data.{name} = {stated} conflicts with {path}, which has "
+                f"{name} = {there}; leave data.{name} out or correct it."
+            )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
-from core.data.dataset import Array, Law
+from core.data.dataset import Array, Directions, Law
 from core.data.section import D_MEANING, MAX_N, MAX_SEED, N_MEANING, DataSection
 from core.errors import InputError
 from core.settings import SEED_MEANING, setting
@@ -39,36 +39,35 @@ class TeacherData(DataSection, Law):
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
-    def directions(self, generator: np.random.Generator) -> dict[str, Array]:
+    def directions(self, generator: Generator) -> dict[str, Array]:
         inner = generator.standard_normal((self.units, self.d))
         outer = generator.standard_normal(self.units)
         directions = np.abs(outer)[:, None] * inner
         return {"positive": directions[outer > 0], "negative": directions[outer <= 0]}
 
     @staticmethod
-    def outputs(x: Array, known: Mapping[str, Array]) -> Array:
+    def outputs(x: Array, known: Directions) -> Array:
         """f(x), (n,)."""
         up, down = (np.maximum(x @ known[name].T, 0.0) for name in ("positive", "negative"))
         return np.asarray(up.sum(axis=1) - down.sum(axis=1))
 
-    def draw(
-        self, generator: np.random.Generator, count: int, known: Mapping[str, Array]
-    ) -> tuple[Array, Array]:
-        xs, fs, found, drawn = [], [], 0, 0
+    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+        xs, fs, accepted, drawn = [], [], 0, 0
         batch = max(1, min(MOST_VALUES // self.d, 2 * count + 64))
         most = MOST_PROPOSALS[0] + MOST_PROPOSALS[1] * count
-        while found < count:
+        while accepted < count:
             if drawn >= most:
                 raise InputError(
-                    f"data.margin = {self.margin:g}: only {found} of {drawn} random inputs have "
+                    f"data.margin = {self.margin:g}: only {accepted} of {drawn} random inputs have "
                     f"|f(x)| that large for this teacher; choose a smaller margin, such as 0.01."
                 )
             x = generator.standard_normal((batch, self.d))
             f = self.outputs(x, known)
+            # sign(0) would be no label; it happens where no unit is active on an input.
             kept = (np.abs(f) >= self.margin) & (f != 0.0)
             xs.append(x[kept])
             fs.append(f[kept])
-            found += int(kept.sum())
+            accepted += int(kept.sum())
             drawn += batch
         x, f = np.concatenate(xs)[:count], np.concatenate(fs)[:count]
         return np.ascontiguousarray(x), np.sign(f)

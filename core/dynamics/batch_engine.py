@@ -183,15 +183,12 @@ class ArrayEngine(BatchEngine):
             g = (loss.output_gradient(f, y) / y.size).astype(self._dtype)
             gradient = np.asarray(network.gradient(self.current, inputs, g), dtype=self._dtype)
             gradient += 2.0 * self._l2 * self.current
-            step = self._adapted(gradient) if self._rule.adam else self._scaled(gradient)
-            moved = self.current - step
-        if not np.isfinite(moved).all():
+            step = self._adapted(gradient) if self._rule.adam else self._rule.step_size * gradient
+            weights = self.current - np.asarray(step, dtype=self._dtype)
+        if not np.isfinite(weights).all():
             return False
-        self.current = moved
+        self.current = weights
         return True
-
-    def _scaled(self, gradient: Array) -> Array:
-        return np.asarray(self._rule.step_size * gradient, dtype=self._dtype)
 
     def _adapted(self, gradient: Array) -> Array:
         rule = self._rule
@@ -200,8 +197,7 @@ class ArrayEngine(BatchEngine):
         self._second += (1.0 - rule.beta2) * (gradient * gradient - self._second)
         size = rule.step_size / (1.0 - self._powers[0])
         root = np.sqrt(1.0 - self._powers[1])
-        step = size * self._first / (np.sqrt(self._second) / root + rule.eps)
-        return np.asarray(step, dtype=self._dtype)
+        return np.asarray(size * self._first / (np.sqrt(self._second) / root + rule.eps))
 
     def flat(self) -> Array:
         return self.current.copy()

@@ -88,6 +88,7 @@ def descent(problem: Problem) -> Integrator:
         return TensorDescent(problem, "cuda")
     if device == "auto" and m * n * D >= CUDA_PRODUCT and _cuda_is_present():
         return TensorDescent(problem, "cuda")
+    # One product of m n n operations in place of two of m n d (core.compiled.gram).
     if n <= D and problem.network.direct:
         return GramDescent(problem)
     if m * n >= TENSOR_ACTIVATIONS:

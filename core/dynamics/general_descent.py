@@ -19,18 +19,10 @@ class GeneralDescent(FullBatch):
 
     def _allocate(self) -> None:
         self._inputs = self.problem.inputs.astype(self.dtype)
-        self._watched = self.problem.loss.lipschitz
-
-    def _loss_measure(self, f: np.ndarray) -> float:
-        """What divergence is seen by, as in core.compiled.descent.slopes."""
-        scores = self.problem.loss.scores(f, self.problem.dataset.y)
-        if self._watched:
-            worst = scores if scores.ndim == 1 else scores.min(axis=1)
-            return float(np.maximum(-worst, 0.0).sum())
-        return float(self.problem.loss.value(scores).sum())
 
     def _take_steps(self, budget: int) -> int:
-        network, y, progress = self.problem.network, self.problem.dataset.y, self._progress
+        network, loss, progress = self.problem.network, self.problem.loss, self._progress
+        y = self.problem.dataset.y
         for _ in range(budget):
             if progress.mark == self._schedule.size:
                 return kernel.DONE
@@ -38,10 +30,10 @@ class GeneralDescent(FullBatch):
                 return kernel.BUFFER_FULL
             with np.errstate(over="ignore", invalid="ignore"):
                 f = np.asarray(network.outputs(self._flat, self._inputs))
-                measure = self._loss_measure(f)
+                measure = float(loss.divergence(loss.scores(f, y)).sum())
                 if not measure <= self._limit:
                     return kernel.DIVERGED
-                g = self.problem.loss.output_gradient(f, y).astype(self.dtype) / y.size
+                g = loss.output_gradient(f, y).astype(self.dtype) / y.size
                 slope = network.gradient(self._flat, self._inputs, g)
                 self._flat = self._shrink * self._flat - self.dtype.type(self.step_size) * slope
             self._progress.worst = max(self._progress.worst, measure)

@@ -44,12 +44,13 @@ class GeneralFlow(LogTimeFlow):
     # ------------------------------------------------------------------------------- the field
 
     def _scores(self, flat: Array) -> Array:
-        f = np.asarray(self.problem.network.outputs(flat, self._inputs))
-        return np.ascontiguousarray(self.problem.loss.scores(f, self._y).reshape(-1))
+        return np.ascontiguousarray(self.problem.scores(flat).reshape(-1))
 
     def _speed(self, flat: Array) -> float:
         """kappa, the factor of the parameters in which f is not homogeneous."""
         network, rho = self.problem.network, self._state.rho
+        # One factor for all of V, where core.compiled.flow has one a node: what is inside a head
+        # belongs to no node.
         fastest = float(np.exp(network.degree * rho))
         largest = float(np.abs(network.nodes(flat)[0]).max(initial=0.0))
         return fastest if fastest * largest <= self._v_speed else self._v_speed / largest
@@ -72,8 +73,8 @@ class GeneralFlow(LogTimeFlow):
         root = np.sqrt(self._q0)
         along = self._gradient(self._theta, root * self._wave)
         df = self.problem.network.derivative(self._theta, self._inputs, along)
-        scores = _linear_scores(np.asarray(df), self._y)
-        image = root * scores
+        scores = self.problem.loss.scores(np.asarray(df), self._y)  # linear in the outputs
+        image = root * scores.reshape(-1)
         norm = float(np.linalg.norm(image))
         count = self._wave.size
         self._wave = image / norm if norm > 0.0 else np.full(count, count**-0.5)
@@ -147,13 +148,15 @@ class GeneralFlow(LogTimeFlow):
         newer[: network.scaled] /= norm
         return norm
 
-    def _moved(self) -> float:
+    def _distance(self) -> float:
         """How far the last stage is from theta; the other parameters by their relative change."""
         scaled = self.problem.network.scaled
-        moved = float(np.linalg.norm(self._newer[:scaled] - self._theta[:scaled]))
+        distance = float(np.linalg.norm(self._newer[:scaled] - self._theta[:scaled]))
         rest, before = self._newer[scaled:], self._theta[scaled:]
         length = float(np.linalg.norm(before))
-        return moved if length == 0.0 else math.hypot(moved, np.linalg.norm(rest - before) / length)
+        if length == 0.0:
+            return distance
+        return math.hypot(distance, np.linalg.norm(rest - before) / length)
 
     def _finish(self) -> bool:
         """Normalise the last stage, test it, and take it or refuse it; True when taken."""
@@ -162,10 +165,10 @@ class GeneralFlow(LogTimeFlow):
         p = self._scores(self._newer)
         if not scheme.fit(s, p, norm):
             return False
-        moved = self._moved()
+        distance = self._distance()
         s.most_stages = max(s.most_stages, s.stages)
         self._previous[:], self._theta[:] = self._theta, self._newer
-        scheme.accept(s, p, norm, moved)
+        scheme.accept(s, p, norm, distance)
         return True
 
     def _end_step(self) -> None:
@@ -197,20 +200,11 @@ class GeneralFlow(LogTimeFlow):
             s.rho += math.log(norm)
             s.half, s.phase = 2, scheme.HALVE
             return
-        chebyshev.compared(s, float(self._scores(self._newer).min()), self._moved())
-
-
-def _linear_scores(f: Array, y: Array) -> Array:
-    """The scores of outputs, which are linear in them, one example after another."""
-    if f.ndim == 1:
-        return np.asarray(y * f)
-    own = y.astype(np.int64)
-    others = np.arange(f.shape[1])[None, :] != own[:, None]
-    return np.asarray((f[np.arange(f.shape[0]), own][:, None] - f)[others])
+        chebyshev.compared(s, float(self._scores(self._newer).min()), self._distance())
 
 
 def _output_weights(weights: Array, y: Array, k: int) -> Array:
-    """The transpose of `_linear_scores`: weights (n,) or (n, k) of the outputs.
+    """The transpose of LossFunction.scores: weights (n,) or (n, k) of the outputs.
 
     >>> _output_weights(np.array([1.0, 2.0]), np.array([1.0]), 3).tolist()
     [[-1.0, 3.0, -2.0]]

@@ -90,3 +90,7 @@ class Integrator(ABC):
         and where the frame says everything.
         """
         return None
+
+    def take_over(self, other: Any) -> None:
+        """Go on from where another engine of the same dynamics stands, between two chunks."""
+        raise TypeError(f"{type(self).__name__} cannot go on from {type(other).__name__}")

@@ -117,5 +117,7 @@ def _bounded(Q: Array, b: Array, low: Array, high: Array) -> Array | None:
     factor, aim = root[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ b) / root
     width = np.linalg.norm(factor, axis=0)
     width = np.where(width > 0.0, width, 1.0)
-    found = lsq_linear(factor / width, aim, (low * width, high * width), method="bvls", tol=1e-14)
-    return np.clip(found.x / width, low, high) if found.success else None
+    solution = lsq_linear(
+        factor / width, aim, (low * width, high * width), method="bvls", tol=1e-14
+    )
+    return np.clip(solution.x / width, low, high) if solution.success else None

@@ -15,15 +15,8 @@ from numpy.typing import NDArray
 from core.compiled import log_time as state
 from core.compiled.log_time import Frames
 from core.dynamics import saved
-from core.dynamics.frame_times import first_time, frame_times
-from core.dynamics.integrator import (
-    Chunk,
-    Event,
-    Integrator,
-    Outcome,
-    Pace,
-    first_units,
-)
+from core.dynamics.clock import first_time, frame_times
+from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
 from core.errors import InputError
 from core.network.parametrisation import Network, TwoLayer
 from core.problem.frame import Frame
@@ -51,9 +44,12 @@ def set_up(s: state.State, dynamics: GradientFlow, network: Network) -> None:
     m = network.m
     fine = m < WIDE and isinstance(network, TwoLayer)  # deep heads turn fast, and cost more
     tau, longest = (0.0005, 0.02) if fine else (0.002, 0.1)
+    # Large steps at the start take another branch (docs/theory.md, 9): longer ones only late.
     late_tau, late_longest = (0.002, 0.5)
     if dynamics.accuracy == "numbers":
         late_tau, late_longest = (0.001, 0.1)
+    # A flow at a capped temperature ascends the capped margin, and the true one falls by what the
+    # largest dual weight grows: the cap is so high that runs to log10 t = 1e4 do not reach it.
     cap, stages = 1e7, 1.0
     if network.scaled < network.size:
         # V moves beside (a, b): stiffness grows with e^(4 rho), and V chatters across kinks, which
@@ -147,7 +143,7 @@ class LogTimeFlow(Integrator):
         self._buffer, self._rows = np.zeros((1, self._theta.size)), np.zeros((1, state.ROW))
         # The steps before those that are counted, and whether nothing moves any more.
         self._clock = np.array([start.step, 0])
-        self._told = False  # that the data are not fitted: a run that goes on says it anew
+        self._warned = False  # that the data are not fitted: a run that goes on says it anew
         rho = float(s.rho)
         self._first = Frame(start.step, start.log10_time, rho, self._theta.copy())
         self._kept: State | None = None
@@ -215,9 +211,10 @@ class LogTimeFlow(Integrator):
         self._marks = marks
         self._take_up(kept)
 
-    def take_over(self, other: LogTimeFlow) -> None:
-        """Go on from the last frame of another engine that follows the same marks."""
-        self._started, self._told, self._kept = True, other._told, other.state()
+    def take_over(self, other: Any) -> None:
+        """From its last frame, as a continued run does."""
+        assert isinstance(other, LogTimeFlow)
+        self._started, self._warned, self._kept = True, other._warned, other.state()
         if self._kept is not None:
             self._take_up(self._kept)
             self._state.mark = other._state.mark
@@ -273,45 +270,43 @@ class LogTimeFlow(Integrator):
         step, rho = self._step(), float(self._state.rho)
         theta = self._theta.copy()
         rest = self._marks[int(self._state.mark) :].tolist()
-        known = {
-            "margin_error": float(self._state.error),
-            "turn_error": float(self._state.turn_error),
-        }
+        errors = float(self._state.error), float(self._state.turn_error)
+        known = dict(zip(DIAGNOSTICS[-2:], errors, strict=True))
         still = tuple(Frame(step, mark, rho, theta, None, known) for mark in rest)
         self._clock[RESTING] = 1
         self._kept = saved.taken(self._parts())
-        found = self._where(theta, rho)
-        found["note"] = (
-            f"At rest from log10 t = {found['log10_time']:.4g} on, at R = {found['risk']:.6g}, "
-            f"|grad R| = {found['gradient']:.1e}, while {_unfitted(found)}; all later frames "
+        facts = self._where(theta, rho)
+        facts["note"] = (
+            f"At rest from log10 t = {facts['log10_time']:.4g} on, at R = {facts['risk']:.6g}, "
+            f"|grad R| = {facts['gradient']:.1e}, while {_unfitted(facts)}; all later frames "
             "repeat this one. Another seed or start may lead elsewhere."
         )
-        return self._chunk(frames + still, Outcome.COMPLETED, ("stationary", found))
+        return self._chunk(frames + still, Outcome.COMPLETED, ("stationary", facts))
 
     def _stuck(self, frames: tuple[Frame, ...]) -> Event | None:
         """What is told once, where the network hardly moves and does not fit the data."""
-        if self._state.stuck != state.HARDLY or self._told or not frames:
+        if self._state.stuck != state.HARDLY or self._warned or not frames:
             return None
-        self._told = True
-        found = self._where(frames[-1].parameters, frames[-1].rho)
-        found["note"] = (
-            f"At log10 t = {found['log10_time']:.4g}, {_unfitted(found)}, and hardly anything "
-            f"moves any more: R = {found['risk']:.6g}, |grad R| = {found['gradient']:.1e}. While "
+        self._warned = True
+        facts = self._where(frames[-1].parameters, frames[-1].rho)
+        facts["note"] = (
+            f"At log10 t = {facts['log10_time']:.4g}, {_unfitted(facts)}, and hardly anything "
+            f"moves any more: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}. While "
             f"that is so, the flow takes {STEPS_THEN[self.slides]}. Choose more nodes (network.m), "
             "another seed, or an earlier end (dynamics.until_log10_time)."
         )
-        return ("unfitted", found)
+        return ("unfitted", facts)
 
     def _end_of_digits(self) -> Event:
         """Where R has come to rest, while the margins of what is fitted grow like ln t."""
-        found = self._where(self._theta, float(self._state.rho))
-        found["note"] = (
-            f"From log10 t = {found['log10_time']:.4g} on, while {_unfitted(found)}, the risk "
-            f"stays at R = {found['risk']:.9g} to seven digits. What still moves, the margins of "
+        facts = self._where(self._theta, float(self._state.rho))
+        facts["note"] = (
+            f"From log10 t = {facts['log10_time']:.4g} on, while {_unfitted(facts)}, the risk "
+            f"stays at R = {facts['risk']:.9g} to seven digits. What still moves, the margins of "
             "the other examples like ln t, is less than float64 tells beside it, so that the run "
             "ends here. Choose more nodes (network.m) or another seed."
         )
-        return ("stalled", found)
+        return ("stalled", facts)
 
     def _where(self, theta: NDArray[Any], rho: float) -> dict[str, Any]:
         """Step and time, the risk and its gradient there, and how many examples are wrong."""
@@ -331,7 +326,7 @@ class LogTimeFlow(Integrator):
         }
 
 
-def _unfitted(found: dict[str, Any]) -> str:
+def _unfitted(facts: dict[str, Any]) -> str:
     """How many examples are not classified, in words."""
-    verb = "is" if found["wrong"] == 1 else "are"
-    return f"{found['wrong']} of {found['of']} examples {verb} not classified"
+    verb = "is" if facts["wrong"] == 1 else "are"
+    return f"{facts['wrong']} of {facts['of']} examples {verb} not classified"

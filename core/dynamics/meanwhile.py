@@ -10,24 +10,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from core.compiled import jit
-from core.dynamics.full_batch import FullBatch
 from core.dynamics.general_descent import GeneralDescent
 from core.dynamics.general_flow import GeneralFlow
 from core.dynamics.gram_descent import GramDescent
 from core.dynamics.integrator import Chunk, Integrator, Outcome
-from core.dynamics.log_time_flow import LogTimeFlow
 from core.dynamics.registry import integrator
 from core.dynamics.stochastic import Stochastic
 from core.problem.problem import Problem
 from core.problem.start import State
 from core.study_file.dynamics import Adam, GradientDescent, GradientFlow, StochasticGradientDescent
 
-FAMILIES: tuple[Any, ...] = (LogTimeFlow, FullBatch, Stochastic)
 WAIT_SECONDS = 0.02
 # What Python's own arithmetic raises where compiled code has an infinity, which is no mistake.
 BEYOND = (ArithmeticError, ValueError)
@@ -84,7 +81,7 @@ class Meanwhile(Integrator):
     def advance(self) -> Chunk:
         if self._first is not None and self._ready():
             if self._last is not None:
-                take_over(self._first, self._then)
+                self._then.take_over(self._first)
             self._first = None
         if self._first is None:
             return self._then.advance()
@@ -101,12 +98,3 @@ class Meanwhile(Integrator):
 
     def state(self) -> State | None:
         return (self._then if self._first is None else self._first).state()
-
-
-def take_over(first: Integrator, then: Integrator) -> None:
-    """Have an engine go on from where another one of the same dynamics stands."""
-    for family in FAMILIES:
-        if isinstance(first, family) and isinstance(then, family):
-            then.take_over(first)
-            return
-    raise TypeError(f"{type(then).__name__} cannot go on from {type(first).__name__}")

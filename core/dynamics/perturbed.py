@@ -14,7 +14,6 @@ probability eta sigma and independently, by a uniform one. Starts come from
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import final
 
@@ -26,18 +25,13 @@ from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule, batch_
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import generator_at
+from core.network.starts import on_sphere
 from core.problem.problem import Problem, Start
 from core.study_file.dynamics import PerturbedFlow
 
 Array = NDArray[np.float64]
 BLOCK = 1024  # steps whose replacements are drawn together
 Replacement = tuple[int, NDArray[np.int64], Array]  # after which step, which, and by what
-
-
-def on_sphere(generator: np.random.Generator, count: int, d: int) -> Array:
-    """`count` independent uniform points (a, v) of the unit sphere of R^(d+1)."""
-    points = generator.standard_normal((count, d + 1))
-    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
 
 
 def perturbed_start(problem: Problem) -> Problem:
@@ -48,7 +42,7 @@ def perturbed_start(problem: Problem) -> Problem:
         return problem
     m, d = problem.network.m, problem.inputs.shape[1]
     generator = np.random.default_rng([problem.experiment.run.seed, 3])
-    points = on_sphere(generator, 1 if dynamics.particles == "atom" else m, d)
+    points = on_sphere(generator, 1 if dynamics.particles == "atom" else m, d + 1)
     points = np.broadcast_to(points, (m, d + 1)) / np.sqrt(m)
     flat = np.concatenate([points[:, 0], points[:, 1:].reshape(-1)])
     return replace(problem, start=Start(flat, flat))
@@ -67,7 +61,7 @@ def perturbed_step(problem: Problem) -> float:
 
 @final
 class Replacements:
-    """What is replaced after which step, in order; endless for a probability above 0.
+    """What is replaced after which step, in order.
 
     The numbers of a block of steps are drawn together, and then the particles one step after the
     other. `block` is the step before the present block.
@@ -93,17 +87,6 @@ class Replacements:
         saved.set_generator(self._generator, values[1:])
         self._mark_block()
 
-    def __iter__(self) -> Iterator[Replacement]:
-        return self
-
-    def __next__(self) -> Replacement:
-        if not self._probability > 0.0:
-            raise StopIteration
-        found = None
-        while found is None:
-            found = self.upto(self._after + 1)
-        return found
-
     def upto(self, last: int) -> Replacement | None:
         """The next one; None where there is none up to the block of step `last`.
 
@@ -114,12 +97,12 @@ class Replacements:
                 return None
             self._mark_block()
             counts = self._generator.binomial(self._m, self._probability, BLOCK)
-            found = np.flatnonzero(counts)
-            self._left = deque((self._after + int(i) + 1, int(counts[i])) for i in found)
+            steps = np.flatnonzero(counts).tolist()
+            self._left = deque((self._after + i + 1, int(counts[i])) for i in steps)
             self._after += BLOCK
         step, count = self._left.popleft()
         which = self._generator.choice(self._m, count, replace=False)
-        return step, which, on_sphere(self._generator, count, self._d) / np.sqrt(self._m)
+        return step, which, on_sphere(self._generator, count, self._d + 1) / np.sqrt(self._m)
 
 
 @final
@@ -169,11 +152,11 @@ class Perturbed(Stepper):
         A continued run has had the earlier ones.
         """
         while self._next is None or self._next[0] <= self._now:
-            found = self._replacements.upto(last - self._first)
-            if found is None:
+            following = self._replacements.upto(last - self._first)
+            if following is None:
                 self._next = None
                 return
-            self._next = (found[0] + self._first, *found[1:])
+            self._next = (following[0] + self._first, *following[1:])
 
     def _take(self, count: int) -> int:
         end = self._now + count

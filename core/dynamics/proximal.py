@@ -53,9 +53,6 @@ class Weights:
     def norm(self) -> float:
         return float(np.sqrt(self.squares().sum()))
 
-    def dot(self, other: Weights) -> float:
-        return float(self.a @ other.a + np.vdot(self.U, other.U))
-
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,11 +139,11 @@ class Proximal:
 
     def _along_kinks(self, r: Array, sides: Signs) -> Array:
         """r_j less what lies in the span of node j's kinks, where it does not move."""
-        found, kinks = r.copy(), sides == 0
+        rest, kinks = r.copy(), sides == 0
         for j in np.flatnonzero(kinks.any(axis=1)):
             basis = self._basis(kinks[j])
-            found[j] -= basis @ (basis.T @ found[j])
-        return found
+            rest[j] -= basis @ (basis.T @ rest[j])
+        return rest
 
     def _basis(self, kinks: NDArray[np.bool_]) -> Array:
         """An orthonormal basis of the span of some normals (D, k), kept for the next round."""
@@ -168,14 +165,16 @@ class Proximal:
         forces = np.zeros(sides.shape)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             most = self._objective(w, start, dt)
+            # Full steps, without a line search: the stiff directions are curved, so that steps that
+            # converge look worse on the way (docs/decisions/0003).
             for _ in range(ROUNDS):
                 try:
-                    found = self._round(w, sides, forces, start, dt)
+                    result = self._round(w, sides, forces, start, dt)
                 except np.linalg.LinAlgError:  # far beyond where the model is one
                     return None
-                if found is None:
+                if result is None:
                     return None
-                move, then, forces = found
+                move, then, forces = result
                 w, size = self._landed(w.plus(move), then), move.norm()
                 there = size <= SMALL * scale and np.array_equal(then, sides)
                 if there and self._objective(w, start, dt) <= most * (1.0 + ROUNDING):
@@ -244,9 +243,9 @@ class Proximal:
 
     def _spread(self, js: Signs, ks: Signs, change: Array, m: int) -> Array:
         """sum of change_k e_k over the kinks of each node, (m, D)."""
-        found = np.zeros((m, self.x.shape[1]))
-        np.add.at(found, js, change[:, None] * self.planes.normals[ks])
-        return found
+        total = np.zeros((m, self.x.shape[1]))
+        np.add.at(total, js, change[:, None] * self.planes.normals[ks])
+        return total
 
 
 @final

@@ -51,12 +51,8 @@ class Engines:
     start: Callable[[Problem], Problem] | None = None
 
 
-def _kind(engines: Engines) -> str:
-    return kind_of(engines.section)
-
-
 ENGINES: Registry[Engines] = Registry(
-    _kind,
+    lambda engines: kind_of(engines.section),
     Engines(GradientFlow, Flow, general=GeneralFlow),
     Engines(GradientDescent, descent, default_step=default_step),
     Engines(StochasticGradientDescent, Stochastic, default_step=stochastic_step),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.network.parametrisation import Network, Shape
+from core.network.parametrisation import Shape
 from core.network.registry import build_network
 from core.problem.problem import Problem, Start
 from core.problem.reduction import Reduction, reduction
@@ -50,9 +50,11 @@ def reduced(problem: Problem) -> Problem:
             f'Row-space form is not exact for network.kind = "{problem.network.kind}" under '
             f'dynamics.kind = "{problem.experiment.dynamics.kind}" from this start.'
         )
+    # Isometric coordinates, not coefficients on the rows themselves, of which X X' may be badly
+    # conditioned and every engine would have to know (docs/decisions/0005).
     network, x = problem.network, problem.dataset.x
-    found = reduction(x, _inner(network, problem.start.origin), network.centred)
-    return _in_other_coordinates(problem, found, found.training(x), found.inner)
+    form = reduction(x, network.directions(problem.start.origin), network.centred)
+    return _in_other_coordinates(problem, form, form.training(x), form.inner)
 
 
 def restored(problem: Problem) -> Problem:
@@ -74,29 +76,24 @@ def will_be_reduced(problem: Problem) -> bool:
     return problem.reduction is None and worth_it(problem) and possible(problem)
 
 
-def _inner(network: Network, flat: Array) -> Array:
-    """V (m, d), trained or not."""
-    return np.asarray(network.fixed["V"] if "V" in network.fixed else network.unpack(flat)["V"])
-
-
 def _in_other_coordinates(
-    problem: Problem, found: Reduction | None, x: Array, change: Change
+    problem: Problem, form: Reduction | None, x: Array, change: Change
 ) -> Problem:
     old = problem.network
     fixed = {name: change(a) if name == "V" else a for name, a in old.fixed.items()}
     shape = Shape(old.m, x, old.k)
     network = build_network(problem.experiment.network, shape, fixed)
 
-    def moved(flat: Array) -> Array:
+    def changed(flat: Array) -> Array:
         parts = old.unpack(flat)
         return network.pack({name: change(a) if name == "V" else a for name, a in parts.items()})
 
     start = problem.start
-    origin = moved(start.origin)
+    origin = changed(start.origin)
     same = start.parameters is start.origin or np.array_equal(start.parameters, start.origin)
-    parameters = origin if same else moved(start.parameters)
+    parameters = origin if same else changed(start.parameters)
     # What went before is in the other coordinates, and only a new dynamics changes them.
     start = Start(
         parameters, origin, start.rho, start.step, start.log10_time, start.continues, start.goes_on
     )
-    return replace(problem, network=network, start=start, reduction=found)
+    return replace(problem, network=network, start=start, reduction=form)

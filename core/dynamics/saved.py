@@ -71,10 +71,10 @@ def finite(name: str, values: NDArray[Any]) -> None:
 
 def generator_words(generator: np.random.Generator) -> NDArray[np.float64]:
     """The state of a PCG64 generator as 32-bit words, (10,): state, increment, and what is left."""
-    found: Any = generator.bit_generator.state
-    numbers = found["state"]
+    state: Any = generator.bit_generator.state
+    numbers = state["state"]
     words = [(numbers[key] >> (32 * k)) % WORD for key in ("state", "inc") for k in range(4)]
-    return np.array([*words, found["has_uint32"], found["uinteger"]], dtype=np.float64)
+    return np.array([*words, state["has_uint32"], state["uinteger"]], dtype=np.float64)
 
 
 def set_generator(generator: np.random.Generator, words: NDArray[np.float64]) -> None:

@@ -23,6 +23,7 @@ from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
+# What was tried, and these numbers against explicit steps: docs/decisions/0003.
 LONGEST = 0.05  # of t
 FIRST = 0.01
 TOLERANCE = 2e-4  # |W' - W''|/|W| of one step; what is taken is far nearer
@@ -47,7 +48,7 @@ class Step:
     flat: Array
     part: float
     next_part: float
-    moved: float  # |W(t + dt) - W(t)|
+    distance: float  # |W(t + dt) - W(t)|
     margin_error: float  # of min p, as the halves tell it
     error: float  # |W' - W''|
 
@@ -82,8 +83,8 @@ class Sliding:
         t = math.exp(s.ln_t)
         ahead = marks[s.mark] * state.LN_10 - s.ln_t
         gap = math.expm1(min(ahead, FAR))
-        wanted = s.part if s.part > 0.0 else FIRST
-        count = max(1, math.ceil(gap / wanted))
+        longest = s.part if s.part > 0.0 else FIRST
+        count = max(1, math.ceil(gap / longest))
         part = max(gap / count, ROUNDING)
         unit = math.exp(s.log_n_q)  # dt/ds
         flat = math.exp(s.rho) * theta
@@ -113,7 +114,7 @@ class Sliding:
         p = self._proximal.margins(self._weights(step.flat))
         atoms = int((self._loss.dual(p) > state.ATOM).sum())
         s.fewest_atoms = min(s.fewest_atoms, atoms)
-        speed, unit = step.moved / (t * step.part), math.exp(s.log_n_q)
+        speed, unit = step.distance / (t * step.part), math.exp(s.log_n_q)
         s.speed = speed * unit * math.exp(-s.rho)
         at_rest = state.STATIONARY_SPEED * min(1.0, math.sqrt(s.eigenvalue))
         vanished = s.rho < s.peak_rho - state.VANISHED
@@ -123,7 +124,7 @@ class Sliding:
         if s.smoothed > 0.0:
             explicit(s)
             return state.STICKS
-        if step.moved < step.part * np.linalg.norm(step.flat):
+        if step.distance < step.part * np.linalg.norm(step.flat):
             s.stuck = state.HARDLY
         # dR/dln t = -t |dW/dt|^2
         if t * speed**2 > LEFT * math.exp(self._loss.log_risk(p)):
@@ -150,13 +151,13 @@ class Sliding:
         if not (start.norm() < LARGEST_NORM and t < LATEST):
             return None
         while part >= least:
-            found = self._tried(start, t * part)
-            if found is not None:
-                w, moved, margin_error, error, measure = found
+            trial = self._tried(start, t * part)
+            if trial is not None:
+                w, distance, margin_error, error, measure = trial
                 grown = min(GROWTH, 0.9 / np.sqrt(max(measure, 1e-6)))
                 after = float(np.clip(part * grown, least, LONGEST))
                 flat = np.asarray(self._network.pull(flat, w.a, w.U), dtype=np.float64)
-                return Step(flat, part, after, moved, margin_error, error)
+                return Step(flat, part, after, distance, margin_error, error)
             part /= 2.0
         return None
 
@@ -175,6 +176,8 @@ class Sliding:
         if not measure <= 1.0:
             return None
         p, q = self._proximal.margins(w).min(), self._proximal.margins(rough).min()
+        # Richardson's extrapolation gains an order where the motion is smooth: not where the whole
+        # step and the halves end on other kinks.
         if np.array_equal(sides, rough_sides):
             w = w.plus(difference)
         return w, w.minus(start).norm(), abs(float(p - q)), difference.norm(), measure

@@ -42,6 +42,7 @@ def lambda_0(problem: Problem, flat: Array | None = None) -> float:
     ones = problem.loss.output_curvature(f, problem.dataset.y, np.ones_like(f))
     if not np.isfinite(ones).all():
         return float("inf")
+    # H^(1/2) J J' H^(1/2), (n, n), has those eigenvalues of J' H J that are not 0.
     dense = isinstance(network, TwoLayer) or n * network.size <= DENSE_VALUES
     if network.k == 1 and n <= DENSE_EXAMPLES and dense:
         root = np.sqrt(ones)
@@ -62,6 +63,8 @@ def by_lanczos(problem: Problem, at: Array, f: Array) -> float:
         return np.asarray(network.gradient(at, inputs, curved))
 
     operator = LinearOperator((at.size, at.size), matvec=product, dtype=np.float64)
+    # A fixed start, so that a run's default step is the same each time, and without a symmetry that
+    # could hide the eigenvector.
     start = 1.0 + 0.3 * np.cos(1.0 + np.arange(at.size) ** 2)
     if not product(start).any():  # dead nodes or zero weights: Lanczos has nothing to begin with
         return 0.0

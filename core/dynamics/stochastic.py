@@ -6,7 +6,7 @@ added to g. A continued run goes on in its order of examples, and Adam with its 
 
 from __future__ import annotations
 
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +53,8 @@ class Stochastic(Stepper):
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
         self._resume()
 
-    def take_over(self, other: Stochastic) -> None:
-        """Go on from where another one of the same problem stands, between two chunks."""
+    def take_over(self, other: Any) -> None:
+        assert isinstance(other, Stochastic)
         self._started, self._step, self._mark = True, other._step, other._mark
         self._stream, self._kept = other._stream, other._kept
         self._engine.put(other._engine.flat(), other._engine.parts())

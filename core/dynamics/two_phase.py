@@ -48,6 +48,7 @@ def first_phase(problem: Problem) -> Array:
             count = min(BLOCK, dynamics.first_batch - begin)
             total += _correlations(V, *source.draw(generator, count))
     total *= np.sign(a)[:, None]
+    # A node that is active on no example has no gradient, and keeps its direction.
     total = np.where(total.any(axis=1)[:, None], total, V)
     largest = np.abs(total).max(axis=1, keepdims=True)  # whose square may vanish, or overflow
     total = total / np.where(largest > 0.0, largest, 1.0)

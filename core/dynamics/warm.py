@@ -83,10 +83,10 @@ def warm_up(
     groups: Iterable[str] = warming.GROUPS, report: Callable[[Progress], None] = lambda _: None
 ) -> None:
     """Compile what is not yet in the cache, and report each group once it can be used."""
-    wanted = tuple(dict.fromkeys(groups))
+    requested = tuple(dict.fromkeys(groups))
     there = warming.ready()
-    order = [group for group in wanted if group in there]
-    order += [group for group in wanted if group not in there]
+    order = [group for group in requested if group in there]
+    order += [group for group in requested if group not in there]
     for i, group in enumerate(order, 1):
         begun = time.perf_counter()
         if group not in there:

@@ -44,6 +44,7 @@ class Activation:
         return active if self.code == RELU else active + self.slope * (1.0 - active)
 
 
+# At a kink the slope is that on the left: a unit at 0 is not active (docs/theory.md, 2.4).
 def _indicator(z: Any) -> Any:
     """1[z > 0] in the type of z."""
     active = z > 0

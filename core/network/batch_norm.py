@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
 from core.errors import InputError
 from core.network.codes import BATCH_NORM
@@ -24,6 +25,7 @@ class BatchNormNetwork(NetworkSection):
     source: ClassVar[str] = "batchnorm, section 1.3"
 
     kind: Literal["batch_norm"] = "batch_norm"
+    # 0 and not the usual 1e-5, which spoils the dyadic points, whose variances go down to 4^-d/d.
     eps: float = setting(0.0, meaning="eps in N(v) = sqrt(v' Sigma v + eps)", ge=0, le=1e6)
     normalise: bool = setting(
         True, meaning="false: N(v) = 1, the same network without batch norm, for comparison"
@@ -51,8 +53,8 @@ class BatchNorm(TwoLayer):
     def __init__(self, section: BatchNormNetwork, shape: Shape, fixed: Arrays) -> None:
         m, d = self.m, self.d = shape.m, shape.d
         self.layout = (Block("a", (m,)), Block("c", (m,)), Block("V", (m, d)))
-        self.fixed = {}
         self.scaled = 2 * m
+        # Of the whole training set, biased, not of batches; test points lose the same mean.
         self.mean = shape.x.mean(axis=0)
         self.eps, self.normalise = section.eps, section.normalise
         centred = shape.x - self.mean
@@ -66,9 +68,7 @@ class BatchNorm(TwoLayer):
         self.sigma = self.root.T @ self.root if d <= 2 * shape.x.shape[0] else None
 
     @staticmethod
-    def initial(
-        section: BatchNormNetwork, shape: Shape, generator: np.random.Generator
-    ) -> dict[str, Array]:
+    def initial(section: BatchNormNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """a ~ N(0, 1/m), c = 1, V ~ N(0, I/d), drawn in this order."""
         a = generator.standard_normal(shape.m) / np.sqrt(shape.m)
         V = generator.standard_normal((shape.m, shape.d)) / np.sqrt(shape.d)
@@ -111,9 +111,6 @@ class BatchNorm(TwoLayer):
     def imbalance(self, flat: Array) -> Array:
         a, c, _ = self._parts(flat)
         return np.asarray(a**2 - c**2)
-
-    def directions(self, flat: Array) -> Array:
-        return np.asarray(self._parts(flat)[2])
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         """The inner weights' part loses what lies along Sigma v_j."""

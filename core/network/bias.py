@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
 from core.network.codes import WITH_BIAS
 from core.network.parametrisation import (
@@ -65,13 +66,10 @@ class Bias(TwoLayer):
     def __init__(self, section: BiasNetwork, shape: Shape, fixed: Arrays) -> None:
         m, d = self.m, self.d = shape.m, shape.d
         self.layout = (Block("a", (m,)), Block("V", (m, d)), Block("b", (m,)))
-        self.fixed = {}
         self.scaled = self.size
 
     @staticmethod
-    def initial(
-        section: BiasNetwork, shape: Shape, generator: np.random.Generator
-    ) -> dict[str, Array]:
+    def initial(section: BiasNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """a ~ N(0, 1/m), V and b ~ N(0, 1/(d + 1)), drawn in this order (ours)."""
         a = generator.standard_normal(shape.m)
         V = generator.standard_normal((shape.m, shape.d))

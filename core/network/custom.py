@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 from pydantic import model_validator
 
 from core.errors import InputError
@@ -30,6 +31,7 @@ NEEDED = ("initial", "outputs")
 
 def _namespace(code: str) -> dict[str, Any]:
     """What the file defines; InputError where it cannot be run or something is missing."""
+    # Foreign code runs here, and only what its user has trusted (docs/decisions/0006).
     names: dict[str, Any] = {"__name__": "network"}
     try:
         exec(compile(code, "the network's file", "exec"), names)
@@ -92,7 +94,6 @@ class Custom(Network):
     def __init__(self, section: CustomNetwork, shape: Shape, fixed: Arrays) -> None:
         names = _namespace(section.code or "")
         self.m, self.d, self.k = shape.m, shape.d, shape.k
-        self.fixed = {}
         self._outputs: Callable[[Mapping[str, Any], Any], Any] = names["outputs"]
         example = _started(names, shape, np.random.default_rng(0))
         chosen = [str(name) for name in names.get("homogeneous", ())]
@@ -111,20 +112,18 @@ class Custom(Network):
         self._check(example, shape)
 
     @staticmethod
-    def initial(
-        section: CustomNetwork, shape: Shape, generator: np.random.Generator
-    ) -> dict[str, Array]:
+    def initial(section: CustomNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """What the file's initial() gives."""
         return _started(_namespace(section.code or ""), shape, generator)
 
     def _check(self, example: dict[str, Array], shape: Shape) -> None:
         f = np.asarray(self.outputs(self.pack(example), shape.x[:2]))
         rows = min(2, shape.x.shape[0])
-        wanted = (rows,) if self.k == 1 else (rows, self.k)
-        if f.shape != wanted or not np.isfinite(f).all():
+        expected = (rows,) if self.k == 1 else (rows, self.k)
+        if f.shape != expected or not np.isfinite(f).all():
             raise InputError(
                 f"network.path: outputs() gave shape {f.shape} for {rows} inputs; finite numbers "
-                f"of shape {wanted} are needed."
+                f"of shape {expected} are needed."
             )
         for name, size in ((self._inner, (self.m, self.d)), (self._outer, (self.m,))):
             if name is not None and (name not in example or example[name].shape != size):
@@ -142,8 +141,8 @@ class Custom(Network):
         import torch
 
         with torch.no_grad():
-            found = self._evaluate(torch.tensor(flat), torch.tensor(inputs, dtype=_dtype(flat)))
-        return found.numpy()
+            f = self._evaluate(torch.tensor(flat), torch.tensor(inputs, dtype=_dtype(flat)))
+        return f.numpy()
 
     def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
         import torch
@@ -183,9 +182,7 @@ def _dtype(flat: Array) -> Any:
     return torch.float32 if flat.dtype == np.float32 else torch.float64
 
 
-def _started(
-    names: dict[str, Any], shape: Shape, generator: np.random.Generator
-) -> dict[str, Array]:
+def _started(names: dict[str, Any], shape: Shape, generator: Generator) -> dict[str, Array]:
     try:
         arrays = {
             str(name): np.array(value, dtype=np.float64)

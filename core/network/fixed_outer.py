@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
 from core.network.activation import LEAKY, SMOOTH, Activation
 from core.network.codes import FIXED_OUTER
@@ -61,12 +62,11 @@ class FixedOuter(TwoLayer):
         self.activation = Activation(SMOOTH if section.smooth else LEAKY, section.slope)
 
     @staticmethod
-    def initial(
-        section: FixedOuterNetwork, shape: Shape, generator: np.random.Generator
-    ) -> dict[str, Array]:
+    def initial(section: FixedOuterNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """V ~ N(0, w^2), w = init_multiple * sqrt(2/(m + d)); the first half of a positive."""
         m, d = shape.m, shape.d
         a = np.where(np.arange(m) < (m + 1) // 2, 1.0, -1.0) / np.sqrt(m)
+        # w_TF is Glorot's deviation, and frei23's "1/50" a multiple of it (docs/theory.md, 2.3).
         w = section.init_multiple * np.sqrt(2.0 / (m + d))
         return {"a": a, "V": w * generator.standard_normal((m, d))}
 

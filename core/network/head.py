@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
 from core.network.parametrisation import Array, Arrays, Block, Network, Shape, joined
 from core.network.section import FILE_MEANING, NetworkSection
@@ -62,14 +63,11 @@ class Head(Network):
             for level in range(1, len(widths))
         )
         self.layout = (Block("a", (m,)), Block("b", (m,)), *self.matrices)
-        self.fixed = {}
         self.scaled = 2 * m
         self.centres = section.normaliser == "layer"
 
     @staticmethod
-    def initial(
-        section: HeadNetwork, shape: Shape, generator: np.random.Generator
-    ) -> dict[str, Array]:
+    def initial(section: HeadNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """a, b = +-1/sqrt(m) uniformly, then V_l ~ N(0, 2/fan-in), the last N(0, 1/fan-in)."""
         scale = shape.m**-0.5
         arrays = {"a": scale * signs(generator, shape.m), "b": scale * signs(generator, shape.m)}
@@ -91,6 +89,7 @@ class Head(Network):
         z = hidden[-1] @ V[-1].T
         if self.centres:
             z = z - z.mean(axis=1)[:, None]
+        # So |F_j| is at most sqrt(m); the paper's lemmas take the bound 1 (docs/theory.md, 2.1).
         r = ((z * z).mean(axis=1) + EPS)[:, None] ** 0.5
         return hidden, z / r, r
 
@@ -130,10 +129,6 @@ class Head(Network):
                 dh = dh * (hidden[level + 1] > 0)
         dF = self._normalised(dh, F, r)
         return np.asarray(dF @ (a * b) + F @ (a * db + b * da))
-
-    def imbalance(self, flat: Array) -> Array:
-        a, b, _ = self._parts(flat)
-        return np.asarray(a**2 - b**2)
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:
         a, b, _ = self._parts(flat)

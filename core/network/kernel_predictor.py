@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
 from core.network.parametrisation import Array, Block, Network, Shape
 
@@ -85,25 +86,21 @@ class KernelNetwork(Network):
         self.m, self.d = shape.m, shape.d
         self.points, self._weights, self._variance = shape.x, weights, variance
         self.layout = (Block("coefficients", (shape.x.shape[0],)),)
-        self.fixed = {}
         self.scaled = self.size
 
     @staticmethod
-    def initial(section: Any, shape: Shape, generator: np.random.Generator) -> dict[str, Array]:
+    def initial(section: Any, shape: Shape, generator: Generator) -> dict[str, Array]:
         """c = 0: nothing is predicted before the fit."""
         return {"coefficients": np.zeros(shape.x.shape[0])}
 
     @cached_property
     def matrix(self) -> Array:
         """K (n, n) of the training points."""
-        return self._between(self.points)
+        return tangent_kernel(self.points, self.points, self._weights, self._variance)
 
     def _kernel(self, inputs: Array) -> Array:
         if inputs is self.points:
             return self.matrix
-        return self._between(inputs)
-
-    def _between(self, inputs: Array) -> Array:
         return tangent_kernel(inputs, self.points, self._weights, self._variance)
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:

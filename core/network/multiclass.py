@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
 from core.network.bias import with_biases, with_ones
 from core.network.codes import PLAIN, WITH_BIAS
@@ -62,19 +63,17 @@ class Multiclass(TwoLayer):
         self.layout = (Block("A", (m, k)), Block("V", (m, d)))
         if self.biases:
             self.layout = (*self.layout, Block("b", (m,)))
-        self.fixed = {}
         self.scaled = self.size
 
     @staticmethod
-    def initial(
-        section: MulticlassNetwork, shape: Shape, generator: np.random.Generator
-    ) -> dict[str, Array]:
+    def initial(section: MulticlassNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """A and V Glorot uniform (V times init_multiple), drawn in this order; b = 0."""
         m, d, k = shape.m, shape.d, max(shape.k, 2)
         if section.init in INIT_SCALES:
             scale = INIT_SCALES[section.init]
             A, V = generator.standard_normal((m, k)), generator.standard_normal((m, d))
             return {"A": scale * A, "V": scale * V, "b": np.zeros(m)}
+        # The uniform law of deviation sd ends at sqrt(3) sd: w counts deviations in both networks.
         A = glorot_uniform(generator, (m, k), np.sqrt(2.0 / (m + k)))
         w = section.init_multiple * np.sqrt(2.0 / (m + d))
         return {"A": A, "V": glorot_uniform(generator, (m, d), w), "b": np.zeros(m)}

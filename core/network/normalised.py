@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
 from core.network.codes import NORMALISED
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
@@ -45,14 +46,13 @@ class Normalised(TwoLayer):
     def __init__(self, section: NormalisedNetwork, shape: Shape, fixed: Arrays) -> None:
         m, d = self.m, self.d = shape.m, shape.d
         self.layout = (Block("a", (m,)), Block("b", (m,)), Block("V", (m, d)))
-        self.fixed = {}
         self.scaled = 2 * m
 
     @staticmethod
-    def initial(
-        section: NormalisedNetwork, shape: Shape, generator: np.random.Generator
-    ) -> dict[str, Array]:
+    def initial(section: NormalisedNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """a, b = +-1/sqrt(m) uniformly, v uniform on the sphere, drawn in this order."""
+        # Balanced, |a_j| = |b_j|, which the flow keeps: it is the mirror flow of u_j = a_j^2, from
+        # u_j(0) = 1/m (homogeneity, Lemma 3.2).
         scale = shape.m**-0.5
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)
         return {"a": a, "b": b, "V": on_sphere(generator, shape.m, shape.d)}
@@ -79,13 +79,6 @@ class Normalised(TwoLayer):
         unit, norms = self._unit(V)
         across = (d_U - unit * (unit * d_U).sum(axis=1)[:, None]) / norms
         return joined([b * d_alpha, a * d_alpha, across])
-
-    def imbalance(self, flat: Array) -> Array:
-        a, b, _ = self._parts(flat)
-        return np.asarray(a**2 - b**2)
-
-    def directions(self, flat: Array) -> Array:
-        return np.asarray(self._parts(flat)[2])
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         """The inner weights' part loses what lies along each node's own v_j."""

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from math import prod
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from core.network import kernel
@@ -90,7 +92,7 @@ class Network(ABC):
     d: int  # dimension of x as the network is given it, before ones are appended
     k: int = 1
     layout: tuple[Block, ...]
-    fixed: Mapping[str, Array]
+    fixed: Mapping[str, Array] = MappingProxyType({})
     scaled: int
     # The blocks of which margins are divided by the product of the norms, instead of |W_h|^L.
     product: tuple[str, ...] = ()
@@ -99,12 +101,12 @@ class Network(ABC):
     def __init__(self, section: Any, shape: Shape, fixed: Arrays) -> None:
         """The network of a section, of its own class, for a shape; `fixed` has what is untrained.
 
-        Sets m, d, k, layout, fixed and scaled.
+        Sets m, d, layout and scaled, and k and fixed where they are not 1 and nothing.
         """
 
     @staticmethod
     @abstractmethod
-    def initial(section: Any, shape: Shape, generator: np.random.Generator) -> dict[str, Array]:
+    def initial(section: Any, shape: Shape, generator: Generator) -> dict[str, Array]:
         """All arrays of the paper's start by name, trained and untrained."""
 
     @property
@@ -153,8 +155,14 @@ class Network(ABC):
         return 0.5 * (rows + rows.T)
 
     def imbalance(self, flat: Array) -> Array:
-        """Per node, the difference of squared norms that gradient flow conserves; empty if none."""
-        return np.zeros(0)
+        """Per node, the difference of squared norms that gradient flow conserves; empty if none.
+
+        a_j^2 - b_j^2 of `factored` networks, whose first blocks are a and b.
+        """
+        if not self.factored:
+            return np.zeros(0)
+        a, b = flat[: 2 * self.m].reshape(2, self.m)
+        return np.asarray(a**2 - b**2)
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:
         """(s (m,), U (m, D)): signed sizes of the outer weights, and the effective inner weights.
@@ -164,8 +172,12 @@ class Network(ABC):
         return np.full(self.m, np.nan), np.full((self.m, self.d), np.nan)
 
     def directions(self, flat: Array) -> Array:
-        """The inner weight vector of each node, whose rotation is watched, (m, d); NaN if none."""
-        return self.nodes(flat)[1][:, : self.d]
+        """The inner weight vector of each node, whose rotation is watched, (m, d); NaN if none.
+
+        V, trained or not, where the network has it: not u_j, which may be shortened or turned.
+        """
+        parts = {**self.fixed, **self.unpack(flat)}
+        return np.asarray(parts["V"] if "V" in parts else self.nodes(flat)[1][:, : self.d])
 
     def fixed_shapes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
         """The shapes that the untrained arrays must have, by name."""

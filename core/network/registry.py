@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-import numpy as np
+from numpy.random import Generator
 
 from core.network.batch_norm import BatchNorm
 from core.network.bias import Bias
@@ -38,8 +38,6 @@ def build_network(section: NetworkSection, shape: Shape, fixed: Arrays) -> Netwo
     return NETWORKS[section.kind](section, shape, fixed)
 
 
-def initial_arrays(
-    section: NetworkSection, shape: Shape, generator: np.random.Generator
-) -> dict[str, Array]:
+def initial_arrays(section: NetworkSection, shape: Shape, generator: Generator) -> dict[str, Array]:
     """All arrays of the paper's start by name, trained and untrained."""
     return NETWORKS[section.kind].initial(section, shape, generator)

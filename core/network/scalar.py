@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
 from core.network.codes import SCALAR
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
@@ -49,10 +50,9 @@ class Scalar(TwoLayer):
         self.scaled = self.size
 
     @staticmethod
-    def initial(
-        section: ScalarNetwork, shape: Shape, generator: np.random.Generator
-    ) -> dict[str, Array]:
+    def initial(section: ScalarNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """a, b = +-m^(-1/4) uniformly, v uniform on the sphere, drawn in this order."""
+        # Balanced, as the normalised network is, at another size: |a_j b_j| = 1/sqrt(m).
         scale = shape.m**-0.25
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)
         return {"a": a, "b": b, "V": on_sphere(generator, shape.m, shape.d)}
@@ -68,12 +68,6 @@ class Scalar(TwoLayer):
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
         return joined([d_alpha, (d_U * self._V(flat)).sum(axis=1)])
-
-    def imbalance(self, flat: Array) -> Array:
-        return np.asarray(flat[: self.m] ** 2 - flat[self.m :] ** 2)
-
-    def directions(self, flat: Array) -> Array:
-        return self.fixed["V"]
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         alpha, U = self.effective(flat)

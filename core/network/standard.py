@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from numpy.random import Generator
 
 from core.network.codes import PLAIN
 from core.network.parametrisation import (
@@ -23,6 +24,7 @@ from core.network.parametrisation import (
 from core.network.section import FILE_MEANING, NORMAL_MEANING, NetworkSection
 from core.settings import setting
 
+# wei19 states N(0, 1) for F.1, and no start for MNIST (docs/theory.md, 2.3).
 INIT_SCALES = {"normal": 1.0, "small": 0.01}  # wei19, sections F.1 and F.2
 
 
@@ -57,13 +59,10 @@ class Standard(TwoLayer):
     def __init__(self, section: StandardNetwork, shape: Shape, fixed: Arrays) -> None:
         self.m, self.d = shape.m, shape.d
         self.layout = (Block("a", (self.m,)), Block("V", (self.m, self.d)))
-        self.fixed = {}
         self.scaled = self.size
 
     @staticmethod
-    def initial(
-        section: StandardNetwork, shape: Shape, generator: np.random.Generator
-    ) -> dict[str, Array]:
+    def initial(section: StandardNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """a ~ N(0, 1/m), V ~ N(0, I/d), drawn in this order (telgarsky22, section 1.2)."""
         a = generator.standard_normal(shape.m)
         V = generator.standard_normal((shape.m, shape.d))

@@ -33,10 +33,10 @@ def read_arrays(
         widths = {shape[0] for shape in file.shapes.values() if shape and shape[0] > 0}
         width = section.m if section.m is not None else min(widths, default=1)
         check_size(section.model_copy(update={"m": width}), x.shape[1], k)
-        wanted = _wanted(section, Shape(width, x, k))
-        for block in wanted:
+        blocks = _all_blocks(section, Shape(width, x, k))
+        for block in blocks:
             _check(file.shapes, block, path, width, x.shape[1])
-        arrays = {block.name: file.read(block.name) for block in wanted}
+        arrays = {block.name: file.read(block.name) for block in blocks}
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise InputError(f"network.init_path: {name} in {path} has a value that is not finite.")
@@ -44,7 +44,7 @@ def read_arrays(
     return arrays, width
 
 
-def _wanted(section: NetworkSection, shape: Shape) -> list[Block]:
+def _all_blocks(section: NetworkSection, shape: Shape) -> list[Block]:
     """The trained and untrained arrays of the network, in their order."""
     example = initial_arrays(section, shape, np.random.default_rng(0))
     network: Network = build_network(section, shape, example)
@@ -72,8 +72,8 @@ def _check_directions(
 
 def _check(shapes: Mapping[str, tuple[int, ...]], block: Block, path: Path, m: int, d: int) -> None:
     if block.name not in shapes:
-        found = ", ".join(sorted(shapes)) or "nothing"
-        raise InputError(f"network.init_path: {path} has no array {block.name}; found {found}.")
+        names = ", ".join(sorted(shapes)) or "nothing"
+        raise InputError(f"network.init_path: {path} has no array {block.name}; found {names}.")
     shape = shapes[block.name]
     if shape != block.shape:
         raise InputError(

@@ -70,6 +70,7 @@ def reduction(x: Array, V: Array, centred: bool) -> Reduction:
     """The reduction for training inputs x (n, d) and inner weights V (m, d) at the start."""
     mean = mean_of(x, centred)
     _, singular, basis = np.linalg.svd(x - mean, full_matrices=False)
+    # Rows that depend on each other, as duplicates do, span less: the form is as small as the rank.
     kept = singular > RANK_TOLERANCE * max(float(singular[0]), np.finfo(float).tiny)
     basis = np.ascontiguousarray(basis[kept])
     outside = V - (V @ basis.T) @ basis

@@ -66,5 +66,6 @@ def descent_schedule(log10_times: Array, step_size: float) -> NDArray[np.int64]:
     >>> descent_schedule(np.array([0.0, 0.1, 1.0]), 0.25).tolist()
     [4, 6, 40]
     """
+    # The room is for rounding: a product of 1 - 1e-16 has reached t = 1.
     steps = np.ceil(10.0**log10_times * (1.0 - 1e-9) / step_size)
     return np.unique(np.maximum(steps, 1.0).astype(np.int64))

@@ -207,8 +207,7 @@ class MirrorFlow(DynamicsSection):
             )
         if loss.l2 > 0.0:
             raise ValueError('dynamics.kind = "mirror" knows no penalty; set loss.l2 = 0')
-        if experiment.run.precision == "float32":
-            raise ValueError('dynamics.kind = "mirror" needs run.precision = "float64"')
+        self._needs_float64(experiment)
         if made.fixed_features and self.step is not None:
             raise ValueError(
                 f'dynamics.step is not used by the mirror flow of network.kind = "{network.kind}", '

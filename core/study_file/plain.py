@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import model_validator
 
 from core.settings import MAX_FRAMES, Section, setting
 
@@ -18,11 +18,6 @@ class Recording(Section):
     log10_times: tuple[float, ...] = setting(
         (), meaning="extra marks: times t = 10^this that get a frame of their own", unit="log10 t"
     )
-
-    @field_validator("log10_times", mode="before")
-    @classmethod
-    def _tuple(cls, value: Any) -> Any:
-        return tuple(value) if isinstance(value, list) else value
 
     @model_validator(mode="after")
     def _marks_fit(self) -> Recording:

@@ -33,12 +33,10 @@ def section_class(section: str, table: Mapping[str, Any]) -> type[Section]:
     kinds = KINDS[section]
     kind = table.get("kind", DEFAULT_KINDS[section])
     if not isinstance(kind, str) or kind not in kinds:
-        raise InputError(f"{section}.kind = {kind!r} does not exist; {_hint(kind, kinds)}")
+        raise InputError(
+            f"{section}.kind = {kind!r} does not exist; {did_you_mean(str(kind), kinds)}"
+        )
     return kinds[kind]
-
-
-def _hint(name: object, allowed: Mapping[str, Any]) -> str:
-    return did_you_mean(str(name), allowed)
 
 
 PREDICATES = {
@@ -139,26 +137,23 @@ def check_keys(table: Mapping[str, Any], cls: type[Section], section: str, where
     for name, value in table.items():
         key = f"{section}.{name}"
         if name not in cls.model_fields:
-            raise InputError(f"{key} does not exist; {_hint(name, cls.model_fields)}", where=where)
-        wants_bool = cls.model_fields[name].annotation is bool
+            hint = did_you_mean(name, cls.model_fields)
+            raise InputError(f"{key} does not exist; {hint}", where=where)
+        takes_bool = cls.model_fields[name].annotation is bool
         wrong = ""
-        if isinstance(value, bool) and not wants_bool:  # pydantic would take true as the number 1
+        if isinstance(value, bool) and not takes_bool:  # pydantic would take true as the number 1
             wrong = f"{key} = {str(value).lower()}: a number or text is needed."
-        if isinstance(value, str) and _wants_number(cls, name) and not NUMBER.fullmatch(value):
+        if isinstance(value, str) and _takes_number(cls, name) and not NUMBER.fullmatch(value):
             wrong = f"{key} = {value[:40]!r}: a number is needed."
         if wrong:
             raise InputError(wrong, where=where, clauses=[Clause(wrong, (key,))])
 
 
-def _wants_number(cls: type[Section], key: str) -> bool:
+def _takes_number(cls: type[Section], key: str) -> bool:
     """Whether a key takes numbers and no text, of which pydantic reads `1_000` as one too."""
     annotation = cls.model_fields[key].annotation
-    kinds = {annotation, *get_args(annotation)}
-    return bool(kinds & {int, float}) and kinds <= {int, float, type(None), *_unions(kinds)}
-
-
-def _unions(kinds: set[Any]) -> set[Any]:
-    return {kind for kind in kinds if get_args(kind)}
+    plain = {kind for kind in (annotation, *get_args(annotation)) if not get_args(kind)}
+    return bool(plain & {int, float}) and plain <= {int, float, type(None)}
 
 
 def clauses_of(error: ValidationError, tables: Mapping[str, Any]) -> list[Clause]:

@@ -49,7 +49,7 @@ class BatchedStepper:
         self._effective = torch.vmap(network.effective)
         self._pull = torch.vmap(network.pull)
         self._slopes = torch.vmap(lambda f, y: loss(f, y, 1.0))
-        self._repeat = repeated(self._step, (self.flat, self.worst), graph)
+        self._take = repeated(self._step, (self.flat, self.worst), graph)
 
     def _outputs(self, alpha: Tensor, h: Tensor) -> Tensor:
         if self._k > 1:
@@ -76,7 +76,7 @@ class BatchedStepper:
 
     def take(self, count: int) -> None:
         """So many steps of each."""
-        self._repeat.repeat(count)
+        self._take(count)
 
     def parameters(self) -> NDArray[np.floating]:
         """A copy of all parameters, (S, size)."""

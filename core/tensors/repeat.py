@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import final
 
@@ -13,28 +12,8 @@ SIZES = (64, 8, 1)  # steps in a graph; any count is made of these
 WARM_UP = 3  # PyTorch's own advice: libraries allocate in the first calls
 
 
-class Repeat(ABC):
-    """`repeat(count)` does a step so many times; the step works on tensors that stay in place."""
-
-    @abstractmethod
-    def repeat(self, count: int) -> None:
-        """Do it; returns once the work is handed to the device."""
-
-
 @final
-class Loop(Repeat):
-    """The step, called again and again."""
-
-    def __init__(self, step: Callable[[], None]) -> None:
-        self._step = step
-
-    def repeat(self, count: int) -> None:
-        for _ in range(count):
-            self._step()
-
-
-@final
-class Graph(Repeat):
+class Graph:
     """The step recorded as CUDA graphs of 1, 8 and 64 repetitions, each when it is first needed.
 
     `state` are the tensors that the step changes: recording changes them too, and puts them back.
@@ -45,6 +24,7 @@ class Graph(Repeat):
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}
 
     def repeat(self, count: int) -> None:
+        """So many steps; returns once the work is handed to the device."""
         for size, times in parts_of(count):
             if size not in self._graphs:
                 self._graphs[size] = self._recorded(size)
@@ -82,6 +62,18 @@ def parts_of(count: int) -> list[tuple[int, int]]:
     return parts
 
 
-def repeated(step: Callable[[], None], state: Sequence[Tensor], graph: bool) -> Repeat:
-    """A graph of the step, or the plain loop where there is no CUDA device."""
-    return Graph(step, state) if graph else Loop(step)
+def repeated(
+    step: Callable[[], None], state: Sequence[Tensor], graph: bool
+) -> Callable[[int], None]:
+    """What does a step so many times: by a graph, or by a plain loop without a CUDA device.
+
+    The step works on tensors that stay in place.
+    """
+    if graph:
+        return Graph(step, state).repeat
+
+    def loop(count: int) -> None:
+        for _ in range(count):
+            step()
+
+    return loop

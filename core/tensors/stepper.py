@@ -47,7 +47,7 @@ class Stepper:
         self._inputs = inputs
         self._passes = RowBlocks(inputs, y, loss, scale, network.activation, m, k)
         state = (self.flat, self.worst, self.still)
-        self._repeat = repeated(self._step, state, graph)
+        self._take = repeated(self._step, state, graph)
 
     @torch.no_grad()
     def _step(self) -> None:
@@ -62,7 +62,7 @@ class Stepper:
 
     def take(self, count: int) -> None:
         """So many steps."""
-        self._repeat.repeat(count)
+        self._take(count)
 
     @torch.no_grad()
     def is_dead(self) -> bool:

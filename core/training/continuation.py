@@ -92,10 +92,6 @@ def _goes_on(before: Experiment, now: Experiment) -> bool:
     return before.dynamics.model_dump(exclude=free) == now.dynamics.model_dump(exclude=free)
 
 
-def _same_step(before: Experiment, now: Experiment) -> bool:
-    return bool(getattr(before.dynamics, "step", None) == getattr(now.dynamics, "step", None))
-
-
 def with_state(run: RecordedRun, start: Start, index: int, experiment: Experiment) -> Start:
     """The start with what the dynamics carried there, or at an earlier frame; else with a note."""
     known = run.state_version == STATE_VERSION
@@ -108,7 +104,8 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     counted = dynamics.count_is_all and run.start.log10_time == -np.inf and not kept
     if not note and (counted or dynamics.frame_is_all):
         return start
-    if known and _same_step(run.experiment, experiment):
+    same_step = getattr(dynamics, "step", None) == getattr(experiment.dynamics, "step", None)
+    if known and same_step:
         earlier = _earlier(run, kept)
         if earlier is not None and earlier[0] == index:  # where that run itself began, stateless
             before = {key: value for key, value in (run.continues or {}).items() if key != "file"}
@@ -165,13 +162,13 @@ def earlier_frames(run: RecordedRun, index: int) -> History:
 
 def _errors(whole: Run, frames: list[int]) -> Array | None:
     """The `margin_error` of these frames, each the largest since the one before it."""
-    found = np.full(frames[-1] + 1, np.nan)
-    for frame in range(1, found.size):
-        found[frame] = whole.diagnostics(frame).get("margin_error", np.nan)
-    if not np.isfinite(found).any():
+    errors = np.full(frames[-1] + 1, np.nan)
+    for frame in range(1, errors.size):
+        errors[frame] = whole.diagnostics(frame).get("margin_error", np.nan)
+    if not np.isfinite(errors).any():
         return None
     begins = np.array([0, *frames[:-1]]) + 1
-    largest = np.fmax.reduceat(found, begins)
+    largest = np.fmax.reduceat(errors, begins)
     return np.where(np.isnan(largest), np.inf, largest)
 
 

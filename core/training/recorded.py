@@ -65,21 +65,16 @@ class ShippedRecording:
             )
 
 
-def _description(experiment: Experiment) -> dict[str, Any]:
-    found: dict[str, Any] = experiment.model_dump(mode="json")
-    return found
-
-
 def _header(file: Traversable) -> dict[str, Any]:
     with file.open("rb") as stream:
-        found: dict[str, Any] = json.loads(stream.readline())
-    return found
+        header: dict[str, Any] = json.loads(stream.readline())
+    return header
 
 
 def file_of(experiment: Experiment) -> Traversable | None:
     """The shipped recording of exactly this experiment, or None."""
     folder = resources.files("resources").joinpath(FOLDER)
-    description = _description(experiment)
+    description = experiment.model_dump(mode="json")
     for file in folder.iterdir() if folder.is_dir() else ():
         if file.name.endswith(SUFFIX) and _header(file)["experiment"] == description:
             return file
@@ -142,7 +137,7 @@ def pressed(experiment: Experiment, dynamics: Integrator) -> bytes:
         planes=np.array([folded >> 8 * k & 255 for k in range(4)], dtype=np.uint8),
     )
     header = {
-        "experiment": _description(experiment),
+        "experiment": experiment.model_dump(mode="json"),
         "engine": dynamics.engine,
         "temperature_cap": dynamics.temperature_cap,
     }

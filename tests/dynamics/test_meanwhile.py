@@ -119,9 +119,10 @@ def test_where_python_cannot_go_on_the_kernels_are_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     taken: list[Integrator] = []
-    monkeypatch.setattr("core.dynamics.meanwhile.take_over", lambda one, other: taken.append(one))
     first, at = Overflowing(), prepared_problem("dynamics.until_log10_time=0")
-    made = Meanwhile(first, integrator(at), After(3))
+    then = integrator(at)
+    monkeypatch.setattr(then, "take_over", taken.append)
+    made = Meanwhile(first, then, After(3))
     chunks = [made.advance() for _ in range(3)]
     assert [chunk.outcome for chunk in chunks] == [Outcome.GOING] * 3
     assert first.calls == 2

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from core.dynamics.perturbed import Perturbed, Replacements, on_sphere, perturbed_start
+from core.dynamics.perturbed import Perturbed, Replacements, perturbed_start
 from core.dynamics.registry import prepared
 from core.dynamics.step_size import default_step
 from core.errors import InputError
+from core.network.starts import on_sphere
 from core.problem.problem import Problem, Start, points_for_test
 from core.study_file.validation import build_experiment
 from tests.chunked import check_small_chunks, trajectory
@@ -38,7 +39,7 @@ def least(at: Problem, nodes: np.ndarray) -> float:
 
     A node (a, v) counts |a| |v| <= (a^2 + v^2)/2 there. The nodes' own directions are among them.
     """
-    grid = on_sphere(np.random.default_rng(9), 2000, at.dataset.d - 1)
+    grid = on_sphere(np.random.default_rng(9), 2000, at.dataset.d)
     V = nodes.reshape(at.network.m, -1)
     directions = np.concatenate([grid, V / np.linalg.norm(V, axis=1, keepdims=True)])
     F = at.dataset.y[:, None] * np.maximum(at.dataset.x @ directions.T, 0.0)
@@ -86,11 +87,8 @@ def test_the_default_step() -> None:
 
 
 def test_replacements_are_uniform_and_as_many_as_sigma_says() -> None:
-    found = list(
-        takewhile(
-            lambda item: item[0] <= 20_000, Replacements(np.random.default_rng(0), 50, 4, 0.002)
-        )
-    )
+    source = Replacements(np.random.default_rng(0), 50, 4, 0.002)
+    found = list(takewhile(lambda item: item[0] <= 20_000, iter(lambda: source.upto(20_000), None)))
     count = sum(which.size for _, which, _ in found)
     assert count == pytest.approx(50 * 20_000 * 0.002, abs=4 * np.sqrt(2000))
     steps = [step for step, _, _ in found]
@@ -101,7 +99,7 @@ def test_replacements_are_uniform_and_as_many_as_sigma_says() -> None:
     assert np.allclose(points.T @ points / count, np.eye(5) / 5, atol=0.02)
     everyone = np.concatenate([which for _, which, _ in found])
     assert np.bincount(everyone, minlength=50).min() > 10
-    assert list(islice(Replacements(np.random.default_rng(0), 50, 4, 0.0), 1)) == []
+    assert Replacements(np.random.default_rng(0), 50, 4, 0.0).upto(10**6) is None
 
 
 def test_replacements_are_drawn_no_further_than_the_run_goes() -> None:
@@ -116,7 +114,8 @@ def test_replacements_are_drawn_no_further_than_the_run_goes() -> None:
 
 
 def test_looking_ahead_in_pieces_changes_nothing() -> None:
-    whole = list(islice(Replacements(np.random.default_rng(0), 50, 4, 1e-4), 30))
+    at_once = Replacements(np.random.default_rng(0), 50, 4, 1e-4)
+    whole = list(islice(iter(lambda: at_once.upto(10**6), None), 30))
     pieces, made, last = Replacements(np.random.default_rng(0), 50, 4, 1e-4), [], 0
     while len(made) < 30:
         last += 7

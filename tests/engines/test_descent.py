@@ -19,7 +19,7 @@ from core.network.registry import NETWORKS
 from core.problem.problem import Problem, Start, with_dynamics
 from core.study_file.dynamics import GradientDescent
 from core.tensors import row_blocks
-from core.tensors.repeat import Loop, parts_of
+from core.tensors.repeat import parts_of, repeated
 from core.tensors.slopes import SLOPES
 from core.training.trajectory import chunks
 from tests.chunked import check_small_chunks, frames_of
@@ -175,7 +175,7 @@ def test_a_loop_and_the_sizes_of_graphs() -> None:
     def step() -> None:
         count[0] += 1
 
-    Loop(step).repeat(7)
+    repeated(step, (), graph=False)(7)
     assert count[0] == 7
     for total in (1, 7, 8, 63, 64, 1000):
         assert sum(size * times for size, times in parts_of(total)) == total

@@ -66,9 +66,9 @@ def test_recording_leaves_no_trace_and_replaying_makes_every_step(
         state.add_(1.0)
 
     steps = repeat.repeated(step, (state,), graph=True)
-    steps.repeat(9)
+    steps(9)
     assert float(state) == 9.0
-    steps.repeat(137)
+    steps(137)
     assert float(state) == 146.0
     assert cuda.recorded == [8, 1, 64]  # each size once, when it is first needed
     assert cuda.waits == 6
