@@ -21,11 +21,11 @@ from app import actions
 from app.controllers.closing import Closing
 from app.controllers.display import DisplayController
 from app.controllers.experiment import ExperimentController
+from app.controllers.export import Exportable, ExportController
 from app.controllers.files import FileController
 from app.controllers.first_start import FirstStart
 from app.controllers.help import HelpController
 from app.controllers.looks import Looks
-from app.controllers.outputs import Outputs
 from app.controllers.playback import Playback
 from app.controllers.preview import PreviewController
 from app.controllers.readout import Readout
@@ -85,21 +85,19 @@ class Marginscope(QObject):
         self.playback = Playback(self.display, window.transport, self)
         self.files = FileController(self.session, self.experiment, window.form, places, window)
         self.looks = Looks(window, self.display)
-        self.outputs = Outputs(self.session, self.display, window)
+        self.export = ExportController(window, self._exportable)
         self.preview = PreviewController(window)
         self.readout = Readout(self.display, window.inspector, window.status, self)
         self.theory = TheoryController(
             window, self.display, margins or MarginWorker(), judge or Judge(), self
         )
-        self.outputs.follow(self.theory.lines_of)
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)
         self.whole = WholeStudyController(
             window, places, self.settings.cluster, self.settings.jobs, window.form.study
         )
         self.closing = Closing(window, self.session, self.whole, self.put_away)
-        self._unpainted = QTimer(self)
-        self._unpainted.setSingleShot(True)
+        self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
         self._connect()
         self._begun = self._ended = self._settled = False
@@ -109,7 +107,7 @@ class Marginscope(QObject):
     def _make_actions(self) -> None:
         handlers = {
             "files": self.files,
-            "outputs": self.outputs,
+            "export": self.export,
             "experiment": self.experiment,
             "playback": self.playback,
             "display": self.display,
@@ -129,13 +127,13 @@ class Marginscope(QObject):
         self.looks.set_inspector(self.settings.inspector_shown)
         self.actions["dark"].setChecked(self.settings.palette == "dark")
         self.window.set_recent(self.settings.recent)
-        self.window.show_views(self.display.view.views)
+        self.window.show_views(self.display.view.wishes.views)
 
     def _connect(self) -> None:
         window, worker, display = self.window, self.worker, self.display
         window.painted.connect(self._begin)
         self._unpainted.timeout.connect(self._begin)
-        window.dropped.connect(self.files.dropped)
+        window.dropped.connect(self.files.open_files)
         window.recent.triggered.connect(self.files.open_recent)
         window.margin_axes.triggered.connect(self.looks.choose_margin_axis)
         window.view_choice.triggered.connect(self.looks.choose_view)
@@ -146,13 +144,11 @@ class Marginscope(QObject):
         window.form.submitted.connect(self.experiment.run)
         window.empty.run_requested.connect(self.experiment.run)
         window.empty.open_requested.connect(self.files.open)
-        for teller in (self.experiment, self.files, self.playback, self.outputs):
-            teller.message.connect(window.bar.say)
-        self.whole.message.connect(window.bar.say)
-        display.message.connect(window.bar.say)
-        self.experiment.started.connect(self.readout.say)
-        for sayer in (self.outputs.finished, self.whole.status):
-            sayer.connect(self.readout.say)
+        for source in (self.experiment, self.files, self.playback, self.whole, display):
+            source.message.connect(window.bar.say)
+        self.export.error.connect(window.bar.say)
+        for words in (self.experiment.started, self.export.finished, self.whole.status):
+            words.connect(self.readout.say)
         self.whole.run_requested.connect(self.files.open_files)
         self.looks.recoloured.connect(self.whole.set_colours)
         self.experiment.loaded.connect(self._show_study)
@@ -160,9 +156,9 @@ class Marginscope(QObject):
         self.looks.recoloured.connect(self.preview.set_colours)
         window.form.changed.connect(self._show_edit)
         self.files.opened.connect(self._remember)
-        for source in (self.experiment, self.files):
-            source.replaced.connect(display.rearrange)
-            source.replaced.connect(self.playback.play_from_start)
+        for opener in (self.experiment, self.files):
+            opener.replaced.connect(display.rearrange)
+            opener.replaced.connect(self.playback.play_from_start)
         worker.ready.connect(self._ready)
         worker.stood_in.connect(display.stood_in)
         worker.started.connect(display.begun)
@@ -189,7 +185,7 @@ class Marginscope(QObject):
         self._show_transport()
         self.window.show()
         self.window.transport.slider.setFocus()
-        self._unpainted.start(UNPAINTED_MS)
+        self._unpainted.start()
 
     def _begin(self) -> None:
         """Load what is heavy, make the views, and open what was asked for."""
@@ -204,7 +200,8 @@ class Marginscope(QObject):
         self.worker.start()
         palette = self.looks.palette_now
         panels = [RunPanel(palette, self.window.views) for _ in range(MOST_RUNS)]
-        self.window.add_views(panels)
+        for panel in panels:
+            self.window.views.addWidget(panel)
         self.display.set_slots([PanelSlot(panel, self) for panel in panels])
         for panel in panels:
             panel.moment_clicked.connect(self.playback.to_moment)
@@ -242,9 +239,10 @@ class Marginscope(QObject):
             if run is not None and run.data is not None and shown.frame >= 0:
                 times.append(float(run.data.log10_time[shown.frame]))
         self.window.transport.show_view(view, max(times, default=float("-inf")))
-        self.actions["loop"].setChecked(view.loop)
-        self.actions["follow"].setChecked(view.follow)
-        moving = view.playing and not view.follow
+        wishes = view.wishes
+        self.actions["loop"].setChecked(wishes.loop)
+        self.actions["follow"].setChecked(wishes.follow)
+        moving = wishes.playing and not wishes.follow
         actions.show_playing(self.actions["play"], moving, self.looks.icon)
 
     def _show_runs(self) -> None:
@@ -271,6 +269,13 @@ class Marginscope(QObject):
         self.window.empty.set_runnable(right)
         self.readout.say(EDITED if right else "")
 
+    def _exportable(self) -> Exportable:
+        """The runs that are shown, as they are drawn."""
+        intent = self.display.intent
+        runs = tuple(run.source for run in self.session if run.data is not None)
+        lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
+        return Exportable(runs, intent.coordinates, PALETTES[intent.palette], lines)
+
     def _remember(self, name: str) -> None:
         self.settings = self.settings.with_recent(Path(name))
         self.window.set_recent(self.settings.recent)
@@ -284,7 +289,7 @@ class Marginscope(QObject):
         self._save_settings()
         self.display.stop()
         self.readout.stop()
-        self.outputs.close()
+        self.export.close()
         self.preview.close()
         self.theory.stop()
         self.whole.close()
@@ -306,7 +311,7 @@ class Marginscope(QObject):
             "loop": intent.loop,
             "form_shown": self.actions["form"].isChecked(),
             "inspector_shown": self.actions["inspector"].isChecked(),
-            "views": self.display.view.views,
+            "views": self.display.view.wishes.views,
             "curves": intent.curves,
             "cluster": cluster,
             "jobs": jobs,

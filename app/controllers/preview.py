@@ -35,9 +35,7 @@ class PreviewController(QObject):
         self._palette = PALETTES["light"]
         self.dialog: PreviewDialog | None = None
         self.worker = Worker("preview", drawn, self, no_memory=NO_MEMORY, our_error=OUR_ERROR)
-        self._pause = QTimer(self)
-        self._pause.setSingleShot(True)
-        self._pause.setInterval(PAUSE)
+        self._pause = QTimer(self, singleShot=True, interval=PAUSE)
         self._pause.timeout.connect(self._ask)
         window.form.changed.connect(self._on_changed)
 

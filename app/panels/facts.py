@@ -36,8 +36,7 @@ class FactList(QWidget):
         self._grid.setColumnStretch(1, 1)
         self._heading = heading_label(heading, self)
         self._heading.setFixedHeight(line_height(self))
-        self._hint = quiet_label(hint, self)
-        self._hint.setWordWrap(True)
+        self._hint = quiet_label(hint, self, wrap=True)
         self._grid.addWidget(self._heading, 0, 0, 1, 2)
         self._grid.addWidget(self._hint, 1, 0, 1, 2)
         self._rows: list[tuple[QLabel, ElidedLabel]] = []

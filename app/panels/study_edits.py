@@ -150,13 +150,13 @@ class StudyEdits:
 
     def _located(self, error: InputError) -> dict[str, str]:
         """What is wrong by the key that it is about: of several the one edited last."""
-        found: dict[str, str] = {}
+        sentences: dict[str, str] = {}
         for clause in error.clauses or (Clause(error.text),):
             keys = [key for key in clause.keys if key.endswith(".kind") or self.field(key)]
             edited = [key for key in self._latest if key in keys]
             key = edited[-1] if edited else next(iter(keys), "")
-            found.setdefault(key, _sentence(clause.text))
-        return found
+            sentences.setdefault(key, _sentence(clause.text))
+        return sentences
 
 
 def _sentence(clause: str) -> str:

@@ -105,6 +105,13 @@ class OpenRun:
             self.data.run.close()
         self.data, self.coming, self.stands_in = self.coming, None, False
 
+    def snapshot(self) -> RunSnapshot:
+        """What `resolve` needs to know of it."""
+        if self.data is None:
+            return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0)
+        growing = self.live or self.behind
+        return RunSnapshot(self.key, self.data.coordinate, self.until, growing, self.data.m)
+
 
 @final
 class Session:
@@ -152,11 +159,4 @@ class Session:
 
     def snapshot(self) -> Snapshot:
         """What `resolve` needs to know."""
-        return Snapshot(tuple(_snapshot(run) for run in self._runs))
-
-
-def _snapshot(run: OpenRun) -> RunSnapshot:
-    if run.data is None:
-        return RunSnapshot(run.key, np.empty(0), run.until, run.live, 0)
-    growing = run.live or run.behind
-    return RunSnapshot(run.key, run.data.coordinate, run.until, growing, run.data.m)
+        return Snapshot(tuple(run.snapshot() for run in self._runs))

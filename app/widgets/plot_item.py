@@ -88,7 +88,7 @@ class Plot(pg.GraphicsView):
         widest: str = "\u2212.0000",
         parent: QWidget | None = None,
     ) -> None:
-        self._ready = False
+        self._ready = False  # events come before this has ended
         super().__init__(parent, useOpenGL=False, background=palette.background)
         self._equal, self._drag = equal, drag
         self._home = Home(0.0, 1.0, 0.0, 1.0)
@@ -131,7 +131,7 @@ class Plot(pg.GraphicsView):
     def add(self, item: T, z: float = 0.0) -> T:
         """Put an item into the plot; returns it."""
         item.setZValue(z)
-        self.view.addItem(item, ignoreBounds=True)
+        self.view.addItem(item, ignoreBounds=True)  # ranges are told, never looked for
         return item
 
     def add_zero_line(self, vertical: bool = False) -> None:
@@ -185,11 +185,6 @@ class Plot(pg.GraphicsView):
             self._equal = equal
             self._apply()
 
-    @property
-    def zoomed(self) -> bool:
-        """Whether the range is not the one to return to."""
-        return self._zoomed is not None
-
     def reset_range(self) -> None:
         """Back from a zoom."""
         self._zoomed = None
@@ -200,21 +195,20 @@ class Plot(pg.GraphicsView):
         return QRectF(self.view.viewRect())
 
     def _apply(self) -> None:
-        home = self._home
-        wanted = self._zoomed
-        if wanted is None:
-            wanted = QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
+        home, span = self._home, self._zoomed
+        if span is None:
+            span = QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
         if self._equal:
-            wanted = self._squared(wanted)
-        self.view.setRange(wanted, padding=0.0, disableAutoRange=False)
+            span = self._squared(span)
+        self.view.setRange(span, padding=0.0, disableAutoRange=False)
 
-    def _squared(self, wanted: QRectF) -> QRectF:
+    def _squared(self, span: QRectF) -> QRectF:
         """Enlarged so that a unit is as long on both axes."""
         box = self.view.rect()
         width, height = max(box.width(), 1.0), max(box.height(), 1.0)
-        unit = max(wanted.width() / width, wanted.height() / height)
+        unit = max(span.width() / width, span.height() / height)
         result = QRectF(0.0, 0.0, unit * width, unit * height)
-        result.moveCenter(wanted.center())
+        result.moveCenter(span.center())
         return result
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:

@@ -83,13 +83,13 @@ class CompilerProcess(QObject):
     def want(self, groups: Iterable[str]) -> None:
         """Compile these first, and then all others that are missing."""
         with self._lock:
-            wanted = tuple(group for group in groups if group in self._missing)
+            urgent = tuple(group for group in groups if group in self._missing)
             if self._closed or self._failed or not self._missing:
                 return
             working = self._worker.busy
-            urgent = bool(wanted) and working and self._order()[0] not in wanted
-            self._again = self._again or urgent  # a process may be ending for an earlier wish
-            self._first = (*wanted, *(one for one in self._first if one not in wanted))
+            late = bool(urgent) and working and self._order()[0] not in urgent
+            self._again = self._again or late  # a process may be ending for an earlier wish
+            self._first = (*urgent, *(one for one in self._first if one not in urgent))
             if self._again and self._process is not None:
                 self._process.kill()
             if not working:

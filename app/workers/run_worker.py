@@ -147,7 +147,8 @@ class RunWorker(QObject):
                 pass
 
     def _prepare(self) -> None:
-        # What the views import when they are first drawn, which is to be there by then.
+        # What the views import when they are first drawn, which is to be there by then: it would
+        # hold up the window's thread for 390 ms (docs/decisions/0014).
         import core.figures.neurons
         import core.observables.predictor
         import core.observables.registry

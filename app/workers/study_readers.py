@@ -68,8 +68,8 @@ def figure_drawn(request: Request, runs: StudyRuns, palette: str, width: int) ->
                 raise InputError("Nobody waits for this figure any more.")
             return run
 
-        done, told = runs.done, runs.figures
-        scene = figure_of_runs(runs.study, done, keep, PALETTES[palette], told=told)
+        done = runs.done
+        scene = figure_of_runs(runs.study, done, keep, PALETTES[palette], told=runs.figures)
         dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
         return StudyFigure(figure_bytes(scene, ".png", dpi), len(done))
 

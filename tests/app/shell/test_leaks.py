@@ -50,7 +50,7 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
         program.display.tick()
         program.display.slots[0].panel.node_clicked.emit(1)
         program.playback.to_start()
-        program.files.close_runs()
+        program.experiment.close_runs()
         QApplication.processEvents()
 
     turn()
@@ -70,14 +70,11 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
 @pytest.mark.slow
 def test_windows_opened_and_closed_leave_nothing(qtbot: QtBot, tmp_path: Path) -> None:
     def turn(number: int) -> weakref.ref[Marginscope]:
-        program = Marginscope(Places.under(tmp_path))
+        whole = number % 10 == 0  # the training thread and the views as well
+        program = Marginscope(Places.under(tmp_path), [str(tmp_path / "nothing.msrun")])
         program.start()
-        if number % 10 == 0:  # the training thread and the views as well
-            program._names = [str(tmp_path / "nothing.msrun")]
-            program._begin()
+        if whole:
             qtbot.waitUntil(lambda: bool(program.window.bar.text), timeout=10000)
-        else:
-            program._begun = True
         assert program.window.close()
         program.window.deleteLater()
         program.deleteLater()

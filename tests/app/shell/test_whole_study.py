@@ -268,10 +268,12 @@ def long(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> Marginscope:
 
 def some(program: Marginscope) -> Callable[[], bool]:
     """Whether some cells are done, and not all."""
-    return lambda: (
-        program.whole.runner.worker.status is not None
-        and (0 < program.whole.runner.worker.status.done < program.whole.runner.worker.status.total)
-    )
+
+    def are_done() -> bool:
+        status = program.whole.runner.worker.control.status
+        return 0 < status.done < status.total
+
+    return are_done
 
 
 def test_a_cancelled_study_goes_on_where_it_stopped(long: Marginscope, qtbot: QtBot) -> None:
@@ -301,11 +303,11 @@ def test_a_pause_holds_the_study(long: Marginscope, qtbot: QtBot) -> None:
     assert window.progress.pause.text() == "Resume"
     assert "paused" in window.progress.words.text()
     qtbot.wait(300)
-    before = long.whole.runner.worker.status.done
+    before = long.whole.runner.worker.control.status.done
     qtbot.wait(900)
-    assert long.whole.runner.worker.status.done == before
+    assert long.whole.runner.worker.control.status.done == before
     click(window.progress.pause)
-    qtbot.waitUntil(lambda: long.whole.runner.worker.status.done > before, timeout=WAIT)
+    qtbot.waitUntil(lambda: long.whole.runner.worker.control.status.done > before, timeout=WAIT)
     click(window.progress.cancel)
     qtbot.waitUntil(finished(long), timeout=WAIT)
     assert window.progress.pause.text() == "Pause"
@@ -331,7 +333,7 @@ def test_cells_run_in_processes(program: Marginscope, qtbot: QtBot) -> None:
     click(window.progress.run)
     qtbot.waitUntil(finished(program), timeout=WAIT)
     assert window.progress.words.text() == ALL_THERE
-    workers = {row.worker for row in program.whole.runner.worker.rows().values()}
+    workers = {row.worker for row in program.whole.runner.worker.rows.values()}
     assert len(workers) >= 1
     assert "" not in workers
 
@@ -399,7 +401,7 @@ def test_a_gpu_is_offered_where_there_is_one(
     click(window.progress.run)
     qtbot.waitUntil(finished(program), timeout=WAIT)
     assert window.progress.words.text() == ALL_THERE
-    engines = {row.engine for row in program.whole.runner.worker.rows().values()}
+    engines = {row.engine for row in program.whole.runner.worker.rows.values()}
     assert engines == {"torch float64 cpu, batch of 2"}  # the seeds of each n
 
 
