@@ -163,9 +163,10 @@ def make_actions(window: QMainWindow, handlers: Mapping[str, object]) -> dict[st
         tip = TIPS.get(row.key, name)
         action.setToolTip(f"{tip} ({shortcut})" if shortcut else tip)
         controller, method = row.handler.split(".")
+        # Toggled also when it is the program that checks it, as a lecture does with the panels.
         signal = action.toggled if row.checkable else action.triggered
         signal.connect(getattr(handlers[controller], method))
-        window.addAction(action)
+        window.addAction(action)  # so that its shortcut works where no menu or button shows it
         actions[row.key] = action
     return actions
 

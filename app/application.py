@@ -121,6 +121,7 @@ class Marginscope(QObject):
         self.actions = actions.make_actions(self.window, handlers)
         self.window.set_actions(self.actions)
         self.looks.set_actions(self.actions)
+        # An action that is set as it was says nothing, so that the panels are told as well.
         self.actions["form"].setChecked(self.settings.form_shown)
         self.actions["inspector"].setChecked(self.settings.inspector_shown)
         self.looks.set_form(self.settings.form_shown)
@@ -295,12 +296,12 @@ class Marginscope(QObject):
         self.whole.close()
         if not self.worker.close():
             LOG.error("The training did not end in time.")
-        self.session.clear()
+        self.session.clear()  # last, since the threads were reading its files until here
 
     def _save_settings(self) -> None:
         intent = self.display.intent
         lecture = self.actions["lecture"]
-        if lecture.isChecked():
+        if lecture.isChecked():  # the panels are remembered as they were before it
             lecture.setChecked(False)
         geometry = base64.b64encode(self.window.saveGeometry().data()).decode()
         cluster, jobs = self.whole.remembered

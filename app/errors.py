@@ -34,7 +34,7 @@ def open_log(folder: Path) -> logging.Handler | None:
         return None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     LOG.addHandler(handler)
-    LOG.propagate = False
+    LOG.propagate = False  # nothing is written on the terminal as well
     return handler
 
 

@@ -109,7 +109,7 @@ def style_sheet(palette: Palette) -> str:
 def tabular(font: QFont) -> QFont:
     """The font with figures of equal width, so that changing numbers do not move."""
     result = QFont(font)
-    result.setFeature(QFont.Tag("tnum"), 1)
+    result.setFeature(QFont.Tag("tnum"), 1)  # OpenType's tabular numerals
     return result
 
 

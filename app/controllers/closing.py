@@ -77,5 +77,5 @@ class Closing(QObject):
         box.setEscapeButton(keep)
         box.exec()
         agreed = box.clickedButton() is stop
-        box.deleteLater()
+        box.deleteLater()  # else the window, its parent, would keep it
         return agreed

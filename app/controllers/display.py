@@ -119,7 +119,7 @@ class DisplayController(QObject):
             hovered=hovered if hovered is not None and hovered[0] in open_keys else None,
             pinned=frozenset(mark for mark in self.intent.pinned if mark[0] in open_keys),
         )
-        self._shown = None
+        self._shown = None  # the panels have other runs, and are told everything
         self.runs_changed.emit()
         self.refresh()
 

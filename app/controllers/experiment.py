@@ -152,6 +152,7 @@ class ExperimentController(QObject):
                 f"The study has {study.count} runs, of which the first {MOST_RUNS} are trained "
                 "here; Run whole study (F7) trains them all."
             )
+        # Before the runs are closed, since some may be made of what is in their files.
         planned = [(cell, self._recipe(study, cell.experiment)) for cell in cells]
         self.stop()
         self._session.clear()

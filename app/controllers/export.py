@@ -172,7 +172,7 @@ class ExportController(QObject):
         self.progress.begin(job.title)
         self.progress.cancel_requested.connect(self.cancel)
         self._patience.start()
-        self._stop = threading.Event()
+        self._stop = threading.Event()  # that of the job before may be set
         self.worker.ask(job, self._stop)
 
     def _show_progress(self) -> None:

@@ -111,6 +111,7 @@ class FileController(QObject):
                 for other in runs:
                     other.close()
                 return
+            # A run that has ended goes no further than its frames, wherever it was to end.
             times = [run.experiment.dynamics.until_log10_time] if run.status != "finished" else []
             times += run.log10_time[1:].tolist() or [0.0]
             until, key = float(coordinate(max(times))), self._session.new_key()

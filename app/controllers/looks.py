@@ -103,7 +103,7 @@ class Looks(QObject):
         )
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self._display.ask(coordinates=dialog.chosen())
-        dialog.deleteLater()
+        dialog.deleteLater()  # else the window, its parent, would keep it
 
     def _dimension(self) -> int:
         sizes = [run.data.run.dataset.d for run in self._display.session if run.data is not None]

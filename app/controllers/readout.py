@@ -37,6 +37,7 @@ class Rate:
         place = float(coordinate(status.log10_time))
         before, self._before = self._before, (key, now, status.step, place)
         self.steps = self.seconds = math.nan
+        # Too little is trained in less than a few chunks to tell a speed.
         if before is None or before[0] != key or now - before[1] < 0.05:
             return
         elapsed = now - before[1]

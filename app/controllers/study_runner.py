@@ -111,7 +111,7 @@ class StudyRunner(QObject):
         """The study, its size or its folder are others: see what is there."""
         if self.busy:
             return
-        self.cost.cancel()
+        self.cost.cancel()  # of what was chosen before
         options, study, edited = self.window.options, self.shown.study, self.shown.edited
         size = options.size_name
         try:

@@ -138,7 +138,7 @@ class TheoryController(QObject):
         runs = self._readable()
         before = self._known
         self._known = {key: before.get(key, Knowledge()) for key in runs}
-        if set(runs) - set(before):
+        if set(runs) - set(before):  # what was cancelled were the margins of others
             self._stopped = False
         self._key = self._chosen if self._chosen in runs else next(reversed(runs), -1)
         self.judge.keep(frozenset(runs))
@@ -153,19 +153,17 @@ class TheoryController(QObject):
         """Judge again before long, if a run has grown since it was judged."""
         if self._ended or self._pause.isActive():
             return
-        waiting = [key for key, run in self._readable().items() if self._mark(run) != self._of(key)]
+        runs = self._readable().items()
+        waiting = [key for key, run in runs if self._mark(run) != self.known(key).judged]
         if waiting:
             live = any(run.live for run in self._display.session)
             self._pause.start(GROWING_MS if live and self.known(waiting[0]).judgement else JUDGE_MS)
 
     def _mark(self, run: OpenRun) -> tuple[int, int, float]:
         if run.stands_in:  # a recording is looked at, and its run judged when it is there
-            return self._of(run.key)
+            return self.known(run.key).judged
         frames = run.data.frames if run.data is not None else 0
         return frames, len(self.known(run.key).margins), self._delta
-
-    def _of(self, key: int) -> tuple[int, int, float]:
-        return self.known(key).judged
 
     def _judge(self) -> None:
         if self.judge.busy:  # a verdict is told while its judge is still at it: look again later

@@ -47,6 +47,7 @@ NO_CLAIMS = "This study makes no claims."
 
 def _signs(text: str) -> str:
     """Words of a claim with the signs of mathematics, as rich text."""
+    # Hyphens within words stay, and so do the signs of exponents.
     text = re.sub(r"(?<![\w^])-(?=\d)| - (?=\w)", _minus, text.replace("+-", "\u00b1"))
     return rich(POWER.sub(_power, text))
 

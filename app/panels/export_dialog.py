@@ -94,7 +94,7 @@ class ExportDialog(QDialog):
         row = self._grid.rowCount()
         name = quiet_label(label, self)
         name.setBuddy(widget)
-        several = widget.findChild(QCheckBox) is not None
+        several = widget.findChild(QCheckBox) is not None  # lines: the name is beside the first
         self._grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop if several else MIDDLE)
         name.setMinimumHeight(24)
         self._grid.addWidget(widget, row, 1)
@@ -204,7 +204,7 @@ class ExportDialog(QDialog):
         if not self._path_edited:
             self.path.setText(str(self.default_path()))
             self.path.setCursorPosition(len(self.path.text()))
-        elif Path(self.path.text()).suffix.lower() in self._suffixes:
+        elif Path(self.path.text()).suffix.lower() in self._suffixes:  # typed, for another format
             self.path.setText(str(Path(self.path.text()).with_suffix(self.suffix())))
         self._check()
 

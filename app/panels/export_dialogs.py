@@ -30,7 +30,8 @@ from core.figures.palette import PALETTES, Palette
 FIGURE_FORMATS = {".pdf": "PDF", ".svg": "SVG", ".png": "PNG"}
 FILM_FORMATS = {".gif": "GIF", ".webp": "WebP"}
 DATA_FORMATS = {".npz": "NPZ: all observables, also node by node", ".csv": "CSV: one row a frame"}
-# A GIF counts in hundredths of a second, and players slow down what lasts less than two of them.
+# As core.figures.film has them, which loads the numerical libraries: players slow down GIFs whose
+# frames last less than 20 ms.
 FASTEST = {".gif": 50, ".webp": 60}
 MOST_FILM_FRAMES = 6000
 

@@ -79,6 +79,7 @@ def parts_of(tex: str) -> tuple[str, ...]:
         step = 1
         opening = next((word for word in OPENING if tex.startswith(word, place)), "")
         closing = next((word for word in CLOSING if tex.startswith(word, place)), "")
+        # An arrow opens nothing, although its name begins so.
         if opening == "\\left" and re.match(r"\\left[a-z]*arrow", tex[place:]):
             opening = ""
         if opening:

@@ -15,7 +15,7 @@ MARGIN = 8
 def line_height(widget: QWidget, least: int = HEIGHT) -> int:
     """The height of one line in a widget: the grid's, or more where the system's type is large."""
     needed = widget.fontMetrics().height() + MARGIN
-    return max(least, -(-needed // 4) * 4)
+    return max(least, -(-needed // 4) * 4)  # the next multiple of 4
 
 
 def set_property(widget: QWidget, name: str, value: bool) -> None:
@@ -23,6 +23,7 @@ def set_property(widget: QWidget, name: str, value: bool) -> None:
     if bool(widget.property(name)) == value:
         return
     widget.setProperty(name, value)
+    # Qt looks at properties when a widget is polished, and never again by itself.
     widget.style().unpolish(widget)
     widget.style().polish(widget)
 

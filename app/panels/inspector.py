@@ -90,7 +90,7 @@ def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
         title, explanation = _defined(name)
         text = shown_number(value, DIGITS.get(name, 3))
         logarithm = values.get("log10_risk", math.nan)
-        if name == "log10_risk" and "risk" in values:
+        if name == "log10_risk" and "risk" in values:  # one line tells both
             continue
         if name == "risk" and value == 0.0 and math.isfinite(logarithm):
             text = raised(power_text(logarithm)).replace("-", MINUS)

@@ -129,7 +129,7 @@ class PreviewDialog(QDialog):
         self.chooser.addItems(names)
         self.chooser.setCurrentText(chosen if chosen in names else self._best(preview, names))
         for box, value in zip(self.boxes, (1, 2), strict=True):
-            fresh = box.maximum() == 1
+            fresh = box.maximum() == 1  # nobody can have chosen here
             box.setMaximum(max(preview.dataset.d, 1))
             if fresh:
                 box.setValue(value)

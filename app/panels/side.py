@@ -28,7 +28,7 @@ class SidePanel(QWidget):
         self.tabs.setObjectName("side")
         self.tabs.setDrawBase(False)
         self.tabs.setExpanding(False)
-        self.tabs.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.tabs.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus where it is
         for place, (text, tip) in enumerate(TABS):
             self.tabs.addTab(text)
             self.tabs.setTabToolTip(place, tip)

@@ -144,7 +144,7 @@ class StudyEdits:
                 typed[key] = _sentence(error.text)
         problems: dict[str, str] = {}
         for refused in study.errors():
-            problems = self._located(refused) | problems
+            problems = self._located(refused) | problems  # the first refusal of a key is said
         problems |= typed
         return EditOutcome(None if problems else study, problems)
 

@@ -68,7 +68,7 @@ class StudyOptions(QWidget):
         self.jobs.setToolTip("How many cells are run at a time, each on one core")
         self.jobs.setRange(1, MOST_JOBS)
         self.jobs.setValue(min(cores, MOST_JOBS))
-        self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)
+        self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
         self.cluster = ValueEdit(self)
         self.cluster.setAccessibleName("Address of the cluster")
         self.cluster.setPlaceholderText(ADDRESS)

@@ -121,7 +121,9 @@ class TheoryPanel(QWidget):
         self.note.setText(NO_STATEMENT if assessments is not None else JUDGING)
         self.note.setVisible(live and not assessments)
         names = [key_of(assessment.statement) for assessment in assessments or ()]
-        if names != list(self._rows):
+        if names != list(
+            self._rows
+        ):  # else those that are open, and the scroll bar, stay as they are
             self._rebuild(assessments or (), shown_bounds)
         for assessment in assessments or ():
             self._rows[key_of(assessment.statement)].show_assessment(assessment)

@@ -33,7 +33,7 @@ def parse_time(text: str) -> float | None:
     >>> parse_time("soon") is None
     True
     """
-    text = text.strip().replace("\u2212", "-")
+    text = text.strip().replace("\u2212", "-")  # as the field itself writes it
     for pattern in (POWER, LOGARITHM):
         if match := pattern.match(text):
             return float(match[1])
@@ -67,6 +67,7 @@ class TransportBar(QWidget):
         self.time.setObjectName("timeField")
         self.time.setAccessibleName("Time at the cursor")
         self.time.setToolTip("The time shown. Type another one, such as 10^2.5, 300 or 0.")
+        # Return is told first; what somebody leaves without it is forgotten.
         self.time.returnPressed.connect(self._time_typed)
         self.time.editingFinished.connect(self._show_time)
         self.slider = TimeSlider(palette, self)

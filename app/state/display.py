@@ -247,6 +247,7 @@ class DisplayData:
             with self.run.batch():
                 for index in missing.tolist():
                     self._place(index)
+        # Single precision ends at 3 10^38; what lies beyond is far out of sight either way.
         exponent = np.clip(self.log10_scale(frames) - power, -37.0, 37.0)
         factor = (10.0**exponent).astype(np.float32)
         return np.asarray(self._flat[frames] * factor[:, None, None])
@@ -302,6 +303,7 @@ class DisplayData:
         from core.observables.nodes import plane
 
         run = self.run
+        # Weights of late frames may leave double precision: the inspector says "infinite".
         with np.errstate(over="ignore"):
             flat = run.network.physical(run.parameters(frame), float(run.rho[frame]))
             alpha = run.network.nodes(flat)[0]

@@ -114,6 +114,7 @@ class Later:
     def trace(self, name: str, frames: int) -> Floats:
         """Values (frames, width) of what was asked for, NaN where they are not known yet."""
         trace = self._traces[name]
+        # By what is known, not by the values: a row may be half written at this moment.
         return np.where(trace.known[:frames, None], trace.values[:frames], np.nan)
 
     def ask_prediction(self, question: Question) -> None:

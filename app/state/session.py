@@ -87,7 +87,7 @@ class OpenRun:
         """Whether frames are committed that have not been read yet."""
         if self.data is None:
             return False
-        if self.stands_in:
+        if self.stands_in:  # its own file is looked at as long as there is one to wait for
             return self.coming is not None or self.data.frames < self.data.run.frames
         committed = self.control.status.committed + 1 if self.control is not None else 0
         return self.data.frames < max(committed, self.data.run.frames)

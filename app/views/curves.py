@@ -77,6 +77,7 @@ class CurvesView(TraceView):
         axis = self.plot.side
         axis.set_ticks(logarithmic if self.scale is CurveScale.LOGARITHMIC else plain)
         own = self.scale is CurveScale.OWN
+        # Curves of several units have no name for their axis; the key names each.
         self.plot.set_labels(self.plot.bottom.labelText, "share of its range" if own else "")
         curves = [
             TraceCurve(scaled(values, self.scale), self._colour(k), self._sign(k))

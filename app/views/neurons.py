@@ -77,6 +77,7 @@ class NeuronsView(NodeView):
         if math.isfinite(log10_extent) and not data.complete:
             log10_extent = math.ceil(STEPS_OF_RANGE * log10_extent) / STEPS_OF_RANGE
         power = math.floor(log10_extent) if math.isfinite(log10_extent) else 0
+        # As in the figures: numbers between these have short ticks without a power.
         self.power = power = power if power >= 4 or power <= -3 else 0
         extent = 10.0 ** (log10_extent - power)
         reach = float(np.abs(projected(data.run.dataset.x, data.coordinates)).max(initial=0.0))

@@ -154,6 +154,7 @@ class PredictorView(RunView):
     def _draw_line(self, data: DisplayData, answer: Answer) -> None:
         home = _around(data.run.dataset.x[:, 0])
         self.plot.set_home(Home(*home, *self._heights()))
+        # 300: double precision ends at 2 10^308. Classes are numbers, and have no scale.
         exponent = min(answer.log10_scale, 300.0) if data.run.network.k == 1 else 0.0
         values = answer.values * 10.0**exponent
         path = path_of(np.linspace(*answer.question.first), values)

@@ -56,7 +56,7 @@ class RunView(QWidget):
             self._give_up(self.data)
         self.data, self.frame = data, -1
         self._absent = self._absence(data) if data is not None else ""
-        self.plot.reset_range()
+        self.plot.reset_range()  # a zoom was into the run before
         self.header.set_key()
         self._clear()
         self.plot.set_overlay(Overlay(note=self._absent))

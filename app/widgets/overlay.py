@@ -103,7 +103,7 @@ def paint_overlay(
 ) -> tuple[Drawn, ...]:
     """Draw an overlay in pixels over the space between the axes; returns where the levels are."""
     painter.save()
-    painter.resetTransform()
+    painter.resetTransform()  # the scene's: marks are placed, and as large as they are, in pixels
     painter.setClipRect(inside)
     if font.pointSizeF() > 0:
         font.setPointSizeF(0.9 * font.pointSizeF())

@@ -214,7 +214,7 @@ class Plot(pg.GraphicsView):
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)
         if self._ready:
-            self.centralLayout.activate()
+            self.centralLayout.activate()  # now: the range depends on the size that it gives
             self._apply()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -255,7 +255,7 @@ class Plot(pg.GraphicsView):
         if points.shape[0] == 0 or not self.inside().contains(x, y):
             return -1
         distance = np.square(self.pixels(points) - (x, y)).sum(axis=1)
-        distance = np.where(np.isfinite(distance), distance, np.inf)
+        distance = np.where(np.isfinite(distance), distance, np.inf)  # argmin would take a NaN
         best = int(np.argmin(distance))
         return best if distance[best] <= most * most else -1
 
@@ -290,7 +290,7 @@ class Plot(pg.GraphicsView):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         event.accept()
-        if self._pressed is None or event.button() != self._button:
+        if self._pressed is None or event.button() != self._button:  # a second button meanwhile
             return
         pressed, self._pressed = self._pressed, None
         if self._button != Qt.MouseButton.LeftButton:

@@ -25,6 +25,7 @@ def plain(low: float, high: float, most: int) -> Ticks:
 
 def powers(low: float, high: float, most: int) -> Ticks:
     """Ticks of an axis that shows log10 of a quantity, in terms of the quantity."""
+    # An end that is a whole power is one, although it may have been rounded.
     first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
     if last - first >= 1:
         step = max(1, round(nice_step(max(last - first, 1), most)))

@@ -130,7 +130,7 @@ class Judge(QObject):
         finally:
             with self._lock:
                 self._current = None
-            self._let_go()
+            self._let_go()  # of this one too, if it was closed in the window meanwhile
 
     def _judgement(self, case: Case, watch: Watch) -> Judgement:
         run = self._opened(case)

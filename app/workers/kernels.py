@@ -97,7 +97,7 @@ class CompilerProcess(QObject):
 
     def close(self) -> None:
         """End the process and the thread."""
-        with self._lock:
+        with self._lock:  # under which processes are begun: none comes after this
             self._closed = True
             if self._process is not None:
                 self._process.kill()

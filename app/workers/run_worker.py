@@ -158,6 +158,7 @@ class RunWorker(QObject):
         lacking = self.compiler.look()
         self.ready.emit()
         if lacking:
+            # Runs first: what they need is compiled before the rest.
             self._hold(self._submitted())
             self.compiler.want(())
         import core.training.continuation
@@ -275,7 +276,7 @@ class RunWorker(QObject):
             self.finished.emit(job.key)
             return False
         if status.committed > one.reported:
-            if one.reported < 0:
+            if one.reported < 0:  # before the first frame is safe the file cannot be opened
                 self.started.emit(job.key)
             one.reported = status.committed
             self.progress.emit(job.key, status.committed)

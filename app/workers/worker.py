@@ -92,6 +92,7 @@ class Worker(QObject):
         self._thread: threading.Thread | None = None
         self._closed = False
         self.share: Callable[[], float] | None = None  # of a core, as core.reference.watch has it
+        # Emitted in the thread and received in that of this object: Qt queues what crosses threads.
         self._progressed.connect(self._on_progress)
         self._answered.connect(self._on_answer)
 

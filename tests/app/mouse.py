@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QMenuBar
 from pytestqt.qtbot import QtBot
 
+from app.application import Marginscope
 from app.widgets.plot_item import Plot
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
@@ -85,3 +86,9 @@ def close_menus() -> None:
     """Leave all menus with Escape."""
     while (popup := QApplication.activePopupWidget()) is not None:
         QTest.keyClick(popup, Qt.Key.Key_Escape)
+
+
+def click_on(program: Marginscope, key: str) -> None:
+    """Press the tool bar's button of an action."""
+    button = program.window.tools.widgetForAction(program.actions[key])
+    QTest.mouseClick(button, LEFT)

@@ -26,7 +26,7 @@ from app.panels.inputs import ValueEdit
 from app.state.intent import MARGIN_AXES, PACES
 from app.state.resolve import resolve
 from core.runs import open_run
-from tests.app.mouse import LEFT, pick, pull
+from tests.app.mouse import LEFT, click_on, pick, pull
 from tests.app.shell.conftest import Opener, trained
 
 
@@ -40,12 +40,6 @@ def playing(program: Marginscope) -> bool:
 
 def inspected(program: Marginscope) -> tuple[int, int] | None:
     return program.display.view.inspected
-
-
-def click_on(qtbot: QtBot, program: Marginscope, key: str) -> None:
-    """Press the tool bar's button of an action."""
-    button = program.window.tools.widgetForAction(program.actions[key])
-    qtbot.mouseClick(button, LEFT)
 
 
 def scrub(qtbot: QtBot, program: Marginscope, share: float) -> None:
@@ -163,7 +157,7 @@ def test_a_new_seed_trains_again_and_plays_from_the_start(
 ) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_End)
     old = [run.path for run in program.session]
-    click_on(qtbot, program, "seed")
+    click_on(program, "seed")
     assert playing(program)
     qtbot.waitUntil(lambda: trained(program), timeout=5000)
     runs = [run.data.run for run in program.session]
@@ -175,7 +169,7 @@ def test_a_new_seed_trains_again_and_plays_from_the_start(
 def test_new_weights_keep_the_data(program: Marginscope, qtbot: QtBot) -> None:
     x = [np.array(run.data.run.dataset.x) for run in program.session]
     start = [np.array(run.data.run.origin) for run in program.session]
-    click_on(qtbot, program, "weights")
+    click_on(program, "weights")
     qtbot.waitUntil(lambda: trained(program), timeout=5000)
     for run, x_before, before in zip(program.session, x, start, strict=True):
         assert (run.data.run.dataset.x == x_before).all()
@@ -184,7 +178,7 @@ def test_new_weights_keep_the_data(program: Marginscope, qtbot: QtBot) -> None:
 
 def test_runs_are_continued(program: Marginscope, qtbot: QtBot) -> None:
     ends = [float(run.data.log10_time[-1]) for run in program.session]
-    click_on(qtbot, program, "further")
+    click_on(program, "further")
     qtbot.waitUntil(lambda: trained(program), timeout=5000)
     for run, end in zip(program.session, ends, strict=True):
         assert run.data.run.continues is not None
@@ -208,14 +202,14 @@ def test_training_is_held_and_stopped(open_program: Opener, slow_study: Path, qt
     qtbot.waitUntil(lambda: frames(program) != [] and frames(program)[0] >= 0, timeout=10000)
     (run,) = program.session
     assert run.live
-    click_on(qtbot, program, "pause")
+    click_on(program, "pause")
     qtbot.waitUntil(lambda: run.control.status.state.value == "paused", timeout=2000)
     step = run.control.status.step
     qtbot.wait(100)
     assert run.control.status.step == step
-    click_on(qtbot, program, "pause")
+    click_on(program, "pause")
     qtbot.waitUntil(lambda: run.control.status.step > step, timeout=2000)
-    click_on(qtbot, program, "stop")
+    click_on(program, "stop")
     qtbot.waitUntil(lambda: trained(program), timeout=2000)
     assert run.data.run.reason == "cancelled"
     qtbot.waitUntil(lambda: not program.actions["stop"].isEnabled(), timeout=2000)  # at a tick
@@ -395,8 +389,8 @@ def test_a_run_stopped_before_it_began_leaves_no_file(
 ) -> None:
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: trained(program) or len(program.session) == 1, timeout=10000)
-    click_on(qtbot, program, "restart")
-    click_on(qtbot, program, "stop")
+    click_on(program, "restart")
+    click_on(program, "stop")
     (run,) = program.session
     qtbot.waitUntil(lambda: not run.live, timeout=5000)
     qtbot.waitUntil(lambda: bool(run.failure) or run.data is not None, timeout=2000)
@@ -410,9 +404,9 @@ def test_the_pause_button_is_let_go_by_a_restart(
 ) -> None:
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: frames(program) != [] and frames(program)[0] >= 0, timeout=10000)
-    click_on(qtbot, program, "pause")
+    click_on(program, "pause")
     assert program.actions["pause"].isChecked()
-    click_on(qtbot, program, "restart")
+    click_on(program, "restart")
     assert not program.actions["pause"].isChecked()
     qtbot.waitUntil(lambda: frames(program)[0] >= 0, timeout=5000)
 

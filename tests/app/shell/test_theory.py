@@ -24,7 +24,7 @@ from core.reference.margin import Reference, ReferenceMargin, exact
 from core.reference.watch import Watch
 from core.runs import open_run
 from tests.app import theory_stand_ins as stand_ins
-from tests.app.mouse import click, opened
+from tests.app.mouse import click, opened, pick
 from tests.app.shell.conftest import Opener
 from tests.recording import recorded
 
@@ -169,7 +169,7 @@ def test_a_slow_margin_is_named_and_cancelled_from_the_status_line(
     qtbot.waitUntil(button.isHidden, timeout=3000)
     assert listed.texts()[2] == ("gamma_gl", "\u2013", STOPPED)
     go.set()
-    program.actions["margins_again"].trigger()
+    pick(qtbot, program.window, "Experiment", "Compute reference margins")
     qtbot.waitUntil(lambda: listed.texts()[2][1] == ".08", timeout=3000)
     assert listed.texts()[2][2] == "cert."
 
@@ -312,7 +312,7 @@ def test_what_is_this_explains_a_view(judged: Marginscope, qtbot: QtBot, how: st
 
 
 def test_without_a_run_the_panel_says_what_to_do(judged: Marginscope, qtbot: QtBot) -> None:
-    judged.actions["close"].trigger()
+    qtbot.keyClick(judged.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
     panel = judged.window.theory
     assert panel.margins.texts() == []
     assert panel.margins.hint.text().startswith("Run a study")
