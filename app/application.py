@@ -171,7 +171,6 @@ class Marginscope(QObject):
         self.theory.status.connect(window.status.show_work)
         self.theory.alarmed.connect(window.transport.slider.set_alarms)
         window.status.cancel_requested.connect(self.actions["margins_stop"].trigger)
-        self.looks.recoloured.connect(self.theory.set_colours)
         display.changed.connect(self._show_transport)
         display.runs_changed.connect(self._show_runs)
 

@@ -113,6 +113,14 @@ def tabular(font: QFont) -> QFont:
     return result
 
 
+def small(font: QFont) -> QFont:
+    """A little smaller, for what stands in and above plots."""
+    result = QFont(font)
+    if result.pointSizeF() > 0:  # -1 for a font whose size is given in pixels
+        result.setPointSizeF(0.9 * result.pointSizeF())
+    return result
+
+
 def apply(application: QApplication, palette: Palette) -> None:
     """Give the whole application this look; called again to change it."""
     # With a style sheet the style has another name, and one that is set again stays in memory.

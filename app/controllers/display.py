@@ -140,7 +140,7 @@ class DisplayController(QObject):
     def stood_in(self, key: int, path: Path) -> None:
         """A run must wait for its kernels: show a recording of it meanwhile."""
         run = self.session.get(key)
-        if run is None or run.data is not None:
+        if run is None or run.data is not None:  # its own file was there first
             return
         run.data = self._opened(run, path)
         run.stands_in = run.data is not None
@@ -149,7 +149,7 @@ class DisplayController(QObject):
     def begun(self, key: int) -> None:
         """The file of a run exists: open it."""
         run = self.session.get(key)
-        if run is None or (run.data is not None and not run.stands_in):
+        if run is None or (run.data is not None and not run.stands_in):  # closed, or open already
             return
         data = self._opened(run, run.path)
         if run.stands_in:

@@ -84,6 +84,7 @@ class FileController(QObject):
             self._waiting.append((list(names), beside))
             return
         self.message.emit("")
+        # A study takes the place of all runs, so that whatever came with it is left out.
         studies = [name for name in names if name in shipped_ids() or name.endswith(STUDY)]
         if studies:
             if self._experiment.choose(studies[0]) and studies[0].endswith(STUDY):

@@ -105,6 +105,7 @@ class StudyDisplay(QObject):
 
     def show_runs(self, runs: StudyRuns, resting: bool) -> None:
         """What came of the cells so far; the claims are judged where that is all for now."""
+        # What came of a grid is put beside the same cells; others are another study's.
         new = runs.cells is not self._cells
         self._runs, self._cells, self._resting = runs, runs.cells, resting
         if new:
@@ -112,7 +113,7 @@ class StudyDisplay(QObject):
                 worker.cancel()  # what they are at is another study's
             self._draw.stop()
             self._show_grid(runs)
-        if new or resting:
+        if new or resting:  # at once, and once: what was to come would show the same
             self._redraw.stop()
             self._show_rows()
         elif not self._redraw.isActive():
@@ -199,7 +200,7 @@ class StudyDisplay(QObject):
         self._window.picture.show_png(picture.png)
         now, runs = time.monotonic(), self._runs
         self._rested = now + REST * (now - self._begun)
-        if runs is not None and len(runs.done) != picture.runs:
+        if runs is not None and len(runs.done) != picture.runs:  # cells were done meanwhile
             self._figure_soon(now=self._resting)
         self._judge_now()
 

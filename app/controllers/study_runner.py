@@ -143,6 +143,7 @@ class StudyRunner(QObject):
         options = self.window.options
         if runs.has_gpu:
             options.offer_gpu()
+        # An address is None on this computer, and "" where none is typed for a cluster.
         options.show_problem(NO_ADDRESS if options.address == "" else "")
         options.show_count(f"{len(runs.cells)} cells")
         self.display.show_runs(runs, resting=True)
@@ -167,7 +168,7 @@ class StudyRunner(QObject):
         self.cost.cancel()
         self.window.bar.say("")
         options.set_locked(True)
-        jobs = None if options.on_cluster else options.jobs.value()
+        jobs = None if options.on_cluster else options.jobs.value()  # a cluster has its own workers
         place = options.address, options.on_gpu
         self.worker.start(Order(runs.study, runs.folder, runs.size, jobs, *place))
         self._show_status()

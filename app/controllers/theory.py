@@ -15,7 +15,6 @@ from app.state.session import OpenRun
 from app.widgets.symbols import greek, margin_tip, rich, short_name
 from app.workers.judge import Case, Judge, Judgement
 from app.workers.margin_worker import MarginWorker
-from core.figures.palette import Palette
 
 if TYPE_CHECKING:
     from app.views.trace_view import Bound
@@ -113,10 +112,6 @@ class TheoryController(QObject):
         """Compute the margins that are missing, after all."""
         self._stopped = False
         self.margins.again()
-        self._show()
-
-    def set_colours(self, palette: Palette) -> None:
-        """Another palette: labels of bounds have its colours."""
         self._show()
 
     def stop(self) -> None:

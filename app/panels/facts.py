@@ -68,8 +68,7 @@ class FactList(QWidget):
             value.setVisible(there)
             if there:
                 fact = facts[position]
-                if name.text() != fact.name:
-                    name.setText(fact.name)
+                name.setText(fact.name)
                 name.setToolTip(fact.explanation)
                 value.set_text(fact.value, fact.explanation)
         self._facts = tuple(facts)

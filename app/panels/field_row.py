@@ -105,7 +105,7 @@ class FieldRow(QObject):
 
     def _on_return(self) -> None:
         if isinstance(self.control, ValueEdit):
-            self.control.selectAll()
+            self.control.selectAll()  # so that the next value is typed over this one
         self.submitted.emit()
 
     def _on_restore(self) -> None:

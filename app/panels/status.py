@@ -14,8 +14,8 @@ from app.panels.inputs import line_height
 from app.style import tabular
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import laid
-from app.widgets.screen_text import duration_text, rate_text, whole_text
-from core.figures.numbers import MINUS, clock_text
+from app.widgets.screen_text import duration_text, whole_text
+from core.figures.numbers import MINUS, clock_text, count_text
 
 # The longest texts that are usual: each place is this wide from the start, so nothing jumps.
 WIDEST = {
@@ -35,7 +35,7 @@ MEANINGS = {
 
 @final
 class StatusLine(QWidget):
-    """One line; what is not known is left blank."""
+    """One line; what is not known is left blank. `places`: step, time, rate and left."""
 
     cancel_requested = Signal()
 
@@ -89,23 +89,16 @@ class StatusLine(QWidget):
 
         `rate` is in steps a second, `eta` in seconds, `saved` the path of the run file.
         """
-        self._set("step", "" if step is None else f"step {whole_text(step)}")
+        self.places["step"].setText("" if step is None else f"step {whole_text(step)}")
         # Not raised: whole powers would jump among those with decimals.
         clock = "" if log10_time is None else clock_text(log10_time)
-        self._set("time", clock.replace("-", MINUS))
-        self._set("rate", rate_text(rate) if math.isfinite(rate) else "")
-        self._set("left", f"{duration_text(eta)} left" if math.isfinite(eta) else "")
+        self.places["time"].setText(clock.replace("-", MINUS))
+        speed = f"{count_text(rate)} steps/s" if math.isfinite(rate) else ""
+        self.places["rate"].setText(speed)
+        left = f"{duration_text(eta)} left" if math.isfinite(eta) else ""
+        self.places["left"].setText(left)
         self.engine.set_text(engine, f"What computes the run: {engine}." if engine else "")
         self.message.set_text(message)
         path = "" if saved is None else str(saved)
         where = f"Every frame is saved as it is computed, in\n{path}" if path else ""
         self.saved.set_text(path, where)
-
-    def text(self, name: str) -> str:
-        """What stands at one of the places step, time, rate and left."""
-        return self.places[name].text()
-
-    def _set(self, name: str, text: str) -> None:
-        # A label lays the line out anew for every text, also for the one that it has.
-        if self.places[name].text() != text:
-            self.places[name].setText(text)

@@ -226,7 +226,7 @@ class StudyOptions(QWidget):
     # --------------------------------------------------------------------------------- editing
 
     def _size_chosen(self, _: int) -> None:
-        self._folder_typed = False
+        self._folder_typed = False  # each size has a folder of its own
         self.changed.emit()
 
     def _place_chosen(self, _: int) -> None:

@@ -207,7 +207,7 @@ class TimeSlider(QWidget):
             x = self.position_of(place)
             width = metrics.horizontalAdvance(text)
             left = min(max(x - width / 2, 0.0), self.width() - width)
-            if left < taken + 8:
+            if left < taken + 8:  # it would touch the one before
                 continue
             painter.drawLine(QPointF(x, middle + 5), QPointF(x, middle + 8))
             painter.drawText(QPointF(left, middle + 9 + metrics.ascent()), text)

@@ -105,7 +105,7 @@ class Later:
         with self._lock:
             kept = tuple(name for name in self._requested if not name.startswith(f"{owner}:"))
             self._requested = kept + tuple(f"{owner}:{name}" for name in names)
-            self._frames = max(self._frames, frames)
+            self._frames = max(self._frames, frames)  # another view may have read further
             room = max(frames, self._run.planned)
             for name in names:
                 width = LEADING if name == SPECTRUM else 1

@@ -156,7 +156,7 @@ def advanced(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
     cursor = span.moment(share)
     if share < 1.0 and cursor < span.edge:
         return replace(intent, cursor=cursor)
-    if span.live:
+    if span.live:  # frames are to come: it goes on playing, and waits for them
         return replace(intent, cursor=clamped(span.edge, span))
     if intent.loop:
         return replace(intent, cursor=START)

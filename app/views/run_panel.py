@@ -125,11 +125,7 @@ class RunPanel(QWidget):
     def _bring_up(self, view: RunView) -> None:
         """Let a view show what the others do."""
         view.set_colours(self._palette)
-        if isinstance(view, TraceView):
-            view.set_axis(self._axis)
-        if isinstance(view, CurvesView):
-            view.set_names(self._curves)
-        self._show_theory(view)
+        self._tell(view)
         view.set_data(self._data)
         view.set_marked(self._hovered, self._pinned)
         if self.frame >= 0:
@@ -241,29 +237,29 @@ class RunPanel(QWidget):
     def set_axis(self, name: str) -> None:
         """What curves are shown against: log10_time, step or norm_squared."""
         self._axis = name
-        for view in self.views:
-            if isinstance(view, TraceView):
-                view.set_axis(name)
+        self._tell(*self.views)
 
     def set_curves(self, names: Sequence[str]) -> None:
         """The observables that the view of curves shows."""
         self._curves = tuple(names)
-        for view in self.views:
-            if isinstance(view, CurvesView):
-                view.set_names(names)
+        self._tell(*self.views)
 
     def set_theory(self, references: Sequence[ReferenceMargin], bounds: Sequence[Bound]) -> None:
         """Reference margins to be lines, and bounds of statements to be curves."""
         self._references, self._bounds = tuple(references), tuple(bounds)
-        for view in self.views:
-            self._show_theory(view)
+        self._tell(*self.views)
 
-    def _show_theory(self, view: RunView) -> None:
-        if isinstance(view, MarginsView):
-            view.set_references(self._references)
-            view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
-        elif isinstance(view, CurvesView):
-            view.set_bounds([bound for bound in self._bounds if bound.view != "margins"])
+    def _tell(self, *views: RunView) -> None:
+        """Tell views what they draw beside the run; those that know it already draw nothing."""
+        for view in views:
+            if isinstance(view, TraceView):
+                view.set_axis(self._axis)
+            if isinstance(view, MarginsView):
+                view.set_references(self._references)
+                view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
+            elif isinstance(view, CurvesView):
+                view.set_names(self._curves)
+                view.set_bounds([bound for bound in self._bounds if bound.view != "margins"])
 
     def set_message(self, text: str) -> None:
         """What is said where there is no run."""

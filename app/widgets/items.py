@@ -192,7 +192,7 @@ class Markers(Everywhere):
         self._sheet: QPixmap | None = None
         self._ratio = 1.0
         self._cells: NDArray[np.float64] = np.empty((0, 4))
-        # Qt's fragments as rows of ten numbers: place, part of the sheet, scales, angle, opacity.
+        # Qt's fragments as rows of ten numbers: place, part of the pixmap, scales, angle, opacity.
         # A Python object for each of thousands of markers would take longer than drawing them.
         self._copies = pg.Qt.internals.PrimitiveArray(QPainter.PixmapFragment, 10)
 

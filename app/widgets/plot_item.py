@@ -7,7 +7,7 @@ click, a box or a pull, wheel to zoom, double click to reset. Pixels are those o
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar, final
 
@@ -28,6 +28,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
 
+from app.style import small
 from app.widgets.axis import PlotAxis
 from app.widgets.items import pen_of
 from app.widgets.levels import Drawn, LevelLine, level_at
@@ -166,9 +167,7 @@ class Plot(pg.GraphicsView):
 
     def lettering(self) -> tuple[QFontMetricsF, QFont]:
         """What the axes are written in."""
-        font = self.font()
-        if font.pointSizeF() > 0:
-            font.setPointSizeF(0.9 * font.pointSizeF())
+        font = small(self.font())
         return QFontMetricsF(font), font
 
     # ----------------------------------------------------------------------------------- range
@@ -284,7 +283,8 @@ class Plot(pg.GraphicsView):
         if self._button != Qt.MouseButton.LeftButton or self._drag is Drag.PAN:
             self._pan(way)
         elif self._drag is Drag.BOX:
-            self.set_overlay(self.overlay.with_box(QRectF(self._pressed, here).normalized()))
+            box = QRectF(self._pressed, here).normalized()
+            self.set_overlay(replace(self.overlay, box=box))
         else:
             self.pulled.emit(here.x(), here.y())
 
@@ -299,7 +299,7 @@ class Plot(pg.GraphicsView):
         if not self._moved:
             self.clicked.emit(here.x(), here.y())
         elif self._drag is Drag.BOX:
-            self.set_overlay(self.overlay.with_box(None))
+            self.set_overlay(replace(self.overlay, box=None))
             corners = [QPointF(*self.place(point.x(), point.y())) for point in (pressed, here)]
             self.boxed.emit(QRectF(*corners).normalized())
 

@@ -113,7 +113,7 @@ class CompilerProcess(QObject):
     def _compile(self, request: Request) -> None:
         while self._begun(request) and self._read(request):
             pass
-        with self._lock:
+        with self._lock:  # a process that ends with some of them missing has failed
             self._failed = bool(self._missing) and not self._closed
 
     def _begun(self, request: Request) -> bool:

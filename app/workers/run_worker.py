@@ -141,6 +141,7 @@ class RunWorker(QObject):
         while not self._closing.is_set():
             recordings += self._taken(recordings)
             recordings = [one for one in recordings if self._advanced(one)]
+        # The window is closed: each run takes the chunk that ends it, and with it its file.
         for one in recordings:
             one.job.control.stop()
             while self._advanced(one):
@@ -177,7 +178,7 @@ class RunWorker(QObject):
             return []
         able = [job for job, groups in self._held if self._is_able(job, groups)]
         self._held = [one for one in self._held if one[0] not in able]
-        early, self._early = self._early, []
+        early, self._early = self._early, []  # begun already, in _hold
         return early + [one for job in able if (one := self._opened(job)) is not None]
 
     def _submitted(self) -> list[TrainingJob]:

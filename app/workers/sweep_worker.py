@@ -100,7 +100,7 @@ class SweepWorker(QObject):
         made = plan(order.study, order.folder, order.size, shared=order.cluster is not None)
         paths = dict(made.paths)
         request.progress((paths, {row.name: row for row in made.kept}))
-        if control.stop_requested:
+        if control.stop_requested:  # cancelled while it was planned
             return
         if made.tasks:
             made.tasks[0].problem()  # says what is wrong with the data before anything starts
