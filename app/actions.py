@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import final
 
 from PySide6.QtCore import Qt
@@ -147,8 +148,8 @@ OF_RUNS = ("figure", "copy_figure", "film", "data", "close", "restart")
 SHOWN_ONLY = (*OF_RUNS, "play", "back", "forward", "start", "end", "jump")
 
 
-def make_actions(window: QMainWindow, handlers: Mapping[str, object]) -> dict[str, QAction]:
-    """The table's actions, each connected to its handler, by key."""
+def make_actions(window: QMainWindow, program: object) -> dict[str, QAction]:
+    """The table's actions by key, each connected to the method of one of the program's parts."""
     actions = {}
     for row in ROWS:
         action = QAction(row.text, window)
@@ -162,10 +163,9 @@ def make_actions(window: QMainWindow, handlers: Mapping[str, object]) -> dict[st
         shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         tip = TIPS.get(row.key, name)
         action.setToolTip(f"{tip} ({shortcut})" if shortcut else tip)
-        controller, method = row.handler.split(".")
         # Toggled also when it is the program that checks it, as a lecture does with the panels.
         signal = action.toggled if row.checkable else action.triggered
-        signal.connect(getattr(handlers[controller], method))
+        signal.connect(attrgetter(row.handler)(program))
         window.addAction(action)  # so that its shortcut works where no menu or button shows it
         actions[row.key] = action
     return actions

@@ -51,6 +51,7 @@ UNPAINTED_MS = 500
 # Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
 SWITCH_S = 2e-4
 EDITED = "Edited: press Run to train these settings."
+REMEMBERED = {"palette", "pace", "loop", "views", "curves"}  # wishes that are settings too
 
 
 @final
@@ -71,13 +72,7 @@ class Marginscope(QObject):
         self.settings, self._warning = load_settings(places.settings)
         self.session = Session()
         self.worker = RunWorker(self)
-        intent = Intent(
-            palette=self.settings.palette,
-            pace=self.settings.pace,
-            loop=self.settings.loop,
-            views=self.settings.views,
-            curves=self.settings.curves,
-        )
+        intent = Intent(**self.settings.model_dump(include=REMEMBERED))
         self.window = MainWindow(PALETTES[intent.palette])
         window = self.window
         self.display = DisplayController(self.session, intent, self)
@@ -105,20 +100,7 @@ class Marginscope(QObject):
     # -------------------------------------------------------------------------------- making
 
     def _make_actions(self) -> None:
-        handlers = {
-            "files": self.files,
-            "export": self.export,
-            "experiment": self.experiment,
-            "playback": self.playback,
-            "display": self.display,
-            "looks": self.looks,
-            "window": self.window,
-            "preview": self.preview,
-            "theory": self.theory,
-            "help": self.help,
-            "whole": self.whole,
-        }
-        self.actions = actions.make_actions(self.window, handlers)
+        self.actions = actions.make_actions(self.window, self)
         self.window.set_actions(self.actions)
         self.looks.set_actions(self.actions)
         # An action that is set as it was says nothing, so that the panels are told as well.
@@ -298,21 +280,16 @@ class Marginscope(QObject):
         self.session.clear()  # last, since the threads were reading its files until here
 
     def _save_settings(self) -> None:
-        intent = self.display.intent
+        wishes = self.display.view.wishes
         lecture = self.actions["lecture"]
         if lecture.isChecked():  # the panels are remembered as they were before it
             lecture.setChecked(False)
         geometry = base64.b64encode(self.window.saveGeometry().data()).decode()
         cluster, jobs = self.whole.remembered
-        changes = {
+        changes = {name: getattr(wishes, name) for name in REMEMBERED} | {
             "geometry": geometry,
-            "palette": intent.palette,
-            "pace": intent.pace,
-            "loop": intent.loop,
             "form_shown": self.actions["form"].isChecked(),
             "inspector_shown": self.actions["inspector"].isChecked(),
-            "views": self.display.view.wishes.views,
-            "curves": intent.curves,
             "cluster": cluster,
             "jobs": jobs,
         }

@@ -98,16 +98,12 @@ class Looks(QObject):
 
     def choose_coordinates(self) -> None:
         """Let the user choose the two coordinates that the neurons are drawn on."""
-        dialog = CoordinatesDialog(
-            self._display.intent.coordinates, self._dimension(), self._window
-        )
+        runs = [run.data.run for run in self._display.session if run.data is not None]
+        dimension = min((run.dataset.d for run in runs), default=2)
+        dialog = CoordinatesDialog(self._display.intent.coordinates, dimension, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self._display.ask(coordinates=dialog.chosen())
         dialog.deleteLater()  # else the window, its parent, would keep it
-
-    def _dimension(self) -> int:
-        sizes = [run.data.run.dataset.d for run in self._display.session if run.data is not None]
-        return min(sizes, default=2)
 
     def choose_margin_axis(self, action: QAction) -> None:
         """Draw curves and margins against what an action of the menu stands for."""

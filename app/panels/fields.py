@@ -15,14 +15,6 @@ from typing import Any, Literal, Union, final, get_args, get_origin
 from core.settings import Section
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 
-HEADINGS = {
-    "data": "Data",
-    "network": "Network",
-    "loss": "Loss",
-    "dynamics": "Dynamics",
-    "recording": "Recording",
-    "run": "Run",
-}
 # Where the key is too long for a narrow panel, or says too little.
 LABELS = {
     "until_log10_time": "until log10 t",

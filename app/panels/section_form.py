@@ -8,7 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QWidget
 
 from app.panels.field_row import FieldRow
-from app.panels.fields import HEADINGS, section_of
+from app.panels.fields import section_of
 from app.panels.inputs import ChoiceBox, heading_label, line_height, problem_label, quiet_label
 from app.panels.study_edits import StudyEdits
 from app.widgets.layouts import laid
@@ -37,7 +37,7 @@ class SectionForm(QWidget):
         self._grid = laid(QGridLayout(self), spacing=(8, GAP))
         self._grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         self._grid.setColumnStretch(1, 1)
-        self._heading = heading_label(HEADINGS.get(section, section.capitalize()), self)
+        self._heading = heading_label(section.capitalize(), self)
         self._heading.setFixedHeight(line_height(self))
         self.problem = problem_label(self)
         self.kinds: ChoiceBox | None = None

@@ -14,6 +14,7 @@ from PySide6.QtGui import QPainterPath, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.state.display import DisplayData, Floats, with_stand_in
+from app.state.intent import MARGIN_AXES
 from app.views.thinning import TOLERANCE, thinned
 from app.views.view import RunView
 from app.widgets.header import Sign
@@ -25,7 +26,6 @@ from app.widgets.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
 from core.figures.palette import Palette, rgba
 from core.problem.schedule import PLAIN_HORIZON, coordinate
 
-AXES = ("log10_time", "step", "norm_squared")
 DASHES: dict[Sign, tuple[float, ...]] = {"dashed": (5.0, 3.0), "dotted": (1.5, 2.5)}
 FAINT = 0.3  # opacity
 # Pixels: Qt takes twenty times as long for a point of a line wider than one (docs/decisions/0015),
@@ -144,9 +144,9 @@ class TraceView(RunView):
             curves.set_curves(())
 
     def set_axis(self, name: str) -> None:
-        """What the horizontal axis shows: one of AXES."""
-        if name not in AXES:
-            raise ValueError(f"{name} is not one of {', '.join(AXES)}")
+        """What the horizontal axis shows: one of MARGIN_AXES."""
+        if name not in MARGIN_AXES:
+            raise ValueError(f"{name} is not one of {', '.join(MARGIN_AXES)}")
         if name != self._axis:
             self._axis = name
             self.plot.reset_range()
