@@ -16,10 +16,10 @@ def load_torch_first() -> None:
         from importlib.util import find_spec
         from pathlib import Path
 
-        found = find_spec("torch")
-        if found is not None and found.origin is not None:
+        torch = find_spec("torch")
+        if torch is not None and torch.origin is not None:
             with suppress(OSError):
-                ctypes.WinDLL(str(Path(found.origin).parent / "lib" / "c10.dll"))
+                ctypes.WinDLL(str(Path(torch.origin).parent / "lib" / "c10.dll"))
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import final
 
 from PySide6.QtCore import Qt
@@ -36,13 +37,13 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("open_beside", "Open &beside ...", "files.open_beside", "Ctrl+Shift+O"),
         ActionRow("save_study", "&Save study ...", "files.save_study", "Ctrl+S"),
         None,
-        ActionRow("figure", "Export &figure ...", "outputs.figure", "Ctrl+E", "figure"),
-        ActionRow("copy_figure", "&Copy figure", "outputs.copy_figure", "Ctrl+Shift+C", "copy"),
-        ActionRow("film", "Export fil&m ...", "outputs.film", "Ctrl+Shift+E", "film"),
-        ActionRow("data", "Export &data ...", "outputs.data", "Ctrl+Alt+E", "data"),
+        ActionRow("figure", "Export &figure ...", "export.figure", "Ctrl+E", "figure"),
+        ActionRow("copy_figure", "&Copy figure", "export.copy_figure", "Ctrl+Shift+C", "copy"),
+        ActionRow("film", "Export fil&m ...", "export.film", "Ctrl+Shift+E", "film"),
+        ActionRow("data", "Export &data ...", "export.data", "Ctrl+Alt+E", "data"),
         None,
         ActionRow("folder", "Show folder of &runs", "files.show_folder"),
-        ActionRow("close", "C&lose runs", "files.close_runs", "Ctrl+W", "close"),
+        ActionRow("close", "C&lose runs", "experiment.close_runs", "Ctrl+W", "close"),
         ActionRow("quit", "&Quit", "window.close", "Ctrl+Q"),
     ),
     "&Experiment": (
@@ -147,8 +148,8 @@ OF_RUNS = ("figure", "copy_figure", "film", "data", "close", "restart")
 SHOWN_ONLY = (*OF_RUNS, "play", "back", "forward", "start", "end", "jump")
 
 
-def make_actions(window: QMainWindow, handlers: Mapping[str, object]) -> dict[str, QAction]:
-    """The table's actions, each connected to its handler, by key."""
+def make_actions(window: QMainWindow, program: object) -> dict[str, QAction]:
+    """The table's actions by key, each connected to the method of one of the program's parts."""
     actions = {}
     for row in ROWS:
         action = QAction(row.text, window)
@@ -162,10 +163,10 @@ def make_actions(window: QMainWindow, handlers: Mapping[str, object]) -> dict[st
         shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         tip = TIPS.get(row.key, name)
         action.setToolTip(f"{tip} ({shortcut})" if shortcut else tip)
-        controller, method = row.handler.split(".")
+        # Toggled also when it is the program that checks it, as a lecture does with the panels.
         signal = action.toggled if row.checkable else action.triggered
-        signal.connect(getattr(handlers[controller], method))
-        window.addAction(action)
+        signal.connect(attrgetter(row.handler)(program))
+        window.addAction(action)  # so that its shortcut works where no menu or button shows it
         actions[row.key] = action
     return actions
 

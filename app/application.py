@@ -21,11 +21,11 @@ from app import actions
 from app.controllers.closing import Closing
 from app.controllers.display import DisplayController
 from app.controllers.experiment import ExperimentController
+from app.controllers.export import Exportable, ExportController
 from app.controllers.files import FileController
 from app.controllers.first_start import FirstStart
 from app.controllers.help import HelpController
 from app.controllers.looks import Looks
-from app.controllers.outputs import Outputs
 from app.controllers.playback import Playback
 from app.controllers.preview import PreviewController
 from app.controllers.readout import Readout
@@ -51,6 +51,7 @@ UNPAINTED_MS = 500
 # Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
 SWITCH_S = 2e-4
 EDITED = "Edited: press Run to train these settings."
+REMEMBERED = {"palette", "pace", "loop", "views", "curves"}  # wishes that are settings too
 
 
 @final
@@ -71,13 +72,7 @@ class Marginscope(QObject):
         self.settings, self._warning = load_settings(places.settings)
         self.session = Session()
         self.worker = RunWorker(self)
-        intent = Intent(
-            palette=self.settings.palette,
-            pace=self.settings.pace,
-            loop=self.settings.loop,
-            views=self.settings.views,
-            curves=self.settings.curves,
-        )
+        intent = Intent(**self.settings.model_dump(include=REMEMBERED))
         self.window = MainWindow(PALETTES[intent.palette])
         window = self.window
         self.display = DisplayController(self.session, intent, self)
@@ -85,21 +80,19 @@ class Marginscope(QObject):
         self.playback = Playback(self.display, window.transport, self)
         self.files = FileController(self.session, self.experiment, window.form, places, window)
         self.looks = Looks(window, self.display)
-        self.outputs = Outputs(self.session, self.display, window)
+        self.export = ExportController(window, self._exportable)
         self.preview = PreviewController(window)
         self.readout = Readout(self.display, window.inspector, window.status, self)
         self.theory = TheoryController(
             window, self.display, margins or MarginWorker(), judge or Judge(), self
         )
-        self.outputs.follow(self.theory.lines_of)
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)
         self.whole = WholeStudyController(
             window, places, self.settings.cluster, self.settings.jobs, window.form.study
         )
         self.closing = Closing(window, self.session, self.whole, self.put_away)
-        self._unpainted = QTimer(self)
-        self._unpainted.setSingleShot(True)
+        self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
         self._connect()
         self._begun = self._ended = self._settled = False
@@ -107,35 +100,23 @@ class Marginscope(QObject):
     # -------------------------------------------------------------------------------- making
 
     def _make_actions(self) -> None:
-        handlers = {
-            "files": self.files,
-            "outputs": self.outputs,
-            "experiment": self.experiment,
-            "playback": self.playback,
-            "display": self.display,
-            "looks": self.looks,
-            "window": self.window,
-            "preview": self.preview,
-            "theory": self.theory,
-            "help": self.help,
-            "whole": self.whole,
-        }
-        self.actions = actions.make_actions(self.window, handlers)
+        self.actions = actions.make_actions(self.window, self)
         self.window.set_actions(self.actions)
         self.looks.set_actions(self.actions)
+        # An action that is set as it was says nothing, so that the panels are told as well.
         self.actions["form"].setChecked(self.settings.form_shown)
         self.actions["inspector"].setChecked(self.settings.inspector_shown)
         self.looks.set_form(self.settings.form_shown)
         self.looks.set_inspector(self.settings.inspector_shown)
         self.actions["dark"].setChecked(self.settings.palette == "dark")
         self.window.set_recent(self.settings.recent)
-        self.window.show_views(self.display.view.views)
+        self.window.show_views(self.display.view.wishes.views)
 
     def _connect(self) -> None:
         window, worker, display = self.window, self.worker, self.display
         window.painted.connect(self._begin)
         self._unpainted.timeout.connect(self._begin)
-        window.dropped.connect(self.files.dropped)
+        window.dropped.connect(self.files.open_files)
         window.recent.triggered.connect(self.files.open_recent)
         window.margin_axes.triggered.connect(self.looks.choose_margin_axis)
         window.view_choice.triggered.connect(self.looks.choose_view)
@@ -146,13 +127,11 @@ class Marginscope(QObject):
         window.form.submitted.connect(self.experiment.run)
         window.empty.run_requested.connect(self.experiment.run)
         window.empty.open_requested.connect(self.files.open)
-        for teller in (self.experiment, self.files, self.playback, self.outputs):
-            teller.message.connect(window.bar.say)
-        self.whole.message.connect(window.bar.say)
-        display.message.connect(window.bar.say)
-        self.experiment.started.connect(self.readout.say)
-        for sayer in (self.outputs.finished, self.whole.status):
-            sayer.connect(self.readout.say)
+        for source in (self.experiment, self.files, self.playback, self.whole, display):
+            source.message.connect(window.bar.say)
+        self.export.error.connect(window.bar.say)
+        for words in (self.experiment.started, self.export.finished, self.whole.status):
+            words.connect(self.readout.say)
         self.whole.run_requested.connect(self.files.open_files)
         self.looks.recoloured.connect(self.whole.set_colours)
         self.experiment.loaded.connect(self._show_study)
@@ -160,9 +139,9 @@ class Marginscope(QObject):
         self.looks.recoloured.connect(self.preview.set_colours)
         window.form.changed.connect(self._show_edit)
         self.files.opened.connect(self._remember)
-        for source in (self.experiment, self.files):
-            source.replaced.connect(display.rearrange)
-            source.replaced.connect(self.playback.play_from_start)
+        for opener in (self.experiment, self.files):
+            opener.replaced.connect(display.rearrange)
+            opener.replaced.connect(self.playback.play_from_start)
         worker.ready.connect(self._ready)
         worker.stood_in.connect(display.stood_in)
         worker.started.connect(display.begun)
@@ -174,7 +153,6 @@ class Marginscope(QObject):
         self.theory.status.connect(window.status.show_work)
         self.theory.alarmed.connect(window.transport.slider.set_alarms)
         window.status.cancel_requested.connect(self.actions["margins_stop"].trigger)
-        self.looks.recoloured.connect(self.theory.set_colours)
         display.changed.connect(self._show_transport)
         display.runs_changed.connect(self._show_runs)
 
@@ -189,7 +167,7 @@ class Marginscope(QObject):
         self._show_transport()
         self.window.show()
         self.window.transport.slider.setFocus()
-        self._unpainted.start(UNPAINTED_MS)
+        self._unpainted.start()
 
     def _begin(self) -> None:
         """Load what is heavy, make the views, and open what was asked for."""
@@ -204,7 +182,8 @@ class Marginscope(QObject):
         self.worker.start()
         palette = self.looks.palette_now
         panels = [RunPanel(palette, self.window.views) for _ in range(MOST_RUNS)]
-        self.window.add_views(panels)
+        for panel in panels:
+            self.window.views.addWidget(panel)
         self.display.set_slots([PanelSlot(panel, self) for panel in panels])
         for panel in panels:
             panel.moment_clicked.connect(self.playback.to_moment)
@@ -242,9 +221,10 @@ class Marginscope(QObject):
             if run is not None and run.data is not None and shown.frame >= 0:
                 times.append(float(run.data.log10_time[shown.frame]))
         self.window.transport.show_view(view, max(times, default=float("-inf")))
-        self.actions["loop"].setChecked(view.loop)
-        self.actions["follow"].setChecked(view.follow)
-        moving = view.playing and not view.follow
+        wishes = view.wishes
+        self.actions["loop"].setChecked(wishes.loop)
+        self.actions["follow"].setChecked(wishes.follow)
+        moving = wishes.playing and not wishes.follow
         actions.show_playing(self.actions["play"], moving, self.looks.icon)
 
     def _show_runs(self) -> None:
@@ -271,6 +251,13 @@ class Marginscope(QObject):
         self.window.empty.set_runnable(right)
         self.readout.say(EDITED if right else "")
 
+    def _exportable(self) -> Exportable:
+        """The runs that are shown, as they are drawn."""
+        intent = self.display.intent
+        runs = tuple(run.source for run in self.session if run.data is not None)
+        lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
+        return Exportable(runs, intent.coordinates, PALETTES[intent.palette], lines)
+
     def _remember(self, name: str) -> None:
         self.settings = self.settings.with_recent(Path(name))
         self.window.set_recent(self.settings.recent)
@@ -284,30 +271,25 @@ class Marginscope(QObject):
         self._save_settings()
         self.display.stop()
         self.readout.stop()
-        self.outputs.close()
+        self.export.close()
         self.preview.close()
         self.theory.stop()
         self.whole.close()
         if not self.worker.close():
             LOG.error("The training did not end in time.")
-        self.session.clear()
+        self.session.clear()  # last, since the threads were reading its files until here
 
     def _save_settings(self) -> None:
-        intent = self.display.intent
+        wishes = self.display.view.wishes
         lecture = self.actions["lecture"]
-        if lecture.isChecked():
+        if lecture.isChecked():  # the panels are remembered as they were before it
             lecture.setChecked(False)
         geometry = base64.b64encode(self.window.saveGeometry().data()).decode()
         cluster, jobs = self.whole.remembered
-        changes = {
+        changes = {name: getattr(wishes, name) for name in REMEMBERED} | {
             "geometry": geometry,
-            "palette": intent.palette,
-            "pace": intent.pace,
-            "loop": intent.loop,
             "form_shown": self.actions["form"].isChecked(),
             "inspector_shown": self.actions["inspector"].isChecked(),
-            "views": self.display.view.views,
-            "curves": intent.curves,
             "cluster": cluster,
             "jobs": jobs,
         }

@@ -34,7 +34,7 @@ def open_log(folder: Path) -> logging.Handler | None:
         return None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     LOG.addHandler(handler)
-    LOG.propagate = False
+    LOG.propagate = False  # nothing is written on the terminal as well
     return handler
 
 
@@ -80,6 +80,6 @@ class Reporter(QObject):
             return
         self.report(error)
 
-    def _uncaught_in_thread(self, given: threading.ExceptHookArgs) -> None:
-        if given.exc_value is not None:
-            self.report(given.exc_value)
+    def _uncaught_in_thread(self, hooked: threading.ExceptHookArgs) -> None:
+        if hooked.exc_value is not None:
+            self.report(hooked.exc_value)

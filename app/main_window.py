@@ -37,7 +37,7 @@ from app.panels.study_chooser import StudyChooser
 from app.panels.transport import TransportBar
 from app.state.intent import MARGIN_AXES
 from app.state.views import VIEWS
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
 
@@ -64,8 +64,7 @@ class MainWindow(QMainWindow):
         self.resize(1280, 800)
         self.may_close = True
         self._was_painted = False
-        self._after_paint = QTimer(self)
-        self._after_paint.setSingleShot(True)
+        self._after_paint = QTimer(self, singleShot=True)
         self._after_paint.timeout.connect(self.painted)
         self.chooser = StudyChooser(self)
         self.bar = MessageBar(self)
@@ -73,39 +72,29 @@ class MainWindow(QMainWindow):
         self.side = SidePanel(palette, self)
         self.inspector, self.theory = self.side.inspector, self.side.theory
         self.transport = TransportBar(palette, self)
-        self.status_area = QWidget(self)  # the line shows itself with each new text
-        self.status = StatusLine(self.status_area)
+        self.status = StatusLine(self)
         self.empty = EmptyState(self)
-        self.loading = QLabel(LOADING, self)
-        self.loading.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.views = QSplitter(Qt.Orientation.Horizontal, self)
-        self.views.setChildrenCollapsible(False)
+        self.loading = QLabel(LOADING, self, alignment=Qt.AlignmentFlag.AlignCenter)
+        self.views = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
         self.middle = QStackedWidget(self)
         for page in (self.loading, self.empty, self.views):
             self.middle.addWidget(page)
-        self.form_area: QWidget = self.form
         self.recent = QMenu("Open &recent", self)
         self.margin_axes = QMenu("Curves a&gainst", self)
         self.view_choice = QMenu("&Views", self)
-        self.curve_choice = QMenu("C&urves", self)
-        self.curve_choice.setToolTipsVisible(True)
-        self.margin_choice = QMenu("Reference &margins", self)
-        self.margin_choice.setToolTipsVisible(True)
+        self.curve_choice = QMenu("C&urves", self, toolTipsVisible=True)
+        self.margin_choice = QMenu("Reference &margins", self, toolTipsVisible=True)
         self.setCentralWidget(self._arranged())
 
     def _arranged(self) -> QWidget:
-        self.columns = QSplitter(Qt.Orientation.Horizontal, self)
-        self.columns.setChildrenCollapsible(False)
-        for place, part in enumerate((self.form_area, self.middle, self.side)):
+        self.columns = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
+        for place, part in enumerate((self.form, self.middle, self.side)):
             self.columns.addWidget(part)
             self.columns.setStretchFactor(place, 1 if part is self.middle else 0)
         self.columns.setSizes([280, 720, 280])
-        line = laid(QVBoxLayout(self.status_area))
-        line.addWidget(self.status)
         whole = QWidget(self)
         column = laid(QVBoxLayout(whole), spacing=0)
-        for row in (self.bar, self.columns, self.transport, self.status_area):
-            column.addWidget(row, 1 if row is self.columns else 0)
+        filled(column, self.bar, (self.columns, 1), self.transport, self.status)
         return whole
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
@@ -115,10 +104,8 @@ class MainWindow(QMainWindow):
         for menu in (self.view_choice, self.curve_choice, self.margin_choice, self.margin_axes):
             menus["&View"].insertMenu(actions["coordinates"], menu)
         self._fill_choices()
-        bar = QToolBar("Tools", self)
+        self.tools = bar = QToolBar("Tools", self, movable=False, iconSize=QSize(16, 16))
         bar.setObjectName("tools")
-        bar.setMovable(False)
-        bar.setIconSize(QSize(16, 16))
         self.chooser.setMaximumWidth(400)
         bar.addWidget(self.chooser)
         self._fill(bar, actions, TOOL_BAR)
@@ -133,7 +120,6 @@ class MainWindow(QMainWindow):
         bar.addWidget(layout)
         self._fill(bar, actions, TOOL_BAR_RIGHT)
         self.addToolBar(bar)
-        self.tools = bar
         self.transport.add_buttons(actions)
 
     def _fill_choices(self) -> None:
@@ -169,11 +155,6 @@ class MainWindow(QMainWindow):
             if key in WITH_TEXT and isinstance(button, QToolButton):
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
 
-    def add_views(self, panels: Sequence[QWidget]) -> None:
-        """The run panels, which come after the window itself."""
-        for panel in panels:
-            self.views.addWidget(panel)
-
     def set_recent(self, paths: Sequence[str]) -> None:
         """The files of the menu of recent ones."""
         self.recent.clear()
@@ -194,6 +175,7 @@ class MainWindow(QMainWindow):
         super().paintEvent(event)
         if not self._was_painted:
             self._was_painted = True
+            # Not from here: what follows takes long, and the picture is shown when this returns.
             self._after_paint.start(0)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

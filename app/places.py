@@ -60,6 +60,7 @@ def _claimed(path: Path) -> bool:
         for old in path.parent.glob(".*.claim"):
             if time.time() - old.stat().st_mtime > CLAIM_S:
                 old.unlink()
+        # O_EXCL: of two programs that look at the same moment only one makes the file.
         os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         return False

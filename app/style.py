@@ -109,7 +109,15 @@ def style_sheet(palette: Palette) -> str:
 def tabular(font: QFont) -> QFont:
     """The font with figures of equal width, so that changing numbers do not move."""
     result = QFont(font)
-    result.setFeature(QFont.Tag("tnum"), 1)
+    result.setFeature(QFont.Tag("tnum"), 1)  # OpenType's tabular numerals
+    return result
+
+
+def small(font: QFont) -> QFont:
+    """A little smaller, for what stands in and above plots."""
+    result = QFont(font)
+    if result.pointSizeF() > 0:  # -1 for a font whose size is given in pixels
+        result.setPointSizeF(0.9 * result.pointSizeF())
     return result
 
 

@@ -33,6 +33,7 @@ class Termination(QObject):
 
     def install(self) -> None:
         """Take the signals from here on."""
+        # A full buffer has woken Qt already.
         signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, final
+from typing import final
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMessageBox
 
+from app.controllers.whole_study import WholeStudyController
 from app.main_window import MainWindow
 from app.state.session import Session
 
 STOP, KEEP = "Stop and close", "Keep running"
-
-
-class Busy(Protocol):
-    """What may be at work beside the training."""
-
-    @property
-    def busy(self) -> bool: ...
 
 
 @final
@@ -26,7 +20,11 @@ class Closing(QObject):
     """Decides whether the window may close, and calls `put_away` once when it does."""
 
     def __init__(
-        self, window: MainWindow, session: Session, study: Busy, put_away: Callable[[], None]
+        self,
+        window: MainWindow,
+        session: Session,
+        study: WholeStudyController,
+        put_away: Callable[[], None],
     ) -> None:
         super().__init__(window)
         self._window = window
@@ -34,13 +32,13 @@ class Closing(QObject):
         self._study = study
         self._put_away = put_away
         self._done = False
-        window.closing.connect(self._asked)
+        window.closing.connect(self._on_closing)
 
-    def _asked(self) -> None:
+    def _on_closing(self) -> None:
         if self._done:
             return
-        going = self._going()
-        if going and not self._agreed(going):
+        work = self.unfinished()
+        if work and not self._agreed(work):
             self._window.may_close = False
             return
         self._end()
@@ -55,20 +53,21 @@ class Closing(QObject):
         self._done = True
         self._put_away()
 
-    def _going(self) -> str:
+    def unfinished(self) -> str:
         """What would be stopped, as a sentence; "" for nothing."""
         if self._study.busy:
             return "A whole study is still being run."
+        # A run whose kernels are still being compiled has nothing to lose.
         count = sum(run.begun for run in self._session.live)
         runs = "A run is" if count == 1 else f"{count} runs are"
         return f"{runs} still being trained." if count else ""
 
-    def _agreed(self, going: str) -> bool:
+    def _agreed(self, work: str) -> bool:
         box = QMessageBox(self._window)
         box.setObjectName("closing")
         box.setIcon(QMessageBox.Icon.Question)
         box.setWindowTitle("Marginscope")
-        box.setText(going)
+        box.setText(work)
         box.setInformativeText(
             "What is recorded so far stays in the run files either way, and can be continued later."
         )
@@ -78,5 +77,5 @@ class Closing(QObject):
         box.setEscapeButton(keep)
         box.exec()
         agreed = box.clickedButton() is stop
-        box.deleteLater()
+        box.deleteLater()  # else the window, its parent, would keep it
         return agreed

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LONGEST_TICK_S = 0.1
 READ_SECONDS = 0.008
 # For each panel, with the painting of what is drawn; for all of them while something is trained.
+# All seven views of a run at once would take 65 ms of every tick (docs/decisions/0014).
 DRAW_SECONDS = 0.012
 NOT_BEGUN = "Stopped before it began; press Run to train it."
 READING_FAILED = "could not be read any further; the log has the details."
@@ -61,10 +62,9 @@ class DisplayController(QObject):
         self._noted: dict[int, str] = {}
         self._last, self._ended = time.monotonic(), False
         self._pace = TickPace()
-        self._timer = QTimer(self)
+        # Qt's usual kind of timer may be off by a twentieth.
+        self._timer = QTimer(self, timerType=Qt.TimerType.PreciseTimer, interval=TICK_MS)
         self._timer.setObjectName("display")
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.setInterval(TICK_MS)
         self._timer.timeout.connect(self.tick)
 
     def set_slots(self, slots: Sequence[PanelSlot]) -> None:
@@ -119,7 +119,7 @@ class DisplayController(QObject):
             hovered=hovered if hovered is not None and hovered[0] in open_keys else None,
             pinned=frozenset(mark for mark in self.intent.pinned if mark[0] in open_keys),
         )
-        self._shown = None
+        self._shown = None  # the panels have other runs, and are told everything
         self.runs_changed.emit()
         self.refresh()
 
@@ -140,7 +140,7 @@ class DisplayController(QObject):
     def stood_in(self, key: int, path: Path) -> None:
         """A run must wait for its kernels: show a recording of it meanwhile."""
         run = self.session.get(key)
-        if run is None or run.data is not None:
+        if run is None or run.data is not None:  # its own file was there first
             return
         run.data = self._opened(run, path)
         run.stands_in = run.data is not None
@@ -149,14 +149,14 @@ class DisplayController(QObject):
     def begun(self, key: int) -> None:
         """The file of a run exists: open it."""
         run = self.session.get(key)
-        if run is None or (run.data is not None and not run.stands_in):
+        if run is None or (run.data is not None and not run.stands_in):  # closed, or open already
             return
-        found = self._opened(run, run.path)
+        data = self._opened(run, run.path)
         if run.stands_in:
-            run.coming = found
+            run.coming = data
             self._wake()
             return
-        run.data = found
+        run.data = data
         self._show_anew(run)
 
     def _opened(self, run: OpenRun, path: Path) -> DisplayData | None:
@@ -176,9 +176,7 @@ class DisplayController(QObject):
         if run.data.run.note:
             self.message.emit(run.data.run.note)
         self._watch()
-        for slot in self.slots:
-            if slot.run is run:
-                slot.set_run(run)
+        self._show_in_slot(run)
         self._shown = None
         self.runs_changed.emit()
         self.refresh()
@@ -214,7 +212,7 @@ class DisplayController(QObject):
             self._read(run)
             if run.data is None and not run.failure:
                 run.failure = NOT_BEGUN
-                self._show_failure(run)
+                self._show_in_slot(run)
             if words := sentence_about(run):
                 self.message.emit(words)
             self._note(run)
@@ -236,10 +234,10 @@ class DisplayController(QObject):
             return
         run.failure = sentence
         if run.data is None:
-            self._show_failure(run)
+            self._show_in_slot(run)
         self.ended(key)
 
-    def _show_failure(self, run: OpenRun) -> None:
+    def _show_in_slot(self, run: OpenRun) -> None:
         for slot in self.slots:
             if slot.run is run:
                 slot.set_run(run)
@@ -272,7 +270,7 @@ class DisplayController(QObject):
                 self._read(run)
         self.intent = advanced(self.intent, self.session.snapshot(), elapsed)
         self.refresh(at_once=not training)
-        behind = [slot.panel for slot in self.slots if slot.panel.owes]
+        behind = [slot.panel for slot in self.slots if slot.panel.owed]
         for panel in behind:
             panel.catch_up(DRAW_SECONDS / (len(behind) if training else 1))
         if not self._busy():
@@ -295,7 +293,7 @@ class DisplayController(QObject):
             self._timer.start()
 
     def _busy(self) -> bool:
-        if any(run.behind for run in self.session) or any(slot.panel.owes for slot in self.slots):
+        if any(run.behind for run in self.session) or any(slot.panel.owed for slot in self.slots):
             return True
         return has_room(self.intent, self.session.snapshot())
 
@@ -318,24 +316,25 @@ class DisplayController(QObject):
     def _give_up(self, run: OpenRun, sentence: str) -> None:
         run.failure = sentence
         run.close()
-        self._show_failure(run)
+        self._show_in_slot(run)
         self.message.emit(sentence)
 
     # ------------------------------------------------------------------------------- showing
 
     def _apply(self, view: ResolvedView, before: ResolvedView | None, at_once: bool) -> None:
         """Tell each panel what differs from the view before; all of it where there was none."""
+        now, then = view.wishes, before.wishes if before is not None else None
         for place, slot in enumerate(self.slots):
-            if before is None or before.palette != view.palette:
-                slot.panel.set_colours(PALETTES[view.palette])
-            if before is None or before.coordinates != view.coordinates:
-                slot.panel.set_coordinates(*view.coordinates)
-            if before is None or before.margin_axis != view.margin_axis:
-                slot.panel.set_axis(view.margin_axis)
-            if before is None or before.curves != view.curves:
-                slot.panel.set_curves(view.curves)
-            if before is None or before.views != view.views:
-                slot.panel.set_views(view.views)
+            if then is None or then.palette != now.palette:
+                slot.panel.set_colours(PALETTES[now.palette])
+            if then is None or then.coordinates != now.coordinates:
+                slot.panel.set_coordinates(*now.coordinates)
+            if then is None or then.margin_axis != now.margin_axis:
+                slot.panel.set_axis(now.margin_axis)
+            if then is None or then.curves != now.curves:
+                slot.panel.set_curves(now.curves)
+            if then is None or then.views != now.views:
+                slot.panel.set_views(now.views)
             run = view.runs[place] if place < len(view.runs) else None
             old = before.runs[place] if before and place < len(before.runs) else None
             if run is not None and run.frame >= 0 and run != old:

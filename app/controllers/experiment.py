@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, Signal
 
+from app.panels.experiment_form import ExperimentForm
 from app.places import Places
-from app.state.resolve import moment_of
 from app.state.session import MOST_RUNS, OpenRun, Session
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import RunWorker, TrainingJob
-from core.errors import InputError
-from core.problem.schedule import further
+from core.errors import InputError, MarginscopeError
+from core.problem.schedule import coordinate, further
 from core.studies.code import check_code
 from core.studies.study import Cell, Study, load_study
 from core.studies.tables import value_text
@@ -29,14 +29,6 @@ MEND_FIRST = "Mend the values marked in the experiment panel first."
 STILL_GOING = "The training is still going on; stop it first, or wait for its end."
 MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
 LARGEST_SEED = 2**63 - 1
-
-
-class Form(Protocol):
-    """What is needed of the experiment form."""
-
-    def set_study(self, study: Study) -> None: ...
-
-    def study(self) -> Study | None: ...
 
 
 @final
@@ -56,7 +48,7 @@ class ExperimentController(QObject):
         self,
         session: Session,
         worker: RunWorker,
-        form: Form,
+        form: ExperimentForm,
         places: Places,
         parent: QObject | None = None,
     ) -> None:
@@ -69,15 +61,16 @@ class ExperimentController(QObject):
 
     # ------------------------------------------------------------------------------- studies
 
-    def choose(self, name: str) -> None:
-        """Load a shipped study or a study file and train it."""
+    def choose(self, name: str) -> bool:
+        """Load a shipped study or a study file and train it; whether it is one."""
         try:
             study = load_study(name)
             check_code(study, name)
-        except InputError as error:
+        except MarginscopeError as error:
             self.message.emit(error.sentence)
-            return
+            return False
         self.train(study)
+        return True
 
     def offer(self, name: str) -> None:
         """Put a shipped study into the form, to be trained when somebody presses Run."""
@@ -159,8 +152,9 @@ class ExperimentController(QObject):
                 f"The study has {study.count} runs, of which the first {MOST_RUNS} are trained "
                 "here; Run whole study (F7) trains them all."
             )
+        # Before the runs are closed, since some may be made of what is in their files.
         planned = [(cell, self._recipe(study, cell.experiment)) for cell in cells]
-        self._stop_all()
+        self.stop()
         self._session.clear()
         self._study = study
         self.started.emit("")
@@ -172,7 +166,8 @@ class ExperimentController(QObject):
     def _planned(self, study: Study, cell: Cell, recipe: Recipe) -> TrainingJob:
         name = f"{value_text(study.id)}{'__' + cell.name if cell.name else ''}"
         heading = heading_of(cell.name) or study.title
-        return self._opened(name, heading, _until(cell.experiment), recipe)
+        until = float(coordinate(cell.experiment.dynamics.until_log10_time))
+        return self._opened(name, heading, until, recipe)
 
     def _opened(self, name: str, heading: str, until: float, recipe: Recipe) -> TrainingJob:
         key, control = self._session.new_key(), Control()
@@ -186,12 +181,8 @@ class ExperimentController(QObject):
             if run.data is None or run.live:
                 continue
             mine = run.data.run.experiment
-            same_data, same_network = (
-                mine.data == experiment.data,
-                mine.network == experiment.network,
-            )
-            started = mine.network.init == "file" and same_network
-            if same_data and (mine.data.embedded or started):
+            started = mine.network.init == "file" and mine.network == experiment.network
+            if mine.data == experiment.data and (mine.data.embedded or started):
                 return FromRun(run.path, experiment)
         return FromExperiment(experiment, study.folder, study.title, study.source)
 
@@ -226,11 +217,14 @@ class ExperimentController(QObject):
 
     def stop(self) -> None:
         """End the training; what is recorded stays on the screen and on the disk."""
-        self._stop_all()
+        for run in self._session.live:
+            assert run.control is not None
+            run.control.stop()
+        self._worker.wake()
 
     def close_runs(self) -> None:
         """Stop and close everything that is shown."""
-        self._stop_all()
+        self.stop()
         self._session.clear()
         self.replaced.emit()
 
@@ -243,23 +237,12 @@ class ExperimentController(QObject):
             control.stop()
             self._worker.wake()
 
-    def _stop_all(self) -> None:
-        for run in self._session.live:
-            assert run.control is not None
-            run.control.stop()
-        self._worker.wake()
-
-
-def _until(experiment: Experiment) -> float:
-    return moment_of(experiment.dynamics.until_log10_time)
-
 
 def _further(run: Run) -> float:
     """Where a run is continued to: the end that was not reached, or a decade beyond it."""
     until = run.experiment.dynamics.until_log10_time
-    if run.frames and until > run.log10_time[-1] * (1 + 1e-12):
-        return moment_of(until)
-    return moment_of(further(until))
+    reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
+    return float(coordinate(further(until) if reached else until))
 
 
 def _has(study: Study, key: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -34,22 +34,33 @@ PATIENCE = 400
 
 
 @final
+@dataclass(frozen=True, slots=True, eq=False)
+class Exportable:
+    """What a window shows: the files of its runs, how they are drawn, and the reference margins
+    whose lines are drawn for each of them."""
+
+    runs: tuple[Path, ...] = ()
+    coordinates: tuple[int, int] = (0, 1)
+    palette: Palette = LIGHT
+    references: Mapping[Path, tuple[ReferenceMargin, ...]] = field(default_factory=dict)
+
+
+@final
 class ExportController(QObject):
-    """Asks what to export where, and has it done in one thread. All runs are given as paths.
+    """Asks what to export where, and has it done in one thread.
 
     `finished` and `error` end each job with a sentence.
     """
 
     finished = Signal(str)
     error = Signal(str)
-    busy_changed = Signal(bool)
 
-    def __init__(self, window: QWidget | None = None, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._window = window
-        self._coordinates = (0, 1)
-        self._references: dict[Path, tuple[ReferenceMargin, ...]] = {}
-        self._palette = LIGHT
+    def __init__(
+        self, window: QWidget | None = None, shown: Callable[[], Exportable] = Exportable
+    ) -> None:
+        """`shown` is what there is to export, where somebody may ask for it here."""
+        super().__init__(window)
+        self._window, self._shown = window, shown
         self._folder: Path | None = None
         self._job: ExportJob | None = None
         self.dialog: ExportDialog | None = None
@@ -59,55 +70,36 @@ class ExportController(QObject):
         self.worker.result.connect(self._on_result)
         self.worker.error.connect(self._on_error)
         self.progress: ProgressWindow | None = None
-        self._patience = QTimer(self)
-        self._patience.setSingleShot(True)
-        self._patience.setInterval(PATIENCE)
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
         self._patience.timeout.connect(self._show_progress)
 
     @property
     def busy(self) -> bool:
         return self.worker.busy
 
-    def set_coordinates(self, first: int, second: int) -> None:
-        """The two coordinates that the views show, for figures and films of the same."""
-        self._coordinates = (first, second)
-
-    def set_references(self, references: Mapping[Path, tuple[ReferenceMargin, ...]]) -> None:
-        """The reference margins whose lines the views show, for figures of the same runs."""
-        self._references = dict(references)
-
-    def _with_lines(self, job: ExportJob) -> ExportJob:
-        """Figures get the lines of their runs."""
-        if not isinstance(job, FigureJob | CopyJob):
-            return job
-        return replace(job, references=tuple(self._references.get(run, ()) for run in job.runs))
-
-    def set_colours(self, palette: Palette) -> None:
-        """The palette of the window, which films are offered in first."""
-        self._palette = palette
-
     # ------------------------------------------------------------------------------ requests
 
-    def figure(self, runs: Sequence[Path]) -> None:
-        """Ask how to save a figure of some runs."""
-        if self._ready(runs):
-            self._ask(FigureDialog(runs, self._save_folder(), self._coordinates, self._window))
-
-    def film(self, runs: Sequence[Path]) -> None:
-        """Ask how to save a film of some runs."""
-        if self._ready(runs):
+    def figure(self) -> None:
+        """Ask how to save a figure of the runs."""
+        if shown := self._exportable():
             folder = self._save_folder()
-            self._ask(FilmDialog(runs, folder, self._coordinates, self._palette, self._window))
+            self._ask(FigureDialog(shown.runs, folder, shown.coordinates, self._window))
 
-    def data(self, runs: Sequence[Path]) -> None:
-        """Ask how to save the observables of some runs, one file each."""
-        if self._ready(runs):
-            self._ask(DataDialog(runs, self._save_folder(), self._window))
+    def film(self) -> None:
+        """Ask how to save a film of the runs."""
+        if shown := self._exportable():
+            folder, drawn = self._save_folder(), (shown.coordinates, shown.palette)
+            self._ask(FilmDialog(shown.runs, folder, *drawn, self._window))
 
-    def copy_figure(self, runs: Sequence[Path]) -> None:
-        """Put a figure of some runs on the clipboard, as pixels and as vectors."""
-        if self._ready(runs):
-            self._start(CopyJob(tuple(runs), coordinates=self._coordinates))
+    def data(self) -> None:
+        """Ask how to save the observables of the runs, one file each."""
+        if shown := self._exportable():
+            self._ask(DataDialog(shown.runs, self._save_folder(), self._window))
+
+    def copy_figure(self) -> None:
+        """Put a figure of the runs on the clipboard, as pixels and as vectors."""
+        if shown := self._exportable():
+            self._start(CopyJob(shown.runs, coordinates=shown.coordinates))
 
     def start(self, job: ExportJob) -> None:
         """Begin a job that somebody else has asked for; says so where one is at work."""
@@ -133,16 +125,18 @@ class ExportController(QObject):
 
     # ------------------------------------------------------------------------------- asking
 
-    def _ready(self, runs: Sequence[Path]) -> bool:
+    def _exportable(self) -> Exportable | None:
+        """What there is to export; None, and why, where nothing can be asked for now."""
+        shown = self._shown()
         if self.worker.busy:
             self.error.emit(BUSY)
-        elif not runs:
+        elif not shown.runs:
             self.error.emit(NO_RUNS)
         elif self.dialog is not None:
             self.dialog.raise_()
         else:
-            return True
-        return False
+            return shown
+        return None
 
     def _save_folder(self) -> Path:
         if self._folder is None or not self._folder.is_dir():
@@ -170,14 +164,16 @@ class ExportController(QObject):
     # ------------------------------------------------------------------------------- working
 
     def _start(self, job: ExportJob) -> None:
-        self._job = job = self._with_lines(job)
+        if isinstance(job, FigureJob | CopyJob):
+            lines = self._shown().references
+            job = replace(job, references=tuple(lines.get(run, ()) for run in job.runs))
+        self._job = job
         self.progress = ProgressWindow(self._window)
         self.progress.begin(job.title)
         self.progress.cancel_requested.connect(self.cancel)
         self._patience.start()
-        self._stop = threading.Event()
+        self._stop = threading.Event()  # that of the job before may be set
         self.worker.ask(job, self._stop)
-        self.busy_changed.emit(True)
 
     def _show_progress(self) -> None:
         if self.progress is not None:
@@ -207,7 +203,6 @@ class ExportController(QObject):
             self.progress.hide()
             self.progress.deleteLater()
             self.progress = None
-        self.busy_changed.emit(False)
 
 
 def _done(request: Request, job: ExportJob, stop: threading.Event) -> str:

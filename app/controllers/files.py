@@ -10,14 +10,14 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.controllers.experiment import ExperimentController, Form, heading_of_file
+from app.controllers.experiment import ExperimentController, heading_of_file
+from app.panels.experiment_form import ExperimentForm
 from app.places import Places
-from app.state.resolve import moment_of
 from app.state.session import OpenRun, Session
 from core.errors import MarginscopeError
 from core.files import write_whole
-from core.studies.code import check_code
-from core.studies.study import load_study, shipped_ids
+from core.problem.schedule import coordinate
+from core.studies.study import shipped_ids
 
 RUN, STUDY = ".msrun", ".toml"
 FILTER = "Runs and studies (*.msrun *.toml);;All files (*)"
@@ -35,7 +35,7 @@ class FileController(QObject):
         self,
         session: Session,
         experiment: ExperimentController,
-        form: Form,
+        form: ExperimentForm,
         places: Places,
         window: QWidget,
     ) -> None:
@@ -77,10 +77,6 @@ class FileController(QObject):
         if isinstance(name, str):
             self.open_files([name])
 
-    def dropped(self, names: list[str], beside: bool) -> None:
-        """Files were dropped on the window."""
-        self.open_files(names, beside)
-
     def open_files(self, names: Sequence[str], beside: bool = False) -> None:
         """Open runs (two side by side, more of them the first two) or a study; a sentence is told
         about what cannot be opened, and what is shown stays then."""
@@ -88,9 +84,11 @@ class FileController(QObject):
             self._waiting.append((list(names), beside))
             return
         self.message.emit("")
+        # A study takes the place of all runs, so that whatever came with it is left out.
         studies = [name for name in names if name in shipped_ids() or name.endswith(STUDY)]
         if studies:
-            self._open_study(studies[0])
+            if self._experiment.choose(studies[0]) and studies[0].endswith(STUDY):
+                self.opened.emit(studies[0])
             return
         wrong = [name for name in names if not name.endswith(RUN)]
         if wrong:
@@ -101,51 +99,36 @@ class FileController(QObject):
             return
         self._open_runs([Path(name) for name in names], beside)
 
-    def _open_study(self, name: str) -> None:
-        try:
-            study = load_study(name)
-            check_code(study, name)
-        except MarginscopeError as error:
-            self.message.emit(error.sentence)
-            return
-        self._experiment.train(study)
-        if name.endswith(STUDY):
-            self.opened.emit(name)
-
     def _open_runs(self, paths: Sequence[Path], beside: bool) -> None:
         from app.state.display import DisplayData
         from core.runs import open_run
 
-        found: list[OpenRun] = []
+        runs: list[OpenRun] = []
         for path in paths[:2]:
             try:
                 run = open_run(path)
             except (MarginscopeError, OSError) as error:
                 self.message.emit(_words(error, path))
-                for other in found:
+                for other in runs:
                     other.close()
                 return
+            # A run that has ended goes no further than its frames, wherever it was to end.
             times = [run.experiment.dynamics.until_log10_time] if run.status != "finished" else []
             times += run.log10_time[1:].tolist() or [0.0]
-            until = moment_of(max(times))
-            key = self._session.new_key()
+            until, key = float(coordinate(max(times))), self._session.new_key()
             data = DisplayData(run)
-            found.append(OpenRun(key, path, heading_of_file(path), until, data=data))
-        if not found:
+            runs.append(OpenRun(key, path, heading_of_file(path), until, data=data))
+        if not runs:
             return
         if not beside:
             self._experiment.close_runs()
-            assert found[0].data is not None
-            self._experiment.show_settings_of(found[0].data.run, found[0].path.stem)
-        for one in found:
+            assert runs[0].data is not None
+            self._experiment.show_settings_of(runs[0].data.run, runs[0].path.stem)
+        for one in runs:
             self._experiment.make_room()
             self._session.add(one)
             self.opened.emit(str(one.path))
         self.replaced.emit()
-
-    def close_runs(self) -> None:
-        """Close what is shown."""
-        self._experiment.close_runs()
 
     def save_study(self) -> None:
         """Save what stands in the form as a study file."""

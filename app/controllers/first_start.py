@@ -42,13 +42,13 @@ class FirstStart(QObject):
         self._unaided: set[int] = set()
         worker.unaided.connect(self._note)
         margins.held_by(self._lacks_margins)
-        compiler.progress.connect(self._moved)
+        compiler.progress.connect(self._on_compiled)
         display.runs_changed.connect(self._look)
 
     def _lacks_margins(self) -> bool:
         return self._compiler.lacks((warming.MARGINS,))
 
-    def _moved(self, _stage: object) -> None:
+    def _on_compiled(self) -> None:
         self._margins.wake()
 
     def _note(self, key: int, so: bool) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, QPoint
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.main_window import MainWindow
-from app.panels.definitions import explanations_of
 from app.panels.help_card import HelpCard
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from core.observables.help import Help
 
 
 @final
@@ -43,6 +47,17 @@ class HelpController(QObject):
 
     def _open(self, names: tuple[str, ...], place: QPoint) -> None:
         HelpCard(explanations_of(names), self._window).show_at(place)
+
+
+def explanations_of(names: tuple[str, ...]) -> list[Help]:
+    """The definitions of observables, reference margins and views; other names are left out."""
+    from core.observables.help import explain  # loads the numerical libraries
+
+    explanations = []
+    for name in names:
+        with suppress(InputError):
+            explanations.append(explain(name))
+    return explanations
 
 
 def _own_names(widget: QWidget) -> tuple[str, ...]:

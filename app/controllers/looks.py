@@ -74,7 +74,7 @@ class Looks(QObject):
 
     def set_form(self, shown: bool) -> None:
         """Show or fold away the settings."""
-        self._window.form_area.setVisible(shown)
+        self._window.form.setVisible(shown)
 
     def set_inspector(self, shown: bool) -> None:
         """Show or fold away theory and numbers."""
@@ -90,7 +90,7 @@ class Looks(QObject):
         elif self._folded_before is not None:
             form.setChecked(self._folded_before[0])
             inspector.setChecked(self._folded_before[1])
-        self._window.status_area.setVisible(not lecture)
+        self._window.status.setVisible(not lecture)
         font = QApplication.font()
         font.setPointSizeF(self._base_size * (LECTURE_SCALE if lecture else 1.0))
         QApplication.setFont(font)
@@ -98,16 +98,12 @@ class Looks(QObject):
 
     def choose_coordinates(self) -> None:
         """Let the user choose the two coordinates that the neurons are drawn on."""
-        dialog = CoordinatesDialog(
-            self._display.intent.coordinates, self._dimension(), self._window
-        )
+        runs = [run.data.run for run in self._display.session if run.data is not None]
+        dimension = min((run.dataset.d for run in runs), default=2)
+        dialog = CoordinatesDialog(self._display.intent.coordinates, dimension, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self._display.ask(coordinates=dialog.chosen())
-        dialog.deleteLater()
-
-    def _dimension(self) -> int:
-        sizes = [run.data.run.dataset.d for run in self._display.session if run.data is not None]
-        return min(sizes, default=2)
+        dialog.deleteLater()  # else the window, its parent, would keep it
 
     def choose_margin_axis(self, action: QAction) -> None:
         """Draw curves and margins against what an action of the menu stands for."""
@@ -126,21 +122,21 @@ class Looks(QObject):
 
     def _show(self, views: tuple[str, ...]) -> None:
         self._display.ask(views=views)
-        self._window.show_views(self._display.view.views)
+        self._window.show_views(self._display.view.wishes.views)
 
     def offer_curves(self) -> None:
         """Fill the menu of curves with the observables that any of the shown runs has."""
         menu = self._window.curve_choice
         menu.clear()
         chosen = self._display.intent.curves
-        found = self._observables()
-        for name, (title, explanation) in found.items():
+        observables = self._observables()
+        for name, (title, explanation) in observables.items():
             action = menu.addAction(title)
             action.setData(name)
             action.setToolTip(explanation)
             action.setCheckable(True)
             action.setChecked(name in chosen)
-        if not found:
+        if not observables:
             menu.addAction(NO_RUN).setEnabled(False)
 
     def _observables(self) -> dict[str, tuple[str, str]]:

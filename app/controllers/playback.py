@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject, Signal
 from app.controllers.display import DisplayController
 from app.panels.transport import TransportBar, parse_time
 from app.state.intent import PACES, START
-from app.state.resolve import NEAR, clamped, moment_of, resolve, span_of, stepped
+from app.state.resolve import NEAR, clamped, resolve, span_of, stepped
+from core.problem.schedule import coordinate
 
 NO_TIME = "is no time; type one such as 10^2.5, 300, log10 t = 2000 or 0."
 
@@ -62,8 +63,7 @@ class Playback(QObject):
             self.message.emit(f"{text.strip() or 'Nothing'} {NO_TIME}")
             return
         self.message.emit("")
-        finite = math.isfinite(log10_time)
-        self.to_moment(moment_of(log10_time) if finite else START)
+        self.to_moment(float(coordinate(log10_time)) if math.isfinite(log10_time) else START)
 
     def jump(self) -> None:
         """Let the user type a time."""

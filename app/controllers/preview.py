@@ -35,11 +35,9 @@ class PreviewController(QObject):
         self._palette = PALETTES["light"]
         self.dialog: PreviewDialog | None = None
         self.worker = Worker("preview", drawn, self, no_memory=NO_MEMORY, our_error=OUR_ERROR)
-        self._pause = QTimer(self)
-        self._pause.setSingleShot(True)
-        self._pause.setInterval(PAUSE)
+        self._pause = QTimer(self, singleShot=True, interval=PAUSE)
         self._pause.timeout.connect(self._ask)
-        window.form.changed.connect(self._on_changed)
+        window.form.changed.connect(self.refresh)
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
@@ -59,9 +57,10 @@ class PreviewController(QObject):
         self.dialog.activateWindow()
         self._ask()
 
-    def refresh(self, _: object = None) -> None:
-        """Another study is in the form."""
-        self._on_changed()
+    def refresh(self) -> None:
+        """The form says something else."""
+        if self.dialog is not None and self.dialog.isVisible():
+            self._pause.start()
 
     def close(self) -> None:
         """Put the window and the thread away."""
@@ -69,10 +68,6 @@ class PreviewController(QObject):
         self.worker.close()
         if self.dialog is not None:
             self.dialog.close()
-
-    def _on_changed(self) -> None:
-        if self.dialog is not None and self.dialog.isVisible():
-            self._pause.start()
 
     def _ask(self) -> None:
         """Draw the data as the form stands now."""

@@ -13,10 +13,10 @@ from app.controllers.endings import status_text
 from app.errors import LOG
 from app.panels.inspector import Inspector
 from app.panels.status import StatusLine
-from app.state.resolve import moment_of
 from app.state.session import OpenRun
 from core.errors import MarginscopeError
 from core.figures.numbers import number_text, time_text
+from core.problem.schedule import coordinate
 from core.study_file.dynamics import KernelPredictor
 from core.training.control import RunState, Status
 
@@ -25,19 +25,19 @@ TEXT_MS = 250
 
 @final
 class Rate:
-    """Steps per second and seconds to go of a run, from two looks at it."""
+    """Steps per second and seconds to go of a run, from two looks at it; NaN where not known."""
 
     def __init__(self) -> None:
         self._before: tuple[int, float, int, float] | None = None
-        self.steps: float | None = None
-        self.seconds: float | None = None
+        self.steps = self.seconds = math.nan
 
     def look(self, key: int, status: Status, until: float) -> None:
         """Note where a run is now."""
         now = time.monotonic()
-        place = moment_of(status.log10_time)
+        place = float(coordinate(status.log10_time))
         before, self._before = self._before, (key, now, status.step, place)
-        self.steps = self.seconds = None
+        self.steps = self.seconds = math.nan
+        # Too little is trained in less than a few chunks to tell a speed.
         if before is None or before[0] != key or now - before[1] < 0.05:
             return
         elapsed = now - before[1]
@@ -65,9 +65,8 @@ class Readout(QObject):
         self._message = ""
         self._node: tuple[int, int, int] | None = None
         self._stale = self._ended = False
-        self._timer = QTimer(self)
+        self._timer = QTimer(self, interval=TEXT_MS)
         self._timer.setObjectName("texts")
-        self._timer.setInterval(TEXT_MS)
         self._timer.timeout.connect(self._tick)
         display.changed.connect(self.touch)
         display.runs_changed.connect(self.touch)
@@ -81,7 +80,7 @@ class Readout(QObject):
         """Something is different: the texts follow now, or when the next ones are due."""
         if self._ended:
             return
-        if self._inspected_key() != (self._node[:2] if self._node else None):
+        if self._display.view.inspected != (self._node[:2] if self._node else None):
             self._show_node()
         if self._timer.isActive():
             self._stale = True
@@ -117,15 +116,12 @@ class Readout(QObject):
         runs = session.live or tuple(session)
         return runs[-1] if runs else None
 
-    def _inspected_key(self) -> tuple[int, int] | None:
-        return self._display.view.inspected
-
     def _frame_of(self, run: OpenRun) -> int:
         shown = self._display.view.runs
         return next((one.frame for one in shown if one.key == run.key), -1)
 
     def _show_node(self) -> None:
-        mark = self._inspected_key()
+        mark = self._display.view.inspected
         run = self._display.session.get(mark[0]) if mark else None
         frame = self._frame_of(run) if run is not None else -1
         if mark is None or run is None or run.data is None or frame < 0:
@@ -180,21 +176,21 @@ class Readout(QObject):
 
     def _show_status(self, run: OpenRun | None) -> None:
         if run is None:
-            self._status.show(message=self._message or "Nothing is open.")
+            self._status.show_texts(message=self._message or "Nothing is open.")
             return
         if run.control is None:
             engine = run.data.run.engine if run.data is not None else ""
-            self._status.show(engine=engine, saved=run.path, message=self._message)
+            self._status.show_texts(engine=engine, saved=run.path, message=self._message)
             return
         status = run.control.status
         self._rate.look(run.key, status, run.until)
         moving = status.state is RunState.RUNNING
         words = self._message or f"{run.heading}: {status_text(run)}"
-        self._status.show(
+        self._status.show_texts(
             step=status.step if run.begun else None,
             log10_time=status.log10_time if run.begun else None,
-            rate=self._rate.steps if moving else None,
-            eta=self._rate.seconds if moving else None,
+            rate=self._rate.steps if moving else math.nan,
+            eta=self._rate.seconds if moving else math.nan,
             engine=status.engine,
             saved=run.path if run.begun else None,
             message=words,

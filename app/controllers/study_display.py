@@ -55,7 +55,7 @@ class StudyDisplay(QObject):
         self._runs: StudyRuns | None = None
         self._resting = False
         self._judged: tuple[Judged, ...] = ()
-        self._asked = self._rested = 0.0  # when the figure was asked for, and when it may be again
+        self._begun = self._rested = 0.0  # when the figure was begun, and when it may be again
         self._to_judge = False
         self._cells: object = None
         self._has_figure = False
@@ -63,9 +63,11 @@ class StudyDisplay(QObject):
             "study figure", figure_drawn, self, our_error=NO_FIGURE, one_core=True
         )
         self.judge = Worker("claims", claims_judged, self, our_error=NOT_JUDGED, one_core=True)
-        self.export = ExportController(window, self)
-        self._redraw = self._timer("points", REDRAW_MS, self._show_rows)
-        self._draw = self._timer("study figure", 0, self._ask_figure)
+        self.export = ExportController(window)
+        self._redraw = QTimer(self, singleShot=True, interval=REDRAW_MS)
+        self._redraw.timeout.connect(self._show_rows)
+        self._draw = QTimer(self, singleShot=True)
+        self._draw.timeout.connect(self._ask_figure)
         self.painter.result.connect(self._on_picture)
         self.painter.error.connect(self._on_no_picture)
         self.judge.result.connect(self._on_judged)
@@ -79,14 +81,6 @@ class StudyDisplay(QObject):
         window.picture.resized.connect(self._figure_soon)
         window.figure.clicked.connect(self._save_figure)
         window.numbers.clicked.connect(self._save_table)
-
-    def _timer(self, name: str, milliseconds: int, slot: object) -> QTimer:
-        timer = QTimer(self)
-        timer.setObjectName(name)
-        timer.setSingleShot(True)
-        timer.setInterval(milliseconds)
-        timer.timeout.connect(slot)
-        return timer
 
     def close(self) -> None:
         """Wait for the threads."""
@@ -111,6 +105,7 @@ class StudyDisplay(QObject):
 
     def show_runs(self, runs: StudyRuns, resting: bool) -> None:
         """What came of the cells so far; the claims are judged where that is all for now."""
+        # What came of a grid is put beside the same cells; others are another study's.
         new = runs.cells is not self._cells
         self._runs, self._cells, self._resting = runs, runs.cells, resting
         if new:
@@ -118,11 +113,12 @@ class StudyDisplay(QObject):
                 worker.cancel()  # what they are at is another study's
             self._draw.stop()
             self._show_grid(runs)
-        if new or resting:
+        if new or resting:  # at once, and once: what was to come would show the same
             self._redraw.stop()
             self._show_rows()
         elif not self._redraw.isActive():
             self._redraw.start()
+        # A claim about 20 seeds that is refuted by three of them would tell nobody anything.
         self._to_judge = resting and bool(runs.done and runs.study.claims)
         self._figure_soon(now=resting)
         if not self._draw.isActive():
@@ -165,18 +161,11 @@ class StudyDisplay(QObject):
         if runs is None:
             return
         axis, column = window.axes.axis_name, window.axes.column_name
-        found = SweepLines()
+        lines = SweepLines()
         if axis:
-            table = rows_of(runs.study, runs.rows)
-            found = lines_of(
-                table,
-                runs.paths,
-                axis,
-                column,
-                window.axes.chosen,
-                runs.study.sweep.exclude_unfit,
-            )
-        window.plot.show_lines(found, axis, column)
+            table, fit_only = rows_of(runs.study, runs.rows), runs.study.sweep.exclude_unfit
+            lines = lines_of(table, runs.paths, axis, column, window.axes.chosen, fit_only)
+        window.plot.show_lines(lines, axis, column)
         window.axes.show_scales(*window.plot.logarithmic)
         window.note.set_text(window.plot.note)
 
@@ -204,14 +193,14 @@ class StudyDisplay(QObject):
             return
         if self._window.picture.image.isNull():
             self._window.picture.show_words(DRAWING)
-        self._asked = time.monotonic()
+        self._begun = time.monotonic()
         self.painter.ask(runs, self._palette.name, self._window.picture.pixels_wide())
 
     def _on_picture(self, picture: StudyFigure) -> None:
         self._window.picture.show_png(picture.png)
         now, runs = time.monotonic(), self._runs
-        self._rested = now + REST * (now - self._asked)
-        if runs is not None and len(runs.done) != picture.runs:
+        self._rested = now + REST * (now - self._begun)
+        if runs is not None and len(runs.done) != picture.runs:  # cells were done meanwhile
             self._figure_soon(now=self._resting)
         self._judge_now()
 

@@ -58,7 +58,7 @@ class StudyRunner(QObject):
         self.cost = Worker("cost", cost_estimated, self, our_error=NO_COST)
         self.shown: WholeStudy = whole_study(study)
         self.display.run_requested.connect(self.run_requested)
-        self.worker.planned.connect(self._on_planned)
+        self.worker.planned.connect(self._on_progress)
         self.worker.progress.connect(self._on_progress)
         self.worker.finished.connect(self._on_finished)
         self.reader.result.connect(self._on_runs)
@@ -111,7 +111,7 @@ class StudyRunner(QObject):
         """The study, its size or its folder are others: see what is there."""
         if self.busy:
             return
-        self.cost.cancel()
+        self.cost.cancel()  # of what was chosen before
         options, study, edited = self.window.options, self.shown.study, self.shown.edited
         size = options.size_name
         try:
@@ -143,6 +143,7 @@ class StudyRunner(QObject):
         options = self.window.options
         if runs.has_gpu:
             options.offer_gpu()
+        # An address is None on this computer, and "" where none is typed for a cluster.
         options.show_problem(NO_ADDRESS if options.address == "" else "")
         options.show_count(f"{len(runs.cells)} cells")
         self.display.show_runs(runs, resting=True)
@@ -150,11 +151,9 @@ class StudyRunner(QObject):
 
     def _show_idle(self, possible: bool = True) -> None:
         runs = self.shown.runs
-        total = len(runs.cells)
+        done, failed, total = len(runs.done), len(runs.failed), len(runs.cells)
         self.window.options.set_locked(False)
-        self.window.progress.show_idle(
-            len(runs.done), len(runs.failed), total, possible and total > 0
-        )
+        self.window.progress.show_idle(done, failed, total, possible and total > 0)
 
     # --------------------------------------------------------------------------------- running
 
@@ -169,23 +168,21 @@ class StudyRunner(QObject):
         self.cost.cancel()
         self.window.bar.say("")
         options.set_locked(True)
-        jobs = None if options.on_cluster else options.jobs.value()
+        jobs = None if options.on_cluster else options.jobs.value()  # a cluster has its own workers
         place = options.address, options.on_gpu
         self.worker.start(Order(runs.study, runs.folder, runs.size, jobs, *place))
         self._show_status()
 
     def pause(self, held: bool) -> None:
         """Start no more cells, or go on."""
-        self.worker.pause(held)
+        control = self.worker.control
+        (control.pause if held else control.resume)()
         self._show_status()
 
     def cancel(self) -> None:
         """End the study; what is done stays."""
-        self.worker.stop()
+        self.worker.control.stop()
         self._show_status()
-
-    def _on_planned(self) -> None:
-        self._refresh(resting=False)
 
     def _on_progress(self) -> None:
         self._refresh(resting=False)
@@ -193,19 +190,20 @@ class StudyRunner(QObject):
 
     def _refresh(self, resting: bool) -> None:
         """Show what came of the cells; nothing is known where a plan could not be made."""
-        paths = self.worker.paths()
+        paths, rows = self.worker.paths, self.worker.rows
         if paths:
-            runs = replace(self.shown.runs, paths=paths, rows=self.worker.rows())
+            runs = replace(self.shown.runs, paths=paths, rows=rows)
             self.shown = replace(self.shown, runs=runs)
             self.display.show_runs(runs, resting)
 
     def _show_status(self) -> None:
         if not self.busy:
             return
-        status, paused, stopping = self.worker.status, self.worker.paused, self.worker.stopping
-        self.window.progress.show_status(status, paused, stopping)
-        if status.total:
-            self._say_hidden(words_of(status, paused, stopping))
+        control = self.worker.control
+        how = control.status, control.pause_requested, control.stop_requested
+        self.window.progress.show_status(*how)
+        if control.status.total:
+            self._say_hidden(words_of(*how))
 
     def _say_hidden(self, words: str) -> None:
         """In the main window, how far the study is; its own says so itself where it is seen."""
@@ -217,7 +215,7 @@ class StudyRunner(QObject):
         self._refresh(resting=True)
         self._show_idle()
         self.window.bar.say(wrong or self.shown.runs.failures)
-        status = self.worker.status
+        status = self.worker.control.status
         self._say_hidden(wrong or f"{status.done} of {status.total} cells are there")
 
     # -------------------------------------------------------------------------------- the rest

@@ -15,7 +15,6 @@ from app.state.session import OpenRun
 from app.widgets.symbols import greek, margin_tip, rich, short_name
 from app.workers.judge import Case, Judge, Judgement
 from app.workers.margin_worker import MarginWorker
-from core.figures.palette import Palette
 
 if TYPE_CHECKING:
     from app.views.trace_view import Bound
@@ -74,9 +73,8 @@ class TheoryController(QObject):
         self._stopped = self._ended = False
         self._drawn = frozenset[str](), frozenset[str]()  # the wishes that the lines follow
         self._delta = window.theory.delta.value()
-        self._pause = QTimer(self)
+        self._pause = QTimer(self, singleShot=True)
         self._pause.setObjectName("judge")
-        self._pause.setSingleShot(True)
         self._pause.timeout.connect(self._judge)
         self._connect()
 
@@ -116,10 +114,6 @@ class TheoryController(QObject):
         self.margins.again()
         self._show()
 
-    def set_colours(self, palette: Palette) -> None:
-        """Another palette: labels of bounds have its colours."""
-        self._show()
-
     def stop(self) -> None:
         """Cancel everything, and wait for it."""
         self._ended = True
@@ -139,7 +133,7 @@ class TheoryController(QObject):
         runs = self._readable()
         before = self._known
         self._known = {key: before.get(key, Knowledge()) for key in runs}
-        if set(runs) - set(before):
+        if set(runs) - set(before):  # what was cancelled were the margins of others
             self._stopped = False
         self._key = self._chosen if self._chosen in runs else next(reversed(runs), -1)
         self.judge.keep(frozenset(runs))
@@ -154,19 +148,17 @@ class TheoryController(QObject):
         """Judge again before long, if a run has grown since it was judged."""
         if self._ended or self._pause.isActive():
             return
-        waiting = [key for key, run in self._readable().items() if self._mark(run) != self._of(key)]
+        runs = self._readable().items()
+        waiting = [key for key, run in runs if self._mark(run) != self.known(key).judged]
         if waiting:
             live = any(run.live for run in self._display.session)
             self._pause.start(GROWING_MS if live and self.known(waiting[0]).judgement else JUDGE_MS)
 
     def _mark(self, run: OpenRun) -> tuple[int, int, float]:
         if run.stands_in:  # a recording is looked at, and its run judged when it is there
-            return self._of(run.key)
+            return self.known(run.key).judged
         frames = run.data.frames if run.data is not None else 0
         return frames, len(self.known(run.key).margins), self._delta
-
-    def _of(self, key: int) -> tuple[int, int, float]:
-        return self.known(key).judged
 
     def _judge(self) -> None:
         if self.judge.busy:  # a verdict is told while its judge is still at it: look again later
@@ -237,29 +229,29 @@ class TheoryController(QObject):
                 view = one.comparison.view
                 if key_of(one.statement) != key or not view:
                     continue
-                wanted = "margins" if view == "margins" else "curves"
-                views = tuple(dict.fromkeys((*intent.views, wanted)))
+                place = "margins" if view == "margins" else "curves"
+                views = tuple(dict.fromkeys((*intent.views, place)))
                 curves = intent.curves
                 if view != "margins" and view not in curves:
                     curves = (*curves, view)
                 self._display.ask(views=views, curves=curves)
-                self._window.show_views(self._display.view.views)
+                self._window.show_views(self._display.view.wishes.views)
                 return
 
     def _offer(self) -> None:
         """Fill the menu of the lines."""
         menu = self._window.margin_choice
         menu.clear()
-        found: dict[str, ReferenceMargin] = {}
+        margins: dict[str, ReferenceMargin] = {}
         for known in self._known.values():
-            found |= {name: one for name, one in known.margins.items() if _drawable(one)}
-        for name, one in found.items():
+            margins |= {name: one for name, one in known.margins.items() if _drawable(one)}
+        for name, one in margins.items():
             action = menu.addAction(greek(one.reference.label).replace("&", "&&"))
             action.setData(name)
             action.setToolTip(margin_tip(one))
             action.setCheckable(True)
-            action.setChecked(name not in self._display.view.hidden_margins)
-        if not found:
+            action.setChecked(name not in self._display.intent.hidden_margins)
+        if not margins:
             menu.addAction(NO_LINE).setEnabled(False)
 
     def _choose_line(self, action: QAction) -> None:
@@ -276,7 +268,7 @@ class TheoryController(QObject):
         if self._ended:
             return
         panel, runs = self._window.theory, self._readable()
-        bounds = self._display.view.shown_bounds
+        bounds = self._display.view.wishes.shown_bounds
         panel.show_runs([(key, run.heading) for key, run in runs.items()], self._key)
         known = self._known.get(self._key)
         if known is None:
@@ -286,22 +278,20 @@ class TheoryController(QObject):
         if not known.planned:
             panel.show_margins((), (), planned=False)
         else:
-            panel.show_margins(known.references, known.in_order, self._at_work(), self._stopped)
+            current = frozenset(name for name in self._current.values() if name)
+            panel.show_margins(known.references, known.in_order, current, self._stopped)
         judgement = known.judgement
         assessments = judgement.assessments if judgement is not None else None
         panel.show_assessments(assessments, bounds, live=not runs[self._key].stands_in)
         if judgement is not None and judgement.failed:
             panel.note.setText(FAILED)
 
-    def _at_work(self) -> frozenset[str]:
-        return frozenset(name for name in self._current.values() if name)
-
     def _on_view(self) -> None:
         """Another view: lines and bounds follow where others are wanted."""
-        view = self._display.view
-        wishes = view.hidden_margins, view.shown_bounds
-        if wishes != self._drawn:
-            self._drawn = wishes
+        wishes = self._display.view.wishes
+        drawn = wishes.hidden_margins, wishes.shown_bounds
+        if drawn != self._drawn:
+            self._drawn = drawn
             self._show_lines()
         self._look()
 
@@ -319,20 +309,20 @@ class TheoryController(QObject):
         return tuple(one for one in self._lines_of(self.known(key)) if _drawable(one))
 
     def _lines_of(self, known: Knowledge) -> list[ReferenceMargin]:
-        hidden = self._display.view.hidden_margins
+        hidden = self._display.view.wishes.hidden_margins
         return [one for one in known.in_order if one.reference.name not in hidden]
 
     def _bounds_of(self, known: Knowledge) -> list[Bound]:
         from app.views.trace_view import Bound
 
-        found = []
+        bounds = []
         for one in known.judgement.assessments if known.judgement else ():
-            trace = one.comparison.bound_trace
-            wanted = key_of(one.statement) in self._display.view.shown_bounds
-            if trace is not None and wanted and one.comparison.view:
+            trace, view = one.comparison.bound_trace, one.comparison.view
+            shown = key_of(one.statement) in self._display.view.wishes.shown_bounds
+            if trace is not None and shown and view:
                 tip = f"<p>{rich(one.statement.text)}</p><p>{rich(one.statement.source)}</p>"
-                found.append(Bound(short_name(one.statement.name), one.comparison.view, trace, tip))
-        return found
+                bounds.append(Bound(short_name(one.statement.name), view, trace, tip))
+        return bounds
 
 
 def _drawable(margin: ReferenceMargin) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, Signal
 
+from app.controllers.experiment import MEND_FIRST
 from app.main_window import MainWindow
 from app.places import Places
 from core.figures.palette import PALETTES, Palette
@@ -15,8 +16,6 @@ from core.studies.study import Study
 
 if TYPE_CHECKING:
     from app.controllers.study_runner import StudyRunner
-
-MEND_FIRST = "Mend the values marked in the experiment panel first."
 
 
 @final

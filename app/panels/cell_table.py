@@ -7,13 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
@@ -86,6 +80,7 @@ class CellModel(QAbstractTableModel):
         """Qt's wish for another order; a column of -1 is the grid's. Numbers come before words,
         and what is not there last.
         """
+        # The selection is kept in persistent indexes, which must go with their cells.
         self.layoutAboutToBeChanged.emit()
         before = self.persistentIndexList()
         kept = [self._order[index.row()] for index in before]
@@ -98,8 +93,8 @@ class CellModel(QAbstractTableModel):
             places.sort(key=lambda place: keys[place][0] == NOTHING)  # stable: the rest stays
         self._order = places
         rows = {cell: row for row, cell in enumerate(places)}
-        moved = [self.index(rows[c], i.column()) for c, i in zip(kept, before, strict=True)]
-        self.changePersistentIndexList(before, moved)
+        after = [self.index(rows[c], i.column()) for c, i in zip(kept, before, strict=True)]
+        self.changePersistentIndexList(before, after)
         self.layoutChanged.emit()
 
     def _key(self, column: int, place: int) -> tuple[int, Any]:
@@ -174,7 +169,7 @@ class CellTable(QTableView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.model_ = CellModel(self)
+        self.model_ = CellModel(self)  # model() is QTableView's
         self._paths: Mapping[str, Path] = {}
         self._fitted = False
         self.setModel(self.model_)

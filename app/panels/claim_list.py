@@ -11,10 +11,10 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
-from app.panels.inputs import heading_label, quiet_label
+from app.panels.inputs import heading_label, quiet_label, rich_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.verdict_mark import Look, hue_of, paint_mark
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from app.widgets.screen_text import RAISED
 from app.widgets.symbols import rich
 from core.figures.numbers import MINUS
@@ -47,16 +47,17 @@ NO_CLAIMS = "This study makes no claims."
 
 def _signs(text: str) -> str:
     """Words of a claim with the signs of mathematics, as rich text."""
+    # Hyphens within words stay, and so do the signs of exponents.
     text = re.sub(r"(?<![\w^])-(?=\d)| - (?=\w)", _minus, text.replace("+-", "\u00b1"))
     return rich(POWER.sub(_power, text))
 
 
-def _power(found: re.Match[str]) -> str:
-    return found[1].translate(RAISED)
+def _power(match: re.Match[str]) -> str:
+    return match[1].translate(RAISED)
 
 
-def _minus(found: re.Match[str]) -> str:
-    return found[0].replace("-", MINUS)
+def _minus(match: re.Match[str]) -> str:
+    return match[0].replace("-", MINUS)
 
 
 @final
@@ -93,23 +94,23 @@ class ClaimList(QWidget):
         self._texts: tuple[str, ...] = ()
         self._judged: tuple[Judged, ...] = ()
         self.heading = heading_label("Claims", self)
-        self.note = quiet_label("", self)
-        self.note.setWordWrap(True)
-        content = QWidget(self)
+        self.note = quiet_label("", self, wrap=True)
+        self._content = QWidget(self)
         self._grid = laid(QGridLayout(), spacing=(8, 12))
         self._grid.setColumnStretch(1, 1)
-        column = laid(QVBoxLayout(content), (16, 12, 16, 16), 8)
-        column.addWidget(self.heading)
-        column.addWidget(self.note)
-        column.addLayout(self._grid)
-        column.addStretch(1)
-        fill_scrolled(self, content)
-        self._content = content
+        column = laid(QVBoxLayout(self._content), (16, 12, 16, 16), 8)
+        filled(column, self.heading, self.note, self._grid, 1)
+        fill_scrolled(self, self._content)
 
     @property
     def words(self) -> tuple[str, ...]:
         """The verdict of each claim as it is shown."""
         return tuple(mark.look.word for mark, _ in self._rows)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What is said of each claim, as rich text."""
+        return tuple(label.text() for _, label in self._rows)
 
     def show_study(self, study: Study) -> None:
         """The claims of a study, not judged yet."""
@@ -136,16 +137,12 @@ class ClaimList(QWidget):
     def _rebuild(self) -> None:
         for mark, label in self._rows:
             for part in (mark, label):
-                part.hide()
+                part.hide()  # till it is deleted, in the next turn of the event loop
                 part.deleteLater()
         self._rows = []
         for row in range(len(self._texts)):
             mark = ClaimMark(self._palette, self._content)
-            label = QLabel(self._content)
-            label.setTextFormat(Qt.TextFormat.RichText)
-            label.setWordWrap(True)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            label.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            label = rich_label(self._content)
             self._grid.addWidget(mark, row, 0, Qt.AlignmentFlag.AlignTop)
             self._grid.addWidget(label, row, 1)
             self._rows.append((mark, label))
@@ -155,8 +152,8 @@ class ClaimList(QWidget):
             judged = self._judged[place] if place < len(self._judged) else None
             look = CLAIM_LOOKS[judged.verdict if judged is not None else "waiting"]
             mark.show_look(look, self._palette)
-            told = () if judged is None else (judged.why, judged.claim.basis)
-            label.setToolTip("<br>".join(_signs(text) for text in told if text))
+            reasons = () if judged is None else (judged.why, judged.claim.basis)
+            label.setToolTip("<br>".join(_signs(text) for text in reasons if text))
             label.setText(self._text(place, look, judged))
 
     def _text(self, place: int, look: Look, judged: Judged | None) -> str:

@@ -12,7 +12,7 @@ from app.panels.inputs import problem_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
 from app.panels.study_edits import EditOutcome, StudyEdits
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
 from core.study_file.validation import SECTIONS
@@ -29,22 +29,19 @@ class ExperimentForm(QWidget):
         super().__init__(parent)
         self._edits: StudyEdits | None = None
         self._outcome = EditOutcome(None, {})
-        content = QWidget(self)
+        self._content = content = QWidget(self)
         column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
         self.problem = problem_label(content)
-        column.addWidget(self.problem)
         self.sections = {name: SectionForm(name, content) for name in SECTIONS}
+        filled(column, self.problem, *self.sections.values(), 1)
         for section in self.sections.values():
-            column.addWidget(section)
             section.edited.connect(self._on_edited)
             section.restored.connect(self._on_restored)
             section.kind_chosen.connect(self._on_kind)
             section.fold_changed.connect(self._show_problems)
             section.submitted.connect(self._on_submitted)
-        column.addStretch(1)
         self._scroll = fill_scrolled(self, content)
         content.setEnabled(False)
-        self._content = content
 
     def sizeHint(self) -> QSize:
         return QSize(300, 640)
@@ -75,6 +72,7 @@ class ExperimentForm(QWidget):
         for section in self.sections.values():
             section.show_edits(self._edits)
         self._show_problems()
+        # Rows that were made anew come last in Qt's own order, which is that of creation.
         controls = [item for section in self.sections.values() for item in section.controls()]
         for before, after in pairwise(controls):
             QWidget.setTabOrder(before, after)

@@ -22,9 +22,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.panels.inputs import ChoiceBox, ValueEdit, heading_label, problem_label, quiet_label
+from app.panels.inputs import (
+    ChoiceBox,
+    ValueEdit,
+    heading_label,
+    problem_label,
+    push_button,
+    quiet_label,
+)
 from app.state.exports import ExportJob, data_paths
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from core.figures.palette import PALETTES
 
 MIDDLE = Qt.AlignmentFlag.AlignVCenter
@@ -54,14 +61,11 @@ class ExportDialog(QDialog):
         self._folder = folder
         self._one_file_each = one_file_each
         self._path_edited = False
-        column = laid(QVBoxLayout(self), (24, 16, 24, 24), 16)
-        column.addWidget(heading_label(title, self))
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(16)
-        self._grid.setVerticalSpacing(8)
+        self._grid = laid(QGridLayout(), spacing=(16, 8))
         self._grid.setColumnMinimumWidth(0, 104)
         self._grid.setColumnStretch(1, 1)
-        column.addLayout(self._grid)
+        column = laid(QVBoxLayout(self), (24, 16, 24, 24), 16)
+        filled(column, heading_label(title, self), self._grid)
         self.format = self._choice("format", list(formats.values()))
         self._suffixes = list(formats)
         self.run_boxes = self._add_runs()
@@ -90,15 +94,14 @@ class ExportDialog(QDialog):
         row = self._grid.rowCount()
         name = quiet_label(label, self)
         name.setBuddy(widget)
-        several = widget.findChild(QCheckBox) is not None
+        several = widget.findChild(QCheckBox) is not None  # lines: the name is beside the first
         self._grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop if several else MIDDLE)
         name.setMinimumHeight(24)
         self._grid.addWidget(widget, row, 1)
 
     def _choice(self, label: str, items: Sequence[str]) -> ChoiceBox:
-        choice = ChoiceBox(self)
+        choice = ChoiceBox(self, label)
         choice.addItems(list(items))
-        choice.setAccessibleName(label)
         self._row(label, choice)
         return choice
 
@@ -135,37 +138,26 @@ class ExportDialog(QDialog):
 
     def _add_path(self) -> None:
         holder = QWidget(self)
-        line = laid(QHBoxLayout(holder), spacing=8)
         self.path = ValueEdit(holder)
         self.path.setAccessibleName("Where to save")
         self.path.textEdited.connect(self._on_path_edited)
-        self.browse = QPushButton("Browse ...", holder)
-        self.browse.setAutoDefault(False)
+        self.browse = push_button("Browse ...", holder)
         self.browse.clicked.connect(self._on_browse)
-        line.addWidget(self.path, 1)
-        line.addWidget(self.browse)
+        filled(laid(QHBoxLayout(holder), spacing=8), (self.path, 1), self.browse)
         self._row("save as", holder)
-        self.note = quiet_label("", self)
-        self.note.setWordWrap(True)
+        self.note = quiet_label("", self, wrap=True)
         self.problem = problem_label(self)
         row = self._grid.rowCount()
         self._grid.addWidget(self.note, row, 1)
         self._grid.addWidget(self.problem, row + 1, 1)
 
     def _add_buttons(self, column: QVBoxLayout) -> None:
-        cancel = QPushButton("Cancel", self)
-        cancel.setAutoDefault(False)
+        cancel = push_button("Cancel", self)
         cancel.clicked.connect(self.reject)
-        self.save = QPushButton("Save", self)
+        self.save = QPushButton("Save", self, default=True)
         self.save.setProperty("primary", True)
-        self.save.setDefault(True)
         self.save.clicked.connect(self.accept)
-        line = QHBoxLayout()
-        line.setSpacing(8)
-        line.addStretch(1)
-        line.addWidget(cancel)
-        line.addWidget(self.save)
-        column.addLayout(line)
+        column.addLayout(filled(laid(QHBoxLayout(), spacing=8), 1, cancel, self.save))
 
     # ------------------------------------------------------------------------------- reading
 
@@ -212,7 +204,7 @@ class ExportDialog(QDialog):
         if not self._path_edited:
             self.path.setText(str(self.default_path()))
             self.path.setCursorPosition(len(self.path.text()))
-        elif Path(self.path.text()).suffix.lower() in self._suffixes:
+        elif Path(self.path.text()).suffix.lower() in self._suffixes:  # typed, for another format
             self.path.setText(str(Path(self.path.text()).with_suffix(self.suffix())))
         self._check()
 
@@ -239,22 +231,17 @@ class ExportDialog(QDialog):
         return "" if folder.is_dir() else f"There is no folder {folder}."
 
     def _on_browse(self) -> None:
+        title, before, suffix = self.windowTitle(), self.path.text(), self.suffix()
         if self._into_folder():
-            path = QFileDialog.getExistingDirectory(self, self.windowTitle(), self.path.text())
-            if path:
-                self.path.setText(path)
-                self._on_path_edited(path)
-            return
-        path, _ = QFileDialog.getSaveFileName(
-            self,
-            self.windowTitle(),
-            self.path.text(),
-            f"*{self.suffix()}",
-            options=QFileDialog.Option.DontConfirmOverwrite,
-        )
+            path = QFileDialog.getExistingDirectory(self, title, before)
+        else:
+            # The note below the path says what will be replaced, also of a path that was typed.
+            quietly = QFileDialog.Option.DontConfirmOverwrite
+            path, _ = QFileDialog.getSaveFileName(
+                self, title, before, f"*{suffix}", options=quietly
+            )
+            if path and Path(path).suffix.lower() != suffix:
+                path += suffix
         if path:
-            chosen = Path(path)
-            named = chosen.suffix.lower() == self.suffix()
-            whole = chosen if named else chosen.with_name(chosen.name + self.suffix())
-            self.path.setText(str(whole))
+            self.path.setText(path)
             self._on_path_edited(path)

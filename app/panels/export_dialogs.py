@@ -23,16 +23,15 @@ from PySide6.QtWidgets import (
 
 from app.panels.export_dialog import MOST_RUNS, ExportDialog
 from app.state.exports import DataJob, ExportJob, FigureJob, FilmJob
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from core.figures.names import PANELS
 from core.figures.palette import PALETTES, Palette
 
 FIGURE_FORMATS = {".pdf": "PDF", ".svg": "SVG", ".png": "PNG"}
 FILM_FORMATS = {".gif": "GIF", ".webp": "WebP"}
-DATA_FORMATS = {
-    ".npz": "NPZ: all observables, also node by node",
-    ".csv": "CSV: one row a frame",
-}
+DATA_FORMATS = {".npz": "NPZ: all observables, also node by node", ".csv": "CSV: one row a frame"}
+# As core.figures.film has them, which loads the numerical libraries: players slow down GIFs whose
+# frames last less than 20 ms.
 FASTEST = {".gif": 50, ".webp": 60}
 MOST_FILM_FRAMES = 6000
 
@@ -153,19 +152,12 @@ class ProgressWindow(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Export")
         self.setMinimumWidth(400)
-        column = laid(QVBoxLayout(self), (24, 16, 24, 24), 16)
-        self.label = QLabel(self)
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
-        self.bar = QProgressBar(self)
-        self.bar.setTextVisible(False)
+        self.label = QLabel(self, textFormat=Qt.TextFormat.PlainText)
+        self.bar = QProgressBar(self, textVisible=False)
         self.cancel = QPushButton("Cancel", self)
         self.cancel.clicked.connect(self.cancel_requested)
-        line = QHBoxLayout()
-        line.addStretch(1)
-        line.addWidget(self.cancel)
-        column.addWidget(self.label)
-        column.addWidget(self.bar)
-        column.addLayout(line)
+        column = laid(QVBoxLayout(self), (24, 16, 24, 24), 16)
+        filled(column, self.label, self.bar, filled(QHBoxLayout(), 1, self.cancel))
 
     def begin(self, title: str) -> None:
         """Get ready for a job."""

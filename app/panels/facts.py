@@ -36,8 +36,7 @@ class FactList(QWidget):
         self._grid.setColumnStretch(1, 1)
         self._heading = heading_label(heading, self)
         self._heading.setFixedHeight(line_height(self))
-        self._hint = quiet_label(hint, self)
-        self._hint.setWordWrap(True)
+        self._hint = quiet_label(hint, self, wrap=True)
         self._grid.addWidget(self._heading, 0, 0, 1, 2)
         self._grid.addWidget(self._hint, 1, 0, 1, 2)
         self._rows: list[tuple[QLabel, ElidedLabel]] = []
@@ -69,8 +68,7 @@ class FactList(QWidget):
             value.setVisible(there)
             if there:
                 fact = facts[position]
-                if name.text() != fact.name:
-                    name.setText(fact.name)
+                name.setText(fact.name)
                 name.setToolTip(fact.explanation)
                 value.set_text(fact.value, fact.explanation)
         self._facts = tuple(facts)

@@ -49,6 +49,7 @@ class FieldRow(QObject):
         control = ValueEdit(parent)
         control.setPlaceholderText(self.field.placeholder)
         control.setReadOnly(not editable)
+        # Edited, not changed: only what somebody types, and never what show_text puts in.
         control.textEdited.connect(self._on_edited)
         control.returnPressed.connect(self._on_return)
         control.restore_requested.connect(self._on_restore)
@@ -104,7 +105,7 @@ class FieldRow(QObject):
 
     def _on_return(self) -> None:
         if isinstance(self.control, ValueEdit):
-            self.control.selectAll()
+            self.control.selectAll()  # so that the next value is typed over this one
         self.submitted.emit()
 
     def _on_restore(self) -> None:

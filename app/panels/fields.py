@@ -15,14 +15,6 @@ from typing import Any, Literal, Union, final, get_args, get_origin
 from core.settings import Section
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 
-HEADINGS = {
-    "data": "Data",
-    "network": "Network",
-    "loss": "Loss",
-    "dynamics": "Dynamics",
-    "recording": "Recording",
-    "run": "Run",
-}
 # Where the key is too long for a narrow panel, or says too little.
 LABELS = {
     "until_log10_time": "until log10 t",
@@ -113,15 +105,15 @@ def section_of(section: str, kind: str) -> type[Section]:
 def fields_of(section: str, kind: str) -> tuple[Field, ...]:
     """The fields of a section of a kind, in the order in which its class names them."""
     cls = section_of(section, kind)
-    found = []
+    fields = []
     for name, info in cls.model_fields.items():
         if name == "kind":
             continue
-        given = info.json_schema_extra
-        extra: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
+        schema = info.json_schema_extra
+        extra: dict[str, Any] = dict(schema) if isinstance(schema, dict) else {}
         options = _alternatives(info.annotation)
         choices = [text for option in options for text in _choices(option)]
-        found.append(
+        fields.append(
             Field(
                 section,
                 name,
@@ -136,7 +128,7 @@ def fields_of(section: str, kind: str) -> tuple[Field, ...]:
                 truth=bool in options,
             )
         )
-    return tuple(found)
+    return tuple(fields)
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
@@ -188,9 +180,10 @@ def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
     if not text:
         return field.default
     if field.words or field.choices:
-        given = _parts(text) if is_axis and "," in text else [text]
-        values = [_truth(part) for part in given] if field.truth else given
-        return values if is_axis and "," in text else values[0]
+        several = is_axis and "," in text
+        parts = _parts(text) if several else [text]
+        values = [_truth(part) for part in parts] if field.truth else parts
+        return values if several else values[0]
     if SEPARATOR.search(text) or text.startswith("["):
         return [_number(part) for part in _parts(text)]
     return _number(text)

@@ -17,7 +17,8 @@ from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 log = logging.getLogger(__name__)
-UNIT = 100.0  # the size at which outlines are made
+# The size at which outlines are made: painting scales them, so that one is made for all sizes.
+UNIT = 100.0
 INDENT = 1.2  # of the lines after the first, in letters
 GAP = 0.45
 # Where a line may end: before a relation or a sum, after a comma or a wide space.
@@ -48,9 +49,9 @@ def outline(tex: str) -> Outline:
 
     properties = FontProperties(family="DejaVu Sans", math_fontfamily="stix")
     shown = tex.replace("\\frac", "\\dfrac")  # on a line of its own, there is room for it
-    found = TextPath((0.0, 0.0), f"${shown}$", size=UNIT, prop=properties)
+    letters = TextPath((0.0, 0.0), f"${shown}$", size=UNIT, prop=properties)
     path = QPainterPath()
-    for points, code in found.iter_segments(simplify=False):
+    for points, code in letters.iter_segments(simplify=False):
         x = [(float(a), -float(b)) for a, b in points.reshape(-1, 2)]
         if code == Path.MOVETO:
             path.moveTo(*x[0])
@@ -78,15 +79,16 @@ def parts_of(tex: str) -> tuple[str, ...]:
         step = 1
         opening = next((word for word in OPENING if tex.startswith(word, place)), "")
         closing = next((word for word in CLOSING if tex.startswith(word, place)), "")
+        # An arrow opens nothing, although its name begins so.
         if opening == "\\left" and re.match(r"\\left[a-z]*arrow", tex[place:]):
             opening = ""
         if opening:
             depth, step = depth + 1, len(opening) + (opening == "\\left")
         elif closing:
             depth, step = depth - 1, len(closing) + (closing == "\\right")
-        elif depth == 0 and (found := BREAKS.match(tex, place)):
-            step = len(found[0])
-            cut = place if found["before"] else place + step
+        elif depth == 0 and (match := BREAKS.match(tex, place)):
+            step = len(match[0])
+            cut = place if match["before"] else place + step
             parts.append(tex[start:cut].strip())
             start = cut
         elif tex[place] == "\\":

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QPalette
@@ -15,29 +14,19 @@ from app.panels.inputs import heading_label, quiet_label
 from app.widgets.layouts import laid
 from app.widgets.symbols import rich
 
+if TYPE_CHECKING:  # loads the numerical libraries
+    from core.observables.help import Help
+
 WIDTH, MOST_HEIGHT = 400, 520
 NOTHING = "There is no definition of this yet: run a study, or open a run, first."
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A quantity: `tex` without dollar signs, or "" where `formula` in words says it all."""
-
-    title: str
-    tex: str = ""
-    formula: str = ""
-    source: str = ""
-    normalisation: str = ""
-    unit: str = ""
 
 
 @final
 class HelpCard(QFrame):
     """Closes with Escape, or when something else is clicked."""
 
-    def __init__(self, explanations: Sequence[Explanation], parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup)
+    def __init__(self, explanations: Sequence[Help], parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)  # which a click elsewhere closes
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("helpCard")
         self.setFrameShape(QFrame.Shape.Box)
@@ -62,7 +51,7 @@ class HelpCard(QFrame):
         layout.addWidget(scroll)
         scroll.setFocus()
 
-    def _add(self, one: Explanation, column: QVBoxLayout) -> None:
+    def _add(self, one: Help, column: QVBoxLayout) -> None:
         heading = heading_label("", self._content)
         heading.setTextFormat(Qt.TextFormat.RichText)
         heading.setText(rich(one.title))

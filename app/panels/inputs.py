@@ -6,7 +6,7 @@ from typing import final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
 HEIGHT = 24
 MARGIN = 8
@@ -15,7 +15,7 @@ MARGIN = 8
 def line_height(widget: QWidget, least: int = HEIGHT) -> int:
     """The height of one line in a widget: the grid's, or more where the system's type is large."""
     needed = widget.fontMetrics().height() + MARGIN
-    return max(least, -(-needed // 4) * 4)
+    return max(least, -(-needed // 4) * 4)  # the next multiple of 4
 
 
 def set_property(widget: QWidget, name: str, value: bool) -> None:
@@ -23,34 +23,47 @@ def set_property(widget: QWidget, name: str, value: bool) -> None:
     if bool(widget.property(name)) == value:
         return
     widget.setProperty(name, value)
+    # Qt looks at properties when a widget is polished, and never again by itself.
     widget.style().unpolish(widget)
     widget.style().polish(widget)
 
 
-def quiet_label(text: str, parent: QWidget | None = None) -> QLabel:
-    """A label in the muted colour."""
-    label = QLabel(text, parent)
-    label.setProperty("quiet", True)
-    label.setTextFormat(Qt.TextFormat.PlainText)
+def _plain_label(look: str, text: str, parent: QWidget | None, wrap: bool) -> QLabel:
+    label = QLabel(text, parent, textFormat=Qt.TextFormat.PlainText, wordWrap=wrap)
+    label.setProperty(look, True)
     return label
+
+
+def quiet_label(text: str, parent: QWidget | None = None, wrap: bool = False) -> QLabel:
+    """A label in the muted colour."""
+    return _plain_label("quiet", text, parent, wrap)
 
 
 def heading_label(text: str, parent: QWidget | None = None) -> QLabel:
     """The heading of a group of rows."""
-    label = QLabel(text, parent)
-    label.setProperty("heading", True)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    return label
+    return _plain_label("heading", text, parent, wrap=False)
 
 
 def problem_label(parent: QWidget | None = None) -> QLabel:
     """A hidden label for the sentence that says what is wrong."""
-    label = QLabel(parent)
-    label.setProperty("problem", True)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
+    label = _plain_label("problem", "", parent, wrap=True)
     label.hide()
     return label
+
+
+def rich_label(parent: QWidget) -> QLabel:
+    """A label for rich text, which can be copied with the mouse."""
+    label = QLabel(parent, textFormat=Qt.TextFormat.RichText, wordWrap=True)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    label.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Qt gives text that can be selected the focus
+    return label
+
+
+def push_button(text: str, parent: QWidget, tip: str = "") -> QPushButton:
+    """A button that Return does not press from elsewhere in its window."""
+    button = QPushButton(text, parent, autoDefault=False)
+    button.setToolTip(tip)
+    return button
 
 
 @final
@@ -74,12 +87,14 @@ class ValueEdit(QLineEdit):
 class ChoiceBox(QComboBox):
     """A combo box that the wheel changes only while it has the focus, so that panels can scroll."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, name: str = "", letters: int = 6) -> None:
+        """`name` is for readers of the screen; there is room for so many letters at least."""
         super().__init__(parent)
+        self.setAccessibleName(name)
         self.setFixedHeight(line_height(self))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setMinimumContentsLength(6)
+        self.setMinimumContentsLength(letters)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if self.hasFocus():

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.facts import Fact, FactList
 from app.panels.scrolled import fill_scrolled
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from app.widgets.screen_text import raised, shown_number
 from core.figures.numbers import MINUS, power_text
 
@@ -51,15 +51,15 @@ def definitions() -> dict[str, tuple[str, str]]:
     """Title and explanation of each observable by its name."""
     from core.observables.registry import OBSERVABLES
 
-    found = {}
+    texts = {}
     for item in OBSERVABLES.values():
         lines = [f"{item.title}: {item.formula}."]
         if item.unit:
             lines.append(f"Unit: {item.unit}.")
         if item.source:
             lines.append(f"Source: {item.source}.")
-        found[item.name] = (item.title, raised("\n".join(lines)))
-    return found
+        texts[item.name] = (item.title, raised("\n".join(lines)))
+    return texts
 
 
 def _defined(name: str) -> tuple[str, str]:
@@ -90,7 +90,7 @@ def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
         title, explanation = _defined(name)
         text = shown_number(value, DIGITS.get(name, 3))
         logarithm = values.get("log10_risk", math.nan)
-        if name == "log10_risk" and "risk" in values:
+        if name == "log10_risk" and "risk" in values:  # one line tells both
             continue
         if name == "risk" and value == 0.0 and math.isfinite(logarithm):
             text = raised(power_text(logarithm)).replace("-", MINUS)
@@ -109,9 +109,7 @@ class Inspector(QWidget):
         self.node = FactList("Node", NODE_HINT, content)
         self.scalars = FactList("At the cursor", SCALARS_HINT, content)
         self.run = FactList("Run", RUN_HINT, content)
-        for part in (self.node, self.scalars, self.run):
-            column.addWidget(part)
-        column.addStretch(1)
+        filled(column, self.node, self.scalars, self.run, 1)
         fill_scrolled(self, content)
 
     def sizeHint(self) -> QSize:

@@ -43,8 +43,7 @@ class MarginList(QWidget):
         heading = heading_label("Reference margins", self)
         heading.setFixedHeight(line_height(self))
         self._grid.addWidget(heading, 0, 0, 1, 3)
-        self.hint = quiet_label(hint, self)
-        self.hint.setWordWrap(True)
+        self.hint = quiet_label(hint, self, wrap=True)
         self._grid.addWidget(self.hint, 1, 0, 1, 3)
         self._rows: list[tuple[QLabel, QLabel, QLabel]] = []
 
@@ -58,12 +57,12 @@ class MarginList(QWidget):
     def show_margins(
         self,
         references: Sequence[Reference],
-        found: Sequence[ReferenceMargin],
+        margins: Sequence[ReferenceMargin],
         current: frozenset[str],
         stopped: bool,
     ) -> None:
         """Margins in their order; `current` are the names of those that are being computed."""
-        known = {margin.reference.name: margin for margin in found}
+        known = {margin.reference.name: margin for margin in margins}
         while len(self._rows) < len(references):
             self._add_row()
         self.hint.setVisible(not references)
@@ -71,28 +70,28 @@ class MarginList(QWidget):
             for label in row:
                 label.setVisible(place < len(references))
             if place < len(references):
-                self._show(row, references[place], known, current, stopped)
+                reference = references[place]
+                waiting = COMPUTING if reference.name in current else WAITING
+                margin = known.get(reference.name)
+                self._show(row, reference, margin, STOPPED if stopped else waiting)
 
     def _show(
         self,
         row: tuple[QLabel, QLabel, QLabel],
         reference: Reference,
-        known: dict[str, ReferenceMargin],
-        current: frozenset[str],
-        stopped: bool,
+        margin: ReferenceMargin | None,
+        absence: str,
     ) -> None:
         name, value, sure = row
         name.setText(rich(short_name(reference)))
         name.setAccessibleName(reference.name)
-        found = known.get(reference.name)
-        if found is not None:
-            value.setText(margin_text(found.bracket))
-            sure.setText(certainty(found.bracket) or NONE)
-            tip = margin_tip(found)
+        if margin is not None:
+            value.setText(margin_text(margin.bracket))
+            sure.setText(certainty(margin.bracket) or NONE)
+            tip = margin_tip(margin)
         else:
-            waiting = COMPUTING if reference.name in current else WAITING
             value.setText("\u2013")
-            sure.setText(STOPPED if stopped else waiting)
+            sure.setText(absence)
             tip = reference_tip(reference)
         for label in row:
             label.setToolTip(tip)

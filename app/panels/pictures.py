@@ -16,10 +16,7 @@ def picture_strip(pictures: NDArray[Any], ratio: float = 1.0) -> QPixmap:
     """Grey (p, h, w) or coloured (p, h, w, 3) bytes side by side, each 48 pixels high."""
     count, height, width = pictures.shape[:3]
     across = max(1, round(SIDE * width / height))
-    strip = QPixmap(
-        round((count * (across + GAP) - GAP) * ratio),
-        round(SIDE * ratio),
-    )
+    strip = QPixmap(round((count * (across + GAP) - GAP) * ratio), round(SIDE * ratio))
     strip.setDevicePixelRatio(ratio)
     strip.fill(Qt.GlobalColor.transparent)
     painter = QPainter(strip)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from app.panels.inputs import ChoiceBox, heading_label, problem_label, quiet_label
 from app.panels.pictures import picture_strip
 from app.widgets.items import Markers, Style, Symbol
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from app.widgets.plot_item import Home, Plot
 from core.data.preview import Plane, Preview
 from core.figures.palette import Palette
@@ -65,18 +65,14 @@ class PreviewDialog(QDialog):
         self._note = self._chosen = ""
         self.problem = problem_label(self)
         self.note = quiet_label("", self)
-        self.chooser = ChoiceBox(self)
+        self.chooser = ChoiceBox(self, "Plane", letters=20)
         self.chooser.setObjectName("plane")
-        self.chooser.setAccessibleName("Plane")
-        self.chooser.setMinimumContentsLength(20)
         self.chooser.textActivated.connect(self._on_chosen)
         self.boxes = (self._box("First coordinate"), self._box("Second coordinate"))
         self.plot = Plot(palette, horizontal=" ", vertical=" ", equal=True, parent=self)
         self.markers = self.plot.add(Markers())
         self.facts = quiet_label("", self)
-        self.counts = QGridLayout()
-        self.counts.setHorizontalSpacing(8)
-        self.counts.setVerticalSpacing(4)
+        self.counts = laid(QGridLayout(), spacing=(8, 4))
         self.counts.setColumnStretch(2, 1)
         self.strip = QLabel(self)
         self.strip.setAccessibleName("Pictures of the training set")
@@ -90,32 +86,15 @@ class PreviewDialog(QDialog):
         return box
 
     def _arrange(self) -> None:
-        choice = QHBoxLayout()
-        choice.setSpacing(8)
-        choice.addWidget(self.chooser)
-        for box in self.boxes:
-            choice.addWidget(box)
-        choice.addStretch(1)
-        choice.addWidget(self.note)
-        left = QVBoxLayout()
-        left.setSpacing(8)
-        left.addLayout(choice)
-        left.addWidget(self.plot, 1)
-        right = QVBoxLayout()
-        right.setSpacing(8)
-        right.addWidget(heading_label("Training set", self))
-        right.addWidget(self.facts)
-        right.addWidget(heading_label("Classes", self))
-        right.addLayout(self.counts)
-        right.addStretch(1)
+        choice = filled(laid(QHBoxLayout(), spacing=8), self.chooser, *self.boxes, 1, self.note)
+        left = filled(laid(QVBoxLayout(), spacing=8), choice, (self.plot, 1))
+        data, classes = heading_label("Training set", self), heading_label("Classes", self)
+        right = laid(QVBoxLayout(), spacing=8)
+        filled(right, data, self.facts, classes, self.counts, 1)
         self.sides = QWidget(self)
-        halves = laid(QHBoxLayout(self.sides), spacing=16)
-        halves.addLayout(left, 1)
-        halves.addLayout(right)
+        filled(laid(QHBoxLayout(self.sides), spacing=16), (left, 1), right)
         whole = laid(QVBoxLayout(self), (16, 16, 16, 16), 8)
-        whole.addWidget(self.problem)
-        whole.addWidget(self.sides, 1)
-        whole.addWidget(self.strip)
+        filled(whole, self.problem, (self.sides, 1), self.strip)
 
     # ------------------------------------------------------------------------------- showing
 
@@ -150,7 +129,7 @@ class PreviewDialog(QDialog):
         self.chooser.addItems(names)
         self.chooser.setCurrentText(chosen if chosen in names else self._best(preview, names))
         for box, value in zip(self.boxes, (1, 2), strict=True):
-            fresh = box.maximum() == 1
+            fresh = box.maximum() == 1  # nobody can have chosen here
             box.setMaximum(max(preview.dataset.d, 1))
             if fresh:
                 box.setValue(value)

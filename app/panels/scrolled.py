@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 
 
 def fill_scrolled(panel: QWidget, content: QWidget) -> QScrollArea:
@@ -16,6 +16,5 @@ def fill_scrolled(panel: QWidget, content: QWidget) -> QScrollArea:
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     area.setWidget(content)
-    layout = laid(QVBoxLayout(panel))
-    layout.addWidget(area)
+    filled(laid(QVBoxLayout(panel)), area)
     return area

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QWidget
 
 from app.panels.field_row import FieldRow
-from app.panels.fields import HEADINGS, section_of
+from app.panels.fields import section_of
 from app.panels.inputs import ChoiceBox, heading_label, line_height, problem_label, quiet_label
 from app.panels.study_edits import StudyEdits
 from app.widgets.layouts import laid
@@ -37,7 +37,7 @@ class SectionForm(QWidget):
         self._grid = laid(QGridLayout(self), spacing=(8, GAP))
         self._grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         self._grid.setColumnStretch(1, 1)
-        self._heading = heading_label(HEADINGS.get(section, section.capitalize()), self)
+        self._heading = heading_label(section.capitalize(), self)
         self._heading.setFixedHeight(line_height(self))
         self.problem = problem_label(self)
         self.kinds: ChoiceBox | None = None
@@ -57,6 +57,7 @@ class SectionForm(QWidget):
             self.kinds.setObjectName(f"{self.section}.kind")
             self.kinds.setAccessibleName(f"{self._heading.text()}: kind")
             self.kinds.addItems(kinds)
+            # Activated, not changed: what the form itself puts in is no choice of the user's.
             self.kinds.textActivated.connect(self._on_kind)
             self._heading.setBuddy(self.kinds)
             self._grid.addWidget(self.kinds, 0, 1)
@@ -71,9 +72,9 @@ class SectionForm(QWidget):
         """Show what the edits say; rows are made anew only for another kind."""
         fields = edits.fields(self.section)
         editable = [edits.can_be_edited(field) for field in fields]
-        wanted = (edits.kind(self.section), tuple(editable))
-        if wanted != self._built:
-            self._built = wanted
+        shape = (edits.kind(self.section), tuple(editable))
+        if shape != self._built:
+            self._built = shape
             self._remove_rows()
             for field, may in zip(fields, editable, strict=True):
                 self._add_row(FieldRow(field, may, self))
@@ -131,6 +132,7 @@ class SectionForm(QWidget):
 
     def _remove_rows(self) -> None:
         for row in self.rows:
+            # Later: one of them may be sending the signal that this answers. Hidden until then.
             for widget in (row.label, row.control, row.problem):
                 self._grid.removeWidget(widget)
                 widget.hide()
@@ -141,8 +143,8 @@ class SectionForm(QWidget):
 
     def controls(self) -> list[QWidget]:
         """All that Tab goes through, in order."""
-        found: list[QWidget] = [] if self.kinds is None else [self.kinds]
-        return [*found, *(row.control for row in self.rows), self.more]
+        first: list[QWidget] = [] if self.kinds is None else [self.kinds]
+        return [*first, *(row.control for row in self.rows), self.more]
 
     # ------------------------------------------------------------------------------- editing
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from app.panels.inspector import Inspector
 from app.panels.theory import TheoryPanel
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from core.figures.palette import Palette
 
 TABS = (
@@ -28,7 +28,7 @@ class SidePanel(QWidget):
         self.tabs.setObjectName("side")
         self.tabs.setDrawBase(False)
         self.tabs.setExpanding(False)
-        self.tabs.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.tabs.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus where it is
         for place, (text, tip) in enumerate(TABS):
             self.tabs.addTab(text)
             self.tabs.setTabToolTip(place, tip)
@@ -38,9 +38,7 @@ class SidePanel(QWidget):
         for page in (self.theory, self.inspector):
             self.pages.addWidget(page)
         self.tabs.currentChanged.connect(self.pages.setCurrentIndex)
-        column = laid(QVBoxLayout(self), spacing=0)
-        column.addWidget(self.tabs)
-        column.addWidget(self.pages, 1)
+        filled(laid(QVBoxLayout(self), spacing=0), self.tabs, (self.pages, 1))
 
     def sizeHint(self) -> QSize:
         return QSize(280, 640)

@@ -8,19 +8,12 @@ from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QCheckBox,
-    QLabel,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QSizePolicy, QVBoxLayout, QWidget
 
 from app.panels.formula import FormulaLabel
-from app.panels.inputs import line_height
+from app.panels.inputs import line_height, rich_label
 from app.panels.verdict_mark import LOOKS, MET, Look, hue_of, paint_mark
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from app.widgets.screen_text import shown_number
 from app.widgets.symbols import greek, rich, short_name
 from core.figures.palette import Palette
@@ -130,15 +123,6 @@ class VerdictLine(QAbstractButton):
         )
 
 
-def _text_label(parent: QWidget) -> QLabel:
-    label = QLabel(parent)
-    label.setTextFormat(Qt.TextFormat.RichText)
-    label.setWordWrap(True)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    label.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    return label
-
-
 @final
 class StatementRow(QWidget):
     """A statement. bound_requested(key, shown): its bound is wanted in the views, or no more."""
@@ -187,17 +171,16 @@ class StatementRow(QWidget):
     def _make(self) -> None:
         opened = QWidget(self)
         column = laid(QVBoxLayout(opened), (24, 4, 4, 12), 8)
-        self.text = _text_label(opened)
+        self.text = rich_label(opened)
         self.formula = FormulaLabel(opened)
-        self.hypotheses = _text_label(opened)
-        self.comparison = _text_label(opened)
-        self.slip = _text_label(opened)
+        self.hypotheses = rich_label(opened)
+        self.comparison = rich_label(opened)
+        self.slip = rich_label(opened)
         self.bound = BoundBox(SHOW_BOUND, opened)
         self.bound.setChecked(self.shows_bound)
         self.bound.toggled.connect(self._bound_toggled)
         parts = (self.text, self.formula, self.hypotheses, self.comparison, self.slip, self.bound)
-        for part in parts:
-            column.addWidget(part)
+        filled(column, *parts)
         self._opened = opened
         self._column.addWidget(opened)
         self._fill()

@@ -14,8 +14,8 @@ from app.panels.inputs import line_height
 from app.style import tabular
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import laid
-from app.widgets.screen_text import duration_text, rate_text, whole_text
-from core.figures.numbers import MINUS, clock_text
+from app.widgets.screen_text import duration_text, whole_text
+from core.figures.numbers import MINUS, clock_text, count_text
 
 # The longest texts that are usual: each place is this wide from the start, so nothing jumps.
 WIDEST = {
@@ -35,7 +35,7 @@ MEANINGS = {
 
 @final
 class StatusLine(QWidget):
-    """One line that is always in place; what is not known is left blank."""
+    """One line; what is not known is left blank. `places`: step, time, rate and left."""
 
     cancel_requested = Signal()
 
@@ -43,13 +43,13 @@ class StatusLine(QWidget):
         super().__init__(parent)
         layout = laid(QHBoxLayout(self), (16, 0, 16, 0), 16)
         self.setFixedHeight(line_height(self))
-        self._places: dict[str, QLabel] = {}
+        self.places: dict[str, QLabel] = {}
         for name, widest in WIDEST.items():
             label = QLabel(self)
             label.setFont(tabular(label.font()))
             label.setMinimumWidth(label.fontMetrics().horizontalAdvance(widest) + 4)
             label.setToolTip(MEANINGS[name])
-            self._places[name] = label
+            self.places[name] = label
             layout.addWidget(label)
         muted = QPalette.ColorRole.PlaceholderText
         self.engine = ElidedLabel(self, Qt.TextElideMode.ElideRight, muted)
@@ -60,8 +60,7 @@ class StatusLine(QWidget):
         layout.addWidget(self.engine, 2)
         layout.addWidget(self.message, 3)
         layout.addWidget(self.saved, 3)
-        self.work = QToolButton(self)
-        self.work.setAutoRaise(True)
+        self.work = QToolButton(self, autoRaise=True)
         self.work.setProperty("inline", True)
         self.work.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.work.hide()
@@ -75,55 +74,31 @@ class StatusLine(QWidget):
         self.work.setToolTip(f"{words} Press to cancel.")
         self.work.setVisible(bool(words))
 
-    def show(
+    def show_texts(
         self,
         *,
         step: int | None = None,
         log10_time: float | None = None,
-        rate: float | None = None,
-        eta: float | None = None,
-        engine: str | None = None,
-        saved: Path | str | None = None,
-        message: str | None = None,
+        rate: float = math.nan,
+        eta: float = math.nan,
+        engine: str = "",
+        saved: Path | None = None,
+        message: str = "",
     ) -> None:
-        """Make the line visible with these texts; None and "" leave a place blank.
+        """Show these texts; what is not given leaves its place blank.
 
-        `rate` is in steps a second, `eta` in seconds, `saved` the path of the run file. Without
-        arguments it is the show() of every widget, and leaves the texts alone.
+        `rate` is in steps a second, `eta` in seconds, `saved` the path of the run file.
         """
-        given = (step, log10_time, rate, eta, engine, saved, message)
-        if any(value is not None for value in given):
-            texts = {
-                "step": "" if step is None else f"step {whole_text(step)}",
-                "time": "" if log10_time is None else _clock(log10_time),
-                "rate": "" if rate is None or not math.isfinite(rate) else rate_text(rate),
-                "left": "" if eta is None or not math.isfinite(eta) else _left(eta),
-            }
-            for name, text in texts.items():
-                self._set(name, text)
-            self.engine.set_text(
-                engine or "", f"What computes the run: {engine}." if engine else ""
-            )
-            self.message.set_text(message or "")
-            path = "" if saved is None else str(saved)
-            where = f"Every frame is saved as it is computed, in\n{path}" if path else ""
-            self.saved.set_text(path, where)
-        super().show()
-
-    def text(self, name: str) -> str:
-        """What stands at one of the places step, time, rate and left."""
-        return self._places[name].text()
-
-    def _set(self, name: str, text: str) -> None:
-        label = self._places[name]
-        if label.text() != text:
-            label.setText(text)
-
-
-def _clock(log10_time: float) -> str:
-    # Not raised: whole powers would jump among those with decimals.
-    return clock_text(log10_time).replace("-", MINUS)
-
-
-def _left(seconds: float) -> str:
-    return f"{duration_text(seconds)} left"
+        self.places["step"].setText("" if step is None else f"step {whole_text(step)}")
+        # Not raised: whole powers would jump among those with decimals.
+        clock = "" if log10_time is None else clock_text(log10_time)
+        self.places["time"].setText(clock.replace("-", MINUS))
+        speed = f"{count_text(rate)} steps/s" if math.isfinite(rate) else ""
+        self.places["rate"].setText(speed)
+        left = f"{duration_text(eta)} left" if math.isfinite(eta) else ""
+        self.places["left"].setText(left)
+        self.engine.set_text(engine, f"What computes the run: {engine}." if engine else "")
+        self.message.set_text(message)
+        path = "" if saved is None else str(saved)
+        where = f"Every frame is saved as it is computed, in\n{path}" if path else ""
+        self.saved.set_text(path, where)

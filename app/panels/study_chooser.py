@@ -8,7 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.panels.inputs import ChoiceBox, quiet_label
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from core.studies.study import Study, Summary, shipped_summaries
 
 OPEN_TEXT = "Open a study file ..."
@@ -25,15 +25,12 @@ class StudyChooser(QWidget):
 
     def __init__(self, parent: QWidget | None = None, labelled: bool = True) -> None:
         super().__init__(parent)
-        layout = laid(QHBoxLayout(self), spacing=8)
-        self._label = quiet_label("Study", self)
-        self.box = ChoiceBox(self)
-        self.box.setAccessibleName("Study")
+        label = quiet_label("Study", self)
+        self.box = ChoiceBox(self, "Study")
         self.box.setMinimumWidth(240)
-        self._label.setBuddy(self.box)
-        self._label.setVisible(labelled)
-        layout.addWidget(self._label)
-        layout.addWidget(self.box, 1)
+        label.setBuddy(self.box)
+        label.setVisible(labelled)
+        filled(laid(QHBoxLayout(self), spacing=8), label, (self.box, 1))
         self._shipped = 0
         self._present = 0
         self._fill()

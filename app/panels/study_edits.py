@@ -144,19 +144,19 @@ class StudyEdits:
                 typed[key] = _sentence(error.text)
         problems: dict[str, str] = {}
         for refused in study.errors():
-            problems = self._located(refused) | problems
+            problems = self._located(refused) | problems  # the first refusal of a key is said
         problems |= typed
         return EditOutcome(None if problems else study, problems)
 
     def _located(self, error: InputError) -> dict[str, str]:
         """What is wrong by the key that it is about: of several the one edited last."""
-        found: dict[str, str] = {}
+        sentences: dict[str, str] = {}
         for clause in error.clauses or (Clause(error.text),):
             keys = [key for key in clause.keys if key.endswith(".kind") or self.field(key)]
             edited = [key for key in self._latest if key in keys]
             key = edited[-1] if edited else next(iter(keys), "")
-            found.setdefault(key, _sentence(clause.text))
-        return found
+            sentences.setdefault(key, _sentence(clause.text))
+        return sentences
 
 
 def _sentence(clause: str) -> str:

@@ -11,16 +11,22 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QGridLayout,
     QHBoxLayout,
-    QPushButton,
     QSpinBox,
     QVBoxLayout,
     QWidget,
 )
 
-from app.panels.inputs import ChoiceBox, ValueEdit, line_height, problem_label, quiet_label
+from app.panels.inputs import (
+    ChoiceBox,
+    ValueEdit,
+    line_height,
+    problem_label,
+    push_button,
+    quiet_label,
+)
 from app.panels.study_chooser import StudyChooser
 from app.widgets.elided import ElidedLabel
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from core.studies.study import Study
 
 SIZES = {"quick": "quick", "paper": "the paper's size"}
@@ -54,15 +60,15 @@ class StudyOptions(QWidget):
         super().__init__(parent)
         self._folder_typed = False
         self.chooser = StudyChooser(self, labelled=False)
-        self.size_choice = self._choice("Size")
-        self.place = self._choice("Where it runs")
+        self.size_choice = ChoiceBox(self, "Size", letters=12)
+        self.place = ChoiceBox(self, "Where it runs", letters=12)
         self.place.addItems([HERE, CLUSTER])
         self.jobs = QSpinBox(self)
         self.jobs.setAccessibleName("Processes")
         self.jobs.setToolTip("How many cells are run at a time, each on one core")
         self.jobs.setRange(1, MOST_JOBS)
         self.jobs.setValue(min(cores, MOST_JOBS))
-        self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)
+        self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
         self.cluster = ValueEdit(self)
         self.cluster.setAccessibleName("Address of the cluster")
         self.cluster.setPlaceholderText(ADDRESS)
@@ -70,48 +76,29 @@ class StudyOptions(QWidget):
         self.cluster.setMinimumWidth(180)
         self.folder = ValueEdit(self)
         self.folder.setAccessibleName("Folder of the runs")
-        self.browse = QPushButton("Browse ...", self)
-        self.browse.setAutoDefault(False)
+        self.browse = push_button("Browse ...", self)
         self.count = ElidedLabel(
             self, Qt.TextElideMode.ElideRight, QPalette.ColorRole.PlaceholderText
         )
-        self.estimate = QPushButton("Estimate the time", self)
-        self.estimate.setToolTip("Measure a few cells here, for at most twenty seconds or so")
-        self.estimate.setAutoDefault(False)
+        self.estimate = push_button(
+            "Estimate the time", self, "Measure a few cells here, for at most twenty seconds or so"
+        )
         self.problem = problem_label(self)
         self._arrange()
         self._connect()
         self._show_place()
 
-    def _choice(self, name: str) -> ChoiceBox:
-        choice = ChoiceBox(self)
-        choice.setAccessibleName(name)
-        choice.setMinimumContentsLength(12)
-        return choice
-
     def _arrange(self) -> None:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(8)
+        grid = laid(QGridLayout(), spacing=(8, 8))
         grid.setColumnStretch(1, 1)
-        first = QHBoxLayout()
-        first.setSpacing(8)
-        first.addWidget(self.chooser, 1)
+        first = filled(laid(QHBoxLayout(), spacing=8), (self.chooser, 1))
         for text, choice in (("Size", self.size_choice), ("On", self.place)):
             first.addSpacing(8)
-            first.addWidget(self._label(text, choice))
-            first.addWidget(choice)
+            filled(first, self._label(text, choice), choice)
         self.jobs_label = self._label("Processes", self.jobs)
-        for part in (self.jobs_label, self.jobs, self.cluster):
-            first.addWidget(part)
-        second = QHBoxLayout()
-        second.setSpacing(8)
-        second.addWidget(self.folder, 1)
-        second.addWidget(self.browse)
-        third = QHBoxLayout()
-        third.setSpacing(8)
-        third.addWidget(self.count, 1)
-        third.addWidget(self.estimate)
+        filled(first, self.jobs_label, self.jobs, self.cluster)
+        second = filled(laid(QHBoxLayout(), spacing=8), (self.folder, 1), self.browse)
+        third = filled(laid(QHBoxLayout(), spacing=8), (self.count, 1), self.estimate)
         rows = (
             ("Study", self.chooser.box, first),
             ("Runs in", self.folder, second),
@@ -122,9 +109,7 @@ class StudyOptions(QWidget):
                 grid.addWidget(self._label(text, named), row, 0)
             grid.addLayout(line, row, 1)
         self.jobs.setFixedHeight(line_height(self))
-        whole = laid(QVBoxLayout(self), spacing=8)
-        whole.addLayout(grid)
-        whole.addWidget(self.problem)
+        filled(laid(QVBoxLayout(self), spacing=8), grid, self.problem)
 
     def _label(self, text: str, part: QWidget) -> QWidget:
         label = quiet_label(text, self)
@@ -241,7 +226,7 @@ class StudyOptions(QWidget):
     # --------------------------------------------------------------------------------- editing
 
     def _size_chosen(self, _: int) -> None:
-        self._folder_typed = False
+        self._folder_typed = False  # each size has a folder of its own
         self.changed.emit()
 
     def _place_chosen(self, _: int) -> None:

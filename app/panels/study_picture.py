@@ -75,8 +75,8 @@ class StudyPicture(QScrollArea):
         image, room = self._canvas.image, self.viewport().size()
         height = 0
         if not image.isNull():
-            wanted = 2.0 * EDGE + (room.width() - 2.0 * EDGE) * image.height() / image.width()
-            height = round(wanted) if wanted > HIGHER * room.height() else 0
+            whole = 2.0 * EDGE + (room.width() - 2.0 * EDGE) * image.height() / image.width()
+            height = round(whole) if whole > HIGHER * room.height() else 0
         self._canvas.setMinimumHeight(height)
         self._canvas.update()
 
@@ -87,7 +87,7 @@ class Canvas(QWidget):
 
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
-        self.palette_ = palette
+        self.palette_ = palette  # palette() is QWidget's
         self.image = QImage()
         self.words = ""
 

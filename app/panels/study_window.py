@@ -6,17 +6,11 @@ from typing import final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QSplitter,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QTabWidget, QVBoxLayout, QWidget
 
 from app.panels.cell_table import CellTable
 from app.panels.claim_list import ClaimList
+from app.panels.inputs import push_button
 from app.panels.study_options import StudyOptions
 from app.panels.study_picture import StudyPicture
 from app.panels.sweep_axes import SweepAxes
@@ -24,7 +18,7 @@ from app.panels.sweep_plot import SweepPlot
 from app.panels.sweep_progress import SweepProgress
 from app.style import shades
 from app.widgets.elided import ElidedLabel
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
 
@@ -52,57 +46,36 @@ class StudyWindow(QWidget):
         self.note = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         self.table = CellTable(self)
         self.claims = ClaimList(palette, self)
-        self.figure = self._button("Save figure ...", "The study's figure as PDF, SVG or PNG")
-        self.numbers = self._button(
-            "Save table ...", "A row a cell as CSV or NPZ, or as Parquet with pyarrow"
+        self.figure = push_button("Save figure ...", self, "The study's figure as PDF, SVG or PNG")
+        self.numbers = push_button(
+            "Save table ...", self, "A row a cell as CSV or NPZ, or as Parquet with pyarrow"
         )
-        self.place = self._button("Show the runs", "Open the folder of the study's runs")
+        self.place = push_button("Show the runs", self, "Open the folder of the study's runs")
         self._arrange()
         self.set_colours(palette)
 
-    def _button(self, text: str, tip: str) -> QPushButton:
-        button = QPushButton(text, self)
-        button.setToolTip(tip)
-        button.setAutoDefault(False)
-        return button
-
     def _arrange(self) -> None:
         points = QWidget(self)
-        column = laid(QVBoxLayout(points), (8, 0, 8, 0), 4)
-        below = laid(QHBoxLayout(), (8, 0, 8, 0))
-        below.addWidget(self.note)
-        column.addWidget(self.axes)
-        column.addWidget(self.plot, 1)
-        column.addLayout(below)
-        self.tabs = QTabWidget(self)
-        self.tabs.setDocumentMode(True)
+        below = filled(laid(QHBoxLayout(), (8, 0, 8, 0)), self.note)
+        filled(laid(QVBoxLayout(points), (8, 0, 8, 0), 4), self.axes, (self.plot, 1), below)
+        self.tabs = QTabWidget(self, documentMode=True)
         self.tabs.tabBar().setObjectName("side")
         self.tabs.tabBar().setDrawBase(False)
         self.tabs.addTab(self.picture, FIGURE)
         self.tabs.addTab(points, POINTS)
         cells = QWidget(self)
-        margin = laid(QVBoxLayout(cells), (16, 8, 0, 0))
-        margin.addWidget(self.table)
+        filled(laid(QVBoxLayout(cells), (16, 8, 0, 0)), self.table)
         self.tabs.addTab(cells, CELLS)
-        self.split = QSplitter(Qt.Orientation.Horizontal, self)
-        self.split.setChildrenCollapsible(False)
+        self.split = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
         self.split.addWidget(self.tabs)
         self.split.addWidget(self.claims)
         self.split.setStretchFactor(0, 1)
         self.split.setStretchFactor(1, 0)
         self.split.setSizes([840, 340])
-        head = laid(QVBoxLayout(), (16, 12, 16, 8), 12)
-        head.addWidget(self.options)
-        head.addWidget(self.progress)
+        head = filled(laid(QVBoxLayout(), (16, 12, 16, 8), 12), self.options, self.progress)
         foot = laid(QHBoxLayout(), (16, 8, 16, 12), 8)
-        for button in (self.figure, self.numbers, self.place):
-            foot.addWidget(button)
-        foot.addStretch(1)
-        whole = laid(QVBoxLayout(self), spacing=0)
-        whole.addWidget(self.bar)
-        whole.addLayout(head)
-        whole.addWidget(self.split, 1)
-        whole.addLayout(foot)
+        filled(foot, self.figure, self.numbers, self.place, 1)
+        filled(laid(QVBoxLayout(self), spacing=0), self.bar, head, (self.split, 1), foot)
 
     def set_has_figure(self, there: bool) -> None:
         """Whether the study has a figure; else the points stand in front."""

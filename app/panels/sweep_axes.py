@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 from app.panels.cell_table import short_key
 from app.panels.inputs import ChoiceBox, quiet_label
 from app.state.sweep_lines import first_axis, first_choice, first_column
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from app.widgets.screen_text import shown_number
 from core.studies.tables import value_text
 
@@ -30,22 +30,14 @@ class SweepAxes(QWidget):
         self._axes: Mapping[str, Sequence[Any]] = {}
         self._filters: dict[str, tuple[QLabel, ChoiceBox]] = {}
         self._line = laid(QHBoxLayout(self), (8, 8, 0, 0), 8)
-        self.column = self._choice("Column", 14)
-        self.axis = self._choice("Axis", 8)
+        self.column = ChoiceBox(self, "Column", letters=14)
+        self.axis = ChoiceBox(self, "Axis", letters=8)
         self.log_y = self._box("log", "A logarithmic vertical axis")
         self.log_x = self._box("log", "A logarithmic horizontal axis")
         over = quiet_label("over", self)
-        for part in (self.column, self.log_y, over, self.axis, self.log_x):
-            self._line.addWidget(part)
-        self._line.addStretch(1)
+        filled(self._line, self.column, self.log_y, over, self.axis, self.log_x, 1)
         self.column.activated.connect(self.changed)
         self.axis.activated.connect(self._axis_chosen)
-
-    def _choice(self, name: str, letters: int) -> ChoiceBox:
-        choice = ChoiceBox(self)
-        choice.setAccessibleName(name)
-        choice.setMinimumContentsLength(letters)
-        return choice
 
     def _box(self, text: str, tip: str) -> QCheckBox:
         box = QCheckBox(text, self)
@@ -88,12 +80,10 @@ class SweepAxes(QWidget):
         self._filters = {}
         first = first_choice(self._axes, self.axis_name)
         for key, values in self._axes.items():
-            if key == self.axis_name or len(values) < 2:
-                continue
-            if key.endswith(".seed"):
+            if key == self.axis_name or len(values) < 2 or key.endswith(".seed"):
                 continue
             label = quiet_label(short_key(key), self)
-            choice = self._choice(f"Values of {short_key(key)}", 4)
+            choice = ChoiceBox(self, f"Values of {short_key(key)}", letters=4)
             choice.addItem(ALL, None)
             for place, value in enumerate(values):
                 text = shown_number(value) if isinstance(value, float) else value_text(value)
@@ -120,12 +110,8 @@ class SweepAxes(QWidget):
     @property
     def chosen(self) -> dict[str, Any]:
         """The values that the other axes are to have; those that may have any are left out."""
-        found = {}
-        for key, (_, choice) in self._filters.items():
-            place = choice.currentData()
-            if place is not None:
-                found[key] = self._axes[key][place]
-        return found
+        places = {key: choice.currentData() for key, (_, choice) in self._filters.items()}
+        return {k: self._axes[k][place] for k, place in places.items() if place is not None}
 
     # --------------------------------------------------------------------------------- editing
 

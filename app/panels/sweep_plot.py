@@ -16,16 +16,9 @@ from PySide6.QtGui import QAction, QGuiApplication, QPainterPath, QPen
 from PySide6.QtWidgets import QLabel, QMenu, QToolTip, QVBoxLayout, QWidget
 
 from app.panels.cell_table import short_key
-from app.state.sweep_lines import (
-    WIDE_X,
-    WIDE_Y,
-    Floats,
-    SweepLine,
-    SweepLines,
-    wide,
-)
+from app.state.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines, wide
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from app.widgets.overlay import Overlay
 from app.widgets.plot_item import Home, Plot
 from app.widgets.screen_text import shown_number
@@ -67,14 +60,12 @@ class SweepPlot(QWidget):
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._palette = palette
-        self._found = SweepLines()
+        self.shown = SweepLines()
         self._axis = self._column = ""
         self._log = [False, False]
         self._forced: list[bool | None] = [None, None]
         self._hit: Point | None = None
-        self.key = QLabel(self)
-        self.key.setTextFormat(Qt.TextFormat.RichText)
-        self.key.setWordWrap(True)
+        self.key = QLabel(self, textFormat=Qt.TextFormat.RichText, wordWrap=True)
         self.key.setAccessibleName("Key of the lines")
         self.key.setContentsMargins(8, 4, 8, 4)
         self.plot = Plot(palette, horizontal=" ", vertical=" ", widest=WIDEST, parent=self)
@@ -83,9 +74,7 @@ class SweepPlot(QWidget):
         self.markers = self.plot.add(Markers(), 2.0)
         self.menu = QMenu(self)
         self.menu.triggered.connect(self._chosen)
-        column = laid(QVBoxLayout(self), spacing=0)
-        column.addWidget(self.plot, 1)
-        column.addWidget(self.key)
+        filled(laid(QVBoxLayout(self), spacing=0), (self.plot, 1), self.key)
         self.plot.clicked.connect(self._clicked)
         self.plot.hovered.connect(self._hovered)
         self.plot.left.connect(QToolTip.hideText)
@@ -94,16 +83,12 @@ class SweepPlot(QWidget):
 
     # --------------------------------------------------------------------------------- showing
 
-    @property
-    def shown(self) -> SweepLines:
-        return self._found
-
-    def show_lines(self, found: SweepLines, axis: str, column: str) -> None:
+    def show_lines(self, lines: SweepLines, axis: str, column: str) -> None:
         """Other lines, or more of them; a zoom stays as long as the axes do."""
         if (axis, column) != (self._axis, self._column):
             self._axis, self._column = axis, column
             self.plot.reset_range()
-        self._found = found
+        self.shown = lines
         self._draw()
 
     def set_logarithmic(self, horizontal: bool | None, vertical: bool | None) -> None:
@@ -123,8 +108,8 @@ class SweepPlot(QWidget):
         self._draw()
 
     def _draw(self) -> None:
-        x, y = self._found.spans()
-        words = self._found.words
+        x, y = self.shown.spans()
+        words = self.shown.words
         self._log = [not words and self._scale(0, x, WIDE_X), self._scale(1, y[y > 0.0], WIDE_Y, y)]
         self.plot.bottom.set_ticks(
             WordTicks(words) if words else logarithmic if self._log[0] else plain
@@ -132,7 +117,7 @@ class SweepPlot(QWidget):
         self.plot.side.set_ticks(logarithmic if self._log[1] else plain)
         name = short_key(self._axis) if self._axis else " "
         self.plot.set_labels(name, self._column.replace("_", " ") or " ")
-        self.plot.set_overlay(Overlay(note="" if self._found.lines else NOTHING))
+        self.plot.set_overlay(Overlay(note="" if self.shown.lines else NOTHING))
         self.plot.set_home(self._home(x, y))
         self._draw_lines()
         self._show_key()
@@ -146,7 +131,7 @@ class SweepPlot(QWidget):
             return forced and (axis == 1 or bool(positive.min() > 0.0))
         if axis == 1 and self._column.endswith("error"):
             return False  # 0 is what such numbers go to
-        means = [line.mean for line in self._found.lines] if all_ is not None else [positive]
+        means = [line.mean for line in self.shown.lines] if all_ is not None else [positive]
         values = np.concatenate(means)
         return wide(values[np.isfinite(values)], ratio)
 
@@ -167,7 +152,7 @@ class SweepPlot(QWidget):
     # ----------------------------------------------------------------------------------- lines
 
     def _colours(self) -> list[str]:
-        count, palette = len(self._found.lines), self._palette
+        count, palette = len(self.shown.lines), self._palette
         if count <= CATEGORICAL:
             first = palette.positive if palette.name == LIGHT.name else palette.references[3]
             others = (palette.negative, *palette.references, palette.positive)
@@ -180,11 +165,10 @@ class SweepPlot(QWidget):
         means: list[tuple[QPainterPath, QPen]] = []
         bars: list[tuple[QPainterPath, QPen]] = []
         styles, shown, which = [], [np.empty((0, 2))], [np.empty(0, dtype=np.int64)]
-        for number, (line, colour) in enumerate(
-            zip(self._found.lines, self._colours(), strict=True)
-        ):
+        coloured = zip(self.shown.lines, self._colours(), strict=True)
+        for number, (line, colour) in enumerate(coloured):
             x, mean = self._placed(line.x, 0), self._placed(line.mean, 1)
-            if not self._found.words:
+            if not self.shown.words:
                 known = np.isfinite(mean) & np.isfinite(x)
                 means.append((path_of(x[known], mean[known]), pen_of(colour, PEN)))
             bars.append((self._bar_path(line, x, mean), pen_of(rgba(colour, 0.6))))
@@ -211,7 +195,7 @@ class SweepPlot(QWidget):
         return path_of(across, up, np.tile([1, 0], x.size))
 
     def _show_key(self) -> None:
-        keys = [dict(line.key) for line in self._found.lines]
+        keys = [dict(line.key) for line in self.shown.lines]
         varied = [k for k in (keys[0] if keys else ()) if any(o.get(k) != keys[0][k] for o in keys)]
         entries = [
             f"<span style='color:{colour}'>\u25cf</span>\u00a0"
@@ -225,30 +209,26 @@ class SweepPlot(QWidget):
     @property
     def note(self) -> str:
         """What the points are, in a line."""
-        most = self._found.most
+        most = self.shown.most
         if most == 0:
             return ""
-        text = (
-            "One run a point."
-            if most == 1
-            else (f"Means over up to {most} runs; bars are one standard deviation each way.")
-        )
-        return text + (" Hollow: some runs did not fit." if self._found.any_hollow else "")
+        text = "One run a point."
+        if most > 1:
+            text = f"Means over up to {most} runs; bars are one standard deviation each way."
+        return text + (" Hollow: some runs did not fit." if self.shown.any_hollow else "")
 
     # ----------------------------------------------------------------------------------- mouse
-
-    def _points(self) -> list[Point]:
-        return [point for line in self._found.lines for point in line.points]
 
     def _at(self, x: float, y: float) -> Point | None:
         places = [
             np.stack([self._placed(line.x, 0), self._placed(line.mean, 1)], axis=1)
-            for line in self._found.lines
+            for line in self.shown.lines
         ]
         if not places:
             return None
         nearest = self.plot.nearest(np.concatenate(places), x, y)
-        return None if nearest < 0 else self._points()[nearest]
+        points = [point for line in self.shown.lines for point in line.points]
+        return None if nearest < 0 else points[nearest]
 
     def _hovered(self, x: float, y: float) -> None:
         point = self._at(x, y)

@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 
+from app.panels.inputs import push_button
 from app.widgets.elided import ElidedLabel
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from app.widgets.screen_text import duration_text, whole_text
 
 if TYPE_CHECKING:
@@ -55,29 +56,25 @@ class SweepProgress(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.run = QPushButton(RUN, self)
+        self.run = push_button(
+            RUN, self, "Run the cells that are not there yet; finished ones are kept"
+        )
         self.run.setProperty("primary", True)
-        self.run.setToolTip("Run the cells that are not there yet; finished ones are kept")
         self.run.clicked.connect(self.run_requested)
-        self.pause = QPushButton("Pause", self)
+        self.pause = push_button("Pause", self, "Start no more cells until it is pressed again")
         self.pause.setCheckable(True)
-        self.pause.setToolTip("Start no more cells until it is pressed again")
         self.pause.toggled.connect(self._toggled)
-        self.cancel = QPushButton("Cancel", self)
-        self.cancel.setToolTip("End the study; finished cells stay, and Continue goes on from them")
+        self.cancel = push_button(
+            "Cancel", self, "End the study; finished cells stay, and Continue goes on from them"
+        )
         self.cancel.clicked.connect(self.cancel_requested)
-        self.bar = QProgressBar(self)
-        self.bar.setTextVisible(False)
+        self.bar = QProgressBar(self, textVisible=False)
         self.bar.setAccessibleName("Cells that are done")
         self.words = ElidedLabel(self, Qt.TextElideMode.ElideRight)
-        line = laid(QHBoxLayout(self), spacing=8)
-        for button in (self.run, self.pause, self.cancel):
-            button.setAutoDefault(False)
-            line.addWidget(button)
-        line.addSpacing(8)
-        line.addWidget(self.bar, 2)
-        line.addSpacing(8)
-        line.addWidget(self.words, 3)
+        line = filled(laid(QHBoxLayout(self), spacing=8), self.run, self.pause, self.cancel)
+        for part, share in ((self.bar, 2), (self.words, 3)):
+            line.addSpacing(8)
+            line.addWidget(part, share)
         self.show_idle(0, 0, 0, possible=False)
 
     def _toggled(self, held: bool) -> None:

@@ -6,19 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDoubleSpinBox,
-    QHBoxLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.panels.inputs import heading_label, line_height, quiet_label
 from app.panels.margin_list import MarginList
 from app.panels.scrolled import fill_scrolled
 from app.panels.statement_row import StatementRow
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:
@@ -63,7 +57,7 @@ class TheoryPanel(QWidget):
         self._palette = palette
         self._rows: dict[str, StatementRow] = {}
         self._headings: dict[str, QWidget] = {}
-        content = QWidget(self)
+        self._content = content = QWidget(self)
         self._column = laid(QVBoxLayout(content), (16, 8, 16, 16), 4)
         self.runs = QComboBox(content)
         self.runs.setAccessibleName("Run")
@@ -71,38 +65,26 @@ class TheoryPanel(QWidget):
         self.runs.activated.connect(self._run_chosen)
         self.runs.hide()
         self.margins = MarginList(NO_RUN, content)
-        self.note = quiet_label("", content)
-        self.note.setWordWrap(True)
+        self.note = quiet_label("", content, wrap=True)
         self.note.hide()
-        for part in (self.runs, self.margins):
-            self._column.addWidget(part)
-        self._column.addLayout(self._delta_line(content))
-        self._column.addWidget(self.note)
-        self._column.addStretch(1)
-        self._content = content
+        filled(self._column, self.runs, self.margins, self._delta_line(content), self.note, 1)
         fill_scrolled(self, content)
 
     def _delta_line(self, parent: QWidget) -> QHBoxLayout:
         self.statements = heading_label("Theorems", parent)
         self.statements.setFixedHeight(line_height(self) + 8)
-        self.delta = QDoubleSpinBox(parent)
-        self.delta.setDecimals(3)
-        self.delta.setRange(0.001, 0.999)
-        self.delta.setSingleStep(0.01)
-        self.delta.setValue(0.05)
-        self.delta.setKeyboardTracking(False)
+        self.delta = QDoubleSpinBox(
+            parent, decimals=3, minimum=0.001, maximum=0.999, singleStep=0.01, value=0.05
+        )
+        self.delta.setKeyboardTracking(False)  # the runs are judged anew for every value
         self.delta.setPrefix("\u03b4 = ")
         self.delta.setAccessibleName("Failure probability delta")
         self.delta.setToolTip(DELTA_TIP)
         self.delta.setFixedWidth(self.delta.fontMetrics().horizontalAdvance("\u03b4 = 0.000") + 24)
         self.delta.valueChanged.connect(self.delta_requested)
-        line = QHBoxLayout()
-        line.addWidget(self.statements)
-        line.addStretch(1)
-        line.addWidget(self.delta)
         for part in (self.statements, self.delta):
             part.hide()
-        return line
+        return filled(QHBoxLayout(), self.statements, 1, self.delta)
 
     # --------------------------------------------------------------------------------- showing
 
@@ -119,7 +101,7 @@ class TheoryPanel(QWidget):
     def show_margins(
         self,
         references: Sequence[Reference] | None,
-        found: Sequence[ReferenceMargin],
+        margins: Sequence[ReferenceMargin],
         current: frozenset[str] = frozenset(),
         stopped: bool = False,
         planned: bool = True,
@@ -128,7 +110,7 @@ class TheoryPanel(QWidget):
         yet which ones it has."""
         known = NO_MARGIN if planned else PLANNING
         self.margins.hint.setText(NO_RUN if references is None else known)
-        self.margins.show_margins(references or (), found, current, stopped)
+        self.margins.show_margins(references or (), margins, current, stopped)
 
     def show_assessments(
         self, assessments: Sequence[Assessment] | None, shown_bounds: frozenset[str], live: bool
@@ -139,7 +121,9 @@ class TheoryPanel(QWidget):
         self.note.setText(NO_STATEMENT if assessments is not None else JUDGING)
         self.note.setVisible(live and not assessments)
         names = [key_of(assessment.statement) for assessment in assessments or ()]
-        if names != list(self._rows):
+        if names != list(
+            self._rows
+        ):  # else those that are open, and the scroll bar, stay as they are
             self._rebuild(assessments or (), shown_bounds)
         for assessment in assessments or ():
             self._rows[key_of(assessment.statement)].show_assessment(assessment)

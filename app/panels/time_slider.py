@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol, final
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.state.resolve import Span, log10_of, moment_of
+from app.state.resolve import Span
 from app.widgets.screen_text import raised, whole_text
 from core.figures.numbers import MINUS, clock_text, power_text
 from core.figures.palette import Palette
+from core.problem.schedule import coordinate, inverse_coordinate
+
+if TYPE_CHECKING:  # loads the numerical libraries
+    from core.observables.alarms import Alarm
 
 MARGIN = 16
 GROOVE = 4
@@ -27,20 +31,7 @@ NEAR = 6.0  # pixels around an alarm that count as it
 ALARM = 13.0  # pixels from the top where the alarms are clicked
 
 
-class ShownAlarm(Protocol):
-    """What is needed of core.observables.alarms.Alarm, which loads the numerical libraries."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def step(self) -> int: ...
-
-    @property
-    def log10_time(self) -> float: ...
-
-
-def alarm_text(alarm: ShownAlarm) -> str:
+def alarm_text(alarm: Alarm) -> str:
     """What is the matter, and when."""
     when = clock_text(alarm.log10_time).replace("-", MINUS)
     return f"{alarm.text}\nstep {whole_text(alarm.step)}, {when}"
@@ -52,7 +43,7 @@ def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
     >>> ticks(-2.2, 2.0)
     ((-2.0, '10\u207b\xb2'), (-1.0, '.1'), (0.0, '1'), (1.0, '10'))
     """
-    first, last = log10_of(low), log10_of(high)
+    first, last = (float(inverse_coordinate(moment)) for moment in (low, high))
     if last > 20.0:
         exponents = [float(x) for k in range(0, 210) if (x := 10.0**k) <= last * (1 + 1e-9)]
         exponents = [0.0, *exponents] if first <= 0.0 else exponents
@@ -61,8 +52,8 @@ def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
         exponents = [float(x) for x in range(math.ceil(first), math.floor(last + 1e-6) + 1)]
         exponents = [x for x in exponents if x % step == 0]
     exponents = exponents[:: max(1, math.ceil(len(exponents) / MOST_TICKS))]
-    found = [(moment_of(x), raised(power_text(x, 0))) for x in exponents]
-    return tuple((place, text) for place, text in found if low <= place <= high + 1e-6)
+    labels = [(float(coordinate(x)), raised(power_text(x, 0))) for x in exponents]
+    return tuple((place, text) for place, text in labels if low <= place <= high + 1e-6)
 
 
 @final
@@ -114,9 +105,9 @@ class TimeSlider(QWidget):
             self._empty = empty
             self.update()
 
-    def set_alarms(self, alarms: Sequence[ShownAlarm]) -> None:
+    def set_alarms(self, alarms: Sequence[Alarm]) -> None:
         """Marks where runs are not to be trusted; a click on one asks for its moment."""
-        self._alarms = tuple((moment_of(alarm.log10_time), alarm_text(alarm)) for alarm in alarms)
+        self._alarms = tuple((float(coordinate(a.log10_time)), alarm_text(a)) for a in alarms)
         self.update()
 
     def alarm_at(self, pixels: float) -> tuple[float, str] | None:
@@ -156,7 +147,7 @@ class TimeSlider(QWidget):
             self.requested.emit(moment)
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
-            words = clock_text(log10_of(moment)).replace("-", MINUS)
+            words = clock_text(float(inverse_coordinate(moment))).replace("-", MINUS)
             words = words if alarm is None else alarm[1]
             QToolTip.showText(event.globalPosition().toPoint(), words, self)
 
@@ -216,7 +207,7 @@ class TimeSlider(QWidget):
             x = self.position_of(place)
             width = metrics.horizontalAdvance(text)
             left = min(max(x - width / 2, 0.0), self.width() - width)
-            if left < taken + 8:
+            if left < taken + 8:  # it would touch the one before
                 continue
             painter.drawLine(QPointF(x, middle + 5), QPointF(x, middle + 8))
             painter.drawText(QPointF(left, middle + 9 + metrics.ascent()), text)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QW
 from app.panels.time_slider import TimeSlider
 from app.state.intent import PACES
 from app.state.resolve import ResolvedView
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from core.figures.numbers import MINUS, clock_text
 from core.figures.palette import Palette
 
@@ -33,11 +33,11 @@ def parse_time(text: str) -> float | None:
     >>> parse_time("soon") is None
     True
     """
-    text = text.strip().replace("\u2212", "-")
+    text = text.strip().replace("\u2212", "-")  # as the field itself writes it
     for pattern in (POWER, LOGARITHM):
-        if found := pattern.match(text):
-            return float(found[1])
-    if (found := PLAIN.match(text)) and (time := float(found[1])) >= 0.0:
+        if match := pattern.match(text):
+            return float(match[1])
+    if (match := PLAIN.match(text)) and (time := float(match[1])) >= 0.0:
         return math.log10(time) if 0.0 < time < math.inf else -math.inf if time == 0.0 else None
     return None
 
@@ -67,6 +67,7 @@ class TransportBar(QWidget):
         self.time.setObjectName("timeField")
         self.time.setAccessibleName("Time at the cursor")
         self.time.setToolTip("The time shown. Type another one, such as 10^2.5, 300 or 0.")
+        # Return is told first; what somebody leaves without it is forgotten.
         self.time.returnPressed.connect(self._time_typed)
         self.time.editingFinished.connect(self._show_time)
         self.slider = TimeSlider(palette, self)
@@ -76,20 +77,15 @@ class TransportBar(QWidget):
 
     def add_buttons(self, actions: Mapping[str, QAction]) -> None:
         """The buttons of the table's actions, then the other parts from left to right."""
-        for key in BUTTONS:
-            self._layout.addWidget(self._button(actions[key]))
-        self._layout.addWidget(self.pace)
-        self._layout.addWidget(self.time)
-        self._layout.addWidget(self.slider, 1)
+        buttons = [self._button(actions[key]) for key in BUTTONS]
         follow = self._button(actions["follow"])
         follow.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._layout.addWidget(follow)
+        filled(self._layout, *buttons, self.pace, self.time, (self.slider, 1), follow)
         self._fit()
 
     def _button(self, action: QAction) -> QToolButton:
-        button = QToolButton(self)
+        button = QToolButton(self, autoRaise=True)
         button.setDefaultAction(action)
-        button.setAutoRaise(True)
         button.setAccessibleName(action.text())
         return button
 
@@ -106,11 +102,11 @@ class TransportBar(QWidget):
         self.slider.set_empty(not view.runs)
         self.slider.set_span(view.span)
         self.slider.set_value(view.cursor)
-        index = self.pace.findData(view.pace)
+        index = self.pace.findData(view.wishes.pace)
         if index != self.pace.currentIndex():
             self.pace.setCurrentIndex(index)
         self._shown_time = clock_text(log10_time).replace("-", MINUS)
-        if not (self.time.hasFocus() and self.time.isModified()):
+        if not (self.time.hasFocus() and self.time.isModified()):  # else somebody is typing
             self._show_time()
 
     def _show_time(self) -> None:

@@ -137,15 +137,10 @@ class DisplayData:
         if missing <= 0:
             return
         for name in ("_flat", "_placed", "_reach", "_signs", "_margins", "_log10_norm"):
-            old = getattr(self, name)
-            setattr(
-                self, name, np.concatenate([old, np.zeros((missing, *old.shape[1:]), old.dtype)])
-            )
+            setattr(self, name, _lengthened(getattr(self, name), missing))
         if self._class is not None:
-            more = np.zeros((missing, self.m), dtype=np.int16)
-            self._class = np.concatenate([self._class, more])
-        for kind, old in self._node.items():
-            self._node[kind] = np.concatenate([old, np.zeros((missing, self.m), np.float32)])
+            self._class = _lengthened(self._class, missing)
+        self._node = {kind: _lengthened(old, missing) for kind, old in self._node.items()}
 
     def _read(self, index: int) -> None:
         from core.observables.nodes import outer_classes, outer_signs
@@ -236,8 +231,8 @@ class DisplayData:
 
     def frame_at(self, coordinate: float) -> int:
         """The last frame not after this coordinate; the first one for all before it."""
-        found = int(np.searchsorted(self.coordinate, coordinate + 1e-9, side="right")) - 1
-        return max(found, 0)
+        after = int(np.searchsorted(self.coordinate, coordinate + 1e-9, side="right"))
+        return max(after - 1, 0)
 
     # ---------------------------------------------------------------------------------- nodes
 
@@ -252,6 +247,7 @@ class DisplayData:
             with self.run.batch():
                 for index in missing.tolist():
                     self._place(index)
+        # Single precision ends at 3 10^38; what lies beyond is far out of sight either way.
         exponent = np.clip(self.log10_scale(frames) - power, -37.0, 37.0)
         factor = (10.0**exponent).astype(np.float32)
         return np.asarray(self._flat[frames] * factor[:, None, None])
@@ -275,15 +271,11 @@ class DisplayData:
         """The class that each node speaks for, (m,): 0 for -1 and 1 for +1, or that of its largest
         outer weight; the number of classes where its outer weights are 0."""
         signs = self._signs[frame]
-        found = signs > 0 if self._class is None else self._class[frame]
-        return np.asarray(np.where(signs == 0, self.classes, found), dtype=np.int64)
-
-    def relative_norms(self, frame: int) -> Singles:
-        """|a_j v_j| / max_k |a_k v_k|, (m,); NaN where all are 0."""
-        return np.asarray(self._node["relative_norm"][frame])
+        classes = signs > 0 if self._class is None else self._class[frame]
+        return np.asarray(np.where(signs == 0, self.classes, classes), dtype=np.int64)
 
     def values(self, kind: str, frame: int) -> Singles:
-        """The rotation or relative_norm of each node, (m,)."""
+        """Of each node, (m,), its rotation, or its relative_norm, NaN where all nodes are 0."""
         return np.asarray(self._node[kind][frame])
 
     def least(self, kind: str) -> float:
@@ -295,24 +287,23 @@ class DisplayData:
     def sorted_nodes(self, kind: str, frame: int) -> SortedNodes:
         """The rotations or relative norms of a frame in increasing order."""
         key = (kind, frame)
-        found = self._sorted.get(key)
-        if found is None:
+        if key not in self._sorted:
             values = self._node[kind][frame]
             order = np.argsort(values, kind="stable")
             place = np.empty(self.m, dtype=np.int64)
             place[order] = np.arange(self.m)
-            found = self._sorted[key] = SortedNodes(values[order], order, place)
+            self._sorted[key] = SortedNodes(values[order], order, place)
             if len(self._sorted) > MOST_SORTED:
                 self._sorted.popitem(last=False)
-        else:
-            self._sorted.move_to_end(key)
-        return found
+        self._sorted.move_to_end(key)
+        return self._sorted[key]
 
     def node(self, frame: int, j: int) -> NodeFacts:
         """All numbers of a node at a frame."""
         from core.observables.nodes import plane
 
         run = self.run
+        # Weights of late frames may leave double precision: the inspector says "infinite".
         with np.errstate(over="ignore"):
             flat = run.network.physical(run.parameters(frame), float(run.rho[frame]))
             alpha = run.network.nodes(flat)[0]
@@ -350,6 +341,10 @@ class DisplayData:
         from core.observables.registry import OBSERVABLES
 
         return {name: float(OBSERVABLES[name].at(self.run, frame)) for name in SCALARS}
+
+
+def _lengthened(array: NDArray[Any], missing: int) -> NDArray[Any]:
+    return np.concatenate([array, np.zeros((missing, *array.shape[1:]), array.dtype)])
 
 
 def with_stand_in(values: Floats) -> Floats:

@@ -5,11 +5,12 @@ Importing this module loads nothing of the figures and runs; working does.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, final
 
 from core.figures.names import PANELS
 from core.figures.palette import LIGHT, PALETTES
@@ -31,14 +32,42 @@ COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "applicati
 COPY_DPI = 300.0
 
 
-class ExportJob(Protocol):
-    """One export: `title` is for the progress window."""
+class ExportJob(ABC):
+    """One export."""
 
     @property
-    def title(self) -> str: ...
+    @abstractmethod
+    def title(self) -> str:
+        """What is done, for the progress window."""
 
+    @abstractmethod
     def work(self, progress: Progress, cancelled: Cancelled) -> str:
         """Do it and say what was done; the empty text when it was cancelled."""
+
+
+class SceneJob(ExportJob):
+    """A picture in a file, as PDF, SVG or PNG."""
+
+    path: Path
+    dpi: float
+
+    @abstractmethod
+    def scene(self) -> FigureScene:
+        """What is drawn."""
+
+    @property
+    def title(self) -> str:
+        return f"Drawing {self.path.name}"
+
+    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+        from core.figures.export import check_figure_path, save_figure
+
+        check_figure_path(self.path)
+        scene = self.scene()
+        if cancelled():
+            return ""
+        save_figure(scene, self.path, self.dpi)
+        return _done([self.path])
 
 
 @contextmanager
@@ -58,8 +87,8 @@ def _done(paths: Sequence[Path]) -> str:
 
 @final
 @dataclass(frozen=True, slots=True)
-class FigureJob:
-    """The panels of some runs as one PDF, SVG or PNG."""
+class FigureJob(SceneJob):
+    """The panels of some runs as one picture."""
 
     runs: tuple[Path, ...]
     path: Path
@@ -69,24 +98,13 @@ class FigureJob:
     coordinates: tuple[int, int] = (0, 1)
     references: References = ()
 
-    @property
-    def title(self) -> str:
-        return f"Drawing {self.path.name}"
-
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
-        from core.figures.export import check_figure_path, save_figure
-
-        check_figure_path(self.path)
-        scene = _scene(self)
-        if cancelled():
-            return ""
-        save_figure(scene, self.path, self.dpi)
-        return _done([self.path])
+    def scene(self) -> FigureScene:
+        return _scene(self)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class CopyJob:
+class CopyJob(ExportJob):
     """The panels of some runs for the clipboard: `contents` holds the picture by media type."""
 
     runs: tuple[Path, ...]
@@ -128,7 +146,7 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
 
 @final
 @dataclass(frozen=True, slots=True)
-class FilmJob:
+class FilmJob(ExportJob):
     """A film of one panel, or of "all", as GIF or WebP."""
 
     runs: tuple[Path, ...]
@@ -163,7 +181,7 @@ class FilmJob:
 
 @final
 @dataclass(frozen=True, slots=True)
-class DataJob:
+class DataJob(ExportJob):
     """The observables of each run as NPZ, with its data and parameters on request, or as CSV."""
 
     runs: tuple[Path, ...]
@@ -178,29 +196,21 @@ class DataJob:
         from core.observables.table import write_table
 
         with opened(self.runs) as runs:
-            counter = _Counter(sum(run.frames for run in runs), progress, cancelled)
+            done, total = 0, sum(run.frames for run in runs)
+
+            def add(frames: int) -> None:
+                nonlocal done
+                if cancelled():
+                    raise CancelledError
+                done += frames
+                progress(done, total)
+
             try:
                 for run, path in zip(runs, self.paths, strict=True):
-                    write_table(run, path, self.parameters, counter.add)
+                    write_table(run, path, self.parameters, add)
             except CancelledError:
                 return ""
         return _done(self.paths)
-
-
-@final
-class _Counter:
-    """Adds up the frames of several tables, and stops them when asked to."""
-
-    def __init__(self, total: int, progress: Progress, cancelled: Cancelled) -> None:
-        self._total, self._progress, self._cancelled = total, progress, cancelled
-        self._done = 0
-
-    def add(self, frames: int) -> None:
-        """So many frames more are done."""
-        if self._cancelled():
-            raise CancelledError
-        self._done += frames
-        self._progress(self._done, self._total)
 
 
 def data_paths(runs: Sequence[Path], folder: Path, suffix: str) -> tuple[Path, ...]:
@@ -216,8 +226,8 @@ def data_paths(runs: Sequence[Path], folder: Path, suffix: str) -> tuple[Path, .
 
 @final
 @dataclass(frozen=True, slots=True)
-class StudyFigureJob:
-    """The figure of a whole study as PDF, SVG or PNG, with the verdicts below it."""
+class StudyFigureJob(SceneJob):
+    """The figure of a whole study, with the verdicts below it."""
 
     study: Study
     runs: tuple[Path, ...]
@@ -227,33 +237,17 @@ class StudyFigureJob:
     verdicts: tuple[str, ...] = ()
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
-    @property
-    def title(self) -> str:
-        return f"Drawing {self.path.name}"
-
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
-        from core.figures.export import check_figure_path, save_figure
+    def scene(self) -> FigureScene:
         from core.figures.study_figure import figure_of_runs
 
-        check_figure_path(self.path)
         with ExitStack() as stack:
-            scene = figure_of_runs(
-                self.study,
-                self.runs,
-                stack.enter_context,
-                PALETTES[self.palette],
-                self.verdicts,
-                self.figures,
-            )
-            if cancelled():
-                return ""
-            save_figure(scene, self.path, self.dpi)
-        return _done([self.path])
+            keep, palette = stack.enter_context, PALETTES[self.palette]
+            return figure_of_runs(self.study, self.runs, keep, palette, self.verdicts, self.figures)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class TableJob:
+class TableJob(ExportJob):
     """The table of a whole study as CSV, NPZ or Parquet: its cells, or their means over seeds."""
 
     study: Study

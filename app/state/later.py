@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 SPECTRUM = "log10 of the leading singular values"
 LEADING = 16
-STRIDES = (64, 16, 4, 1)  # a curve is coarse at first, and whole from its start
+STRIDES = (64, 16, 4, 1)  # a curve is coarse at first, and spans the run from its first points on
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class Later:
         self._run = run
         self._lock = threading.Lock()
         self._traces: dict[str, Trace] = {}
-        self._wanted: tuple[str, ...] = ()
+        self._requested: tuple[str, ...] = ()  # "owner:name"
         self._frames = 0
         self._question: Question | None = None
         self._answer: Answer | None = None
@@ -103,9 +103,9 @@ class Later:
         Those that the same owner asked for before and does not name now are given up.
         """
         with self._lock:
-            kept = tuple(name for name in self._wanted if not name.startswith(f"{owner}:"))
-            self._wanted = kept + tuple(f"{owner}:{name}" for name in names)
-            self._frames = max(self._frames, frames)
+            kept = tuple(name for name in self._requested if not name.startswith(f"{owner}:"))
+            self._requested = kept + tuple(f"{owner}:{name}" for name in names)
+            self._frames = max(self._frames, frames)  # another view may have read further
             room = max(frames, self._run.planned)
             for name in names:
                 width = LEADING if name == SPECTRUM else 1
@@ -114,6 +114,7 @@ class Later:
     def trace(self, name: str, frames: int) -> Floats:
         """Values (frames, width) of what was asked for, NaN where they are not known yet."""
         trace = self._traces[name]
+        # By what is known, not by the values: a row may be half written at this moment.
         return np.where(trace.known[:frames, None], trace.values[:frames], np.nan)
 
     def ask_prediction(self, question: Question) -> None:
@@ -149,10 +150,10 @@ class Later:
             if question is not None:
                 self._answer = answer(self._run, question)
                 return True
-            wanted = self._next_trace()
-            if wanted is None:
+            missing = self._next_trace()
+            if missing is None:
                 return False
-            self._compute(*wanted)
+            self._compute(*missing)
         except Exception:
             # A run that was closed meanwhile, or whose file is gone: others must go on.
             self._broken = True
@@ -166,8 +167,8 @@ class Later:
 
     def _next_trace(self) -> tuple[str, Trace, int] | None:
         with self._lock:
-            for wanted in self._wanted:
-                name = wanted.split(":", 1)[1]
+            for request in self._requested:
+                name = request.split(":", 1)[1]
                 trace = self._traces[name]
                 frame = trace.missing(self._frames)
                 if frame >= 0:
@@ -180,9 +181,9 @@ class Later:
         if name == SPECTRUM:
             from core.observables.spectrum import log10_singular_values
 
-            found = log10_singular_values(self._run, frame)
+            sigma = log10_singular_values(self._run, frame)
             value = np.full(LEADING, np.nan)
-            value[: found.size] = found[:LEADING]
+            value[: sigma.size] = sigma[:LEADING]
         else:
             value = np.array([OBSERVABLES[name].at(self._run, frame)], dtype=np.float64)
         with self._lock:  # the arrays may be made longer meanwhile

@@ -7,7 +7,6 @@ look.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -17,23 +16,14 @@ import numpy as np
 from app.state.intent import FIGURE_1, START, Intent, Mark
 from app.state.session import RunSnapshot, Snapshot
 from app.state.views import VIEWS
+from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 PLAY_SECONDS = 10.0
 UNKNOWN_SPAN = 8.0
 # Coordinates may be stored as float32.
 NEAR = 1e-6
-# The coordinate of log10 t = 10: frames of runs up to there are equally spaced in log10 t itself.
-PLAIN_END = 1.0 + math.log(10.0)
-
-
-def log10_of(moment: float) -> float:
-    """log10 t of a coordinate: core.problem.schedule.inverse_coordinate of one number."""
-    return moment if moment <= 1.0 else math.exp(moment - 1.0)
-
-
-def moment_of(log10_time: float) -> float:
-    """The coordinate of log10 t: core.problem.schedule.coordinate of one number."""
-    return log10_time if log10_time <= 1.0 else 1.0 + math.log(log10_time)
+# Frames of runs up to there are equally spaced in log10 t itself.
+PLAIN_END = float(coordinate(PLAIN_HORIZON))
 
 
 @final
@@ -53,17 +43,18 @@ class Span:
 
     def share(self, moment: float) -> float:
         """Where a moment lies between the ends, 0 to 1."""
-        low, high, place = (self._spread(one) for one in (self.low, self.high, moment))
+        low, high, place = self._spread(self.low, self.high, moment)
         return min(max((place - low) / (high - low), 0.0), 1.0)
 
     def moment(self, share: float) -> float:
         """The moment at a share of the way."""
-        low, high = self._spread(self.low), self._spread(self.high)
+        low, high = self._spread(self.low, self.high)
         place = low + min(max(share, 0.0), 1.0) * (high - low)
-        return moment_of(place) if self.plain else place
+        return float(coordinate(place)) if self.plain else place
 
-    def _spread(self, moment: float) -> float:
-        return log10_of(moment) if self.plain else moment
+    def _spread(self, *moments: float) -> Sequence[float]:
+        # In one call: NumPy takes 5 us for any few numbers, and the slider asks for all its marks.
+        return inverse_coordinate(np.array(moments)).tolist() if self.plain else moments
 
 
 @final
@@ -80,23 +71,17 @@ class ResolvedRun:
 @final
 @dataclass(frozen=True, slots=True)
 class ResolvedView:
-    """Everything the screen shows. `inspected` is the node whose numbers are shown, if any."""
+    """Everything the screen shows. `inspected` is the node whose numbers are shown, if any.
+
+    `wishes` is the intent as far as it needs no run to be resolved: without cursor and nodes, and
+    with views that exist.
+    """
 
     runs: tuple[ResolvedRun, ...]
     span: Span
     cursor: float
-    playing: bool
-    pace: float
-    loop: bool
-    follow: bool
     inspected: Mark | None
-    coordinates: tuple[int, int]
-    margin_axis: str
-    views: tuple[str, ...]
-    curves: tuple[str, ...]
-    palette: str
-    hidden_margins: frozenset[str] = frozenset()
-    shown_bounds: frozenset[str] = frozenset()
+    wishes: Intent
 
 
 def span_of(snapshot: Snapshot) -> Span:
@@ -133,28 +118,18 @@ def clamped(cursor: float, span: Span) -> float:
     return START if cursor <= span.low else min(cursor, span.edge)
 
 
+def _cursor(intent: Intent, span: Span) -> float:
+    return span.edge if intent.follow else max(clamped(intent.cursor, span), span.low)
+
+
 def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
     """What the screen shows."""
     span = span_of(snapshot)
-    cursor = span.edge if intent.follow else max(clamped(intent.cursor, span), span.low)
+    cursor = _cursor(intent, span)
     runs = tuple(_run(run, intent, cursor) for run in snapshot.runs)
-    return ResolvedView(
-        runs=runs,
-        span=span,
-        cursor=cursor,
-        playing=intent.playing,
-        pace=intent.pace,
-        loop=intent.loop,
-        follow=intent.follow,
-        inspected=_inspected(intent, runs, snapshot.runs),
-        coordinates=intent.coordinates,
-        margin_axis=intent.margin_axis,
-        views=tuple(name for name in VIEWS if name in intent.views) or FIGURE_1,
-        curves=intent.curves,
-        palette=intent.palette,
-        hidden_margins=intent.hidden_margins,
-        shown_bounds=intent.shown_bounds,
-    )
+    views = tuple(name for name in VIEWS if name in intent.views) or FIGURE_1
+    wishes = replace(intent, cursor=START, hovered=None, pinned=frozenset(), views=views)
+    return ResolvedView(runs, span, cursor, _inspected(runs), wishes)
 
 
 def _run(run: RunSnapshot, intent: Intent, cursor: float) -> ResolvedRun:
@@ -165,18 +140,12 @@ def _run(run: RunSnapshot, intent: Intent, cursor: float) -> ResolvedRun:
     return ResolvedRun(run.key, frame_at(run, cursor), hovered, pinned)
 
 
-def _inspected(
-    intent: Intent, runs: Sequence[ResolvedRun], snapshots: Sequence[RunSnapshot]
-) -> Mark | None:
+def _inspected(runs: Sequence[ResolvedRun]) -> Mark | None:
     """The hovered node, else the one pinned node; of several pinned ones the smallest index."""
-    shown = {run.key for run in runs if run.frame >= 0}
-    for run in runs:
-        if run.hovered >= 0 and run.key in shown:
-            return run.key, run.hovered
-    for run in runs:
-        if run.pinned and run.key in shown:
-            return run.key, min(run.pinned)
-    return None
+    shown = [run for run in runs if run.frame >= 0]
+    hovered = [(run.key, run.hovered) for run in shown if run.hovered >= 0]
+    pinned = [(run.key, min(run.pinned)) for run in shown if run.pinned]
+    return next(iter(hovered + pinned), None)
 
 
 def advanced(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
@@ -184,12 +153,11 @@ def advanced(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
     if not intent.playing or intent.follow or not snapshot.runs:
         return intent
     span = span_of(snapshot)
-    before = max(clamped(intent.cursor, span), span.low)
-    share = span.share(before) + intent.pace * seconds / PLAY_SECONDS
+    share = span.share(_cursor(intent, span)) + intent.pace * seconds / PLAY_SECONDS
     cursor = span.moment(share)
     if share < 1.0 and cursor < span.edge:
         return replace(intent, cursor=cursor)
-    if span.live:
+    if span.live:  # frames are to come: it goes on playing, and waits for them
         return replace(intent, cursor=clamped(span.edge, span))
     if intent.loop:
         return replace(intent, cursor=START)
@@ -207,16 +175,10 @@ def has_room(intent: Intent, snapshot: Snapshot) -> bool:
 def stepped(intent: Intent, snapshot: Snapshot, direction: int) -> float:
     """The nearest moment after (1) or before (-1) the cursor at which any run has a frame."""
     span = span_of(snapshot)
-    cursor = span.edge if intent.follow else max(clamped(intent.cursor, span), span.low)
-    found: list[float] = []
-    for run in snapshot.runs:
-        places = run.coordinates
-        if direction > 0:
-            index = int(np.searchsorted(places, cursor + NEAR, side="right"))
-            found += [float(places[index])] if index < places.size else []
-        else:
-            index = int(np.searchsorted(places, cursor - NEAR, side="left")) - 1
-            found += [float(places[index])] if index >= 0 else []
-    if not found:
-        return clamped(cursor, span)
-    return clamped(min(found) if direction > 0 else max(found), span)
+    cursor = _cursor(intent, span)
+    moments = np.concatenate([np.empty(0), *(run.coordinates for run in snapshot.runs)])
+    if direction > 0:
+        nearest = min(moments[moments > cursor + NEAR], default=cursor)
+    else:
+        nearest = max(moments[moments < cursor - NEAR], default=cursor)
+    return clamped(float(nearest), span)

@@ -87,7 +87,7 @@ class OpenRun:
         """Whether frames are committed that have not been read yet."""
         if self.data is None:
             return False
-        if self.stands_in:
+        if self.stands_in:  # its own file is looked at as long as there is one to wait for
             return self.coming is not None or self.data.frames < self.data.run.frames
         committed = self.control.status.committed + 1 if self.control is not None else 0
         return self.data.frames < max(committed, self.data.run.frames)
@@ -104,6 +104,13 @@ class OpenRun:
         if self.data is not None:
             self.data.run.close()
         self.data, self.coming, self.stands_in = self.coming, None, False
+
+    def snapshot(self) -> RunSnapshot:
+        """What `resolve` needs to know of it."""
+        if self.data is None:
+            return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0)
+        growing = self.live or self.behind
+        return RunSnapshot(self.key, self.data.coordinate, self.until, growing, self.data.m)
 
 
 @final
@@ -152,11 +159,4 @@ class Session:
 
     def snapshot(self) -> Snapshot:
         """What `resolve` needs to know."""
-        return Snapshot(tuple(_snapshot(run) for run in self._runs))
-
-
-def _snapshot(run: OpenRun) -> RunSnapshot:
-    if run.data is None:
-        return RunSnapshot(run.key, np.empty(0), run.until, run.live, 0)
-    growing = run.live or run.behind
-    return RunSnapshot(run.key, run.data.coordinate, run.until, growing, run.data.m)
+        return Snapshot(tuple(run.snapshot() for run in self._runs))

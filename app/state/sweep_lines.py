@@ -84,10 +84,10 @@ def lines_of(
     from core.studies.points import points
 
     kept = [row for row in table if all(row.axes.get(k) == v for k, v in chosen.items())]
-    found = points(kept, paths, axis, column, exclude_unfit)
-    words = _words([point.x for point in found], axis.endswith(".seed"))
+    means = points(kept, paths, axis, column, exclude_unfit)
+    words = _words([point.x for point in means], axis.endswith(".seed"))
     groups: dict[str, list[Point]] = {}
-    for point in found:
+    for point in means:
         groups.setdefault(repr(point.line), []).append(point)
     return SweepLines(tuple(_line(group, words) for group in groups.values()), words)
 

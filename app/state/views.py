@@ -36,8 +36,8 @@ class ViewKind:
 VIEWS: Registry[ViewKind] = Registry(
     attrgetter("name"),
     ViewKind("neurons", "Neurons", "app.views.neurons:NeuronsView"),
-    ViewKind("rotations", "Rotations", "app.views.rotations:rotations_view"),
-    ViewKind("norms", "Norms", "app.views.norms:norms_view"),
+    ViewKind("rotations", "Rotations", "app.views.sorted_nodes:rotations_view"),
+    ViewKind("norms", "Norms", "app.views.sorted_nodes:norms_view"),
     ViewKind("margins", "Margins", "app.views.margins:MarginsView"),
     ViewKind("curves", "Curves", "app.views.curves:CurvesView"),
     ViewKind("spectrum", "Spectrum", "app.views.spectrum:SpectrumView"),

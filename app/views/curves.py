@@ -14,7 +14,6 @@ from app.state.display import DisplayData, Floats
 from app.state.intent import MOST_CURVES
 from app.views.trace_view import Bound, TraceCurve, TraceView, padded
 from app.widgets.header import HeaderEntry, Sign
-from app.widgets.levels import LevelLine
 from app.widgets.overlay import Overlay
 from app.widgets.screen_text import raised
 from app.widgets.ticks import logarithmic, plain
@@ -44,9 +43,8 @@ class CurvesView(TraceView):
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(palette, "curves", parent)
         self._names: tuple[str, ...] = ()
-        self._traces: tuple[Floats, ...] = ()
-        self._scale = CurveScale.LINEAR
-        self._traced = -1
+        self._values: tuple[Floats, ...] = ()
+        self.scale = CurveScale.LINEAR
 
     def set_names(self, names: Sequence[str]) -> None:
         """The observables to show, by their names in the tables."""
@@ -60,7 +58,7 @@ class CurvesView(TraceView):
         """Those that are shown: the ones that the run has."""
         from core.observables.registry import OBSERVABLES
 
-        data = self._data
+        data = self.data
         if data is None:
             return self._names[:MOST_CURVES]
         run = data.run
@@ -69,34 +67,21 @@ class CurvesView(TraceView):
 
     # --------------------------------------------------------------------------------- content
 
-    def _give_up(self, data: DisplayData) -> None:
-        data.later.ask_traces("curves", (), 0)
-
-    def computed(self) -> bool:
-        """Draw the values that have come since."""
-        if self._data is None or self._data.later.traced == self._traced:
-            return False
-        self.redraw()
-        return True
-
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """The curves, scaled as the axis wants them."""
         names = self.names
-        data.later.ask_traces("curves", names, data.frames)
-        if data.later.pending:
-            self.requested.emit()
-        self._traced = data.later.traced
-        self._traces = tuple(data.later.trace(name, data.frames)[:, 0] for name in names)
+        self._values = tuple(values[:, 0] for values in self._traces(data, names))
         first = self.first(data)  # earlier ones are not seen, and far below the others
         bounds = [padded(bound.values, data.frames) for bound in self._shown_bounds()]
-        self._scale = scale_of([values[first:] for values in (*self._traces, *bounds)])
+        self.scale = scale_of([values[first:] for values in (*self._values, *bounds)])
         axis = self.plot.side
-        axis.set_ticks(logarithmic if self._scale is CurveScale.LOGARITHMIC else plain)
-        own = self._scale is CurveScale.OWN
+        axis.set_ticks(logarithmic if self.scale is CurveScale.LOGARITHMIC else plain)
+        own = self.scale is CurveScale.OWN
+        # Curves of several units have no name for their axis; the key names each.
         self.plot.set_labels(self.plot.bottom.labelText, "share of its range" if own else "")
         curves = [
-            TraceCurve(scaled(values, self._scale), self._colour(k), self._sign(k))
-            for k, values in enumerate(self._traces)
+            TraceCurve(scaled(values, self.scale), self._colour(k), self._sign(k))
+            for k, values in enumerate(self._values)
         ]
         return (*curves, *self._bound_lines(names, bounds))
 
@@ -105,8 +90,8 @@ class CurvesView(TraceView):
         lines = []
         for bound, values in zip(self._shown_bounds(), bounds, strict=True):
             k = names.index(bound.view)
-            found = scaled(values, self._scale, self._traces[k])
-            lines.append(TraceCurve(found, self._colour(k), "dotted"))
+            heights = scaled(values, self.scale, self._values[k])
+            lines.append(TraceCurve(heights, self._colour(k), "dotted"))
         return lines
 
     def _colour(self, position: int) -> str:
@@ -126,18 +111,6 @@ class CurvesView(TraceView):
         pad = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
         return low - pad, high + pad
 
-    def levels(self, data: DisplayData) -> tuple[LevelLine, ...]:
-        """The labels of the bounds, where their curves end."""
-        found = []
-        for line, bound in zip(self._lines[len(self._traces) :], self._shown_bounds(), strict=True):
-            known = line.values[np.isfinite(line.values)]
-            if known.size:
-                end = float(known[-1])
-                found.append(
-                    LevelLine(end, end, end, bound.name, line.colour, bound.tip, line=False)
-                )
-        return tuple(found)
-
     def _shown_bounds(self) -> list[Bound]:
         """The bounds on observables that are shown."""
         return [bound for bound in self._bounds if bound.view in self.names]
@@ -151,7 +124,7 @@ class CurvesView(TraceView):
         from core.observables.registry import OBSERVABLES
 
         entries = []
-        for k, (name, values) in enumerate(zip(self.names, self._traces, strict=True)):
+        for k, (name, values) in enumerate(zip(self.names, self._values, strict=True)):
             value = float(values[frame]) if frame < values.size else math.nan
             text = raised(number_text(value, 3)) if not math.isnan(value) else "\u2013"
             title = OBSERVABLES[name].title
@@ -160,7 +133,7 @@ class CurvesView(TraceView):
         self.header.set_key(*entries)
         if not entries:
             return Overlay(note=NOTHING)
-        known = any(np.isfinite(values).any() for values in self._traces)
+        known = any(np.isfinite(values).any() for values in self._values)
         if known:
             return Overlay()
         return Overlay(note=WAITING if data.later.pending else "no value at any frame")

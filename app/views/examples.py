@@ -59,6 +59,7 @@ def show_points(
         if not places.size:
             continue
         crowded = places.shape[0] > CROWD
+        # As large as in the figures (core.figures.neurons), whose markers go by their areas.
         areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
         sizes, kinds = np.unique(np.rint(1.4 * np.sqrt(areas) + 3.0), return_inverse=True)
         symbol = Symbol.CROSS if data.classes == 2 and number == 0 else Symbol.PLUS

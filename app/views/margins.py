@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -51,7 +52,7 @@ class MarginsView(TraceView):
             self._references = chosen
             self.redraw()
 
-    def levels(self, data: DisplayData) -> tuple[LevelLine, ...]:
+    def levels(self) -> tuple[LevelLine, ...]:
         """The reference lines, and the labels of the bounds where their curves end."""
         palette = self._palette
         colours = (palette.references[2], palette.references[3], palette.muted)
@@ -59,23 +60,11 @@ class MarginsView(TraceView):
             level_of(one, colours[place % len(colours)])
             for place, one in enumerate(self._references)
         ]
-        return (*lines, *self._bound_labels(data))
+        return (*lines, *super().levels())
 
     def explained(self) -> tuple[str, ...]:
         """The three margins and the reference lines."""
         return (*MARGINS, *(one.reference.name for one in self._references))
-
-    def _bound_labels(self, data: DisplayData) -> list[LevelLine]:
-        found = []
-        for place, bound in enumerate(self._bounds):
-            known = bound.values[np.isfinite(bound.values)]
-            if known.size:
-                end, colour = float(known[-1]), self._bound_colour(place)
-                found.append(LevelLine(end, end, end, bound.name, colour, bound.tip, line=False))
-        return found
-
-    def _bound_colour(self, place: int) -> str:
-        return (self._palette.negative, self._palette.positive)[place % 2]
 
     def _colour(self, position: int) -> str:
         palette = self._palette
@@ -83,7 +72,7 @@ class MarginsView(TraceView):
 
     def _show_key(self) -> None:
         """The margins that the run has: without a monotone loss there is no smoothed one."""
-        data = self._data
+        data = self.data
         known: list[bool] = [True] * len(CURVES)
         if data is not None and np.isfinite(data.margins).any():
             known = [bool(np.isfinite(column).any()) for column in data.margins.T]
@@ -109,9 +98,10 @@ class MarginsView(TraceView):
             TraceCurve(factor * data.margins[:, column], self._colour(k), sign)
             for k, (_, column, factor, sign) in enumerate(CURVES)
         ]
+        colours = cycle((self._palette.negative, self._palette.positive))
         bounds = [
-            TraceCurve(padded(bound.values, data.frames), self._bound_colour(place), "dashed")
-            for place, bound in enumerate(self._bounds)
+            TraceCurve(padded(bound.values, data.frames), colour, "dashed")
+            for bound, colour in zip(self._bounds, colours, strict=False)
         ]
         return (*margins, *bounds)
 
@@ -140,7 +130,7 @@ class MarginsView(TraceView):
         return [0.0, *(value for value in values if 0.0 < value <= REACH * top)]
 
     def words(self, data: DisplayData, frame: int) -> Overlay:
-        """A node has no margin of its own: its weights are told in a corner."""
+        """A node has no margin of its own: its weights stand in a corner."""
         alone = next(iter(self._pinned), -1) if len(self._pinned) == 1 else -1
         node = self._hovered if self._hovered >= 0 else alone
         corner = self._weights(data, node) if 0 <= node < data.m else ()
@@ -148,7 +138,7 @@ class MarginsView(TraceView):
         return Overlay(corner=corner, note="" if shown else "no margin: the network is 0")
 
     def _weights(self, data: DisplayData, node: int) -> tuple[str, ...]:
-        facts = data.node(self._frame, node)
+        facts = data.node(self.frame, node)
         numbers = (facts.outer_weight, facts.inner_norm, facts.angle)
         a, v, angle = (raised(number_text(value)) for value in numbers)
         short = f"a {a}, |v| {v}"
@@ -159,11 +149,11 @@ class MarginsView(TraceView):
         )
 
 
-def level_of(found: ReferenceMargin, colour: str) -> LevelLine:
+def level_of(margin: ReferenceMargin, colour: str) -> LevelLine:
     """The line of a reference margin: its label, its value and its bracket, times its factor."""
-    factor, bracket = found.factor or 1.0, found.bracket
+    factor, bracket = margin.factor or 1.0, margin.bracket
     low, high = sorted((factor * bracket.lower, factor * bracket.upper))
-    words = found.reference.label if bracket.certified else f"{found.reference.label} (heuristic)"
+    words = margin.reference.label + ("" if bracket.certified else " (heuristic)")
     drawn = raised(number_text(factor * bracket.value, margin_digits(bracket)))
-    tip = margin_tip(found) + f"<p>The line is at {drawn}.</p>"
+    tip = margin_tip(margin) + f"<p>The line is at {drawn}.</p>"
     return LevelLine(factor * bracket.value, low, high, words, colour, tip)

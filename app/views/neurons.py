@@ -9,12 +9,10 @@ import numpy as np
 from PySide6.QtCore import QRectF
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData, Floats, Indices, Singles
+from app.state.display import DisplayData, Indices, Singles
 from app.views.examples import example_entries, shaded, show_examples
-from app.views.sorted_nodes import NO_INNER, absence_of_nodes
-from app.views.view import RunView
-from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
-from app.widgets.overlay import NodeMark, Overlay
+from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
+from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.plot_item import Drag, Home
 from app.widgets.screen_text import raised
 from core.figures.numbers import number_text
@@ -22,20 +20,18 @@ from core.figures.palette import Palette
 
 LEVELS = 4  # shades of trails for each class; the nodes themselves have more
 SHADES = 12
-MOST_LABELS = 6
 MOST_MARKED_TRAILS = 24
 TITLE = "nodes |a\u2c7c| v\u2c7c"
-NOWHERE: Floats = np.empty((0, 2))
 STEPS_OF_RANGE = 20.0  # a growing range grows in steps of 10^(1/20)
 
 
 @final
-class NeuronsView(RunView):
+class NeuronsView(NodeView):
     """Trails of at most 128 points up to a frame, coloured by the present sign and norm; for more
-    than two classes by the class of the node's largest outer weight."""
+    than two classes by the class of the node's largest outer weight. `power`: positions are drawn
+    in units of 10^power, as the axes say."""
 
     shows = ("positions",)
-
     on_coordinates = True
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
@@ -48,29 +44,24 @@ class NeuronsView(RunView):
             equal=True,
             drag=Drag.BOX,
         )
-        self._power = 0
+        self.power = 0
         self._shown_examples: tuple[float, tuple[int, int], Palette] | None = None
-        self._points: Singles = np.empty((0, 2), np.float32)
         self.plot.add_zero_line()
         self.plot.add_zero_line(vertical=True)
-        self._examples = self.plot.add(Markers(), -5.0)
-        self._trails = self.plot.add(CurveStack(), 0.0)
-        self._marked = self.plot.add(CurveStack(), 1.0)
-        self._nodes = self.plot.add(Markers(), 2.0)
-        self._rings = self.plot.add(Markers(), 3.0)
+        self.examples = self.plot.add(Markers(), -5.0)
+        self.trails = self.plot.add(CurveStack(), 0.0)
+        self.marked_trails = self.plot.add(CurveStack(), 1.0)
+        self.nodes = self.plot.add(Markers(), 2.0)
         self._recolour()
-        self.plot.hovered.connect(self._hover)
-        self.plot.left.connect(self._leave)
-        self.plot.clicked.connect(self._click)
         self.plot.boxed.connect(self._select)
 
     # --------------------------------------------------------------------------------- content
 
     def _clear(self) -> None:
-        self._points = np.empty((0, 2), np.float32)
-        for curves in (self._trails, self._marked):
+        self._points = NOWHERE
+        for curves in (self.trails, self.marked_trails):
             curves.set_curves(())
-        for markers in (self._nodes, self._examples, self._rings):
+        for markers in (self.nodes, self.examples, self.rings):
             markers.show_at(NOWHERE)
         self._shown_examples = None
         self._recolour()
@@ -86,8 +77,8 @@ class NeuronsView(RunView):
         if math.isfinite(log10_extent) and not data.complete:
             log10_extent = math.ceil(STEPS_OF_RANGE * log10_extent) / STEPS_OF_RANGE
         power = math.floor(log10_extent) if math.isfinite(log10_extent) else 0
-        power = power if power >= 4 or power <= -3 else 0
-        self._power = power
+        # As in the figures: numbers between these have short ticks without a power.
+        self.power = power = power if power >= 4 or power <= -3 else 0
         extent = 10.0 ** (log10_extent - power)
         reach = float(np.abs(projected(data.run.dataset.x, data.coordinates)).max(initial=0.0))
         factor = 1.0
@@ -95,22 +86,22 @@ class NeuronsView(RunView):
             factor = float(f"{DATA_REACH * extent / reach:.3g}")
         half = 1.1 * max(extent, factor * reach) or 1.0
         self.plot.set_home(Home(-half, half, -half, half))
-        wanted = (factor, data.coordinates, self._palette)
-        if wanted != self._shown_examples:
-            self._shown_examples = wanted
-            show_examples(self._examples, data, factor, data.coordinates, self._palette)
+        examples = (factor, data.coordinates, self._palette)
+        if examples != self._shown_examples:
+            self._shown_examples = examples
+            show_examples(self.examples, data, factor, data.coordinates, self._palette)
         self._show_names(data)
         times = f"data \u00d7 {raised(number_text(factor * 10.0**power))}"
         self.header.set_key(*example_entries(data.classes, times, self._palette))
 
     def _show_names(self, data: DisplayData) -> None:
-        unit = raised(f" (10^{self._power})") if self._power else ""
+        unit = raised(f" (10^{self.power})") if self.power else ""
         for axis, c in zip((self.plot.bottom, self.plot.side), data.coordinates, strict=True):
             exists = c < data.run.dataset.d
             axis.set_label(f"coordinate {c + 1}{unit}" if exists else f"no coordinate {c + 1}")
 
     def _recolour(self) -> None:
-        data, palette = self._data, self._palette
+        data, palette = self.data, self._palette
         classes = 2 if data is None else data.classes
         crowd = min(1.0, 4.0 / math.sqrt(1 if data is None else data.m))
         levels = ((np.arange(LEVELS) + 0.5) / LEVELS) ** 2
@@ -122,7 +113,7 @@ class NeuronsView(RunView):
             for kind in range(self._kinds)
             for colour in shaded(kind, classes, levels, palette)
         ]
-        self._nodes.set_styles(
+        self.nodes.set_styles(
             *(
                 Style(colour, size, edge=palette.background)
                 for kind in range(self._kinds)
@@ -131,31 +122,32 @@ class NeuronsView(RunView):
                 )
             )
         )
-        self._rings.set_styles(Style(palette.foreground, 10.0, Symbol.RING))
 
     # ----------------------------------------------------------------------------------- frame
 
     def _kept(self, frame: int) -> Indices:
-        """The frames of a trail; which ones does not depend on how far the run has come."""
+        """The frames of a trail."""
         from core.figures.neurons import longest_trail
 
-        data = self._data
+        data = self.data
         assert data is not None
+        # By the frames that are planned, not by those that are there: else all trails would be read
+        # anew, and would change, whenever a growing run has so many more.
         stride = math.ceil(data.run.planned / max(longest_trail(data.m) - 1, 1))
         return np.append(np.arange(0, frame, stride, dtype=np.int64), frame)
 
     def _show(self, data: DisplayData, frame: int) -> None:
         """Trails up to a frame, and the nodes where they are then."""
         trails = np.ascontiguousarray(
-            data.positions(self._kept(frame), self._power).transpose(1, 0, 2)
+            data.positions(self._kept(frame), self.power).transpose(1, 0, 2)
         )
         self._points = trails[:, -1]
-        strength = np.sqrt(np.nan_to_num(data.relative_norms(frame), nan=0.0))
+        strength = np.sqrt(np.nan_to_num(data.values("relative_norm", frame)))
         kinds = data.kinds(frame)
         self._show_trails(trails, kinds, strength)
         self._show_nodes(kinds, strength)
-        self._show_marked_trails(trails)
-        self._show_marks()
+        self._draw_marked(trails[self._marked_nodes()])
+        self._show_marks(data)
 
     def _show_trails(self, trails: Singles, kinds: Indices, strength: Singles) -> None:
         bands = kinds * LEVELS + np.minimum((strength * LEVELS).astype(np.int64), LEVELS - 1)
@@ -173,68 +165,44 @@ class NeuronsView(RunView):
                     lines = trails[part].reshape(-1, 2)
                     path = path_of(lines[:, 0], lines[:, 1], connect[part].ravel())
                     curves.append((path, self._pens[band]))
-        self._trails.set_curves(curves)
+        self.trails.set_curves(curves)
 
     def _show_nodes(self, kinds: Indices, strength: Singles) -> None:
         order = np.argsort(strength, kind="stable")  # the strongest on top
         shade = np.rint(strength * (SHADES - 1)).astype(np.int64)
-        self._nodes.show_at(self._points[order], (kinds * SHADES + shade)[order])
+        self.nodes.show_at(self._points[order], (kinds * SHADES + shade)[order])
 
     # ----------------------------------------------------------------------------------- marks
 
     def _mark_nodes(self, data: DisplayData) -> None:
         """Mark nodes: rings, labels, and their trails in the foreground."""
         nodes = self._marked_nodes()
-        trails = data.positions(self._kept(self._frame), self._power)[:, nodes]
+        trails = data.positions(self._kept(self.frame), self.power)[:, nodes]
         self._draw_marked(np.ascontiguousarray(trails.transpose(1, 0, 2)))
-        self._show_marks()
+        self._show_marks(data)
 
     def _marked_nodes(self) -> list[int]:
-        count = self._points.shape[0]
-        chosen = sorted(self._pinned)[:MOST_MARKED_TRAILS]
-        if self._hovered >= 0 and self._hovered not in self._pinned:
+        chosen = self._pinned_nodes()[:MOST_MARKED_TRAILS]
+        if 0 <= self._hovered < len(self._points) and self._hovered not in self._pinned:
             chosen.append(self._hovered)
-        return [j for j in chosen if j < count]
-
-    def _show_marked_trails(self, trails: Singles) -> None:
-        self._draw_marked(trails[self._marked_nodes()])
+        return chosen
 
     def _draw_marked(self, trails: Singles) -> None:
         connect = np.ones(trails.shape[:2], dtype=np.bool_)
         connect[:, -1] = False
         lines = trails.reshape(-1, 2)
         path = path_of(lines[:, 0], lines[:, 1], connect.ravel())
-        self._marked.set_curves([(path, pen_of(self._palette.foreground))] if lines.size else ())
+        self.marked_trails.set_curves(
+            [(path, pen_of(self._palette.foreground))] if lines.size else ()
+        )
 
-    def _show_marks(self) -> None:
-        count = self._points.shape[0]
-        pinned = [j for j in sorted(self._pinned) if j < count]
-        marks = []
-        if len(pinned) <= MOST_LABELS:
-            marks = [self._mark(j) for j in pinned if j != self._hovered]
-        self._rings.show_at(self._points[pinned] if len(pinned) > MOST_LABELS else NOWHERE)
-        if 0 <= self._hovered < count:
-            marks.append(self._mark(self._hovered, True))
-        assert self._data is not None
-        empty = not math.isfinite(self._data.log10_extent(np.array([self._frame])))
-        self.plot.set_overlay(Overlay(tuple(marks), note="all nodes are 0" if empty else ""))
+    def _numbers(self, x: float, y: float) -> str:
+        unit = 10.0**self.power
+        return f"({', '.join(raised(number_text(value * unit, 2)) for value in (x, y))})"
 
-    def _mark(self, j: int, hovered: bool = False) -> NodeMark:
-        x, y = (float(value) for value in self._points[j])
-        unit = 10.0**self._power
-        texts = [raised(number_text(value * unit, 2)) for value in (x, y)]
-        return NodeMark(x, y, f"node {j}", f"({', '.join(texts)})", hovered, outward=True)
-
-    # ----------------------------------------------------------------------------------- mouse
-
-    def _hover(self, x: float, y: float) -> None:
-        self.node_hovered.emit(self.plot.nearest(self._points, x, y))
-
-    def _leave(self) -> None:
-        self.node_hovered.emit(-1)
-
-    def _click(self, x: float, y: float) -> None:
-        self.node_clicked.emit(self.plot.nearest(self._points, x, y))
+    def _emptiness(self, data: DisplayData) -> str:
+        reach = data.log10_extent(np.array([self.frame]))
+        return "" if math.isfinite(reach) else "all nodes are 0"
 
     def _select(self, box: QRectF) -> None:
         x, y = self._points[:, 0], self._points[:, 1]

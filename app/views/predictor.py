@@ -39,29 +39,28 @@ class PredictorView(RunView):
     """The sign of f in the colours of the classes, deeper for larger |f|, and the line f = 0."""
 
     shows = ("predictor",)
-
     on_coordinates = True
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(palette, TITLE, parent, equal=True)
         self._drawn: Answer | None = None
         self.plot.add_zero_line()
-        self._picture = self.plot.add(Picture(), -5.0)
-        self._levels = self.plot.add(CurveStack(), 0.0)
-        self._line = self.plot.add(CurveStack(), 1.0)
-        self._examples = self.plot.add(Markers(), 2.0)
+        self.picture = self.plot.add(Picture(), -5.0)
+        self.level_lines = self.plot.add(CurveStack(), 0.0)
+        self.line = self.plot.add(CurveStack(), 1.0)
+        self.examples = self.plot.add(Markers(), 2.0)
         self.plot.view.sigRangeChanged.connect(self._range_changed)
 
     # --------------------------------------------------------------------------------- content
 
     def _clear(self) -> None:
         self._drawn = None
-        self._picture.show_nothing()
-        for curves in (self._levels, self._line):
+        self.picture.show_nothing()
+        for curves in (self.level_lines, self.line):
             curves.set_curves(())
-        self._examples.show_at(NOWHERE)
-        if self._data is not None:
-            self.plot.set_equal(self._data.run.dataset.d > 1)
+        self.examples.show_at(NOWHERE)
+        if self.data is not None:
+            self.plot.set_equal(self.data.run.dataset.d > 1)
 
     def _absence(self, data: DisplayData) -> str:
         d = data.run.dataset.d
@@ -81,7 +80,7 @@ class PredictorView(RunView):
             self.plot.set_home(Home(*columns[0], *columns[1]))
             first, second = data.coordinates
             self.plot.set_labels(f"coordinate {first + 1}", f"coordinate {second + 1}")
-            show_examples(self._examples, data, 1.0, data.coordinates, self._palette)
+            show_examples(self.examples, data, 1.0, data.coordinates, self._palette)
         self._show_key(data)
 
     def _show_on_line(self, data: DisplayData) -> None:
@@ -89,7 +88,7 @@ class PredictorView(RunView):
         x = data.run.dataset.x[:, 0]
         fitted = data.run.experiment.loss.kind == "squared"
         heights = data.run.dataset.y if fitted else np.zeros(x.size)
-        show_points(self._examples, np.stack([x, heights], axis=1), data, self._palette)
+        show_points(self.examples, np.stack([x, heights], axis=1), data, self._palette)
 
     def _show_key(self, data: DisplayData) -> None:
         entries = [*example_entries(data.classes, "data", self._palette)]
@@ -114,29 +113,29 @@ class PredictorView(RunView):
         self.computed()
 
     def _range_changed(self) -> None:
-        if self._data is not None and self._frame >= 0 and not self._absent:
+        if self.data is not None and self.frame >= 0 and not self._absent:
             self._ask()
 
     def _ask(self) -> None:
         """Ask for the predictor at the frame, over what is seen of the plot."""
-        data = self._data
+        data = self.data
         assert data is not None
         shown = self.plot.shown()
         first, second = (shown.left(), shown.right()), (shown.top(), shown.bottom())
         if data.run.dataset.d == 1:
-            question = Question(self._frame, (0, 0), (*first, LINE_POINTS), (0.0, 0.0, 0))
+            question = Question(self.frame, (0, 0), (*first, LINE_POINTS), (0.0, 0.0, 0))
         else:
             d = data.run.dataset.d
             cost = d + data.m + d * data.m / 64.0  # memory, and products, which are quicker
             count = int(np.clip(math.sqrt(WORK / cost), FEWEST, MOST))
-            question = Question(self._frame, data.coordinates, (*first, count), (*second, count))
+            question = Question(self.frame, data.coordinates, (*first, count), (*second, count))
         data.later.ask_prediction(question)
         if data.later.pending:
             self.requested.emit()
 
     def computed(self) -> bool:
         """Draw the latest answer, perhaps of a frame before: the next one is on its way."""
-        data = self._data
+        data = self.data
         answer = data.later.answer if data is not None else None
         if data is None or answer is None or answer is self._drawn or self._absent:
             return False
@@ -155,15 +154,16 @@ class PredictorView(RunView):
     def _draw_line(self, data: DisplayData, answer: Answer) -> None:
         home = _around(data.run.dataset.x[:, 0])
         self.plot.set_home(Home(*home, *self._heights()))
+        # 300: double precision ends at 2 10^308. Classes are numbers, and have no scale.
         exponent = min(answer.log10_scale, 300.0) if data.run.network.k == 1 else 0.0
         values = answer.values * 10.0**exponent
         path = path_of(np.linspace(*answer.question.first), values)
         width = LINE * self.plot.devicePixelRatioF()
-        self._line.set_curves([(path, pen_of(self._palette.foreground, width))])
+        self.line.set_curves([(path, pen_of(self._palette.foreground, width))])
 
     def _heights(self) -> tuple[float, float]:
         """The range of f on the line: a round number that holds it, and 1.2 at least."""
-        answer, data = self._drawn, self._data
+        answer, data = self._drawn, self.data
         assert data is not None
         if data.run.network.k > 1:
             return -0.5, data.classes - 0.5
@@ -178,7 +178,7 @@ class PredictorView(RunView):
         colours = np.array([rgb(c) for c in class_colours(data.classes, self._palette)])
         ground = rgb(self._palette.background)
         number = np.clip(answer.values.astype(np.int64), 0, data.classes - 1)
-        self._picture.smooth = False
+        self.picture.smooth = False
         self._show_picture(ground + 0.4 * (colours[number] - ground), answer)
 
     def _draw_levels(self, answer: Answer) -> None:
@@ -188,15 +188,15 @@ class PredictorView(RunView):
         ground = rgb(palette.background)
         ink = np.where(share[..., None] > 0.0, rgb(palette.positive), rgb(palette.negative))
         depth = np.where(share == 0.0, 0.0, WEAKEST + (STRONGEST - WEAKEST) * np.abs(share))
-        self._picture.smooth = True
+        self.picture.smooth = True
         self._show_picture(ground + depth[..., None] * (ink - ground), answer)
         faint = pen_of(palette.muted)
-        self._levels.set_curves(
+        self.level_lines.set_curves(
             [(_path(share, sign * level, answer), faint) for level in LEVELS for sign in (1, -1)]
         )
         width = LINE * self.plot.devicePixelRatioF()
         pen = pen_of(palette.foreground, width)
-        self._line.set_curves([(_path(share, 0.0, answer), pen)])
+        self.line.set_curves([(_path(share, 0.0, answer), pen)])
 
     def _show_picture(self, colours: Floats, answer: Answer) -> None:
         (left, right, columns), (low, high, rows) = answer.question.first, answer.question.second
@@ -204,7 +204,7 @@ class PredictorView(RunView):
         place = QRectF(left - dx / 2, low - dy / 2, dx * columns, dy * rows)
         opaque = np.full((*colours.shape[:2], 1), 255.0)
         rounded = np.rint(np.concatenate([colours, opaque], axis=2)).astype(np.uint8)
-        self._picture.show_colours(rounded, place)
+        self.picture.show_colours(rounded, place)
 
     def _mark_nodes(self, data: DisplayData) -> None:
         self.plot.set_overlay(Overlay())

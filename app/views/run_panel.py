@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette, QResizeEvent
-from PySide6.QtWidgets import (
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QStackedLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
 from app.state.display import DisplayData
 from app.state.intent import FIGURE_1, FIRST_CURVES
@@ -26,7 +19,7 @@ from app.views.margins import MarginsView
 from app.views.trace_view import Bound, TraceView
 from app.views.view import RunView
 from app.widgets.elided import ElidedLabel
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:
@@ -45,14 +38,12 @@ class RunPanel(QWidget):
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
     requested = Signal()  # numbers are wanted that take a while
-    help_requested = Signal(
-        object
-    )  # the names of what a view shows, as core.observables.help has them
+    help_requested = Signal(object)  # what a view shows, by its names in core.observables.help
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._data: DisplayData | None = None
-        self._frame = -1
+        self.frame = -1
         self._hovered, self._pinned = -1, frozenset[int]()
         self._palette = palette
         self._axis = "log10_time"
@@ -64,18 +55,14 @@ class RunPanel(QWidget):
         self._costs: dict[RunView, float] = {}  # seconds that each took the last time
         self._names: tuple[str, ...] = ()
         self._columns = 0
-        self.heading = QLabel(self)
-        self.heading.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        self.heading.setTextFormat(Qt.TextFormat.PlainText)
+        self.heading = QLabel(self, textFormat=Qt.TextFormat.PlainText)
         self.heading.setMinimumWidth(1)
         font = self.heading.font()
         font.setWeight(QFont.Weight.DemiBold)
         self.heading.setFont(font)
         self.details = ElidedLabel(self, Qt.TextElideMode.ElideRight, MUTED)
-        self.message = QLabel(self)
+        self.message = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.message.setTextFormat(Qt.TextFormat.PlainText)
-        self.message.setWordWrap(True)
         self.message.setContentsMargins(24, 24, 24, 24)
         self._lay_out()
         self.set_views(FIGURE_1)
@@ -84,15 +71,11 @@ class RunPanel(QWidget):
     def _lay_out(self) -> None:
         self._shown = QWidget(self)
         self._grid = laid(QGridLayout(self._shown), spacing=(8, 8))
-        column = laid(QVBoxLayout(self), spacing=0)
-        line = laid(QHBoxLayout(), (8, 4, 8, 0), 8)
-        line.addWidget(self.heading)
-        line.addWidget(self.details, 1)
-        column.addLayout(line)
         self._stack = QStackedLayout()
         self._stack.addWidget(self.message)
         self._stack.addWidget(self._shown)
-        column.addLayout(self._stack, 1)
+        line = filled(laid(QHBoxLayout(), (8, 4, 8, 0), 8), self.heading, (self.details, 1))
+        filled(laid(QVBoxLayout(self), spacing=0), line, (self._stack, 1))
 
     # ----------------------------------------------------------------------------------- views
 
@@ -102,7 +85,8 @@ class RunPanel(QWidget):
         return self._names
 
     @property
-    def _views(self) -> tuple[RunView, ...]:
+    def views(self) -> tuple[RunView, ...]:
+        """Those that are shown, from the top left."""
         return tuple(self._made[name] for name in self._names)
 
     def view(self, name: str) -> RunView:
@@ -141,15 +125,11 @@ class RunPanel(QWidget):
     def _bring_up(self, view: RunView) -> None:
         """Let a view show what the others do."""
         view.set_colours(self._palette)
-        if isinstance(view, TraceView):
-            view.set_axis(self._axis)
-        if isinstance(view, CurvesView):
-            view.set_names(self._curves)
-        self._show_theory(view)
+        self._tell(view)
         view.set_data(self._data)
         view.set_marked(self._hovered, self._pinned)
-        if self._frame >= 0:
-            view.show_frame(self._frame)
+        if self.frame >= 0:
+            view.show_frame(self.frame)
 
     def _arrange(self) -> None:
         """Rows of two views, or of three where there are many and room; the last takes the rest."""
@@ -161,7 +141,7 @@ class RunPanel(QWidget):
             return
         self._columns = columns
         rows = -(-count // columns)
-        for place, view in enumerate(self._views):
+        for place, view in enumerate(self.views):
             last = columns * rows - count if place == count - 1 else 0
             self._grid.addWidget(view, place // columns, place % columns, 1, 1 + last)
         for line in range(len(VIEWS)):
@@ -182,7 +162,7 @@ class RunPanel(QWidget):
 
     def set_data(self, data: DisplayData | None, heading: str) -> None:
         """Another run, or none; no frame of it is shown until `show_frame`."""
-        self._data, self._frame = data, -1
+        self._data, self.frame = data, -1
         self._owed.clear()
         self.heading.setText(heading)
         self.heading.setVisible(bool(heading))
@@ -190,34 +170,34 @@ class RunPanel(QWidget):
         self.details.set_text(words, words)
         self.details.setVisible(bool(words))
         self.setAccessibleName(heading)
-        for view in self._views:
+        for view in self.views:
             view.set_data(data)
         self._stack.setCurrentIndex(0 if data is None else 1)
 
     def data_grew(self) -> None:
         """New frames were read, and ranges may grow: `catch_up` will show it."""
-        for view in self._views:
+        for view in self.views:
             self._owed[view] = True
 
     def computed(self) -> None:
         """Some of the numbers that were asked for are there: `catch_up` will show them."""
-        for view in self._views:
+        for view in self.views:
             self._owed.setdefault(view, False)
 
     @property
-    def owes(self) -> bool:
-        """Whether some view is still to be drawn anew."""
-        return bool(self._owed)
+    def owed(self) -> int:
+        """How many views are still to be drawn anew."""
+        return len(self._owed)
 
     def catch_up(self, seconds: float = math.inf) -> None:
         """Draw views anew that are behind, one at least, in turn and for about so long, with the
         painting that follows: many views at once would keep the window from the mouse."""
-        spent = -math.inf  # of this thread
+        spent = -math.inf  # of this thread, whose time is taken: others run meanwhile
         while self._owed and spent + self._costs.get(next(iter(self._owed)), 0.0) < seconds:
             view = next(iter(self._owed))
             grown = self._owed.pop(view)
             begun = time.thread_time()
-            if view in self._views and view.catch_up(self._frame, grown):
+            if view in self.views and view.catch_up(self.frame, grown):
                 cost = time.thread_time() - begun + view.plot.paint_seconds
                 self._costs[view] = cost
                 spent = max(spent, 0.0) + cost
@@ -229,19 +209,19 @@ class RunPanel(QWidget):
         """
         if self._data is None or self._data.frames == 0:
             return
-        self._frame = max(0, min(index, self._data.frames - 1))
-        for view in self._views:
+        self.frame = max(0, min(index, self._data.frames - 1))
+        for view in self.views:
             if not at_once:
                 self._owed.setdefault(view, False)
             elif not self._owed.get(view):  # else it is drawn anew before long, at this frame
-                view.show_frame(self._frame)
+                view.show_frame(self.frame)
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> None:
         """Mark nodes in all views."""
         if (hovered, pinned) == (self._hovered, self._pinned):
             return
         self._hovered, self._pinned = hovered, pinned
-        for view in self._views:
+        for view in self.views:
             view.set_marked(hovered, pinned)
 
     def set_coordinates(self, first: int, second: int) -> None:
@@ -249,37 +229,37 @@ class RunPanel(QWidget):
         if self._data is None or self._data.coordinates == (first, second):
             return
         self._data.set_coordinates(first, second)
-        for view in self._views:
+        for view in self.views:
             if view.on_coordinates:
                 view.set_data(self._data)
-                view.show_frame(self._frame)
+                view.show_frame(self.frame)
 
     def set_axis(self, name: str) -> None:
         """What curves are shown against: log10_time, step or norm_squared."""
         self._axis = name
-        for view in self._views:
-            if isinstance(view, TraceView):
-                view.set_axis(name)
+        self._tell(*self.views)
 
     def set_curves(self, names: Sequence[str]) -> None:
         """The observables that the view of curves shows."""
         self._curves = tuple(names)
-        for view in self._views:
-            if isinstance(view, CurvesView):
-                view.set_names(names)
+        self._tell(*self.views)
 
     def set_theory(self, references: Sequence[ReferenceMargin], bounds: Sequence[Bound]) -> None:
         """Reference margins to be lines, and bounds of statements to be curves."""
         self._references, self._bounds = tuple(references), tuple(bounds)
-        for view in self._views:
-            self._show_theory(view)
+        self._tell(*self.views)
 
-    def _show_theory(self, view: RunView) -> None:
-        if isinstance(view, MarginsView):
-            view.set_references(self._references)
-            view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
-        elif isinstance(view, CurvesView):
-            view.set_bounds([bound for bound in self._bounds if bound.view != "margins"])
+    def _tell(self, *views: RunView) -> None:
+        """Tell views what they draw beside the run; those that know it already draw nothing."""
+        for view in views:
+            if isinstance(view, TraceView):
+                view.set_axis(self._axis)
+            if isinstance(view, MarginsView):
+                view.set_references(self._references)
+                view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
+            elif isinstance(view, CurvesView):
+                view.set_names(self._curves)
+                view.set_bounds([bound for bound in self._bounds if bound.view != "margins"])
 
     def set_message(self, text: str) -> None:
         """What is said where there is no run."""
@@ -288,5 +268,5 @@ class RunPanel(QWidget):
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
         self.update()
-        for view in self._views:
+        for view in self.views:
             view.set_colours(palette)

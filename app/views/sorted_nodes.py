@@ -1,4 +1,4 @@
-"""What the views of rotations and of norms share: sorted values at moments of the run."""
+"""Rotations and relative norms, sorted, at moments of the run (telgarsky22, Figure 1c and 1d)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any, final
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData, Floats, Indices
-from app.views.view import RunView
+from app.state.display import DisplayData, Indices
+from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
 from app.widgets.header import TimeColours
-from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
-from app.widgets.overlay import NodeMark, Overlay
+from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.plot_item import Home
 from app.widgets.screen_text import raised
 from app.widgets.ticks import LOG10
@@ -22,20 +21,22 @@ from core.figures.palette import Palette, time_colours
 MOST_MOMENTS = 40
 MOST_POINTS = 512  # of a curve; more than a screen has pixels for
 MOST_DOTS = 64  # nodes up to which each gets a dot on the current curve
-MOST_LABELS = 6
 CURRENT = 2.0  # pixels: dear for thousands of lines, not for one
-NOWHERE: Floats = np.empty((0, 2))
-NO_INNER = "this network has no inner weight vectors"
 NOTES = {"rotation": "no node has a direction", "relative_norm": "all nodes are 0"}
 
 
-def absence_of_nodes(data: DisplayData) -> str:
-    """A sentence about runs without nodes."""
-    return "" if data.has_nodes else "a kernel predictor has no nodes"
+def rotations_view(palette: Palette, parent: QWidget | None = None) -> SortedView:
+    """Sorted cosines of the angle between v_j(0) and v_j(t)."""
+    return SortedView(palette, "rotation", "rotations, sorted", parent)
+
+
+def norms_view(palette: Palette, parent: QWidget | None = None) -> SortedView:
+    """Sorted |a_j v_j| / max_k |a_k v_k|."""
+    return SortedView(palette, "relative_norm", "relative norms, sorted", parent)
 
 
 @final
-class SortedView(RunView):
+class SortedView(NodeView):
     """Curves against rank / m, one a moment, coloured by time, the current one on top."""
 
     def __init__(
@@ -44,15 +45,10 @@ class SortedView(RunView):
         super().__init__(palette, title, parent, horizontal="rank / m")
         self._kind = kind
         self._paths: list[Any] = []
-        self._points = NOWHERE
         self.plot.add_zero_line()
-        self._past = self.plot.add(CurveStack())
-        self._current = self.plot.add(CurveStack(), 1.0)
-        self._dots = self.plot.add(Markers(), 2.0)
-        self._rings = self.plot.add(Markers(), 3.0)
-        self.plot.hovered.connect(self._hover)
-        self.plot.left.connect(self._leave)
-        self.plot.clicked.connect(self._click)
+        self.past = self.plot.add(CurveStack())
+        self.current = self.plot.add(CurveStack(), 1.0)
+        self.dots = self.plot.add(Markers(), 2.0)
 
     # --------------------------------------------------------------------------------- content
 
@@ -62,9 +58,9 @@ class SortedView(RunView):
 
     def _clear(self) -> None:
         self._paths, self._points = [], NOWHERE
-        for curves in (self._past, self._current):
+        for curves in (self.past, self.current):
             curves.set_curves(())
-        for markers in (self._dots, self._rings):
+        for markers in (self.dots, self.rings):
             markers.show_at(NOWHERE)
 
     def _absence(self, data: DisplayData) -> str:
@@ -88,21 +84,22 @@ class SortedView(RunView):
         self._show_past()
 
     def _moments(self, until: int) -> Indices:
-        """The frames of the moments before a frame; they do not depend on how far the run is."""
-        assert self._data is not None
-        stride = math.ceil(self._data.run.planned / (MOST_MOMENTS - 1))
+        """The frames of the moments before a frame."""
+        assert self.data is not None
+        # By the frames that are planned: a curve that is drawn once stays as the run grows.
+        stride = math.ceil(self.data.run.planned / (MOST_MOMENTS - 1))
         return np.arange(0, until, stride, dtype=np.int64)
 
     def _thinned(self) -> Indices:
-        assert self._data is not None
-        m = self._data.m
+        assert self.data is not None
+        m = self.data.m
         if m <= MOST_POINTS:
             return np.arange(m)
         return np.unique(np.linspace(0, m - 1, MOST_POINTS).round().astype(np.int64))
 
     def _colours(self, frames: Indices) -> Any:
-        assert self._data is not None
-        return time_colours(frames / max(self._data.planned - 1, 1), self._palette)
+        assert self.data is not None
+        return time_colours(frames / max(self.data.planned - 1, 1), self._palette)
 
     def _show_key(self, data: DisplayData) -> None:
         times = data.log10_time
@@ -115,12 +112,12 @@ class SortedView(RunView):
         self.header.set_key(time=TimeColours(first, text.removeprefix("t = "), colours))
 
     def _show_past(self) -> None:
-        if self._data is None:
+        if self.data is None:
             return
-        moments = self._moments(self._data.frames)
+        moments = self._moments(self.data.frames)
         pens = [pen_of(colour) for colour in self._colours(moments)]
-        shown = int(np.searchsorted(moments, max(self._frame, 0)))
-        self._past.set_curves(list(zip(self._paths, pens, strict=True)), shown)
+        shown = int(np.searchsorted(moments, max(self.frame, 0)))
+        self.past.set_curves(list(zip(self._paths, pens, strict=True)), shown)
 
     # ----------------------------------------------------------------------------------- frame
 
@@ -128,48 +125,23 @@ class SortedView(RunView):
         """The moments before a frame, and the frame itself."""
         nodes = data.sorted_nodes(self._kind, frame)
         ranks = np.arange(1, data.m + 1) / data.m
-        self._points = np.stack([ranks, nodes.values], axis=1)
-        self._past.show_first(int(np.searchsorted(self._moments(data.frames), frame)))
+        values = data.values(self._kind, frame)
+        self._points = np.stack([ranks[nodes.place], values], axis=1)
+        self.past.show_first(int(np.searchsorted(self._moments(data.frames), frame)))
         colour = self._colours(np.array([frame]))[0]
         shown = self._thinned()
         path = path_of(ranks[shown], nodes.values[shown])
         width = CURRENT * self.plot.devicePixelRatioF()
-        self._current.set_curves([(path, pen_of(colour, width))])
-        self._dots.set_styles(Style(colour, 5.0))
-        self._dots.show_at(self._points if data.m <= MOST_DOTS else NOWHERE)
-        self._mark_nodes(data)
+        self.current.set_curves([(path, pen_of(colour, width))])
+        self.dots.set_styles(Style(colour, 5.0))
+        self.dots.show_at(self._points if data.m <= MOST_DOTS else NOWHERE)
+        self._show_marks(data)
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        """Mark nodes at their rank."""
-        place = data.sorted_nodes(self._kind, self._frame).place
-        pinned = [j for j in sorted(self._pinned) if j < data.m]
-        marks = []
-        if len(pinned) <= MOST_LABELS:
-            marks = [self._mark(j, int(place[j])) for j in pinned if j != self._hovered]
-        self._rings.set_styles(Style(self._palette.foreground, 10.0, Symbol.RING))
-        self._rings.show_at(self._points[place[pinned]] if len(pinned) > MOST_LABELS else NOWHERE)
-        if 0 <= self._hovered < data.m:
-            marks.append(self._mark(self._hovered, int(place[self._hovered]), True))
-        empty = not np.isfinite(self._points[:, 1]).any()
-        self.plot.set_overlay(Overlay(tuple(marks), note=NOTES[self._kind] if empty else ""))
+        self._show_marks(data)
 
-    def _mark(self, j: int, place: int, hovered: bool = False) -> NodeMark:
-        x, y = (float(value) for value in self._points[place])
-        return NodeMark(x, y, f"node {j}", f" {raised(number_text(y, 3))}", hovered)
+    def _numbers(self, x: float, y: float) -> str:
+        return f" {raised(number_text(y, 3))}"
 
-    # ----------------------------------------------------------------------------------- mouse
-
-    def _at(self, x: float, y: float) -> int:
-        place = self.plot.nearest(self._points, x, y)
-        if place < 0 or self._data is None:
-            return -1
-        return int(self._data.sorted_nodes(self._kind, self._frame).order[place])
-
-    def _hover(self, x: float, y: float) -> None:
-        self.node_hovered.emit(self._at(x, y))
-
-    def _leave(self) -> None:
-        self.node_hovered.emit(-1)
-
-    def _click(self, x: float, y: float) -> None:
-        self.node_clicked.emit(self._at(x, y))
+    def _emptiness(self, data: DisplayData) -> str:
+        return "" if np.isfinite(self._points[:, 1]).any() else NOTES[self._kind]

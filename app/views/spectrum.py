@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData, Floats
 from app.state.later import LEADING, SPECTRUM
 from app.views.curves import WAITING
-from app.views.sorted_nodes import NO_INNER
+from app.views.node_view import NO_INNER
 from app.views.trace_view import TraceCurve, TraceView
 from app.widgets.header import HeaderEntry, TimeColours
 from app.widgets.overlay import Overlay
@@ -38,30 +38,16 @@ class SpectrumView(TraceView):
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(palette, "singular values of V", parent)
         self._values: Floats = np.empty((0, 0))
-        self._traced = -1
         self.plot.side.set_ticks(logarithmic)
 
     def _absence(self, data: DisplayData) -> str:
         return super()._absence(data) or ("" if data.has_inner else NO_INNER)
 
-    def _give_up(self, data: DisplayData) -> None:
-        data.later.ask_traces("spectrum", (), 0)
-
-    def computed(self) -> bool:
-        """Draw the values that have come since."""
-        if self._data is None or self._data.later.traced == self._traced:
-            return False
-        self.redraw()
-        return True
-
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """log10 of each singular value."""
-        data.later.ask_traces("spectrum", (SPECTRUM,), data.frames)
-        if data.later.pending:
-            self.requested.emit()
-        self._traced = data.later.traced
+        (values,) = self._traces(data, (SPECTRUM,))
         count = min(LEADING, data.m, data.run.dataset.d)
-        self._values = data.later.trace(SPECTRUM, data.frames)[:, :count]
+        self._values = values[:, :count]
         colours = time_colours(np.linspace(1.0, 0.0, max(count, 2)), self._palette)
         self._show_key(count)
         return tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -14,6 +14,7 @@ from PySide6.QtGui import QPainterPath, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.state.display import DisplayData, Floats, with_stand_in
+from app.state.intent import MARGIN_AXES
 from app.views.thinning import TOLERANCE, thinned
 from app.views.view import RunView
 from app.widgets.header import Sign
@@ -25,10 +26,11 @@ from app.widgets.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
 from core.figures.palette import Palette, rgba
 from core.problem.schedule import PLAIN_HORIZON, coordinate
 
-AXES = ("log10_time", "step", "norm_squared")
 DASHES: dict[Sign, tuple[float, ...]] = {"dashed": (5.0, 3.0), "dotted": (1.5, 2.5)}
 FAINT = 0.3  # opacity
-STRONG = 1.5  # pixels: dear for thousands of lines, not for a few
+# Pixels: Qt takes twenty times as long for a point of a line wider than one (docs/decisions/0015),
+# which is bearable for a few lines, and once they are thinned.
+STRONG = 1.5
 LARGE_RATIO = 2.0  # decades of |W|^2 beyond which its axis is logarithmic
 
 
@@ -65,11 +67,12 @@ class TraceView(RunView):
         super().__init__(palette, title, parent, horizontal="time t", drag=Drag.SCRUB)
         self._axis = "log10_time"
         self._far = False
-        self._places: Floats = np.empty(0)
         self._lines: tuple[TraceCurve, ...] = ()
+        self._traced = -1  # values that were known of what is asked for; -1: nothing is
+        self.places: Floats = np.empty(0)  # where each frame stands on the axis
         self.plot.add_zero_line()
-        self._faint = self.plot.add(CurveStack())
-        self._strong = self.plot.add(CurveStack(), 1.0)
+        self.faint = self.plot.add(CurveStack())
+        self.strong = self.plot.add(CurveStack(), 1.0)
         self._bounds: tuple[Bound, ...] = ()
         self.plot.pulled.connect(self._ask)
         self.plot.hovered.connect(self._explain)
@@ -89,9 +92,40 @@ class TraceView(RunView):
     def words(self, data: DisplayData, frame: int) -> Overlay:
         """What is said at a frame; the cursor is put in."""
 
-    def levels(self, data: DisplayData) -> tuple[LevelLine, ...]:
-        """Reference lines, and labels at the ends of bounds."""
-        return ()
+    def levels(self) -> tuple[LevelLine, ...]:
+        """The names of the bounds, where their curves end: the last of the lines."""
+        bounds, labels = self._shown_bounds(), []
+        for line, bound in zip(self._lines[len(self._lines) - len(bounds) :], bounds, strict=True):
+            known = line.values[np.isfinite(line.values)]
+            if known.size:
+                end = float(known[-1])
+                labels.append(
+                    LevelLine(end, end, end, bound.name, line.colour, bound.tip, line=False)
+                )
+        return tuple(labels)
+
+    def _shown_bounds(self) -> Sequence[Bound]:
+        return self._bounds
+
+    # ---------------------------------------------------------------- what takes a while
+
+    def _traces(self, data: DisplayData, names: tuple[str, ...]) -> tuple[Floats, ...]:
+        """What is known of some traces, (T, width) each; the rest is asked for."""
+        data.later.ask_traces(type(self).__name__, names, data.frames)
+        if data.later.pending:
+            self.requested.emit()
+        self._traced = data.later.traced
+        return tuple(data.later.trace(name, data.frames) for name in names)
+
+    def _give_up(self, data: DisplayData) -> None:
+        data.later.ask_traces(type(self).__name__, (), 0)
+
+    def computed(self) -> bool:
+        """Draw the values that have come since."""
+        if self._traced < 0 or self.data is None or self.data.later.traced == self._traced:
+            return False
+        self.redraw()
+        return True
 
     # --------------------------------------------------------------------------------- content
 
@@ -105,14 +139,14 @@ class TraceView(RunView):
         return "" if data.has_nodes else "a kernel predictor is fitted at once: there are no curves"
 
     def _clear(self) -> None:
-        self._places, self._lines = np.empty(0), ()
-        for curves in (self._faint, self._strong):
+        self.places, self._lines = np.empty(0), ()
+        for curves in (self.faint, self.strong):
             curves.set_curves(())
 
     def set_axis(self, name: str) -> None:
-        """What the horizontal axis shows: one of AXES."""
-        if name not in AXES:
-            raise ValueError(f"{name} is not one of {', '.join(AXES)}")
+        """What the horizontal axis shows: one of MARGIN_AXES."""
+        if name not in MARGIN_AXES:
+            raise ValueError(f"{name} is not one of {', '.join(MARGIN_AXES)}")
         if name != self._axis:
             self._axis = name
             self.plot.reset_range()
@@ -129,12 +163,12 @@ class TraceView(RunView):
     def _draw_faint(self, data: DisplayData) -> None:
         self._thinned_for = self.plot.pixel_height()
         pens = [pen_of(rgba(line.colour, FAINT)) for line in self._lines]
-        self._faint.set_curves(self._curves(data, data.frames, pens))
+        self.faint.set_curves(self._curves(data, data.frames, pens))
 
     def _draw_strong(self, data: DisplayData, frame: int) -> None:
         width = STRONG * self.plot.devicePixelRatioF()
         pens = [pen_of(line.colour, width, line.dashes) for line in self._lines]
-        self._strong.set_curves(self._curves(data, frame + 1, pens))
+        self.strong.set_curves(self._curves(data, frame + 1, pens))
 
     def _curves(
         self, data: DisplayData, until: int, pens: list[QPen]
@@ -143,7 +177,7 @@ class TraceView(RunView):
         if not self._lines:
             return []
         part = slice(self.first(data), until)
-        places = self._places[part]
+        places = self.places[part]
         values = np.array([line.values[part] for line in self._lines])
         kept = thinned(places, values, TOLERANCE * self.plot.pixel_height())
         # Dashes follow from the length of the whole line, and would be at other places.
@@ -156,12 +190,12 @@ class TraceView(RunView):
 
     def _scale_changed(self) -> None:
         """The curves for another zoom or size, in which other points can be told apart."""
-        data, drawn = self._data, self._thinned_for
+        data, drawn = self.data, self._thinned_for
         height = self.plot.pixel_height()
-        if data is None or self._frame < 0 or not self._lines or math.isclose(drawn, height):
+        if data is None or self.frame < 0 or not self._lines or math.isclose(drawn, height):
             return
         self._draw_faint(data)
-        self._draw_strong(data, self._frame)
+        self._draw_strong(data, self.frame)
 
     def first(self, data: DisplayData) -> int:
         """The first frame with a place of its own: t = 0 is not on a logarithmic axis."""
@@ -174,24 +208,24 @@ class TraceView(RunView):
             end = float(data.log10_time[-1]) if data.complete else data.until
             self._far = max(end, float(data.log10_time[-1])) > PLAIN_HORIZON
             times = with_stand_in(data.log10_time)
-            self._places = coordinate(times) if self._far else times
+            self.places = coordinate(times) if self._far else times
             axis.set_ticks(far_times if self._far else powers)
             axis.set_label(f"{LOG10} t" if self._far else "time t")
-            last = float(coordinate(np.array(end))) if self._far else end
+            last = float(coordinate(end)) if self._far else end
         elif self._axis == "step":
             with np.errstate(divide="ignore"):
-                self._places = with_stand_in(np.log10(data.steps))
+                self.places = with_stand_in(np.log10(data.steps))
             axis.set_ticks(powers)
             axis.set_label("step")
-            last = float(self._places[-1])
+            last = float(self.places[-1])
         else:
             logarithms = data.log10_norm_squared
             wide = float(np.ptp(logarithms)) > LARGE_RATIO
-            self._places = logarithms if wide else 10.0**logarithms
+            self.places = logarithms if wide else 10.0**logarithms
             axis.set_ticks(powers if wide else plain)
             axis.set_label(NORM_SQUARED)
-            last = float(self._places.max())
-        left, right = float(self._places.min()), max(last, float(self._places.max()))
+            last = float(self.places.max())
+        left, right = float(self.places.min()), max(last, float(self.places.max()))
         pad = 0.02 * (right - left) or 0.5
         return left - pad, right + pad
 
@@ -203,11 +237,8 @@ class TraceView(RunView):
         self._mark_nodes(data)
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        cursor = float(self._places[self._frame])
-        said = self.words(data, self._frame)
-        self.plot.set_overlay(
-            Overlay(cursor=cursor, corner=said.corner, note=said.note, levels=self.levels(data))
-        )
+        words, cursor = self.words(data, self.frame), float(self.places[self.frame])
+        self.plot.set_overlay(replace(words, cursor=cursor, levels=self.levels()))
 
     # ----------------------------------------------------------------------------------- mouse
 
@@ -221,16 +252,16 @@ class TraceView(RunView):
             QToolTip.hideText()
 
     def _ask(self, x: float, y: float) -> None:
-        data = self._data
-        if data is None or data.frames == 0 or self._places.size == 0:
+        data = self.data
+        if data is None or data.frames == 0 or self.places.size == 0:
             return
         place = self.plot.place(x, y)[0]
         known = data.coordinate
         if self._axis == "log10_time":
-            wanted = place if self._far else float(coordinate(np.array(place)))
+            moment = place if self._far else float(coordinate(place))
         else:
-            wanted = float(known[int(np.argmin(np.abs(self._places - place)))])
-        self.moment_clicked.emit(float(np.clip(wanted, known[0], known[-1])))
+            moment = float(known[int(np.argmin(np.abs(self.places - place)))])
+        self.moment_clicked.emit(float(np.clip(moment, known[0], known[-1])))
 
 
 def padded(values: Floats, frames: int) -> Floats:

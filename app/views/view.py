@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.display import DisplayData
 from app.widgets.header import ViewHeader
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 from app.widgets.overlay import Overlay
 from app.widgets.plot_item import Plot
 from core.figures.palette import Palette
@@ -39,26 +39,24 @@ class RunView(QWidget):
         """`options` are those of the plot."""
         super().__init__(parent)
         self._palette = palette
-        self._data: DisplayData | None = None
-        self._frame = -1
+        self.data: DisplayData | None = None
+        self.frame = -1
         self._absent = ""
         self._hovered, self._pinned = -1, frozenset[int]()
         self.header = ViewHeader(palette, title)
         self.header.help_requested.connect(self._ask_help)
         self.plot = Plot(palette, **options)
-        layout = laid(QVBoxLayout(self), spacing=0)
-        layout.addWidget(self.header)
-        layout.addWidget(self.plot, 1)
+        filled(laid(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
 
     # --------------------------------------------------------------------------------- content
 
     def set_data(self, data: DisplayData | None) -> None:
         """Another run, or none."""
-        if self._data is not None:
-            self._give_up(self._data)
-        self._data, self._frame = data, -1
+        if self.data is not None:
+            self._give_up(self.data)
+        self.data, self.frame = data, -1
         self._absent = self._absence(data) if data is not None else ""
-        self.plot.reset_range()
+        self.plot.reset_range()  # a zoom was into the run before
         self.header.set_key()
         self._clear()
         self.plot.set_overlay(Overlay(note=self._absent))
@@ -66,11 +64,11 @@ class RunView(QWidget):
 
     def redraw(self) -> None:
         """The ranges, and the same frame once more: new frames may have changed its scale."""
-        self.bring_to(self._frame)
+        self.bring_to(self.frame)
 
     def bring_to(self, frame: int) -> None:
         """The ranges, and a frame, which is drawn once."""
-        self._frame = -1
+        self.frame = -1
         self._fit()
         if frame >= 0:
             self.show_frame(frame)
@@ -84,18 +82,18 @@ class RunView(QWidget):
 
     def show_frame(self, frame: int) -> None:
         """Show the moment of a frame."""
-        data = self._data
-        if data is None or frame == self._frame or not 0 <= frame < data.frames:
+        data = self.data
+        if data is None or frame == self.frame or not 0 <= frame < data.frames:
             return
-        self._frame = frame
+        self.frame = frame
         if not self._absent:
             self._show(data, frame)
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> None:
         """Mark nodes."""
         self._hovered, self._pinned = hovered, pinned
-        if self._data is not None and self._frame >= 0 and not self._absent:
-            self._mark_nodes(self._data)
+        if self.data is not None and self.frame >= 0 and not self._absent:
+            self._mark_nodes(self.data)
 
     def explained(self) -> tuple[str, ...]:
         """The names of what it shows, as core.observables.help has them."""
@@ -107,7 +105,7 @@ class RunView(QWidget):
     def catch_up(self, frame: int, grown: bool) -> bool:
         """Show a frame, with the ranges anew where frames came, and what was computed meanwhile;
         whether anything had to be drawn."""
-        stale = grown or frame != self._frame
+        stale = grown or frame != self.frame
         if grown:
             self.bring_to(frame)
         elif stale:
@@ -119,7 +117,7 @@ class RunView(QWidget):
         return False
 
     def _fit(self) -> None:
-        data = self._data
+        data = self.data
         if data is not None and data.frames > 0 and not self._absent:
             self.refit(data)
 

@@ -23,6 +23,7 @@ class PlotAxis(pg.AxisItem):
         super().__init__(orientation, maxTickLength=TICK_PIXELS)
         self._widest = widest  # the longest text of a tick that there is to be room for
         self.enableAutoSIPrefix(False)
+        # pyqtgraph would make room for each text that comes, and plots would jump while they play.
         self.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, tickTextOffset=3)
         self.setStyle(textFillLimits=[(0, 1.0)], hideOverlappingLabels=False)
         self._maker = ticks
@@ -34,7 +35,7 @@ class PlotAxis(pg.AxisItem):
         """Another kind of ticks."""
         if ticks is not self._maker:
             self._maker = ticks
-            self.picture = None
+            self.picture = None  # pyqtgraph keeps the axis as it was painted
             self.update()
 
     def set_label(self, label: str) -> None:

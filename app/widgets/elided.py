@@ -38,7 +38,7 @@ class ElidedLabel(QWidget):
         if text != self._text:
             self._text = text
             self.setAccessibleName(text)
-            self.updateGeometry()
+            self.updateGeometry()  # its sizeHint is that of the text
             self.update()
         self.setToolTip(explanation or text)
 

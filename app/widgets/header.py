@@ -11,7 +11,6 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
-    QFont,
     QFontMetricsF,
     QLinearGradient,
     QPainter,
@@ -21,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
+from app.style import small
 from core.figures.palette import Palette
 
 Sign = Literal["none", "line", "dashed", "dotted", "plus", "cross"]
@@ -126,22 +126,16 @@ class ViewHeader(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(120, round(2.0 * QFontMetricsF(self._small()).height() + 8.0))
+        return QSize(120, round(2.0 * QFontMetricsF(small(self.font())).height() + 8.0))
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
-
-    def _small(self) -> QFont:
-        font = self.font()
-        if font.pointSizeF() > 0:
-            font.setPointSizeF(0.9 * font.pointSizeF())
-        return font
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), QColor(self._palette.background))
-        font = self._small()
+        font = small(self.font())
         painter.setFont(font)
         metrics = QFontMetricsF(font)
         line = metrics.height()

@@ -7,6 +7,7 @@ is too much for 4096 nodes at every frame; these take the colours as a few style
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -18,7 +19,6 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap
-from PySide6.QtWidgets import QWidget
 
 FAR = 2.0**30  # pixels; beyond them Qt's own arithmetic fails
 
@@ -54,51 +54,48 @@ def path_of(x: NDArray[Any], y: NDArray[Any], connect: Any = "finite") -> QPaint
     return path
 
 
-@final
-class CurveStack(pg.GraphicsObject):
-    """Curves with a pen each, in one item; the first of them may be shown alone."""
+class Everywhere(pg.GraphicsObject):
+    """What may lie anywhere in its plot, and is clipped to it anyway."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._curves: list[tuple[QPainterPath, QPen]] = []
-        self._shown = 0
-
-    @property
-    def shown(self) -> int:
-        """How many curves are drawn."""
-        return self._shown
-
-    @property
-    def curves(self) -> list[tuple[QPainterPath, QPen]]:
-        """All of them, in the order in which they are drawn."""
-        return self._curves
-
-    def set_curves(
-        self, curves: Sequence[tuple[QPainterPath, QPen]], shown: int | None = None
-    ) -> None:
-        """Draw the first `shown` of some curves, by default all."""
-        self._curves = list(curves)
-        self._shown = len(self._curves) if shown is None else shown
-        self.update()
-
-    def show_first(self, shown: int) -> None:
-        """Draw another number of them."""
-        if shown != self._shown:
-            self._shown = shown
-            self.update()
+    @abstractmethod
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        """Draw it."""
 
     def boundingRect(self) -> QRectF:
-        # The whole view: the curves are clipped to it anyway.
         view = self.getViewBox()
         return QRectF() if view is None else QRectF(view.viewRect())
 
     def viewTransformChanged(self) -> None:
         self.prepareGeometryChange()
 
+
+@final
+class CurveStack(Everywhere):
+    """Curves with a pen each, in one item; the first of them may be shown alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.curves: list[tuple[QPainterPath, QPen]] = []  # in the order of drawing
+        self.shown = 0
+
+    def set_curves(
+        self, curves: Sequence[tuple[QPainterPath, QPen]], shown: int | None = None
+    ) -> None:
+        """Draw the first `shown` of some curves, by default all."""
+        self.curves = list(curves)
+        self.shown = len(self.curves) if shown is None else shown
+        self.update()
+
+    def show_first(self, shown: int) -> None:
+        """Draw another number of them."""
+        if shown != self.shown:
+            self.shown = shown
+            self.update()
+
     def paint(self, painter: QPainter, *_: Any) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for path, pen in self._curves[: self._shown]:
+        for path, pen in self.curves[: self.shown]:
             painter.setPen(pen)
             painter.drawPath(path)
 
@@ -109,37 +106,33 @@ class Picture(pg.GraphicsObject):
 
     def __init__(self) -> None:
         super().__init__()
-        self._image: QImage | None = None
-        self._place = QRectF()
+        self.image: QImage | None = None
+        self.place = QRectF()  # where it lies, in the axes' units
         self.smooth = True
-
-    @property
-    def place(self) -> QRectF:
-        """Where it lies, in the axes' units."""
-        return self._place
 
     def show_colours(self, colours: NDArray[np.uint8], place: QRectF) -> None:
         """RGBA colours (rows, columns, 4), the first row at the least value, over a rectangle."""
         rows, columns = colours.shape[:2]
         data = np.ascontiguousarray(colours)
         form = QImage.Format.Format_RGBA8888
-        self._image = QImage(data.data, columns, rows, 4 * columns, form).copy()
+        # A QImage only borrows the bytes of the array.
+        self.image = QImage(data.data, columns, rows, 4 * columns, form).copy()
         self.prepareGeometryChange()
-        self._place = place
+        self.place = place
         self.update()
 
     def show_nothing(self) -> None:
         """An empty plot."""
-        self._image = None
+        self.image = None
         self.update()
 
     def boundingRect(self) -> QRectF:
-        return QRectF(self._place)
+        return QRectF(self.place)
 
     def paint(self, painter: QPainter, *_: Any) -> None:
-        if self._image is not None:
+        if self.image is not None:
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.smooth)
-            painter.drawImage(self._place, self._image)
+            painter.drawImage(self.place, self.image)
 
 
 @final
@@ -188,31 +181,24 @@ class Style:
 
 
 @final
-class Markers(pg.GraphicsObject):
+class Markers(Everywhere):
     """Markers of a few styles: each style is drawn once, and copied to its points."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._styles: Sequence[Style] = ()
+        self.styles: Sequence[Style] = ()
+        self.points: NDArray[np.float64] = np.empty((0, 2))
+        self.which: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # the style of each, (k,)
         self._sheet: QPixmap | None = None
+        self._ratio = 1.0
         self._cells: NDArray[np.float64] = np.empty((0, 4))
-        self._points: NDArray[np.float64] = np.empty((0, 2))
-        self._which: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        # Qt's fragments as rows of ten numbers: place, part of the pixmap, scales, angle, opacity.
+        # A Python object for each of thousands of markers would take longer than drawing them.
         self._copies = pg.Qt.internals.PrimitiveArray(QPainter.PixmapFragment, 10)
-
-    @property
-    def points(self) -> NDArray[np.float64]:
-        """Where the markers stand, (k, 2)."""
-        return self._points
-
-    @property
-    def which(self) -> NDArray[np.int64]:
-        """The style of each marker, (k,)."""
-        return self._which
 
     def set_styles(self, *styles: Style) -> None:
         """The looks to choose from."""
-        self._styles, self._sheet = styles, None
+        self.styles, self._sheet = styles, None
         self.update()
 
     def show_at(self, points: NDArray[Any], which: Any = 0) -> None:
@@ -220,26 +206,18 @@ class Markers(pg.GraphicsObject):
         points = np.asarray(points, dtype=np.float64).reshape(-1, 2)
         which = np.broadcast_to(np.asarray(which, dtype=np.int64), points.shape[:1])
         finite = np.isfinite(points).all(axis=1)
-        self._points, self._which = points[finite], which[finite]
+        self.points, self.which = points[finite], which[finite]
         self.update()
-
-    def boundingRect(self) -> QRectF:
-        # The whole view: markers are clipped to it anyway.
-        view = self.getViewBox()
-        return QRectF() if view is None else QRectF(view.viewRect())
-
-    def viewTransformChanged(self) -> None:
-        self.prepareGeometryChange()
 
     def _make_sheet(self, ratio: float) -> QPixmap:
         """One cell a style, side by side, in pixels of the screen."""
-        sides = [math.ceil((style.size + 4.0) * ratio) for style in self._styles]
+        sides = [math.ceil((style.size + 4.0) * ratio) for style in self.styles]
         sheet = QPixmap(sum(sides), max(sides))
         sheet.fill(Qt.GlobalColor.transparent)
         painter = QPainter(sheet)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         cells, left = [], 0
-        for style, side in zip(self._styles, sides, strict=True):
+        for style, side in zip(self.styles, sides, strict=True):
             painter.resetTransform()
             painter.translate(left + 0.5 * side, 0.5 * side)
             painter.scale(ratio, ratio)
@@ -250,26 +228,24 @@ class Markers(pg.GraphicsObject):
         self._cells = np.array(cells, dtype=np.float64)
         return sheet
 
-    def paint(self, painter: QPainter, option: Any, widget: QWidget | None = None) -> None:
-        if self._points.shape[0] == 0 or not self._styles:
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        if self.points.shape[0] == 0 or not self.styles:
             return
-        device = painter.device()
-        ratio = float(device.devicePixelRatioF())
+        ratio = float(painter.device().devicePixelRatioF())
         if self._sheet is None or self._ratio != ratio:
             self._sheet, self._ratio = self._make_sheet(ratio), ratio
+        # Placed here: fragments would be scaled with the axes, and markers keep their size.
         way = painter.transform()
-        x = way.m11() * self._points[:, 0] + way.dx()
-        y = way.m22() * self._points[:, 1] + way.dy()
+        x = way.m11() * self.points[:, 0] + way.dx()
+        y = way.m22() * self.points[:, 1] + way.dy()
         near = (np.abs(x) < FAR) & (np.abs(y) < FAR)
         self._copies.resize(int(np.count_nonzero(near)))
         copies = self._copies.ndarray()
         copies[:, 0], copies[:, 1] = x[near], y[near]
-        copies[:, 2:6] = self._cells[self._which[near]]
+        copies[:, 2:6] = self._cells[self.which[near]]
         copies[:, 6:10] = (1.0 / ratio, 1.0 / ratio, 0.0, 1.0)
         painter.save()
         painter.resetTransform()
         first, count = self._copies.drawargs()
         painter.drawPixmapFragments(first, count, self._sheet)
         painter.restore()
-
-    _ratio = 1.0

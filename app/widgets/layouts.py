@@ -1,12 +1,14 @@
-"""Margins and spacing of a layout, in the line that makes it."""
+"""Margins, spacing and content of a layout, in the line that makes it."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtWidgets import QBoxLayout, QGridLayout
+from PySide6.QtWidgets import QBoxLayout, QGridLayout, QLayout, QWidget
 
 Layout = TypeVar("Layout", bound=QBoxLayout | QGridLayout)
+Box = TypeVar("Box", bound=QBoxLayout)
+Part = QWidget | QLayout | int | tuple[QWidget | QLayout, int]
 NONE = (0, 0, 0, 0)
 
 
@@ -23,4 +25,19 @@ def laid(
         layout.setVerticalSpacing(spacing[1])
     elif isinstance(spacing, int):
         layout.setSpacing(spacing)
+    return layout
+
+
+def filled(layout: Box, *parts: Part) -> Box:
+    """The row or column with parts put into it in turn: widgets and layouts, alone or with a share
+    of the room that is left, and numbers for empty room of such a share."""
+    for part in parts:
+        if isinstance(part, int):
+            layout.addStretch(part)
+            continue
+        item, share = part if isinstance(part, tuple) else (part, 0)
+        if isinstance(item, QLayout):
+            layout.addLayout(item, share)
+        else:
+            layout.addWidget(item, share)
     return layout

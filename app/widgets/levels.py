@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
@@ -77,24 +78,22 @@ def places_of(
     for number in sorted(range(len(heights)), key=heights.__getitem__):
         width, height = sizes[number]
         y = min(max(heights[number], inside.top()), inside.bottom())
-        found = None
+        boxes[number] = QRectF(right - width, inside.top(), width, height)
+        others = [box for other, box in boxes.items() if other != number]
         for step in _steps(height, inside.height()):
             box = QRectF(right - width, y - height + step, width, height)
             fits = inside.top() <= box.top() and box.bottom() <= inside.bottom()
-            if fits and not any(box.intersects(other) for other in boxes.values()):
-                found = box
+            if fits and not any(box.intersects(other) for other in others):
+                boxes[number] = box
                 break
-        boxes[number] = found or QRectF(right - width, inside.top(), width, height)
     return [boxes[number] for number in range(len(heights))]
 
 
 def _steps(height: float, room: float) -> list[float]:
     """How far a label may be moved down (or up), the nearest places first."""
     steps = [0.0, height + 1.0]
-    moved = 0.25 * height
-    while moved < room:
-        steps += [height + 1.0 + moved, -moved]
-        moved += 0.25 * height
+    for way in np.arange(0.25 * height, room, 0.25 * height).tolist():
+        steps += [height + 1.0 + way, -way]
     return steps
 
 

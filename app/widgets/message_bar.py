@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
-from app.widgets.layouts import laid
+from app.widgets.layouts import filled, laid
 
 
 @final
@@ -20,19 +20,15 @@ class MessageBar(QWidget):
         self.setObjectName("messageBar")
         self.setAutoFillBackground(True)
         self.setBackgroundRole(QPalette.ColorRole.AlternateBase)
-        self._words = QLabel(self)
+        self._words = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self._words.setObjectName("messageBarText")
-        self._words.setWordWrap(True)
-        self._words.setTextFormat(Qt.TextFormat.PlainText)
         self._words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        close = QToolButton(self)
+        close = QToolButton(self, autoRaise=True)
         close.setText("\u00d7")
         close.setToolTip("Hide this message")
         close.setAccessibleName("Hide this message")
-        close.setAutoRaise(True)
         close.clicked.connect(self.clear)
-        layout = laid(QHBoxLayout(self), (16, 4, 8, 4), 8)
-        layout.addWidget(self._words, 1)
+        layout = filled(laid(QHBoxLayout(self), (16, 4, 8, 4), 8), (self._words, 1))
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
         self.hide()
 

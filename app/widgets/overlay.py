@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, final
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
+from app.style import small
 from app.widgets.levels import Drawn, LevelLine, paint_levels
 from core.figures.palette import Palette
 
@@ -41,10 +42,6 @@ class Overlay:
     corner: tuple[str, ...] = ()  # the first of these texts for which there is room
     box: QRectF | None = None
     levels: tuple[LevelLine, ...] = ()
-
-    def with_box(self, box: QRectF | None) -> Overlay:
-        """The same with another box."""
-        return replace(self, box=box)
 
 
 class Mapped(Protocol):
@@ -103,10 +100,9 @@ def paint_overlay(
 ) -> tuple[Drawn, ...]:
     """Draw an overlay in pixels over the space between the axes; returns where the levels are."""
     painter.save()
-    painter.resetTransform()
+    painter.resetTransform()  # the scene's: marks are placed, and as large as they are, in pixels
     painter.setClipRect(inside)
-    if font.pointSizeF() > 0:
-        font.setPointSizeF(0.9 * font.pointSizeF())
+    font = small(font)
     painter.setFont(font)
     if overlay.cursor is not None:
         x = float(plot.pixels(np.array([[overlay.cursor, 0.0]]))[0, 0])

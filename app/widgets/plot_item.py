@@ -7,7 +7,7 @@ click, a box or a pull, wheel to zoom, double click to reset. Pixels are those o
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar, final
 
@@ -28,6 +28,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
 
+from app.style import small
 from app.widgets.axis import PlotAxis
 from app.widgets.items import pen_of
 from app.widgets.levels import Drawn, LevelLine, level_at
@@ -88,7 +89,7 @@ class Plot(pg.GraphicsView):
         widest: str = "\u2212.0000",
         parent: QWidget | None = None,
     ) -> None:
-        self._ready = False
+        self._ready = False  # events come before this has ended
         super().__init__(parent, useOpenGL=False, background=palette.background)
         self._equal, self._drag = equal, drag
         self._home = Home(0.0, 1.0, 0.0, 1.0)
@@ -131,7 +132,7 @@ class Plot(pg.GraphicsView):
     def add(self, item: T, z: float = 0.0) -> T:
         """Put an item into the plot; returns it."""
         item.setZValue(z)
-        self.view.addItem(item, ignoreBounds=True)
+        self.view.addItem(item, ignoreBounds=True)  # ranges are told, never looked for
         return item
 
     def add_zero_line(self, vertical: bool = False) -> None:
@@ -166,9 +167,7 @@ class Plot(pg.GraphicsView):
 
     def lettering(self) -> tuple[QFontMetricsF, QFont]:
         """What the axes are written in."""
-        font = self.font()
-        if font.pointSizeF() > 0:
-            font.setPointSizeF(0.9 * font.pointSizeF())
+        font = small(self.font())
         return QFontMetricsF(font), font
 
     # ----------------------------------------------------------------------------------- range
@@ -185,11 +184,6 @@ class Plot(pg.GraphicsView):
             self._equal = equal
             self._apply()
 
-    @property
-    def zoomed(self) -> bool:
-        """Whether the range is not the one to return to."""
-        return self._zoomed is not None
-
     def reset_range(self) -> None:
         """Back from a zoom."""
         self._zoomed = None
@@ -200,27 +194,26 @@ class Plot(pg.GraphicsView):
         return QRectF(self.view.viewRect())
 
     def _apply(self) -> None:
-        home = self._home
-        wanted = self._zoomed
-        if wanted is None:
-            wanted = QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
+        home, span = self._home, self._zoomed
+        if span is None:
+            span = QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
         if self._equal:
-            wanted = self._squared(wanted)
-        self.view.setRange(wanted, padding=0.0, disableAutoRange=False)
+            span = self._squared(span)
+        self.view.setRange(span, padding=0.0, disableAutoRange=False)
 
-    def _squared(self, wanted: QRectF) -> QRectF:
+    def _squared(self, span: QRectF) -> QRectF:
         """Enlarged so that a unit is as long on both axes."""
         box = self.view.rect()
         width, height = max(box.width(), 1.0), max(box.height(), 1.0)
-        unit = max(wanted.width() / width, wanted.height() / height)
+        unit = max(span.width() / width, span.height() / height)
         result = QRectF(0.0, 0.0, unit * width, unit * height)
-        result.moveCenter(wanted.center())
+        result.moveCenter(span.center())
         return result
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)
         if self._ready:
-            self.centralLayout.activate()
+            self.centralLayout.activate()  # now: the range depends on the size that it gives
             self._apply()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -261,7 +254,7 @@ class Plot(pg.GraphicsView):
         if points.shape[0] == 0 or not self.inside().contains(x, y):
             return -1
         distance = np.square(self.pixels(points) - (x, y)).sum(axis=1)
-        distance = np.where(np.isfinite(distance), distance, np.inf)
+        distance = np.where(np.isfinite(distance), distance, np.inf)  # argmin would take a NaN
         best = int(np.argmin(distance))
         return best if distance[best] <= most * most else -1
 
@@ -290,13 +283,14 @@ class Plot(pg.GraphicsView):
         if self._button != Qt.MouseButton.LeftButton or self._drag is Drag.PAN:
             self._pan(way)
         elif self._drag is Drag.BOX:
-            self.set_overlay(self.overlay.with_box(QRectF(self._pressed, here).normalized()))
+            box = QRectF(self._pressed, here).normalized()
+            self.set_overlay(replace(self.overlay, box=box))
         else:
             self.pulled.emit(here.x(), here.y())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         event.accept()
-        if self._pressed is None or event.button() != self._button:
+        if self._pressed is None or event.button() != self._button:  # a second button meanwhile
             return
         pressed, self._pressed = self._pressed, None
         if self._button != Qt.MouseButton.LeftButton:
@@ -305,7 +299,7 @@ class Plot(pg.GraphicsView):
         if not self._moved:
             self.clicked.emit(here.x(), here.y())
         elif self._drag is Drag.BOX:
-            self.set_overlay(self.overlay.with_box(None))
+            self.set_overlay(replace(self.overlay, box=None))
             corners = [QPointF(*self.place(point.x(), point.y())) for point in (pressed, here)]
             self.boxed.emit(QRectF(*corners).normalized())
 

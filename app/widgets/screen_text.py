@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from core.figures.numbers import MINUS, count_text, number_text
+from core.figures.numbers import MINUS, number_text
 
 RAISED = str.maketrans(
     "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
@@ -42,11 +42,6 @@ def whole_text(value: int) -> str:
     ('8120', '1 234 567')
     """
     return f"{value:,}".replace(",", NARROW_SPACE) if abs(value) >= GROUP_FROM else str(value)
-
-
-def rate_text(steps_per_second: float) -> str:
-    """A speed, such as 212 k steps/s."""
-    return f"{count_text(steps_per_second)} steps/s"
 
 
 def duration_text(seconds: float) -> str:

@@ -45,8 +45,8 @@ def greek(text: str) -> str:
     return LETTER.sub(_letter, raised(text.replace("<=", "\u2264").replace(">=", "\u2265")))
 
 
-def _letter(found: re.Match[str]) -> str:
-    return GREEK[found[1]]
+def _letter(match: re.Match[str]) -> str:
+    return GREEK[match[1]]
 
 
 def pieces(text: str) -> tuple[tuple[str, bool], ...]:
@@ -57,12 +57,12 @@ def pieces(text: str) -> tuple[tuple[str, bool], ...]:
     >>> [low for _, low in pieces("gamma_gl / 2")]
     [False, True, False]
     """
-    found: list[tuple[str, bool]] = []
+    parts: list[tuple[str, bool]] = []
     text, start = greek(text), 0
     for match in SYMBOL.finditer(text):
-        found += [(text[start : match.end(1)], False), (match[2], True)]
+        parts += [(text[start : match.end(1)], False), (match[2], True)]
         start = match.end()
-    return tuple((part, low) for part, low in (*found, (text[start:], False)) if part)
+    return tuple((part, low) for part, low in (*parts, (text[start:], False)) if part)
 
 
 def rich(text: str) -> str:
@@ -125,9 +125,9 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.2g} %"
 
 
-def margin_tip(found: ReferenceMargin) -> str:
+def margin_tip(margin: ReferenceMargin) -> str:
     """What a margin is, its bracket and how it was found, as rich text."""
-    reference, bracket = found.reference, found.bracket
+    reference, bracket = margin.reference, margin.bracket
     lines = [f"<b>{rich(reference.title)}</b>", rich(reference.formula)]
     if bracket.exists:
         ends = f"{shown_number(bracket.lower, 6)} to {shown_number(bracket.upper, 6)}"
@@ -135,7 +135,7 @@ def margin_tip(found: ReferenceMargin) -> str:
         lines.append(f"{shown_number(bracket.value, 6)}, bracket {ends}, {proved}.")
     lines.append(rich(bracket.method))
     lines.append(
-        f"Computed in {shown_number(found.seconds, 2)} s. Source: {rich(reference.source)}"
+        f"Computed in {shown_number(margin.seconds, 2)} s. Source: {rich(reference.source)}"
     )
     return "".join(f"<p>{line}</p>" for line in lines)
 

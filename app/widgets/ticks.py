@@ -25,6 +25,7 @@ def plain(low: float, high: float, most: int) -> Ticks:
 
 def powers(low: float, high: float, most: int) -> Ticks:
     """Ticks of an axis that shows log10 of a quantity, in terms of the quantity."""
+    # An end that is a whole power is one, although it may have been rounded.
     first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
     if last - first >= 1:
         step = max(1, round(nice_step(max(last - first, 1), most)))
@@ -62,11 +63,11 @@ def far_times(low: float, high: float, most: int) -> Ticks:
     least, largest = (float(x) for x in inverse_coordinate(np.array([low, high])))
     decades = math.log10(max(largest, 1.0) / max(least, 1.0))
     if largest <= 1.0 or decades < 1.0:
-        wanted = [x for x, _ in linear_ticks(least, largest, most)]
+        times = [x for x, _ in linear_ticks(least, largest, most)]
     else:
         count = math.floor(math.log10(largest)) + 1
         step = max(1, round(nice_step(max(count, 1), most)))
-        wanted = [10.0**k for k in range(0, count + 1, step)]
-        wanted = [x for x in (-4.0, -2.0, 0.0) if step < 3] + wanted
-    places = [(float(coordinate(np.array(x))), x) for x in wanted if least <= x <= largest]
+        times = [10.0**k for k in range(0, count + 1, step)]
+        times = [x for x in (-4.0, -2.0, 0.0) if step < 3] + times
+    places = [(float(coordinate(x)), x) for x in times if least <= x <= largest]
     return tuple((place, raised(number_text(x))) for place, x in places)

@@ -130,7 +130,7 @@ class Judge(QObject):
         finally:
             with self._lock:
                 self._current = None
-            self._let_go()
+            self._let_go()  # of this one too, if it was closed in the window meanwhile
 
     def _judgement(self, case: Case, watch: Watch) -> Judgement:
         run = self._opened(case)
@@ -139,8 +139,9 @@ class Judge(QObject):
             return Judgement(case.key, 0)
         alarms = tuple(self._alarms(run))
         watch.look()
-        found = self._assessments(run, case, watch)
-        return Judgement(case.key, frames, found or (), alarms, failed=found is None)
+        assessments = self._assessments(run, case, watch)
+        failed = assessments is None
+        return Judgement(case.key, frames, assessments or (), alarms, failed)
 
     def _assessments(self, run: Run, case: Case, watch: Watch) -> tuple[Assessment, ...] | None:
         """The statements; None where judging fails, so that the alarms are told all the same."""

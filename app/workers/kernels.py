@@ -83,13 +83,13 @@ class CompilerProcess(QObject):
     def want(self, groups: Iterable[str]) -> None:
         """Compile these first, and then all others that are missing."""
         with self._lock:
-            wanted = tuple(group for group in groups if group in self._missing)
+            urgent = tuple(group for group in groups if group in self._missing)
             if self._closed or self._failed or not self._missing:
                 return
             working = self._worker.busy
-            urgent = bool(wanted) and working and self._order()[0] not in wanted
-            self._again = self._again or urgent  # a process may be ending for an earlier wish
-            self._first = (*wanted, *(one for one in self._first if one not in wanted))
+            late = bool(urgent) and working and self._order()[0] not in urgent
+            self._again = self._again or late  # a process may be ending for an earlier wish
+            self._first = (*urgent, *(one for one in self._first if one not in urgent))
             if self._again and self._process is not None:
                 self._process.kill()
             if not working:
@@ -97,7 +97,7 @@ class CompilerProcess(QObject):
 
     def close(self) -> None:
         """End the process and the thread."""
-        with self._lock:
+        with self._lock:  # under which processes are begun: none comes after this
             self._closed = True
             if self._process is not None:
                 self._process.kill()
@@ -113,7 +113,7 @@ class CompilerProcess(QObject):
     def _compile(self, request: Request) -> None:
         while self._begun(request) and self._read(request):
             pass
-        with self._lock:
+        with self._lock:  # a process that ends with some of them missing has failed
             self._failed = bool(self._missing) and not self._closed
 
     def _begun(self, request: Request) -> bool:

@@ -204,6 +204,7 @@ class MarginWorker(QObject):
         from core.reference.watch import CancelledError
 
         try:
+            # Runs of other widths or initial weights on the same data share most of their margins.
             mark = (task.reference.name, task.reference.key(task.problem))
             if mark not in self._known:
                 request.progress(task)

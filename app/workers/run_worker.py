@@ -141,13 +141,15 @@ class RunWorker(QObject):
         while not self._closing.is_set():
             recordings += self._taken(recordings)
             recordings = [one for one in recordings if self._advanced(one)]
+        # The window is closed: each run takes the chunk that ends it, and with it its file.
         for one in recordings:
             one.job.control.stop()
             while self._advanced(one):
                 pass
 
     def _prepare(self) -> None:
-        # What the views import when they are first drawn, which is to be there by then.
+        # What the views import when they are first drawn, which is to be there by then: it would
+        # hold up the window's thread for 390 ms (docs/decisions/0014).
         import core.figures.neurons
         import core.observables.predictor
         import core.observables.registry
@@ -157,6 +159,7 @@ class RunWorker(QObject):
         lacking = self.compiler.look()
         self.ready.emit()
         if lacking:
+            # Runs first: what they need is compiled before the rest.
             self._hold(self._submitted())
             self.compiler.want(())
         import core.training.continuation
@@ -175,7 +178,7 @@ class RunWorker(QObject):
             return []
         able = [job for job, groups in self._held if self._is_able(job, groups)]
         self._held = [one for one in self._held if one[0] not in able]
-        early, self._early = self._early, []
+        early, self._early = self._early, []  # begun already, in _hold
         return early + [one for job in able if (one := self._opened(job)) is not None]
 
     def _submitted(self) -> list[TrainingJob]:
@@ -274,7 +277,7 @@ class RunWorker(QObject):
             self.finished.emit(job.key)
             return False
         if status.committed > one.reported:
-            if one.reported < 0:
+            if one.reported < 0:  # before the first frame is safe the file cannot be opened
                 self.started.emit(job.key)
             one.reported = status.committed
             self.progress.emit(job.key, status.committed)

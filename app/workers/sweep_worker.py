@@ -2,8 +2,8 @@
 
     start --> planned --> progress, progress, ... --> finished(sentence, or "")
 
-What came of the cells is read by `rows`, how far it is by `status`; signals only say that there is
-something new. They arrive in the thread of the window.
+How far it is stands in its Control, by which it is paused and stopped too; signals only say that
+there is something new. They arrive in the thread of the window.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.workers.worker import Request, Worker
 from core.studies.study import Study
-from core.sweep.control import SweepControl, SweepStatus
+from core.sweep.control import SweepControl
 
 if TYPE_CHECKING:
     from core.studies.row import Row
@@ -27,7 +27,7 @@ OUR_ERROR = (
     "The study stopped because of an error in the program; what is recorded stays, and the log "
     "says more."
 )
-TELL_SECONDS = 0.1
+REPORT_SECONDS = 0.1
 
 
 @final
@@ -47,7 +47,10 @@ class Order:
 
 @final
 class SweepWorker(QObject):
-    """One study at a time. planned: its cells are known; progress: there is more of it."""
+    """One study at a time. planned: its cells are known; progress: there is more of it.
+
+    `rows` and `paths` are what came of each cell so far and its run file, empty before `planned`.
+    """
 
     planned = Signal()
     progress = Signal()
@@ -55,9 +58,9 @@ class SweepWorker(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: dict[str, Row] = {}
-        self._paths: dict[str, Path] = {}
-        self._control = SweepControl()
+        self.rows: dict[str, Row] = {}
+        self.paths: dict[str, Path] = {}
+        self.control = SweepControl()
         self._worker = Worker("sweep", self._sweep, self, no_memory=NO_MEMORY, our_error=OUR_ERROR)
         self._worker.progress.connect(self._on_progress)
         self._worker.result.connect(self._on_result)
@@ -68,52 +71,21 @@ class SweepWorker(QObject):
         """Whether a study is being run."""
         return self._worker.busy
 
-    @property
-    def status(self) -> SweepStatus:
-        """How far it is."""
-        return self._control.status
-
-    @property
-    def paused(self) -> bool:
-        """Whether a pause is asked for."""
-        return self._control.pause_requested
-
-    @property
-    def stopping(self) -> bool:
-        """Whether it was cancelled."""
-        return self._control.stop_requested
-
-    def rows(self) -> dict[str, Row]:
-        """What came of each cell so far."""
-        return self._rows
-
-    def paths(self) -> dict[str, Path]:
-        """The run file of each cell, empty before `planned`."""
-        return self._paths
-
     def start(self, order: Order) -> None:
         """Run what is left of a study; there must be none at work."""
         assert not self.busy, "one study at a time"
-        self._rows, self._paths = {}, {}
-        self._control = SweepControl()
-        self._worker.ask(order, self._control)
-
-    def pause(self, held: bool) -> None:
-        """Start no more cells, or go on."""
-        (self._control.pause if held else self._control.resume)()
-
-    def stop(self) -> None:
-        """End it; `finished` follows. What is recorded stays."""
-        self._control.stop()
+        self.rows, self.paths = {}, {}
+        self.control = SweepControl()
+        self._worker.ask(order, self.control)
 
     def close(self) -> None:
         """Stop, and wait for the thread; nothing is said any more."""
-        self.stop()
+        self.control.stop()
         self._worker.close()
 
     def _on_progress(self, news: tuple[dict[str, Path], dict[str, Row]]) -> None:
-        first = not self._paths
-        self._paths, self._rows = news
+        first = not self.paths
+        self.paths, self.rows = news
         (self.planned if first else self.progress).emit()
 
     def _on_result(self, _: object) -> None:
@@ -128,14 +100,14 @@ class SweepWorker(QObject):
         made = plan(order.study, order.folder, order.size, shared=order.cluster is not None)
         paths = dict(made.paths)
         request.progress((paths, {row.name: row for row in made.kept}))
-        if control.stop_requested:
+        if control.stop_requested:  # cancelled while it was planned
             return
         if made.tasks:
             made.tasks[0].problem()  # says what is wrong with the data before anything starts
         pool = pool_for(made.tasks, order.jobs, order.cluster, control.cell, order.together)
-        told = -1.0
+        reported = -1.0
         for status in sweep(made, pool, control):
-            if status.ended or time.monotonic() - told > TELL_SECONDS:
-                told = time.monotonic()
+            if status.ended or time.monotonic() - reported > REPORT_SECONDS:
+                reported = time.monotonic()
                 rows = {name: entry.row for name, entry in made.ledger.entries.items()}
                 request.progress((paths, rows))

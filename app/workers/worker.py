@@ -87,11 +87,12 @@ class Worker(QObject):
         self._no_memory, self._our_error, self._one_core = no_memory, our_error, one_core
         self._changed = threading.Condition()
         self._waiting: dict[Hashable, Request] = {}
-        self._wanted: dict[Hashable, Request] = {}  # the latest of each key, until it is answered
+        self._latest: dict[Hashable, Request] = {}  # of each key, until it is answered
         self._current: Request | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
         self.share: Callable[[], float] | None = None  # of a core, as core.reference.watch has it
+        # Emitted in the thread and received in that of this object: Qt queues what crosses threads.
         self._progressed.connect(self._on_progress)
         self._answered.connect(self._on_answer)
 
@@ -101,7 +102,7 @@ class Worker(QObject):
     def busy(self) -> bool:
         """Whether an answer is on its way."""
         with self._changed:
-            return bool(self._wanted) or self._current is not None
+            return bool(self._latest) or self._current is not None
 
     def ask(self, *values: object, key: Hashable = None) -> None:
         """Answer a request, after those that wait already."""
@@ -109,7 +110,7 @@ class Worker(QObject):
             if self._closed:
                 return
             request = Request(key, values, self._progressed.emit)
-            self._wanted[key] = self._waiting[key] = request
+            self._latest[key] = self._waiting[key] = request
             if self._thread is None:
                 # A daemon: whoever closes waits for it, and a process that ends otherwise need not.
                 self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
@@ -119,7 +120,7 @@ class Worker(QObject):
     def cancel(self, keep: Container[Hashable] = ()) -> None:
         """Answers are wanted no more, but to the requests of some keys."""
         with self._changed:
-            for requests in (self._waiting, self._wanted):
+            for requests in (self._waiting, self._latest):
                 for key in [key for key in requests if key not in keep]:
                     requests.pop(key).cancel()
             if self._current is not None and self._current.key not in keep:
@@ -138,14 +139,14 @@ class Worker(QObject):
         return self._thread is None or not self._thread.is_alive()
 
     def _on_progress(self, request: Request, value: object) -> None:
-        if self._wanted.get(request.key) is request:
+        if self._latest.get(request.key) is request:
             self.progress.emit(value)
 
     def _on_answer(self, request: Request, value: object, sentence: str) -> None:
         with self._changed:
-            if self._wanted.get(request.key) is not request:
+            if self._latest.get(request.key) is not request:
                 return
-            del self._wanted[request.key]
+            del self._latest[request.key]
         if sentence:
             self.error.emit(sentence)
         else:

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 PLAIN_HORIZON = 10.0
 
 
-def coordinate(log10_time: Array) -> Array:
+def coordinate(log10_time: Array | float) -> Array:
     """u(x) = x for x <= 1, 1 + ln x above; continuously differentiable and increasing.
 
     >>> coordinate(np.array([-2.0, 1.0, np.e])).tolist()
@@ -23,7 +23,7 @@ def coordinate(log10_time: Array) -> Array:
     return np.where(x <= 1.0, x, 1.0 + np.log(np.maximum(x, 1.0)))
 
 
-def inverse_coordinate(u: Array) -> Array:
+def inverse_coordinate(u: Array | float) -> Array:
     """The x with coordinate(x) = u."""
     u = np.asarray(u, dtype=np.float64)
     return np.where(u <= 1.0, u, np.exp(np.maximum(u, 1.0) - 1.0))

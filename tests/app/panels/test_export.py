@@ -14,7 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
-from app.controllers.export import BUSY, CANCELLED, NO_RUNS, ExportController
+from app.controllers.export import BUSY, CANCELLED, NO_RUNS, Exportable, ExportController
 from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog
 from app.state.exports import DataJob, FigureJob, FilmJob, data_paths
 from core.figures.names import PANELS
@@ -41,10 +41,26 @@ def window(qtbot) -> QWidget:
     return window
 
 
+class Shown:
+    """Stands for a window that shows some runs."""
+
+    def __init__(self) -> None:
+        self.runs: list[Path] = []
+        self.options: dict[str, object] = {}
+
+    def exportable(self) -> Exportable:
+        return Exportable(tuple(self.runs), **self.options)
+
+
 @pytest.fixture
-def controller(window, tmp_path, monkeypatch):
+def shown() -> Shown:
+    return Shown()
+
+
+@pytest.fixture
+def controller(window, shown: Shown, tmp_path, monkeypatch):
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(tmp_path))
-    controller = ExportController(window, window)
+    controller = ExportController(window, shown.exportable)
     yield controller
     controller.close()
 
@@ -72,10 +88,12 @@ def set_path(dialog, path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
 def test_a_figure_is_saved_by_its_window(
-    qtbot, controller: ExportController, runs, tmp_path, suffix: str
+    qtbot, controller: ExportController, shown: Shown, runs, tmp_path, suffix: str
 ) -> None:
+    shown.runs = runs
+
     def ask() -> None:
-        controller.figure(runs)
+        controller.figure()
         dialog = controller.dialog
         assert isinstance(dialog, FigureDialog) and dialog.isVisible()
         assert dialog.path.text() == str(tmp_path / "study.pdf")
@@ -145,12 +163,14 @@ def test_browsing_adds_the_ending(qtbot, runs, tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".gif", ".webp"])
-def test_a_film_is_saved(qtbot, controller: ExportController, runs, tmp_path, suffix: str) -> None:
-    controller.set_colours(DARK)
+def test_a_film_is_saved(
+    qtbot, controller: ExportController, shown: Shown, runs, tmp_path, suffix: str
+) -> None:
+    shown.runs, shown.options = runs[:1], {"palette": DARK}
     target = tmp_path / f"study__m=6{suffix}"
 
     def ask() -> None:
-        controller.film(runs[:1])
+        controller.film()
         dialog = controller.dialog
         assert isinstance(dialog, FilmDialog)
         dialog.format.setCurrentIndex([".gif", ".webp"].index(suffix))
@@ -176,10 +196,12 @@ def test_films_that_cannot_be_made_are_refused_in_the_window(qtbot, runs, tmp_pa
 
 
 def test_data_of_several_runs_are_one_file_each(
-    qtbot, controller: ExportController, runs, tmp_path
+    qtbot, controller: ExportController, shown: Shown, runs, tmp_path
 ) -> None:
+    shown.runs = runs
+
     def ask() -> None:
-        controller.data(runs)
+        controller.data()
         dialog = controller.dialog
         assert isinstance(dialog, DataDialog)
         assert dialog.path.text() == str(tmp_path)
@@ -193,9 +215,13 @@ def test_data_of_several_runs_are_one_file_each(
             assert table["V"].shape == (12, m, 4) and "hard_margin" in table
 
 
-def test_data_as_csv_are_the_scalars(qtbot, controller: ExportController, runs, tmp_path) -> None:
+def test_data_as_csv_are_the_scalars(
+    qtbot, controller: ExportController, shown: Shown, runs, tmp_path
+) -> None:
+    shown.runs = runs[:1]
+
     def ask() -> None:
-        controller.data(runs[:1])
+        controller.data()
         controller.dialog.parameters.setChecked(True)
         controller.dialog.format.setCurrentIndex(1)
         assert not controller.dialog.parameters.isEnabled()
@@ -222,10 +248,12 @@ def test_runs_of_one_name_do_not_overwrite_each_other(tmp_path) -> None:
     assert len(set(data_paths(same, tmp_path, ".npz"))) == 3
 
 
-def test_a_figure_is_copied_as_pixels_and_as_vectors(qtbot, controller, runs, monkeypatch) -> None:
+def test_a_figure_is_copied_as_pixels_and_as_vectors(
+    qtbot, controller, shown: Shown, runs, monkeypatch
+) -> None:
     monkeypatch.setattr("app.state.exports.COPY_DPI", 150.0)
-    controller.set_coordinates(1, 2)
-    said = finished(qtbot, controller, lambda: controller.copy_figure(runs[:1]))
+    shown.runs, shown.options = runs[:1], {"coordinates": (1, 2)}
+    said = finished(qtbot, controller, controller.copy_figure)
     assert "clipboard" in said
     data = QGuiApplication.clipboard().mimeData()
     assert data.hasImage() and data.imageData().width() > 1000
@@ -282,18 +310,24 @@ def test_closing_cancels_and_joins(qtbot, controller, runs, tmp_path) -> None:
     assert list(tmp_path.iterdir()) == [] and not controller.busy
 
 
-def test_one_export_at_a_time_and_none_without_runs(qtbot, controller, runs, tmp_path) -> None:
+def test_one_export_at_a_time_and_none_without_runs(
+    qtbot, controller, shown: Shown, runs, tmp_path
+) -> None:
     with qtbot.waitSignal(controller.error) as signal:
-        controller.figure([])
+        controller.figure()
     assert signal.args == [NO_RUNS]
+    shown.runs = runs
     long_film(controller, runs, tmp_path / "long.gif")
     with qtbot.waitSignal(controller.error) as signal:
-        controller.copy_figure(runs)
+        controller.copy_figure()
     assert signal.args == [BUSY]
 
 
-def test_a_window_that_is_left_writes_nothing(qtbot, controller, runs, tmp_path) -> None:
-    controller.figure(runs)
+def test_a_window_that_is_left_writes_nothing(
+    qtbot, controller, shown: Shown, runs, tmp_path
+) -> None:
+    shown.runs = runs
+    controller.figure()
     dialog = controller.dialog
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert dialog.result() == QDialog.DialogCode.Rejected and controller.dialog is None
@@ -321,13 +355,14 @@ def test_failures_are_sentences_of_a_window(
 
 
 def test_an_error_of_the_program_is_a_sentence_too(
-    qtbot, controller, runs, tmp_path, monkeypatch, caplog
+    qtbot, controller, shown: Shown, runs, tmp_path, monkeypatch, caplog
 ) -> None:
     def broken(*given, **named) -> None:
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr("core.figures.scene.build_scene", broken)
+    shown.runs = runs
     with qtbot.waitSignal(controller.error, timeout=WAIT) as signal:
-        controller.copy_figure(runs)
+        controller.copy_figure()
     assert "error in the program" in signal.args[0]
     assert "ZeroDivisionError" in caplog.text

@@ -157,9 +157,10 @@ def test_what_is_computed_has_room_for_its_letters(status: StatusLine, qtbot) ->
 
 def test_the_status_line_tells_all_and_nothing_jumps(status: StatusLine, qtbot) -> None:
     path = Path("/somewhere") / ("a-long-folder/" * 12) / "run.msrun"
+    status.show()
     places = []
     for step, time, rate, eta in ((1, -0.5, 3210.0, 0.2), (1_234_567, 2.31, 212_400.0, 754.0)):
-        status.show(
+        status.show_texts(
             step=step,
             log10_time=time,
             rate=rate,
@@ -169,10 +170,10 @@ def test_the_status_line_tells_all_and_nothing_jumps(status: StatusLine, qtbot) 
             message="Saved figure.pdf.",
         )
         qtbot.waitExposed(status)
-        places.append([label.geometry() for label in status._places.values()])
+        places.append([label.geometry() for label in status.places.values()])
     assert places[0] == places[1]
-    told = [status.text(name) for name in ("step", "time", "rate", "left")]
-    assert told == [
+    texts = [status.places[name].text() for name in ("step", "time", "rate", "left")]
+    assert texts == [
         "step 1\u202f234\u202f567",
         "t = 10^2.31",
         "212 k steps/s",
@@ -186,14 +187,13 @@ def test_the_status_line_tells_all_and_nothing_jumps(status: StatusLine, qtbot) 
 
 
 def test_what_is_not_known_is_blank(status: StatusLine) -> None:
-    status.show(step=10, log10_time=-math.inf, rate=math.nan, eta=math.inf, message="Ready.")
-    told = [status.text(name) for name in ("step", "time", "rate", "left")]
-    assert told == ["step 10", "t = 0", "", ""]
+    status.show_texts(step=10, log10_time=-math.inf, rate=math.nan, eta=math.inf, message="Ready.")
+    texts = [status.places[name].text() for name in ("step", "time", "rate", "left")]
+    assert texts == ["step 10", "t = 0", "", ""]
     assert status.saved.text() == "" == status.saved.toolTip()
-    status.show()
-    assert status.isVisible() and status.message.text() == "Ready."
-    status.show(message="")
-    assert status.text("step") == "" and status.message.text() == ""
+    assert status.message.text() == "Ready."
+    status.show_texts(message="")
+    assert status.places["step"].text() == "" and status.message.text() == ""
 
 
 # ------------------------------------------------------------------------------- empty state
@@ -205,9 +205,9 @@ def test_the_empty_state_says_what_to_do(qtbot) -> None:
     empty.set_study("Telgarsky 2022, Figure 1")
     empty.resize(716, 600)
     empty.show()
-    assert "Telgarsky 2022, Figure 1" in empty._explanation.text()
-    needed = empty._explanation.heightForWidth(empty._explanation.width())
-    assert empty._explanation.height() >= needed
+    assert "Telgarsky 2022, Figure 1" in empty.explanation.text()
+    needed = empty.explanation.heightForWidth(empty.explanation.width())
+    assert empty.explanation.height() >= needed
     with qtbot.waitSignal(empty.run_requested):
         qtbot.mouseClick(empty.run_button, Qt.MouseButton.LeftButton)
     with qtbot.waitSignal(empty.open_requested):

@@ -190,14 +190,14 @@ def test_claims_read_like_mathematics(qtbot: QtBot, study: Study) -> None:
     qtbot.addWidget(claims)
     claims.show_study(study)
     assert claims.words == ("not judged yet", "not judged yet")
-    first = claims._rows[0][1]
-    assert "d\u00b2" in first.text()
-    assert "10\u207b\u00b3" in first.text()
-    assert "\u00b11 of \u22122" in first.text()
+    first = claims.texts[0]
+    assert "d\u00b2" in first
+    assert "10\u207b\u00b3" in first
+    assert "\u00b11 of \u22122" in first
     claims.show_judged(judged_of(study, "quick"), "so far")
     assert claims.words == ("not at this size", "not at this size")
     assert claims.note.text() == "so far"
-    second = claims._rows[1][1].text()
+    second = claims.texts[1]
     assert "too few seeds" in second
     assert "nan" not in second
     claims.show_study(parse_study(STUDY.split("[[claims]]")[0], "none"))

@@ -19,16 +19,6 @@ from core.studies.study import Study
 CODE = "def initial(generator, m, d, k): ...\ndef outputs(parameters, x): ...\n"
 
 
-class Trainer:
-    """Stands for what trains a study."""
-
-    def __init__(self) -> None:
-        self.trained: list[Study] = []
-
-    def train(self, study: Study) -> None:
-        self.trained.append(study)
-
-
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(trust, "trust_folder", lambda: tmp_path / "trusted")
@@ -37,21 +27,27 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(path)
 
 
-def test_a_dropped_study_with_code_asks_first(study: str, tmp_path: Path, qtbot: QtBot) -> None:
-    window, trainer = QWidget(), Trainer()
+def test_a_dropped_study_with_code_asks_first(
+    study: str, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, places = QWidget(), Places.under(tmp_path)
     qtbot.addWidget(window)
-    files = FileController(Session(), trainer, None, Places.under(tmp_path), window)
+    experiment = ExperimentController(Session(), None, None, places)
+    files = FileController(Session(), experiment, None, places, window)
     said: list[str] = []
-    files.message.connect(said.append)
+    trained: list[Study] = []
+    for source in (experiment, files):
+        source.message.connect(said.append)
+    monkeypatch.setattr(experiment, "train", trained.append)
     files.ready()
-    files.dropped([study], False)
+    files.open_files([study], beside=False)
     files.open_files([study])
-    assert trainer.trained == []
+    assert trained == []
     assert [sentence for sentence in said if sentence] == [said[-1]] * 2
     assert f"core trust {study}" in said[-1]
     trust.trust(CODE)
-    files.dropped([study], False)
-    assert [one.id for one in trainer.trained] == ["mine"]
+    files.open_files([study], beside=False)
+    assert [one.id for one in trained] == ["mine"]
 
 
 def test_a_chosen_study_with_code_asks_first(

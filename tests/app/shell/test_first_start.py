@@ -206,24 +206,25 @@ def test_nothing_is_asked_on_closing_before_anything_is_trained(
 ) -> None:
     program = open_program()
     qtbot.waitUntil(lambda: bool(cold.asked and program.session.live), timeout=20000)
-    assert program.closing._going() == ""
+    assert program.closing.unfinished() == ""
 
 
 def test_what_is_said_of_compiling_is_never_shortened(qtbot: QtBot) -> None:
     line = StatusLine()
     qtbot.addWidget(line)
     line.resize(1024, line.height())
+    line.show()
     count = len(warming.GROUPS)
     for done, group in enumerate(warming.GROUPS):
         words = Stage(done, count, group).words
-        line.show(
+        line.show_texts(
             step=999_999_999,
             log10_time=-1.23,
             rate=123e3,
             eta=3000.0,
             message=words,
             engine="NumPy float64, then compiled float64",
-            saved="runs/" + "x" * 100,
+            saved=Path("runs") / ("x" * 100),
         )
         line.show_work("computing gamma_gl, gamma_ntk ...")
         QApplication.processEvents()

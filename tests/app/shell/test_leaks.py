@@ -17,7 +17,8 @@ from app.application import Marginscope
 from app.places import Places
 from tests.app.shell.conftest import trained
 
-TURNS = 50
+RUNS = 50
+WINDOWS = 20  # what one of them leaves behind stays as often as it is opened
 
 
 class Caller(QObject):
@@ -50,13 +51,13 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
         program.display.tick()
         program.display.slots[0].panel.node_clicked.emit(1)
         program.playback.to_start()
-        program.files.close_runs()
+        program.experiment.close_runs()
         QApplication.processEvents()
 
     turn()
     data = weakref.WeakSet()
     before, threads = len(QApplication.allWidgets()), threading.active_count()
-    for _ in range(TURNS):
+    for _ in range(RUNS):
         turn()
         data.update(run.data for run in program.session)
     gc.collect()
@@ -70,14 +71,11 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
 @pytest.mark.slow
 def test_windows_opened_and_closed_leave_nothing(qtbot: QtBot, tmp_path: Path) -> None:
     def turn(number: int) -> weakref.ref[Marginscope]:
-        program = Marginscope(Places.under(tmp_path))
+        whole = number % 7 == 0  # the training thread and the views as well
+        program = Marginscope(Places.under(tmp_path), [str(tmp_path / "nothing.msrun")])
         program.start()
-        if number % 10 == 0:  # the training thread and the views as well
-            program._names = [str(tmp_path / "nothing.msrun")]
-            program._begin()
+        if whole:
             qtbot.waitUntil(lambda: bool(program.window.bar.text), timeout=10000)
-        else:
-            program._begun = True
         assert program.window.close()
         program.window.deleteLater()
         program.deleteLater()
@@ -87,7 +85,7 @@ def test_windows_opened_and_closed_leave_nothing(qtbot: QtBot, tmp_path: Path) -
     turn(0)
     gc.collect()
     before, threads = len(QApplication.allWidgets()), threading.active_count()
-    left = [turn(number) for number in range(TURNS)]
+    left = [turn(number) for number in range(WINDOWS)]
     gc.collect()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     assert len(QApplication.allWidgets()) <= before

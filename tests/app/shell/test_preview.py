@@ -17,6 +17,7 @@ from core.data.preview import Preview, preview
 from core.figures.palette import DARK, LIGHT, PALETTES
 from core.studies.study import load_study
 from core.study_file.experiment import KINDS
+from tests.app.mouse import click_on
 
 WAIT = 20_000
 
@@ -78,7 +79,7 @@ def test_coordinates_are_chosen(dialog: PreviewDialog) -> None:
 
 def test_it_takes_the_palette(program: Marginscope, dialog: PreviewDialog) -> None:
     for name in ("dark", "light"):
-        program.actions["dark"].trigger()
+        click_on(program, "dark")
         assert dialog.plot.palette_of_plot is PALETTES[name]
         colour = dialog.plot.grab().toImage().pixelColor(2, 2)
         assert colour == QColor(PALETTES[name].background)

@@ -22,11 +22,12 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.controllers.closing import KEEP, STOP
+from app.panels.inputs import ValueEdit
+from app.state.intent import MARGIN_AXES, PACES
 from app.state.resolve import resolve
 from core.runs import open_run
+from tests.app.mouse import LEFT, click_on, pick, pull
 from tests.app.shell.conftest import Opener, trained
-
-LEFT = Qt.MouseButton.LeftButton
 
 
 def frames(program: Marginscope) -> list[int]:
@@ -39,12 +40,6 @@ def playing(program: Marginscope) -> bool:
 
 def inspected(program: Marginscope) -> tuple[int, int] | None:
     return program.display.view.inspected
-
-
-def click_on(qtbot: QtBot, program: Marginscope, key: str) -> None:
-    """Press the tool bar's button of an action."""
-    button = program.window.tools.widgetForAction(program.actions[key])
-    qtbot.mouseClick(button, LEFT)
 
 
 def scrub(qtbot: QtBot, program: Marginscope, share: float) -> None:
@@ -110,16 +105,24 @@ def test_a_time_is_typed(program: Marginscope, qtbot: QtBot) -> None:
     assert program.window.bar.isVisible()
 
 
+def lonely(program: Marginscope, which: int) -> tuple[int, QPoint]:
+    """The node of a run that is farthest from its neighbours at the frame shown, and its pixel."""
+    slot, frame = program.display.slots[which], frames(program)[which]
+    plot = slot.panel.view("neurons").plot
+    pixels = plot.pixels(slot.run.data.positions(np.array([frame]))[0].astype(float))
+    distances = np.linalg.norm(pixels[:, None] - pixels[None], axis=2)
+    np.fill_diagonal(distances, np.inf)
+    node = int(distances.min(axis=1).argmax())
+    return node, QPointF(*pixels[node]).toPoint()
+
+
 def test_a_hovered_node_is_inspected_and_a_clicked_one_stays(
     program: Marginscope, qtbot: QtBot
 ) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_End)
     slot = program.display.slots[1]
-    plot, data = slot.panel.view("neurons").plot, slot.run.data
-    frame = data.frames - 1
-    node = int(np.nanargmax(data.relative_norms(frame)))
-    point = data.positions(np.array([frame]))[0, node]
-    place = QPointF(*plot.pixels(point[None].astype(float))[0]).toPoint()
+    plot = slot.panel.view("neurons").plot
+    node, place = lonely(program, 1)
     qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
     qtbot.mouseMove(plot.viewport(), place)
     assert inspected(program) == (slot.run.key, node)
@@ -131,14 +134,22 @@ def test_a_hovered_node_is_inspected_and_a_clicked_one_stays(
     assert inspected(program) is None
 
 
-def test_nodes_that_were_boxed_are_pinned_in_their_own_run(program: Marginscope) -> None:
-    slots = program.display.slots
-    slots[0].panel.nodes_selected.emit(frozenset({0}))
-    slots[1].panel.nodes_selected.emit(frozenset({1, 2}))
-    assert [run.pinned for run in program.display.view.runs] == [{0}, {1, 2}]
-    slots[1].panel.node_clicked.emit(1)
-    slots[0].panel.node_clicked.emit(-1)
-    assert [run.pinned for run in program.display.view.runs] == [frozenset(), {2}]
+def test_nodes_that_were_boxed_are_pinned_in_their_own_run(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    qtbot.keyClick(program.window, Qt.Key.Key_End)
+    plots = [slot.panel.view("neurons").plot for slot in program.display.slots]
+    for plot in plots:
+        inside = plot.inside().adjusted(2.0, 2.0, -2.0, -2.0)
+        pull(plot, inside.topLeft().toPoint(), inside.bottomRight().toPoint())
+    assert [len(run.pinned) for run in program.display.view.runs] == [8, 12]
+    node, place = lonely(program, 1)
+    qtbot.mouseClick(plots[1].viewport(), LEFT, pos=place)
+    corner = plots[0].inside().topLeft().toPoint() + QPoint(3, 3)
+    qtbot.mouseClick(plots[0].viewport(), LEFT, pos=corner)
+    first, second = (run.pinned for run in program.display.view.runs)
+    assert first == frozenset()
+    assert second == frozenset(range(12)) - {node}
 
 
 def test_a_new_seed_trains_again_and_plays_from_the_start(
@@ -146,7 +157,7 @@ def test_a_new_seed_trains_again_and_plays_from_the_start(
 ) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_End)
     old = [run.path for run in program.session]
-    click_on(qtbot, program, "seed")
+    click_on(program, "seed")
     assert playing(program)
     qtbot.waitUntil(lambda: trained(program), timeout=5000)
     runs = [run.data.run for run in program.session]
@@ -158,7 +169,7 @@ def test_a_new_seed_trains_again_and_plays_from_the_start(
 def test_new_weights_keep_the_data(program: Marginscope, qtbot: QtBot) -> None:
     x = [np.array(run.data.run.dataset.x) for run in program.session]
     start = [np.array(run.data.run.origin) for run in program.session]
-    click_on(qtbot, program, "weights")
+    click_on(program, "weights")
     qtbot.waitUntil(lambda: trained(program), timeout=5000)
     for run, x_before, before in zip(program.session, x, start, strict=True):
         assert (run.data.run.dataset.x == x_before).all()
@@ -167,7 +178,7 @@ def test_new_weights_keep_the_data(program: Marginscope, qtbot: QtBot) -> None:
 
 def test_runs_are_continued(program: Marginscope, qtbot: QtBot) -> None:
     ends = [float(run.data.log10_time[-1]) for run in program.session]
-    click_on(qtbot, program, "further")
+    click_on(program, "further")
     qtbot.waitUntil(lambda: trained(program), timeout=5000)
     for run, end in zip(program.session, ends, strict=True):
         assert run.data.run.continues is not None
@@ -176,9 +187,11 @@ def test_runs_are_continued(program: Marginscope, qtbot: QtBot) -> None:
 
 
 def test_what_was_edited_is_trained(program: Marginscope, qtbot: QtBot) -> None:
-    study = program.window.form.study()
-    program.window.form.set_study(study.with_value("network.m", 5))
-    qtbot.keyClick(program.window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    field = program.window.form.findChild(ValueEdit, "network.m")
+    qtbot.mouseClick(field, LEFT)
+    qtbot.keyClick(field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClicks(field, "5")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: trained(program), timeout=5000)
     assert [run.data.m for run in program.session] == [5]
     assert not program.display.slots[1].panel.isVisible()
@@ -189,14 +202,14 @@ def test_training_is_held_and_stopped(open_program: Opener, slow_study: Path, qt
     qtbot.waitUntil(lambda: frames(program) != [] and frames(program)[0] >= 0, timeout=10000)
     (run,) = program.session
     assert run.live
-    click_on(qtbot, program, "pause")
+    click_on(program, "pause")
     qtbot.waitUntil(lambda: run.control.status.state.value == "paused", timeout=2000)
     step = run.control.status.step
     qtbot.wait(100)
     assert run.control.status.step == step
-    click_on(qtbot, program, "pause")
+    click_on(program, "pause")
     qtbot.waitUntil(lambda: run.control.status.step > step, timeout=2000)
-    click_on(qtbot, program, "stop")
+    click_on(program, "stop")
     qtbot.waitUntil(lambda: trained(program), timeout=2000)
     assert run.data.run.reason == "cancelled"
     qtbot.waitUntil(lambda: not program.actions["stop"].isEnabled(), timeout=2000)  # at a tick
@@ -276,7 +289,7 @@ def test_files_are_dropped_opened_beside_and_remembered(
     qtbot.waitUntil(lambda: trained(program), timeout=2000)
     recent = [Path(name).name for name in program.settings.recent]
     assert recent == [first.name, second.name, "small.toml"]
-    program.window.recent.actions()[1].trigger()
+    pick(qtbot, program.window, "File", "Open recent", second.name)
     assert [run.path for run in program.session] == [second]
     drop(program.window, [first, second], Qt.KeyboardModifier.NoModifier)
     assert [run.path for run in program.session] == [first, second]
@@ -301,7 +314,7 @@ def test_a_wrong_file_is_a_sentence_and_nothing_is_lost(
     if content is not None:
         path.write_bytes(content)
     before = [run.path for run in program.session]
-    program.files.open_files([str(path)])
+    drop(program.window, [path], Qt.KeyboardModifier.NoModifier)
     assert words in program.window.bar.text
     assert "Traceback" not in program.window.bar.text
     assert [run.path for run in program.session] == before
@@ -376,8 +389,8 @@ def test_a_run_stopped_before_it_began_leaves_no_file(
 ) -> None:
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: trained(program) or len(program.session) == 1, timeout=10000)
-    program.experiment.restart()
-    program.experiment.stop()
+    click_on(program, "restart")
+    click_on(program, "stop")
     (run,) = program.session
     qtbot.waitUntil(lambda: not run.live, timeout=5000)
     qtbot.waitUntil(lambda: bool(run.failure) or run.data is not None, timeout=2000)
@@ -391,27 +404,29 @@ def test_the_pause_button_is_let_go_by_a_restart(
 ) -> None:
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: frames(program) != [] and frames(program)[0] >= 0, timeout=10000)
-    click_on(qtbot, program, "pause")
+    click_on(program, "pause")
     assert program.actions["pause"].isChecked()
-    click_on(qtbot, program, "restart")
+    click_on(program, "restart")
     assert not program.actions["pause"].isChecked()
     qtbot.waitUntil(lambda: frames(program)[0] >= 0, timeout=5000)
 
 
 def test_coordinates_and_margin_axis_are_chosen(program: Marginscope, qtbot: QtBot) -> None:
-    for action in program.window.margin_axes.actions():
-        action.trigger()
-        assert program.display.view.margin_axis == action.data()
+    for name, title in MARGIN_AXES.items():
+        pick(qtbot, program.window, "View", "Curves against", title)
+        assert program.display.view.wishes.margin_axis == name
 
     def answer() -> None:
         dialog = next(w for w in QApplication.topLevelWidgets() if isinstance(w, QDialog))
-        for box, value in zip(dialog.findChildren(QSpinBox), (3, 5), strict=True):
-            box.setValue(value)
-        dialog.accept()
+        for box, text in zip(dialog.findChildren(QSpinBox), "35", strict=True):
+            box.setFocus()
+            box.selectAll()
+            QTest.keyClicks(box, text)
+        QTest.keyClick(dialog, Qt.Key.Key_Return)
 
     QTimer.singleShot(50, answer)
     qtbot.keyClick(program.window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-    assert program.display.view.coordinates == (2, 4)
+    assert program.display.view.wishes.coordinates == (2, 4)
     assert program.session.snapshot().runs[0].m == 8
     assert all(run.data.coordinates == (2, 4) for run in program.session)
 
@@ -423,11 +438,16 @@ def test_pace_and_loop(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_BracketLeft)
     qtbot.keyClick(program.window, Qt.Key.Key_BracketLeft)
     assert program.window.transport.pace.currentText() == ".5\u00d7"
-    program.playback.set_pace(100.0)
+    for _ in PACES:
+        qtbot.keyClick(program.window, Qt.Key.Key_BracketRight)
+    assert program.display.intent.pace == PACES[-1]
     qtbot.keyClick(program.window, Qt.Key.Key_L)
-    qtbot.wait(250)
+    scrub(qtbot, program, 0.95)
+    late = program.display.view.cursor
+    qtbot.waitUntil(lambda: program.display.view.cursor < late, timeout=5000)  # once more
     assert playing(program)
     qtbot.keyClick(program.window, Qt.Key.Key_L)
+    scrub(qtbot, program, 0.95)
     qtbot.waitUntil(lambda: not playing(program), timeout=2000)
     assert not program.display.ticking
 

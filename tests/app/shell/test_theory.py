@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QCursor
+from PySide6.QtGui import QContextMenuEvent, QCursor
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -15,15 +15,16 @@ from app.application import Marginscope
 from app.controllers.theory import WHILE_TRAINING
 from app.panels.help_card import HelpCard
 from app.panels.margin_list import COMPUTING, STOPPED
-from app.state.resolve import moment_of
 from app.views.margins import MarginsView
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from core.problem.problem import Problem
+from core.problem.schedule import coordinate
 from core.reference.margin import Reference, ReferenceMargin, exact
 from core.reference.watch import Watch
 from core.runs import open_run
 from tests.app import theory_stand_ins as stand_ins
+from tests.app.mouse import click, opened, pick
 from tests.app.shell.conftest import Opener
 from tests.recording import recorded
 
@@ -168,7 +169,7 @@ def test_a_slow_margin_is_named_and_cancelled_from_the_status_line(
     qtbot.waitUntil(button.isHidden, timeout=3000)
     assert listed.texts()[2] == ("gamma_gl", "\u2013", STOPPED)
     go.set()
-    program.actions["margins_again"].trigger()
+    pick(qtbot, program.window, "Experiment", "Compute reference margins")
     qtbot.waitUntil(lambda: listed.texts()[2][1] == ".08", timeout=3000)
     assert listed.texts()[2][2] == "cert."
 
@@ -200,17 +201,13 @@ def test_reference_lines_lie_at_factor_times_value(judged: Marginscope, qtbot: Q
 
 
 def test_lines_are_chosen_from_the_menu(judged: Marginscope, qtbot: QtBot) -> None:
-    menu = judged.window.margin_choice
-    menu.aboutToShow.emit()
+    menu = opened(qtbot, judged.window, "View", "Reference margins")
     actions = {action.data(): action for action in menu.actions()}
     assert set(actions) == {"gamma_gl", "gamma_l1", "gamma_nc"}
-    actions["gamma_gl"].trigger()
-    view = margins_view(judged)
-    data = view._data
-    assert data is not None
-    assert [level.label for level in view.levels(data)] == ["gamma_l1 (heuristic)", "gamma_nc"] or [
-        level.label for level in view.levels(data)
-    ] == ["gamma_l1 / 2 (heuristic)", "gamma_nc"]
+    click(qtbot, menu, actions["gamma_gl"])
+    first, second = (level.label for level in margins_view(judged).plot.overlay.levels)
+    assert first in ("gamma_l1 (heuristic)", "gamma_l1 / 2 (heuristic)")
+    assert second == "gamma_nc"
     run = next(iter(judged.session))
     assert [one.reference.name for one in judged.theory.lines_of(run.key)] == [
         "gamma_l1",
@@ -233,11 +230,9 @@ def test_a_statement_opens_with_the_keyboard_and_shows_its_bound(
     assert "evaluated is" in row.slip.text()
     qtbot.mouseClick(row.bound, LEFT, pos=QPoint(8, row.bound.height() // 2))
     view = margins_view(judged)
-    data = view._data
-    assert data is not None
-    assert "Thm 1" in [level.label for level in view.levels(data)]
+    assert "Thm 1" in [level.label for level in view.plot.overlay.levels]
     qtbot.keyClick(row.bound, Qt.Key.Key_Space)
-    assert "Thm 1" not in [level.label for level in view.levels(data)]
+    assert "Thm 1" not in [level.label for level in view.plot.overlay.levels]
     qtbot.keyClick(row.line, Qt.Key.Key_Space)
     assert not row.formula.isVisible()
 
@@ -247,12 +242,10 @@ def test_a_bound_on_an_observable_brings_up_its_curve(judged: Marginscope, qtbot
     row = panel.row(panel.names[1])
     qtbot.mouseClick(row.line, LEFT)
     qtbot.keyClick(row.bound, Qt.Key.Key_Space)
-    assert "curves" in judged.display.view.views
-    assert "distance" in judged.display.view.curves
+    assert "curves" in judged.display.view.wishes.views
+    assert "distance" in judged.display.view.wishes.curves
     view = judged.display.slots[0].panel.view("curves")
-    data = view._data
-    assert data is not None
-    assert [level.label for level in view.levels(data)] == ["Thm 2"]
+    assert [level.label for level in view.plot.overlay.levels] == ["Thm 2"]
 
 
 def test_another_delta_judges_anew(judged: Marginscope, qtbot: QtBot) -> None:
@@ -281,7 +274,7 @@ def test_alarms_are_marked_on_the_slider_and_jumped_to(judged: Marginscope, qtbo
     run = next(iter(judged.session))
     known = judged.theory.known(run.key).judgement
     assert known is not None
-    moment = moment_of(known.alarms[0].log10_time)
+    moment = float(coordinate(known.alarms[0].log10_time))
     place = QPoint(round(slider.position_of(moment)), 5)
     found = slider.alarm_at(place.x())
     assert found is not None
@@ -306,7 +299,10 @@ def test_what_is_this_explains_a_view(judged: Marginscope, qtbot: QtBot, how: st
         QCursor.setPos(judged.window.frameGeometry().bottomRight() + QPoint(50, 50))  # at nothing
         qtbot.keyClick(judged.window, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
     else:
-        view.header.help_requested.emit()
+        here = view.header.rect().center()
+        place = view.header.mapToGlobal(here)
+        by_mouse = QContextMenuEvent.Reason.Mouse
+        QApplication.sendEvent(view.header, QContextMenuEvent(by_mouse, here, place))
     (card,) = cards()
     titles = [one.title for one in card.explanations]
     assert "hard margin" in titles
@@ -316,7 +312,7 @@ def test_what_is_this_explains_a_view(judged: Marginscope, qtbot: QtBot, how: st
 
 
 def test_without_a_run_the_panel_says_what_to_do(judged: Marginscope, qtbot: QtBot) -> None:
-    judged.actions["close"].trigger()
+    qtbot.keyClick(judged.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
     panel = judged.window.theory
     assert panel.margins.texts() == []
     assert panel.margins.hint.text().startswith("Run a study")

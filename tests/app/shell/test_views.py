@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QToolButton
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
@@ -16,12 +16,13 @@ from app.state.intent import FIGURE_1, FIRST_CURVES
 from app.state.later import SPECTRUM
 from app.state.views import VIEWS
 from core.observables.registry import scalars_of
+from tests.app.mouse import click, close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained
 
 
-def entry(menu: QMenu, data: str) -> QAction:
-    """The entry of a menu that stands for something."""
-    return next(action for action in menu.actions() if action.data() == data)
+def choose_view(qtbot: QtBot, program: Marginscope, title: str) -> None:
+    """Press an entry of the menu of views."""
+    pick(qtbot, program.window, "View", "Views", title)
 
 
 def computed(program: Marginscope, qtbot: QtBot) -> None:
@@ -29,7 +30,7 @@ def computed(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not program.display.calculator.busy, timeout=10000)
     qtbot.wait(50)
     panels = [slot.panel for slot in program.display.slots]
-    qtbot.waitUntil(lambda: not any(panel.owes for panel in panels), timeout=10000)
+    qtbot.waitUntil(lambda: not any(panel.owed for panel in panels), timeout=10000)
 
 
 def test_the_papers_figure_comes_first(program: Marginscope) -> None:
@@ -41,10 +42,9 @@ def test_the_papers_figure_comes_first(program: Marginscope) -> None:
 
 
 def test_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> None:
-    menu = program.window.view_choice
     for name in ("predictor", "spectrum", "curves"):
-        entry(menu, name).trigger()
-    assert program.display.view.views == tuple(VIEWS)
+        choose_view(qtbot, program, VIEWS[name].title)
+    assert program.display.view.wishes.views == tuple(VIEWS)
     for slot in program.display.slots:
         assert slot.panel.names == tuple(VIEWS)
         assert all(slot.panel.view(name).isVisibleTo(slot.panel) for name in VIEWS)
@@ -55,49 +55,46 @@ def test_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> N
         assert run.data.later.answer.question.frame == run.data.frames - 1
         assert slot.panel.view("curves").plot.overlay.note == ""
         assert "f = 0" in slot.panel.view("predictor").header.text
-    entry(menu, "neurons").trigger()
-    assert "neurons" not in program.display.view.views
-    entry(menu, "paper").trigger()
-    assert program.display.view.views == FIGURE_1
-    assert [a.data() for a in menu.actions() if a.isChecked()] == list(FIGURE_1)
+    choose_view(qtbot, program, "Neurons")
+    assert "neurons" not in program.display.view.wishes.views
+    choose_view(qtbot, program, "The paper's figure")
+    assert program.display.view.wishes.views == FIGURE_1
+    marked = [a.data() for a in program.window.view_choice.actions() if a.isChecked()]
+    assert marked == list(FIGURE_1)
 
 
-def test_the_last_view_stays(program: Marginscope) -> None:
-    menu = program.window.view_choice
+def test_the_last_view_stays(program: Marginscope, qtbot: QtBot) -> None:
     for name in FIGURE_1:
-        entry(menu, name).trigger()
-    assert program.display.view.views == ("margins",)
-    assert entry(menu, "margins").isChecked()
+        choose_view(qtbot, program, VIEWS[name].title)
+    assert program.display.view.wishes.views == ("margins",)
+    assert entry(program.window.view_choice, "Margins").isChecked()
 
 
 def test_curves_are_chosen_from_what_the_run_has(program: Marginscope, qtbot: QtBot) -> None:
-    menu = program.window.curve_choice
-    menu.aboutToShow.emit()
+    menu = opened(qtbot, program.window, "View", "Curves")
     run = next(iter(program.session)).data.run
     offered = {action.data() for action in menu.actions()}
     assert offered == {item.name for item in scalars_of(run)}
     assert {a.data() for a in menu.actions() if a.isChecked()} == set(FIRST_CURVES) & offered
-    entry(menu, "stable_rank").trigger()
-    assert program.display.view.curves == (*FIRST_CURVES, "stable_rank")
-    assert program.display.view.views == (*FIGURE_1, "curves")
+    click(qtbot, menu, entry(menu, "stable rank"))
+    assert program.display.view.wishes.curves == (*FIRST_CURVES, "stable_rank")
+    assert program.display.view.wishes.views == (*FIGURE_1, "curves")
     computed(program, qtbot)
     assert "stable rank" in program.display.slots[0].panel.view("curves").header.text
-    menu.aboutToShow.emit()
-    entry(menu, "stable_rank").trigger()
-    assert program.display.view.curves == FIRST_CURVES
+    pick(qtbot, program.window, "View", "Curves", "stable rank")
+    assert program.display.view.wishes.curves == FIRST_CURVES
 
 
 def test_without_a_run_there_is_no_curve_to_choose(open_program: Opener, qtbot: QtBot) -> None:
     program = open_program("nonsense")
     qtbot.waitUntil(lambda: program.display.slots != (), timeout=10000)
-    program.window.curve_choice.aboutToShow.emit()
-    only = program.window.curve_choice.actions()
-    assert len(only) == 1
-    assert not only[0].isEnabled()
+    (only,) = opened(qtbot, program.window, "View", "Curves").actions()
+    assert not only.isEnabled()
+    close_menus()
 
 
-def test_the_choice_is_remembered(program: Marginscope, open_program: Opener, study: Path) -> None:
-    entry(program.window.view_choice, "spectrum").trigger()
+def test_the_choice_is_remembered(program: Marginscope, qtbot: QtBot) -> None:
+    choose_view(qtbot, program, VIEWS["spectrum"].title)
     program.display.ask(curves=("risk", "atoms"))
     program.window.close()
     settings, warning = load_settings(program.places.settings)
@@ -118,7 +115,7 @@ def test_settings_that_name_no_view_show_the_papers_figure(
     program = open_program(study)
     qtbot.waitUntil(lambda: trained(program), timeout=10000)
     assert program.display.slots[0].panel.names == FIGURE_1
-    entry(program.window.view_choice, "curves").trigger()
+    choose_view(qtbot, program, "Curves")
     note = program.display.slots[0].panel.view("curves").plot.overlay.note
     assert note.startswith("choose curves")
 
@@ -126,7 +123,7 @@ def test_settings_that_name_no_view_show_the_papers_figure(
 def test_new_runs_take_over_the_chosen_views(program: Marginscope, qtbot: QtBot) -> None:
     program.display.ask(views=("curves", "predictor"))
     computed(program, qtbot)
-    program.actions["seed"].trigger()
+    qtbot.keyClick(program.window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: trained(program), timeout=10000)
     computed(program, qtbot)
     for slot, run in zip(program.display.slots, program.session, strict=True):

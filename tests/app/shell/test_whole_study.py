@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,7 @@ from core.studies.trials import trials_of
 from core.studies.verdicts import judge
 from core.sweep import pools
 from core.sweep.plan import ledger_rows
+from tests.app.mouse import click_on
 from tests.app.shell.conftest import Opener
 from tests.app.shell.test_session import press
 from tests.sweep.studies import BASE
@@ -110,14 +112,34 @@ def program(open_program: Opener, whole: Path, qtbot: QtBot) -> Marginscope:
     return program
 
 
-@pytest.fixture
-def done(program: Marginscope, qtbot: QtBot) -> StudyWindow:
+def ran(program: Marginscope, qtbot: QtBot) -> StudyWindow:
     """The window of the study after a mouse has pressed Run."""
     window = opened(program, qtbot)
     click(window.progress.run)
     assert program.whole.busy
     assert not window.options.size_choice.isEnabled()
     qtbot.waitUntil(finished(program), timeout=WAIT)
+    return window
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first of these tests leaves the runs of the study of six for the others."""
+    return tmp_path_factory.mktemp("study") / "runs"
+
+
+@pytest.fixture
+def done(program: Marginscope, qtbot: QtBot, kept: Path) -> StudyWindow:
+    """The window of the study, all of whose cells are there."""
+    study = program.window.form.study()
+    folder = program.places.study_folder(study.id, None, study.to_toml())
+    if kept.exists():
+        shutil.copytree(kept, folder)
+        window = opened(program, qtbot)
+    else:
+        window = ran(program, qtbot)
+        shutil.copytree(folder, kept)
+    assert window.progress.words.text() == ALL_THERE
     return window
 
 
@@ -134,16 +156,16 @@ def test_it_says_what_there_is_to_run(program: Marginscope, qtbot: QtBot) -> Non
 
 
 def test_every_cell_is_run_shown_and_judged(
-    program: Marginscope, done: StudyWindow, whole: Path
+    program: Marginscope, qtbot: QtBot, whole: Path
 ) -> None:
-    study = load_study(str(whole))
+    done, study = ran(program, qtbot), load_study(str(whole))
     folder = Path(done.options.folder.text())
     paths, rows = ledger_rows(study, folder)
     assert sorted(rows) == sorted(cell.name for cell in study.cells())
     assert done.progress.words.text() == ALL_THERE
     assert not done.progress.run.isEnabled()
-    told = judge(study, trials_of(study, rows, paths), None)
-    assert done.claims.words == tuple(one.verdict for one in told) == ("confirmed", "refuted")
+    judged = judge(study, trials_of(study, rows, paths), None)
+    assert done.claims.words == tuple(one.verdict for one in judged) == ("confirmed", "refuted")
     (line,) = done.plot.shown.lines
     margins: dict[int, list[float]] = {}
     for cell in study.cells():
@@ -161,7 +183,7 @@ def test_every_cell_is_run_shown_and_judged(
 def test_another_palette_is_that_of_the_figure_too(
     program: Marginscope, done: StudyWindow, qtbot: QtBot
 ) -> None:
-    program.actions["dark"].trigger()
+    click_on(program, "dark")
     qtbot.waitUntil(
         lambda: done.picture.image.pixelColor(0, 0) == QColor(DARK.background), timeout=WAIT
     )
@@ -187,7 +209,9 @@ def test_a_point_opens_its_run(program: Marginscope, done: StudyWindow, qtbot: Q
     wanted = Path(menu.actions()[0].data())
     qtbot.waitUntil(lambda: [run.path for run in program.session] == [wanted])
     assert "over 2 runs" in done.plot.tip_of(point)
-    program.actions["whole"].trigger()  # the form has the run's settings now, not a study's
+    QTest.keyClick(
+        program.window, Qt.Key.Key_F7
+    )  # the form has the run's settings now, not a study's
     assert "A study of six" in done.windowTitle()
 
 
@@ -268,10 +292,12 @@ def long(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> Marginscope:
 
 def some(program: Marginscope) -> Callable[[], bool]:
     """Whether some cells are done, and not all."""
-    return lambda: (
-        program.whole.runner.worker.status is not None
-        and (0 < program.whole.runner.worker.status.done < program.whole.runner.worker.status.total)
-    )
+
+    def are_done() -> bool:
+        status = program.whole.runner.worker.control.status
+        return 0 < status.done < status.total
+
+    return are_done
 
 
 def test_a_cancelled_study_goes_on_where_it_stopped(long: Marginscope, qtbot: QtBot) -> None:
@@ -301,11 +327,11 @@ def test_a_pause_holds_the_study(long: Marginscope, qtbot: QtBot) -> None:
     assert window.progress.pause.text() == "Resume"
     assert "paused" in window.progress.words.text()
     qtbot.wait(300)
-    before = long.whole.runner.worker.status.done
+    before = long.whole.runner.worker.control.status.done
     qtbot.wait(900)
-    assert long.whole.runner.worker.status.done == before
+    assert long.whole.runner.worker.control.status.done == before
     click(window.progress.pause)
-    qtbot.waitUntil(lambda: long.whole.runner.worker.status.done > before, timeout=WAIT)
+    qtbot.waitUntil(lambda: long.whole.runner.worker.control.status.done > before, timeout=WAIT)
     click(window.progress.cancel)
     qtbot.waitUntil(finished(long), timeout=WAIT)
     assert window.progress.pause.text() == "Pause"
@@ -331,7 +357,7 @@ def test_cells_run_in_processes(program: Marginscope, qtbot: QtBot) -> None:
     click(window.progress.run)
     qtbot.waitUntil(finished(program), timeout=WAIT)
     assert window.progress.words.text() == ALL_THERE
-    workers = {row.worker for row in program.whole.runner.worker.rows().values()}
+    workers = {row.worker for row in program.whole.runner.worker.rows.values()}
     assert len(workers) >= 1
     assert "" not in workers
 
@@ -399,7 +425,7 @@ def test_a_gpu_is_offered_where_there_is_one(
     click(window.progress.run)
     qtbot.waitUntil(finished(program), timeout=WAIT)
     assert window.progress.words.text() == ALL_THERE
-    engines = {row.engine for row in program.whole.runner.worker.rows().values()}
+    engines = {row.engine for row in program.whole.runner.worker.rows.values()}
     assert engines == {"torch float64 cpu, batch of 2"}  # the seeds of each n
 
 
@@ -444,8 +470,8 @@ def test_an_edited_study_has_a_folder_of_its_own(
     qtbot.waitUntil(lambda: bool(program.session) and not program.session.live, timeout=WAIT)
     window = opened(program, qtbot)
     chooser = window.options.chooser
-    chooser.box.setCurrentIndex(chooser.ids().index("wei19-figure-1"))
-    chooser.box.activated.emit(chooser.box.currentIndex())
+    chooser.box.setFocus()
+    QTest.keyClicks(chooser.box, load_study("wei19-figure-1").title)
     qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
     assert Path(window.options.folder.text()).name == "wei19-figure-1__quick"
     window.options.size_choice.setFocus()

@@ -6,6 +6,7 @@ import gc
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
@@ -54,7 +55,7 @@ def test_the_timer_follows_the_pace(
         return 71 if yielding else TICK_MS
 
     monkeypatch.setattr(TickPace, "next", following)
-    timer = program.display._timer
+    timer = program.display.findChild(QTimer, "display")
     qtbot.waitUntil(lambda: timer.interval() == 71, timeout=10000)
     program.experiment.stop()
     qtbot.waitUntil(lambda: not program.session.training, timeout=10000)
@@ -98,26 +99,27 @@ def test_frames_that_come_while_training_are_drawn_in_turn(
     assert at_once
     assert not any(at_once)
     panels = [slot.panel for slot in program.display.slots]
-    assert all(panel.owes for panel in panels)
+    assert all(panel.owed for panel in panels)
     for panel in panels:
         panel.catch_up()
-        assert {view._frame for view in panel._views} == {panel._frame}
+        assert {view.frame for view in panel.views} == {panel.frame}
 
 
 def test_a_panel_draws_as_many_views_as_there_is_time_for(program: Marginscope) -> None:
     program.display.ask(views=tuple(VIEWS))
     panel = program.display.slots[0].panel
-    panel.catch_up()
-    for view in panel._views:
-        panel._costs[view] = 0.004
+    for view in panel.views:
         view.plot.paint_seconds = 0.004
     panel.data_grew()
-    waiting = len(panel._owed)
+    panel.catch_up()  # each view is known to take as long from here on
+    panel.data_grew()
+    waiting = panel.owed
+    assert waiting == len(VIEWS)
     panel.catch_up(0.003)  # no time at all: one of them
-    assert len(panel._owed) == waiting - 1
+    assert panel.owed == waiting - 1
     panel.catch_up(0.003)
-    assert len(panel._owed) == waiting - 2
-    while panel.owes:
+    assert panel.owed == waiting - 2
+    while panel.owed:
         panel.catch_up(0.003)
 
 

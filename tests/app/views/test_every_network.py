@@ -149,6 +149,6 @@ def test_nodes_of_several_classes_have_the_class_of_their_largest_weight(
         qtbot.addWidget(panel)
         panel.set_data(data, "")
         panel.show_frame(index)
-        styles = panel.view("neurons")._nodes
-        assert {int(which) // 12 for which in styles.which} == set(wanted.tolist())
+        nodes = panel.view("neurons").nodes
+        assert {int(which) // 12 for which in nodes.which} == set(wanted.tolist())
         panel.set_data(None, "")

@@ -56,7 +56,7 @@ def test_the_picture_has_the_colours_of_the_signs(panel: RunPanel, data: Display
     home = view.plot.shown()
     assert question.first[:2] == (home.left(), home.right())
     values = data.later.answer.values
-    image = view._picture._image
+    image = view.picture.image
     for row, column in ((0, 0), (5, 90), (100, 20), (127, 127)):
         pixel = image.pixelColor(column, row)
         nearer = {
@@ -95,7 +95,7 @@ def test_inputs_of_one_coordinate_have_a_curve(qtbot: QtBot, tmp_path: Path) -> 
         panel.set_data(data, "")
         panel.show_frame(data.frames - 1)
         view = predictor(panel, data)
-        path = view._line.curves[0][0]
+        path = view.line.curves[0][0]
         points = np.array([(e.x, e.y) for e in map(path.elementAt, range(path.elementCount()))])
         frame = data.frames - 1
         flat = run.network.physical(run.parameters(frame), float(run.rho[frame]))
@@ -104,7 +104,7 @@ def test_inputs_of_one_coordinate_have_a_curve(qtbot: QtBot, tmp_path: Path) -> 
         np.testing.assert_allclose(points[:, 1], hidden @ arrays["a"], atol=1e-9)
         x = run.dataset.x[:, 0]
         assert points[0, 0] < x.min() < x.max() < points[-1, 0]
-        heights = {round(float(y), 6) for y in view._examples.points[:, 1]}
+        heights = {round(float(y), 6) for y in view.examples.points[:, 1]}
         assert heights == {-1.0, 1.0}
         panel.set_data(None, "")
 

@@ -7,53 +7,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication
-from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
 from app.state.views import VIEWS
 from app.views.run_panel import RunPanel
 from app.views.sorted_nodes import MOST_MOMENTS
-from app.widgets.plot_item import Plot
 from core.figures.palette import DARK, LIGHT, node_colours, rgba
 from core.runs import open_run
+from tests.app.mouse import LEFT, move, pixel, pull, wheel
 from tests.recording import recorded
-
-LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-
-
-def pixel(plot: Plot, x: float, y: float) -> QPoint:
-    """Where a point of the axes lies in a plot's viewport."""
-    return QPointF(*plot.pixels(np.array([[x, y]]))[0]).toPoint()
-
-
-def move(qtbot: QtBot, plot: Plot, x: float, y: float) -> None:
-    """Move the pointer, as Qt tells a widget."""
-    qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
-    qtbot.mouseMove(plot.viewport(), pixel(plot, x, y))
-
-
-def pull(plot: Plot, start: QPoint, end: QPoint, button: Qt.MouseButton = LEFT) -> None:
-    """Press, move in steps, release."""
-    kinds = [(QEvent.Type.MouseButtonPress, start, button, button)]
-    for share in (0.3, 0.7, 1.0):
-        here = start + (end - start) * share
-        kinds.append((QEvent.Type.MouseMove, here, Qt.MouseButton.NoButton, button))
-    kinds.append((QEvent.Type.MouseButtonRelease, end, button, Qt.MouseButton.NoButton))
-    viewport = plot.viewport()
-    for kind, here, cause, held in kinds:
-        there = QPointF(viewport.mapToGlobal(here))
-        QApplication.sendEvent(viewport, QMouseEvent(kind, QPointF(here), there, cause, held, NONE))
-
-
-def wheel(plot: Plot, here: QPoint, notches: int) -> None:
-    """Turn the wheel."""
-    there = QPointF(plot.viewport().mapToGlobal(here))
-    turn = QPoint(0, 120 * notches)
-    nothing = Qt.MouseButton.NoButton, NONE, Qt.ScrollPhase.NoScrollPhase, False
-    event = QWheelEvent(QPointF(here), there, QPoint(), turn, *nothing)
-    QApplication.sendEvent(plot.viewport(), event)
 
 
 def lonely(data: DisplayData, frame: int) -> int:
@@ -104,17 +67,17 @@ def test_a_box_selects_the_nodes_inside(qtbot, panel: RunPanel, data: DisplayDat
 def test_trails_and_nodes_have_the_colours_of_the_present(panel: RunPanel, data) -> None:
     frame = data.frames - 10
     view = panel.view("neurons")
-    assert view._nodes.points.shape == (data.m, 2)
-    strength = data.relative_norms(frame)
+    assert view.nodes.points.shape == (data.m, 2)
+    strength = data.values("relative_norm", frame)
     strongest = int(np.argmax(strength))
-    last = view._nodes._styles[view._nodes.which[-1]].colour  # drawn last, on top
+    last = view.nodes.styles[view.nodes.which[-1]].colour  # drawn last, on top
     wanted = node_colours(data.signs(frame)[[strongest]], [1.0], LIGHT)[0]
     np.testing.assert_array_equal(last, wanted)
-    used = {pen.color().name() for _, pen in view._trails.curves}
-    assert len(view._trails.curves) <= 12
+    used = {pen.color().name() for _, pen in view.trails.curves}
+    assert len(view.trails.curves) <= 12
     kinds = {tuple(row) for row in node_colours(data.signs(frame), strength, LIGHT)}
     assert 1 < len(used) <= len(kinds) + 4
-    corners = sum(path.elementCount() for path, _ in view._trails.curves)
+    corners = sum(path.elementCount() for path, _ in view.trails.curves)
     assert corners <= 128 * data.m
 
 
@@ -123,7 +86,7 @@ def test_the_data_are_scaled_and_it_is_said(panel: RunPanel, data: DisplayData) 
     assert "data \u00d7" in text
     factor = float(text.split("\u00d7")[1])
     reach = float(np.abs(data.run.dataset.x[:, :2]).max())
-    assert np.abs(panel.view("neurons")._examples.points).max() == pytest.approx(
+    assert np.abs(panel.view("neurons").examples.points).max() == pytest.approx(
         factor * reach, rel=1e-6
     )
 
@@ -146,9 +109,9 @@ def test_a_unit_is_as_long_on_both_axes_and_the_range_stays(qtbot, panel: RunPan
 
 
 def test_other_coordinates(panel: RunPanel, data: DisplayData) -> None:
-    before = panel.view("neurons")._nodes.points.copy()
+    before = panel.view("neurons").nodes.points.copy()
     panel.set_coordinates(5, 6)
-    assert not np.array_equal(before, panel.view("neurons")._nodes.points)
+    assert not np.array_equal(before, panel.view("neurons").nodes.points)
     assert panel.view("neurons").plot.bottom.labelText == "coordinate 6"
 
 
@@ -179,8 +142,8 @@ def test_the_wheel_zooms_and_a_double_click_resets(qtbot, panel: RunPanel, name:
 def test_sorted_curves(qtbot, panel: RunPanel, data: DisplayData, name: str, kind: str) -> None:
     view, frame = panel.view(name), data.frames - 10
     nodes = data.sorted_nodes(kind, frame)
-    assert 1 < view._past.shown <= MOST_MOMENTS
-    path, pen = view._current.curves[0]
+    assert 1 < view.past.shown <= MOST_MOMENTS
+    path, pen = view.current.curves[0]
     drawn = [path.elementAt(k).y for k in range(path.elementCount())]
     np.testing.assert_allclose(drawn, nodes.values, rtol=1e-5)
     assert pen.width() > 1
@@ -190,7 +153,7 @@ def test_sorted_curves(qtbot, panel: RunPanel, data: DisplayData, name: str, kin
     with qtbot.waitSignal(panel.node_hovered, check_params_cb=lambda found: found == j):
         move(qtbot, view.plot, x, y)
     panel.show_frame(0)
-    assert view._past.shown == 0
+    assert view.past.shown == 0
 
 
 def test_marked_nodes_are_marked_in_every_view(panel: RunPanel, data: DisplayData) -> None:
@@ -207,13 +170,13 @@ def test_marked_nodes_are_marked_in_every_view(panel: RunPanel, data: DisplayDat
     panel.set_marked(-1, frozenset(range(10)))
     assert panel.view("neurons").plot.overlay.marks == ()
     assert (
-        panel.view("neurons")._rings.points.shape
-        == panel.view("norms")._rings.points.shape
+        panel.view("neurons").rings.points.shape
+        == panel.view("norms").rings.points.shape
         == (10, 2)
     )
     panel.set_marked(-1, frozenset())
-    assert panel.view("neurons")._rings.points.size == 0
-    assert panel.view("neurons")._marked.curves == []
+    assert panel.view("neurons").rings.points.size == 0
+    assert panel.view("neurons").marked_trails.curves == []
 
 
 # ------------------------------------------------------------------------------------- margins
@@ -225,20 +188,20 @@ def test_a_click_asks_for_a_moment(qtbot, panel: RunPanel, data: DisplayData, ax
     plot, asked = panel.view("margins").plot, []
     panel.moment_clicked.connect(asked.append)
     for frame in (3, 40):
-        place = float(panel.view("margins")._places[frame])
+        place = float(panel.view("margins").places[frame])
         qtbot.mouseClick(plot.viewport(), LEFT, pos=pixel(plot, place, 0.0))
-        shown, most = plot.shown().width(), np.diff(panel.view("margins")._places).max()
-        found = panel.view("margins")._places[data.frame_at(asked[-1])]
+        shown, most = plot.shown().width(), np.diff(panel.view("margins").places).max()
+        found = panel.view("margins").places[data.frame_at(asked[-1])]
         assert abs(found - place) <= 1.5 * shown / plot.inside().width() + most
     pull(plot, pixel(plot, place, 0.0), plot.inside().topLeft().toPoint())
     # |W|^2 falls at first, so that its least value is not the first frame's.
-    assert data.frame_at(asked[-1]) == int(np.argmin(panel.view("margins")._places))
+    assert data.frame_at(asked[-1]) == int(np.argmin(panel.view("margins").places))
 
 
 def test_the_cursor_stands_at_the_frame(panel: RunPanel, data: DisplayData) -> None:
     panel.show_frame(30)
     assert panel.view("margins").plot.overlay.cursor == pytest.approx(data.log10_time[30])
-    path = panel.view("margins")._strong.curves[0][0]
+    path = panel.view("margins").strong.curves[0][0]
     assert path.elementAt(0).x == data.log10_time[1]  # t = 0 has no place on the axis
     assert path.elementAt(path.elementCount() - 1).x == data.log10_time[30]
     assert path.elementAt(path.elementCount() - 1).y == pytest.approx(data.margins[30, 0])
@@ -273,7 +236,7 @@ def test_without_a_run_there_is_a_message(qtbot, panel: RunPanel, data: DisplayD
     panel.show_frame(10_000)
     assert not panel.message.isVisible()
     assert panel.heading.text() == "m = 16"
-    assert panel.view("neurons")._nodes.points.shape == (data.m, 2)
+    assert panel.view("neurons").nodes.points.shape == (data.m, 2)
     assert panel.view("norms").plot.overlay.marks[0].label == "node 1"
 
 
@@ -285,7 +248,7 @@ def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
         panel.resize(800, 700)
         panel.set_data(data, "")
         panel.show()
-        assert panel.view("neurons")._nodes.points.size == 0
+        assert panel.view("neurons").nodes.points.size == 0
         reach = 0.0
         while not data.complete:
             data.update(0.0)
@@ -311,13 +274,13 @@ def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
         panel.data_grew()
         panel.catch_up()
         panel.show_frame(4)
-        early = panel.view("neurons")._nodes.points.copy()
+        early = panel.view("neurons").nodes.points.copy()
         while not data.complete:
             data.update()
         panel.data_grew()
         panel.catch_up()
-        assert panel.view("neurons")._power >= 4
-        late = panel.view("neurons")._nodes.points * 10.0 ** panel.view("neurons")._power
+        assert panel.view("neurons").power >= 4
+        late = panel.view("neurons").nodes.points * 10.0 ** panel.view("neurons").power
         np.testing.assert_allclose(late, early, rtol=1e-5)
         assert panel.view("margins").plot.bottom.labelText.endswith(" t")
         panel.show_frame(29)
@@ -347,11 +310,11 @@ def test_views_that_are_behind_are_drawn_in_turn(
     panel.show_frame(3)
     assert not drawn
     for count in range(1, len(VIEWS) + 1):
-        assert panel.owes
+        assert panel.owed
         panel.catch_up(0.0)
         assert len(set(drawn)) == count
         panel.data_grew()  # those that wait keep their places
     assert set(drawn) == set(VIEWS)
     panel.catch_up()
-    assert not panel.owes
-    assert {panel.view(name)._frame for name in VIEWS} == {3}
+    assert not panel.owed
+    assert {panel.view(name).frame for name in VIEWS} == {3}

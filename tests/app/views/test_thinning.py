@@ -76,13 +76,12 @@ def test_pictures_are_the_same(
         home = plot.shown()
         centre = QRectF(home.center().x(), home.center().y(), 0.05 * home.width(), 0.0)
         centre.setHeight(0.05 * home.height())
-        plot._zoomed = centre
-        plot._apply()
+        plot.view.setRange(centre, padding=0.0)
     thin = picture(panel, "margins")
-    corners = sum(path.elementCount() for path, _ in view._strong.curves)
+    corners = sum(path.elementCount() for path, _ in view.strong.curves)
     monkeypatch.setattr(trace_view, "thinned", lambda x, Y, tolerance: np.ones(Y.shape, bool))
     view.redraw()
-    assert sum(path.elementCount() for path, _ in view._strong.curves) >= corners + (not zoomed)
+    assert sum(path.elementCount() for path, _ in view.strong.curves) >= corners + (not zoomed)
     whole = picture(panel, "margins")
     # A line that is moved by TOLERANCE of a pixel covers so much more or less of one at its edge.
     assert np.abs(thin - whole).max() <= TOLERANCE * LEVELS + 4.0
@@ -90,14 +89,13 @@ def test_pictures_are_the_same(
 
 def test_a_zoom_shows_the_points_that_were_left_out(panel: RunPanel) -> None:
     view = panel.view("margins")
-    before = [path.elementCount() for path, _ in view._strong.curves]
+    before = [path.elementCount() for path, _ in view.strong.curves]
     home = view.plot.shown()
-    view.plot._zoomed = QRectF(home.x(), home.y(), home.width(), 1e-4 * home.height())
-    view.plot._apply()
-    zoomed = [path.elementCount() for path, _ in view._strong.curves]
+    view.plot.view.setRange(yRange=(home.y(), home.y() + 1e-4 * home.height()), padding=0.0)
+    zoomed = [path.elementCount() for path, _ in view.strong.curves]
     assert sum(zoomed) > sum(before)
     view.plot.reset_range()
-    assert [path.elementCount() for path, _ in view._strong.curves] == before
+    assert [path.elementCount() for path, _ in view.strong.curves] == before
 
 
 def test_ticks_are_made_once_and_pens_are_shared(

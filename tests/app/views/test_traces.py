@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QPoint
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
@@ -17,6 +18,7 @@ from app.views.thinning import TOLERANCE
 from app.widgets.ticks import logarithmic
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
+from tests.app.mouse import pull
 
 NAMES = ("hard_margin", "distance")
 
@@ -34,7 +36,7 @@ def wide(qtbot: QtBot, panel: RunPanel, data: DisplayData) -> RunPanel:
 
 def drawn(view: CurvesView | SpectrumView, which: int, data: DisplayData) -> np.ndarray:
     """The heights of a curve at the frames but the first, between the corners that it has."""
-    path = view._faint.curves[which][0]
+    path = view.faint.curves[which][0]
     corners = [path.elementAt(k) for k in range(path.elementCount())]
     places = [corner.x for corner in corners]
     assert np.isin(places, data.log10_time).all()
@@ -52,7 +54,7 @@ def test_curves_are_the_tables_numbers(wide: RunPanel, data: DisplayData) -> Non
     for which, name in enumerate(NAMES):
         wanted = OBSERVABLES[name].trace(data.run)[1:]
         low, high = OBSERVABLES[name].trace(data.run).min(), OBSERVABLES[name].trace(data.run).max()
-        assert view._scale is CurveScale.OWN
+        assert view.scale is CurveScale.OWN
         share = (wanted - low) / (high - low)
         np.testing.assert_allclose(drawn(view, which, data), share, rtol=1e-9, atol=allowed(view))
     text = view.header.text
@@ -73,17 +75,18 @@ def test_singular_values_are_those_of_the_matrix(wide: RunPanel, data: DisplayDa
 
 
 def test_a_pull_asks_for_the_moment_in_every_view_of_curves(
-    qtbot: QtBot, wide: RunPanel, data: DisplayData
+    wide: RunPanel, data: DisplayData
 ) -> None:
     for name in ("margins", "curves", "spectrum"):
         plot = wide.view(name).plot
         box = plot.inside()
-        with qtbot.waitSignal(wide.moment_clicked) as caught:
-            plot.pulled.emit(box.left() + 0.5 * box.width(), box.center().y())
-        assert data.coordinate[0] < caught.args[0] < data.coordinate[-1]
-        with qtbot.waitSignal(wide.moment_clicked) as caught:
-            plot.pulled.emit(box.right() + 9.0, box.center().y())
-        assert caught.args[0] == data.coordinate[-1]
+        moments: list[float] = []
+        wide.moment_clicked.connect(moments.append)
+        middle = box.center().toPoint()
+        pull(plot, middle, QPoint(round(box.right()) + 9, middle.y()))
+        assert data.coordinate[0] < moments[0] < moments[1] < data.coordinate[-1]
+        assert moments[-1] == data.coordinate[-1]
+        wide.moment_clicked.disconnect(moments.append)
 
 
 def test_another_axis_is_taken_by_all_of_them(wide: RunPanel) -> None:

@@ -1,0 +1,77 @@
+"""What the views share in which nodes are points: hovered, clicked and pinned by the mouse."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtWidgets import QWidget
+
+from app.state.display import DisplayData, Floats
+from app.views.view import RunView
+from app.widgets.items import Markers, Style, Symbol
+from app.widgets.overlay import NodeMark, Overlay
+from core.figures.palette import Palette
+
+MOST_LABELS = 6
+NOWHERE: Floats = np.empty((0, 2))
+NO_INNER = "this network has no inner weight vectors"
+
+
+def absence_of_nodes(data: DisplayData) -> str:
+    """A sentence about runs without nodes."""
+    return "" if data.has_nodes else "a kernel predictor has no nodes"
+
+
+class NodeView(RunView):
+    """Node j stands at the point `_points[j]`, of (m, 2). Marked nodes have rings; the hovered one
+    has a label too, and the pinned ones have where they are few."""
+
+    def __init__(
+        self, palette: Palette, title: str, parent: QWidget | None = None, **options: Any
+    ) -> None:
+        super().__init__(palette, title, parent, **options)
+        self._points: NDArray[Any] = NOWHERE
+        self.rings = self.plot.add(Markers(), 3.0)
+        self.plot.hovered.connect(self._hover)
+        self.plot.left.connect(self._leave)
+        self.plot.clicked.connect(self._click)
+
+    @abstractmethod
+    def _numbers(self, x: float, y: float) -> str:
+        """What the label of a node at a point says beside its name."""
+
+    @abstractmethod
+    def _emptiness(self, data: DisplayData) -> str:
+        """What is said where no node of the frame can be shown; "" where some can."""
+
+    def _pinned_nodes(self) -> list[int]:
+        return [j for j in sorted(self._pinned) if j < len(self._points)]
+
+    def _show_marks(self, data: DisplayData) -> None:
+        pinned = self._pinned_nodes()
+        few = len(pinned) <= MOST_LABELS
+        marks = [self._mark(j) for j in pinned if j != self._hovered] if few else []
+        if 0 <= self._hovered < len(self._points):
+            marks.append(self._mark(self._hovered, hovered=True))
+        self.rings.set_styles(Style(self._palette.foreground, 10.0, Symbol.RING))
+        self.rings.show_at(NOWHERE if few else self._points[pinned])
+        self.plot.set_overlay(Overlay(tuple(marks), note=self._emptiness(data)))
+
+    def _mark(self, j: int, hovered: bool = False) -> NodeMark:
+        x, y = (float(value) for value in self._points[j])
+        numbers = self._numbers(x, y)
+        return NodeMark(x, y, f"node {j}", numbers, hovered, outward=self.on_coordinates)
+
+    # ----------------------------------------------------------------------------------- mouse
+
+    def _hover(self, x: float, y: float) -> None:
+        self.node_hovered.emit(self.plot.nearest(self._points, x, y))
+
+    def _leave(self) -> None:
+        self.node_hovered.emit(-1)
+
+    def _click(self, x: float, y: float) -> None:
+        self.node_clicked.emit(self.plot.nearest(self._points, x, y))

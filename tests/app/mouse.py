@@ -1,0 +1,94 @@
+"""The mouse, as Qt tells widgets of it: over plots, and through menus."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QAction, QMouseEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QMenuBar
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.widgets.plot_item import Plot
+
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+
+
+def pixel(plot: Plot, x: float, y: float) -> QPoint:
+    """Where a point of the axes lies in a plot's viewport."""
+    return QPointF(*plot.pixels(np.array([[x, y]]))[0]).toPoint()
+
+
+def move(qtbot: QtBot, plot: Plot, x: float, y: float) -> None:
+    """Move the pointer, as Qt tells a widget."""
+    qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
+    qtbot.mouseMove(plot.viewport(), pixel(plot, x, y))
+
+
+def pull(plot: Plot, start: QPoint, end: QPoint, button: Qt.MouseButton = LEFT) -> None:
+    """Press, move in steps, release."""
+    kinds = [(QEvent.Type.MouseButtonPress, start, button, button)]
+    for share in (0.3, 0.7, 1.0):
+        here = start + (end - start) * share
+        kinds.append((QEvent.Type.MouseMove, here, Qt.MouseButton.NoButton, button))
+    kinds.append((QEvent.Type.MouseButtonRelease, end, button, Qt.MouseButton.NoButton))
+    viewport = plot.viewport()
+    for kind, here, cause, held in kinds:
+        there = QPointF(viewport.mapToGlobal(here))
+        QApplication.sendEvent(viewport, QMouseEvent(kind, QPointF(here), there, cause, held, NONE))
+
+
+def wheel(plot: Plot, here: QPoint, notches: int) -> None:
+    """Turn the wheel."""
+    there = QPointF(plot.viewport().mapToGlobal(here))
+    turn = QPoint(0, 120 * notches)
+    nothing = Qt.MouseButton.NoButton, NONE, Qt.ScrollPhase.NoScrollPhase, False
+    event = QWheelEvent(QPointF(here), there, QPoint(), turn, *nothing)
+    QApplication.sendEvent(plot.viewport(), event)
+
+
+def entry(menu: QMenuBar | QMenu, text: str) -> QAction:
+    """An entry of a menu by its text, without the mark of its key."""
+    return next(one for one in menu.actions() if one.text().replace("&", "") == text)
+
+
+def opened(qtbot: QtBot, window: QMainWindow, *texts: str) -> QMenu:
+    """A menu, opened by clicks: on a title of the menu bar, and on entries that are menus."""
+    place: QMenuBar | QMenu = window.menuBar()
+    for text in texts:
+        action = entry(place, text)
+        QTest.mouseClick(place, LEFT, pos=place.actionGeometry(action).center())
+        menu = action.menu()
+        assert isinstance(menu, QMenu), text
+        qtbot.waitUntil(menu.isVisible, timeout=2000)
+        place = menu
+    assert isinstance(place, QMenu)
+    return place
+
+
+def pick(qtbot: QtBot, window: QMainWindow, *texts: str) -> QAction:
+    """Choose an entry of a menu with the mouse: the titles on the way to it, and its text."""
+    menu = opened(qtbot, window, *texts[:-1])
+    action = entry(menu, texts[-1])
+    click(qtbot, menu, action)
+    return action
+
+
+def click(qtbot: QtBot, menu: QMenu, action: QAction) -> None:
+    """Press an entry of an open menu, which closes it."""
+    assert action.isEnabled(), action.text()
+    QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None, timeout=2000)
+
+
+def close_menus() -> None:
+    """Leave all menus with Escape."""
+    while (popup := QApplication.activePopupWidget()) is not None:
+        QTest.keyClick(popup, Qt.Key.Key_Escape)
+
+
+def click_on(program: Marginscope, key: str) -> None:
+    """Press the tool bar's button of an action."""
+    button = program.window.tools.widgetForAction(program.actions[key])
+    QTest.mouseClick(button, LEFT)
