@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-from core.cli.output import PROGRAM, drop_output, is_about_output, open_streams, say
+from core.cli.output import PROGRAM, UNWRITABLE, drop_output, open_streams, say
 from core.cli.parser import build_parser
 from core.compiled import warming
 from core.errors import DiskError, InputError, MarginscopeError
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _refused(error: OSError) -> int:
     """The system refused something that was asked for by name, or the output."""
-    if is_about_output(error):
+    if error.filename is None and error.errno in UNWRITABLE:
         drop_output()
         say(
             f"{PROGRAM}: standard output cannot be written ({error.strerror}); send it somewhere "

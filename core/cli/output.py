@@ -17,6 +17,7 @@ from core.stopping import hold_streams
 
 PROGRAM = "marginscope"
 MARGIN_SECONDS = 120.0  # for each reference margin
+# What says that standard output takes no more.
 UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
 
 
@@ -104,11 +105,6 @@ def open_streams() -> None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # titles on a terminal of ASCII
-
-
-def is_about_output(error: OSError) -> bool:
-    """Whether an error is that standard output takes no more."""
-    return error.filename is None and error.errno in UNWRITABLE
 
 
 def drop_output() -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, final
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from core.data.dataset import Dataset, Distribution
-from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, Images, check_classes
+from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, ImageFiles, Images, check_classes
 from core.data.pickled import PickleError, read_pickle
-from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection, check_sizes
+from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection
 from core.errors import InputError
 from core.settings import SEED_MEANING, setting
 
@@ -25,36 +22,24 @@ MOST_BYTES = 200_000_000
 TRAINING, TEST = "data_batch_*", "test_batch"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Cifar(Distribution):
-    """Images of batches; d, when given, must be 3072."""
+def read_cifar(path: Path) -> tuple[Images, Images | None]:
+    """The images of a folder's batches, for training and the test, or of one batch."""
+    train, test = _batches(path)
+    return read_batches(train), read_batches([test]) if test is not None else None
 
-    path: Path
-    choice: Choice
-    d: int | None = None
 
-    def sample(self, generator: Generator) -> Dataset:
-        train, test = self._batches()
-        held_out = read_batches([test]) if test is not None else None
-        dataset = self.choice.dataset(generator, read_batches(train), held_out, str(self.path))
-        check_sizes(dataset, self.path, self.d, None)
-        return dataset
-
-    def _batches(self) -> tuple[list[Path], Path | None]:
-        if self.path.is_file():
-            return [self.path], None
-        if not self.path.is_dir():
-            raise InputError(f"data.path: there is no folder or file {self.path}; check the path.")
-        for suffix in (".bin", ""):
-            batches = [path for path in self.path.glob(TRAINING + suffix) if path.suffix == suffix]
-            test = self.path / (TEST + suffix)
-            if batches:
-                return sorted(batches), test if test.is_file() else None
-        raise InputError(
-            f"data.path: {self.path} has neither data_batch_1.bin nor data_batch_1; name the "
-            "folder that holds the batches of CIFAR-10."
-        )
+def _batches(path: Path) -> tuple[list[Path], Path | None]:
+    if path.is_file():
+        return [path], None
+    for suffix in (".bin", ""):
+        batches = [file for file in path.glob(TRAINING + suffix) if file.suffix == suffix]
+        test = path / (TEST + suffix)
+        if batches:
+            return sorted(batches), test if test.is_file() else None
+    raise InputError(
+        f"data.path: {path} has neither data_batch_1.bin nor data_batch_1; name the "
+        "folder that holds the batches of CIFAR-10."
+    )
 
 
 def read_batches(paths: Sequence[Path]) -> Images:
@@ -154,8 +139,8 @@ class CifarData(FileSection):
         check_classes(self.classes)
         return self
 
-    def read_from(self, path: Path) -> Cifar:
-        return Cifar(path, Choice(self.classes, self.n, self.scale), self.d)
+    def read_from(self, path: Path) -> ImageFiles:
+        return ImageFiles(read_cifar, path, Choice(self.classes, self.n, self.scale), self.d)
 
     def picture_shape(self, d: int) -> tuple[int, ...]:
         return (3, 32, 32)

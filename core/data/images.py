@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from core.data.dataset import Array, Dataset
+from core.data.dataset import Array, Dataset, Distribution
+from core.data.section import check_sizes
 from core.errors import InputError
 from core.settings import MAX_ELEMENTS
 
@@ -128,3 +131,24 @@ def _numbered(labels: NDArray[np.int64], classes: tuple[int, ...]) -> Array:
     places = {number: place for place, number in enumerate(classes)}
     numbers = np.array([places[label] for label in labels.tolist()], dtype=np.float64)
     return 2.0 * numbers - 1.0 if len(classes) == 2 else numbers
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ImageFiles(Distribution):
+    """Images that `read` finds at a path, for training and perhaps for the test.
+
+    d, when given, must agree with them.
+    """
+
+    read: Callable[[Path], tuple[Images, Images | None]]
+    path: Path
+    choice: Choice
+    d: int | None = None
+
+    def sample(self, generator: Generator) -> Dataset:
+        if not (self.path.is_file() or self.path.is_dir()):
+            raise InputError(f"data.path: there is no folder or file {self.path}; check the path.")
+        dataset = self.choice.dataset(generator, *self.read(self.path), str(self.path))
+        check_sizes(dataset, self.path, self.d, None)
+        return dataset

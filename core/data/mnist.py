@@ -6,18 +6,15 @@ import gzip
 import math
 import struct
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Literal, final
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from core.data.dataset import Dataset, Distribution
-from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, Images, check_classes
-from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection, check_sizes
+from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, ImageFiles, Images, check_classes
+from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection
 from core.errors import InputError
 from core.settings import SEED_MEANING, setting
 
@@ -28,42 +25,27 @@ TRAIN, TEST = "train", "t10k"
 FORMS = ("{}-images-idx3-ubyte", "{}-images.idx3-ubyte")  # as distributed, and as some unpack them
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Mnist(Distribution):
-    """Images of an idx file; d and n, when given, must agree with it."""
+def read_mnist(path: Path) -> tuple[Images, Images | None]:
+    """The images of a folder, for training and the test, or of one file.
 
-    path: Path
-    choice: Choice
-    d: int | None = None
-
-    def sample(self, generator: Generator) -> Dataset:
-        train, test = self._read()
-        dataset = self.choice.dataset(generator, train, test, str(self.path))
-        check_sizes(dataset, self.path, self.d, None)
-        return dataset
-
-    def _read(self) -> tuple[Images, Images | None]:
-        if self.path.is_file():
-            return read_pair(self.path), None
-        if not self.path.is_dir():
-            raise InputError(f"data.path: there is no folder or file {self.path}; check the path.")
-        train = find_images(self.path, TRAIN)
-        if train is None:
-            raise InputError(
-                f"data.path: {self.path} has no train-images-idx3-ubyte (or .gz); name the folder "
-                "that holds the four files of MNIST."
-            )
-        test = find_images(self.path, TEST)
-        train_images = read_pair(train)
-        if test is None:
-            return train_images, None
-        test_images = read_pair(test)
-        if test_images.pixels.shape[1] != train_images.pixels.shape[1]:
-            raise InputError(
-                f"data.path: the images of {test} are not as large as those of {train}."
-            )
-        return train_images, test_images
+    Raises InputError for files that are missing or do not belong together.
+    """
+    if path.is_file():
+        return read_pair(path), None
+    train = find_images(path, TRAIN)
+    if train is None:
+        raise InputError(
+            f"data.path: {path} has no train-images-idx3-ubyte (or .gz); name the folder "
+            "that holds the four files of MNIST."
+        )
+    test = find_images(path, TEST)
+    train_images = read_pair(train)
+    if test is None:
+        return train_images, None
+    test_images = read_pair(test)
+    if test_images.pixels.shape[1] != train_images.pixels.shape[1]:
+        raise InputError(f"data.path: the images of {test} are not as large as those of {train}.")
+    return train_images, test_images
 
 
 def find_images(folder: Path, part: str) -> Path | None:
@@ -173,8 +155,8 @@ class MnistData(FileSection):
         check_classes(self.classes)
         return self
 
-    def read_from(self, path: Path) -> Mnist:
-        return Mnist(path, Choice(self.classes, self.n, self.scale), self.d)
+    def read_from(self, path: Path) -> ImageFiles:
+        return ImageFiles(read_mnist, path, Choice(self.classes, self.n, self.scale), self.d)
 
     def picture_shape(self, d: int) -> tuple[int, ...]:
         side = math.isqrt(d)

@@ -108,16 +108,9 @@ class BatchedDescent(FullBatch):
         if problem.reduction is not None:
             self.engine = f"{self.engine}, row space"
 
-    @property
-    def schedule(self) -> NDArray[np.int64]:
-        """The steps of its frames after the first."""
-        return self._schedule
-
-    def engine_name(self) -> str:
-        return f"torch {self.dtype.name} {self._words}"
-
     def _allocate(self) -> None:
         """The batch holds what the steps need."""
+        self.engine = f"torch {self.dtype.name} {self._words}"
 
     def _take_steps(self, budget: int) -> int:
         """Up to the next mark, whatever the budget: the others wait for it too."""
@@ -131,7 +124,7 @@ class BatchedDescent(FullBatch):
         self._flat = row
         self._progress.worst = max(self._progress.worst, worst)
         self._buffer[progress.buffered] = row
-        progress.step = self._schedule[progress.mark]
+        progress.step = self.schedule[progress.mark]
         progress.buffered += 1
         progress.mark += 1
-        return kernel.DONE if progress.mark == self._schedule.size else kernel.GOING
+        return kernel.DONE if progress.mark == self.schedule.size else kernel.GOING

@@ -43,18 +43,19 @@ class BatchEngine(ABC):
     """Moves the parameters by steps on consecutive batches of rows of xs (N, D)."""
 
     name: str
+    current: Array  # the parameters, but of RowEngine
 
     @abstractmethod
     def steps(self, xs: Array, ys: Array, count: int) -> int:
         """`count` steps, or as many as stay below the limit; returns their number."""
 
-    @abstractmethod
     def flat(self) -> Array:
         """The parameters, a copy."""
+        return self.current.copy()
 
-    @abstractmethod
     def _move_to(self, flat: Array) -> None:
         """Have these parameters."""
+        self.current[:] = flat
 
     def parts(self) -> dict[str, Array]:
         """What a rule keeps from one step to the next: nothing, or Adam's moments and powers."""
@@ -136,12 +137,6 @@ class CompiledEngine(BatchEngine):
             xs, ys = self._data
         return network_steps(self._work, xs, ys, count, self._rule, self._run, self._buffer)
 
-    def flat(self) -> Array:
-        return self.current.copy()
-
-    def _move_to(self, flat: Array) -> None:
-        self.current[:] = flat
-
     def parts(self) -> dict[str, Array]:
         rule = self._rule
         if rule.kind != kernel.ADAM:
@@ -159,7 +154,7 @@ class ArrayEngine(BatchEngine):
         self.name = f"{problem.network.engine} {np.dtype(dtype).name}"
         self._problem, self._rule, self._limit = problem, rule, limit
         self._batch, self._l2, self._full = batch, problem.experiment.loss.l2, full
-        self.current: Array = problem.physical_start().astype(dtype)
+        self.current = problem.physical_start().astype(dtype)
         self._first, self._second = np.zeros_like(self.current), np.zeros_like(self.current)
         self._powers, self._dtype = np.ones(2), np.dtype(dtype)
         if full:
@@ -198,12 +193,6 @@ class ArrayEngine(BatchEngine):
         size = rule.step_size / (1.0 - self._powers[0])
         root = np.sqrt(1.0 - self._powers[1])
         return np.asarray(size * self._first / (np.sqrt(self._second) / root + rule.eps))
-
-    def flat(self) -> Array:
-        return self.current.copy()
-
-    def _move_to(self, flat: Array) -> None:
-        self.current[:] = flat
 
     def parts(self) -> dict[str, Array]:
         if not self._rule.adam:

@@ -18,16 +18,14 @@ from core.dynamics.twin import work_for
 class Descent(FullBatch):
     """Many steps a call in float64 or float32, without the GIL."""
 
-    def engine_name(self) -> str:
-        return f"compiled {self.dtype.name}"
-
     def _allocate(self) -> None:
+        self.engine = f"compiled {self.dtype.name}"
         problem, dtype = self.problem, self.dtype
         # A copy, since a run file's arrays are read-only: another type to numba, compiled anew.
         self._data = (np.array(problem.inputs, dtype, order="C"), problem.dataset.y.astype(dtype))
         self._work = work_for(problem, self._flat, self._limit, problem.dataset.n)
         self._work.columns[:] = problem.inputs.T
-        self._run = kernel.Run(self._progress, self._schedule, self.step_size, self._shrink)
+        self._run = kernel.Run(self._progress, self.schedule, self.step_size, self._shrink)
         self._rule = Rule(self.step_size).for_kernels(SCHEDULED, 0.0, self._flat[:0])
 
     def _take_steps(self, budget: int) -> int:

@@ -35,17 +35,12 @@ class FullBatch(EqualSteps):
         settings = problem.experiment.dynamics
         assert isinstance(settings, GradientDescent)
         super().__init__(problem, settings.step or default_step(problem))
-        self.engine = self.engine_name()
         self._begin()
         self._allocate()
 
     @abstractmethod
-    def engine_name(self) -> str:
-        """What computes, in words."""
-
-    @abstractmethod
     def _allocate(self) -> None:
-        """Make what the engine works with."""
+        """Set `engine`, and make what it works with."""
 
     @abstractmethod
     def _take_steps(self, budget: int) -> int:
@@ -60,7 +55,7 @@ class FullBatch(EqualSteps):
         problem = self.problem
         start = problem.physical_start()
         self._flat = start.astype(self.dtype)
-        rows = max(1, min(64, self._schedule.size, BUFFER_BYTES // self._flat.nbytes))
+        rows = max(1, min(64, self.schedule.size, BUFFER_BYTES // self._flat.nbytes))
         self._buffer = np.zeros((rows, self._flat.size), self.dtype)
         self._progress: kernel.Progress
         self._progress, self._memory = record(kernel.Progress)
@@ -99,7 +94,7 @@ class FullBatch(EqualSteps):
         if code == kernel.GOING:
             self.pace.stop()
         rows = range(int(self._progress.buffered))
-        steps = self._schedule[before:]
+        steps = self.schedule[before:]
         frames = tuple(self._frame(self._buffer[row], int(steps[row])) for row in rows)
         self._progress.buffered = 0
         if code in (kernel.DIVERGED, kernel.DEAD) or not self._finite(frames):
@@ -120,10 +115,10 @@ class FullBatch(EqualSteps):
         threshold = max(self._initial, self.problem.dataset.n) * 1.5
         # Died of its own accord, not thrown off by a long step: nothing moves any more, for ever.
         if dead and self._progress.worst <= threshold:
-            rest = self._schedule[self._progress.mark :]
+            rest = self.schedule[self._progress.mark :]
             still = tuple(self._frame(self._flat, int(step_)) for step_ in rest)
             facts = {"step": self._current_step(), "why": "no unit is active on any example"}
-            self._progress.step = self._schedule[-1]
+            self._progress.step = self.schedule[-1]
             return self._chunk(kept + still, Outcome.COMPLETED, ("stationary", facts))
         if dead:
             return self._diverged(kept, "every unit was thrown off the data")

@@ -14,17 +14,15 @@ from core.dynamics.full_batch import FullBatch
 class GeneralDescent(FullBatch):
     """Steps along `network.gradient`, whatever the network."""
 
-    def engine_name(self) -> str:
-        return f"{self.problem.network.engine} {self.dtype.name}"
-
     def _allocate(self) -> None:
+        self.engine = f"{self.problem.network.engine} {self.dtype.name}"
         self._inputs = self.problem.inputs.astype(self.dtype)
 
     def _take_steps(self, budget: int) -> int:
         network, loss, progress = self.problem.network, self.problem.loss, self._progress
         y = self.problem.dataset.y
         for _ in range(budget):
-            if progress.mark == self._schedule.size:
+            if progress.mark == self.schedule.size:
                 return kernel.DONE
             if progress.buffered == self._buffer.shape[0]:
                 return kernel.BUFFER_FULL
@@ -38,8 +36,8 @@ class GeneralDescent(FullBatch):
                 self._flat = self._shrink * self._flat - self.dtype.type(self.step_size) * slope
             self._progress.worst = max(self._progress.worst, measure)
             progress.step += 1
-            if progress.step == self._schedule[progress.mark]:
+            if progress.step == self.schedule[progress.mark]:
                 self._buffer[progress.buffered] = self._flat
                 progress.buffered += 1
                 progress.mark += 1
-        return kernel.DONE if progress.mark == self._schedule.size else kernel.GOING
+        return kernel.DONE if progress.mark == self.schedule.size else kernel.GOING

@@ -25,8 +25,6 @@ Array = NDArray[np.float64]
 class GeneralFlow(LogTimeFlow):
     """One field evaluation after another, through `network.outputs` and `network.gradient`."""
 
-    engine = "general float64"
-
     def _allocate(self) -> None:
         network = self.problem.network
         self.engine = f"{network.engine} float64"

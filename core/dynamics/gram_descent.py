@@ -18,10 +18,8 @@ class GramDescent(FullBatch):
     Only for `direct` networks, whose weights are parameters as they are, or not trained.
     """
 
-    def engine_name(self) -> str:
-        return f"compiled {self.dtype.name}, examples' coordinates"
-
     def _allocate(self) -> None:
+        self.engine = f"compiled {self.dtype.name}, examples' coordinates"
         problem, network, dtype = self.problem, self.problem.network, self.dtype
         assert isinstance(network, TwoLayer)
         assert network.direct
@@ -43,7 +41,7 @@ class GramDescent(FullBatch):
             *[np.array(one, dtype, order="C") for one in given],
             *[np.zeros(shape, dtype) for shape in shapes],
         )
-        self._run = descent.Run(self._progress, self._schedule, self.step_size, self._shrink)
+        self._run = descent.Run(self._progress, self.schedule, self.step_size, self._shrink)
 
     def _take_steps(self, budget: int) -> int:
         code: int = gram.descend(self._work, self._run, budget)

@@ -31,8 +31,9 @@ class EqualSteps(Integrator):
         self.step_size = step_size
         self.dtype = np.dtype(problem.experiment.run.precision)
         self._clock = Clock(problem, step_size)
-        self._schedule = self._clock.schedule(frame_times(problem, self._first_mark()))
-        self.planned = 1 + self._schedule.size
+        # The steps of the frames after the first.
+        self.schedule = self._clock.schedule(frame_times(problem, self._first_mark()))
+        self.planned = 1 + self.schedule.size
         self._started = False
 
     @abstractmethod
@@ -118,14 +119,14 @@ class Stepper(EqualSteps):
             return self._chunk([first], Outcome.COMPLETED if self.planned == 1 else Outcome.GOING)
         left, frames = self.pace.start(), list[Frame]()
         room = max(1, FRAME_BYTES // (self.problem.network.size * self.dtype.itemsize))
-        while left > 0 and self._mark < self._schedule.size and len(frames) < room:
-            count = min(left, int(self._schedule[self._mark]) - self._step)
+        while left > 0 and self._mark < self.schedule.size and len(frames) < room:
+            count = min(left, int(self.schedule[self._mark]) - self._step)
             done = self._take(count)
             self._step += done
             left -= done
             if done < count:
                 return self._diverged(frames)
-            if self._step == self._schedule[self._mark]:
+            if self._step == self.schedule[self._mark]:
                 frame = self._frame_of(self._flat(), self._step)
                 if not self._is_finite(frame.parameters):
                     return self._diverged(frames)
@@ -134,7 +135,7 @@ class Stepper(EqualSteps):
                 self._mark += 1
         if left == 0:
             self.pace.stop()
-        done_all = self._mark == self._schedule.size
+        done_all = self._mark == self.schedule.size
         return self._chunk(frames, Outcome.COMPLETED if done_all else Outcome.GOING)
 
     def _is_finite(self, parameters: NDArray[np.floating]) -> bool:

@@ -22,12 +22,10 @@ class TensorDescent(FullBatch):
         self._device = device
         super().__init__(problem)
 
-    def engine_name(self) -> str:
-        return f"torch {self.dtype.name} {self._device}"
-
     def _allocate(self) -> None:
         from core.tensors.stepper import Stepper
 
+        self.engine = f"torch {self.dtype.name} {self._device}"
         self._stepper = Stepper(
             self.problem,
             self._flat,
@@ -38,7 +36,7 @@ class TensorDescent(FullBatch):
         )
 
     def _take_steps(self, budget: int) -> int:
-        progress, schedule = self._progress, self._schedule
+        progress, schedule = self._progress, self.schedule
         while budget > 0 and progress.mark < schedule.size:
             if progress.buffered == self._buffer.shape[0]:
                 return kernel.BUFFER_FULL

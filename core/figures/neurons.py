@@ -91,6 +91,8 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
     for index in frames.tolist():
         with np.errstate(over="ignore"):
             points.append(positions(run, index, coordinates))
+        # The present sign and not the first one: up to 43 % of Figure 1's nodes have changed theirs
+        # by t = 1000 (docs/theory.md, 3.6).
         kinds.append(np.where(outer_signs(run, index) == 0, classes, outer_classes(run, index)))
         norms.append(OBSERVABLES["relative_norm"].at(run, index))
     # The abstract head and kernel predictors have none: their positions are not numbers.
@@ -108,6 +110,7 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
 def data_factor(run: Run, nodes: Track, coordinates: Coordinates) -> float:
     """What the data are multiplied by to reach as far as the nodes, to three digits; 1 if neither
     has an extent."""
+    # Corners lie at +-1/sqrt(d) and late nodes at up to 28 (Figure 1): unscaled, data are a dot.
     extent = float(np.abs(projected(run.dataset.x, coordinates)).max())
     if extent == 0.0 or nodes.extent == 0.0:
         return 1.0

@@ -29,7 +29,7 @@ class Activation:
 
     def __call__(self, z: Any) -> Any:
         if self.code == SMOOTH:
-            softplus = z.clip(0.0) + _log1p_exp(-abs(z))
+            softplus = z.clip(0.0) + _log1p(_exp(-abs(z)))
             return self.slope * z + (1.0 - self.slope) * (softplus - log(2.0))
         positive = z.clip(0.0)
         return positive if self.code == RELU else positive + self.slope * (z - positive)
@@ -60,10 +60,9 @@ def _exp(z: Any) -> Any:
         return np.exp(z)
 
 
-def _log1p_exp(z: Any) -> Any:
+def _log1p(z: Any) -> Any:
     if hasattr(z, "exp"):
-        return z.exp().log1p()
+        return z.log1p()
     import numpy as np
 
-    with np.errstate(under="ignore"):
-        return np.log1p(np.exp(z))
+    return np.log1p(z)

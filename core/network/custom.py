@@ -140,9 +140,9 @@ class Custom(Network):
             return self._evaluate(flat, inputs)
         import torch
 
+        weights = torch.tensor(flat)
         with torch.no_grad():
-            f = self._evaluate(torch.tensor(flat), torch.tensor(inputs, dtype=_dtype(flat)))
-        return f.numpy()
+            return self._evaluate(weights, torch.tensor(inputs, dtype=weights.dtype)).numpy()
 
     def gradient(self, flat: Any, inputs: Any, g: Any) -> Any:
         import torch
@@ -174,12 +174,6 @@ class Custom(Network):
         if self._inner is None:
             return np.full((self.m, self.d), np.nan)
         return np.asarray(self.unpack(flat)[self._inner])
-
-
-def _dtype(flat: Array) -> Any:
-    import torch
-
-    return torch.float32 if flat.dtype == np.float32 else torch.float64
 
 
 def _started(names: dict[str, Any], shape: Shape, generator: Generator) -> dict[str, Array]:

@@ -68,6 +68,8 @@ def hard_margin(run: Run, index: int) -> float:
 
 
 def balanced_margin(run: Run, index: int) -> float:
+    # The paper's margins of batch norm are over |a| |c|, at most half of this; the margin over this
+    # is the one that Theorem 3.6 of homogeneity makes monotone (docs/theory.md, 3.3).
     squared = run.network.norm(run.parameters(index)) ** 2
     return _over(float(flat_margins(run, index).min()), squared)
 

@@ -43,6 +43,7 @@ def _log_sums(run: Run, index: int) -> Array:
     a, V = parts["a"], parts["V"]
     double = 2.0 * float(run.rho[index])
     lengths = np.abs(a) * np.linalg.norm(V, axis=1)
+    # The printed phi is garbled; this is how the proof uses it (docs/theory.md, 8.2).
     reach = np.sign(alpha)[:, None] * a * np.maximum(beta @ V.T, 0.0)
     above = reach - (1.0 - cone_eps(run)) * lengths
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
@@ -124,6 +125,7 @@ def batch_norm_reference(run: Run) -> Reference | None:
         )
     except InputError:
         return None
+    # Over sqrt(m), as equation 28 has it; Assumption 1.2 is printed without.
     gamma = (gamma_a + gamma_c) / float(np.sqrt(m))
     N = network.statistics(network.directions(run.origin))[0]
     eps_N = max(1.0, float(1.0 / N.min()))

@@ -214,6 +214,7 @@ def known_features(run: Run) -> tuple[Array, Array] | None:
         return np.asarray(signs.prod(axis=1) / 4.0), beta
     if isinstance(law, ConesData):
         odd = np.arange(law.r) % 2 == 1
+        # sum |alpha| = 1: the text prints +-1/k (docs/theory.md, 8.2).
         alpha = np.where(odd & (law.labels == "mixed"), -1.0, 1.0) / law.r
         return alpha, law.directions(np.random.default_rng(0))["axes"]
     return None

@@ -36,6 +36,7 @@ def features(problem: Problem) -> tuple[Array, Array, Array]:
     N, _ = network.statistics(V)
     arrays = network.unpack(origin)
     with np.errstate(divide="ignore", invalid="ignore"):  # N(v) = 0 is answered in a sentence
+        # Inputs are x - mu already: batch norm centres them with the mean of the training set.
         A = problem.inputs @ (V / N).T
     return arrays["a"], arrays["c"], np.asarray(A)
 

@@ -23,6 +23,8 @@ def unmet(x: Array, y: Array, axes: Array, signs: Array, gamma_nc: float, eps: f
     gamma_nc sqrt(eps/2), and <beta_l, x> <= -eps for every other cone. The paper's y_i in these
     products is a slip.
     """
+    # Without y_i in the products, against the text: with it Assumption 3.1 contradicts its own use
+    # (docs/theory.md, 8.2).
     along = x @ axes.T
     own = along.argmax(axis=1)
     rows = np.arange(x.shape[0])

@@ -31,6 +31,7 @@ from core.reference.margin import Bracket, nothing, unresolved
 from core.reference.sample import SampleMargin, binary, data_key
 from core.reference.watch import Watch
 
+# As many give it to 1 or 2 % on Figure 1's data (docs/theory.md, 7.3).
 NODES = 4000
 SEED = 13  # of the nodes that q is found on, and one more of those that bound it
 WORK, OVERHEAD = 2.5e9, 20  # n (d + OVERHEAD) for each of the nodes that bound it

@@ -173,6 +173,7 @@ def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     lines = []
     for value, group in _by_line(cells, panel):
         table = crossings(group, panel.x, panel.along, panel.level, y)
+        # n* is a point on a logarithmic axis: its mean over seeds is that of the logarithm.
         fit = slope_of(table, "geometric")
         slope = (fit.value, fit.low, fit.high) if math.isfinite(fit.value) else None
         at = [(x, [*by_seed.values()]) for x, by_seed in table]

@@ -154,6 +154,7 @@ def homogeneous(run: Run) -> Hypothesis:
 
 def unit_ball(run: Run) -> Hypothesis:
     """|x_i| <= 1 for the examples at hand."""
+    # Assumed throughout telgarsky22 and homogeneity; wei19's own D has |x| = sqrt(d - 1).
     largest = float(np.linalg.norm(run.dataset.x, axis=1).max())
     return at_most("inputs |x| <= 1", 1.0, largest)
 

@@ -210,6 +210,7 @@ def multipliers(point: KktPoint, context: Context) -> Array:
 
 def formula_of_nodes(point: KktPoint, context: Context) -> float:
     """Relative distance of v and u from their formulas in lambda."""
+    # 1/sqrt(m) is |a_j|.
     weights = multipliers(point, context) / math.sqrt(point.m)
     positive, gamma = point.y > 0.0, slope(context.run)
     first = (weights * positive) @ point.x

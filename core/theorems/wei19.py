@@ -179,6 +179,7 @@ def separating(context: Context) -> tuple[Hypothesis, ...]:
 def generalisation(context: Context) -> Comparison:
     """C/(gamma sqrt2 sqrt n) + sqrt(ln log2(4C/gamma)/n) + sqrt(ln(1/delta)/n), depth q = 2."""
     run, margin = context.run, context.trace("hard_margin")
+    # C of the paper is max |x|, and two layers have depth q = 2.
     n, size = run.dataset.n, float(np.linalg.norm(run.dataset.x, axis=1).max())
     with np.errstate(divide="ignore", invalid="ignore"):
         inner = np.log(np.maximum(np.log2(4.0 * size / margin), 1.0))

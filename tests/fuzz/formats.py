@@ -15,10 +15,10 @@ from typing import final
 
 import numpy as np
 
-from core.data.cifar import Cifar
+from core.data.cifar import read_cifar
 from core.data.files import FileSource
-from core.data.images import Choice
-from core.data.mnist import IMAGES, LABELS, Mnist
+from core.data.images import Choice, ImageFiles
+from core.data.mnist import IMAGES, LABELS, read_mnist
 from core.runs import code_of, open_run
 from core.studies.code import codes_of
 from core.studies.study import parse_study, shipped_ids
@@ -214,7 +214,7 @@ class IdxImages(Format):
         }
 
     def open(self, path: Path) -> None:
-        Mnist(path.parent, CHOICE).sample(np.random.default_rng(0))
+        ImageFiles(read_mnist, path.parent, CHOICE).sample(np.random.default_rng(0))
 
 
 @final
@@ -239,7 +239,7 @@ class CifarBatches(Format):
         return {name.rpartition("/")[2]: make(files[name], chance)}
 
     def open(self, path: Path) -> None:
-        Cifar(path.parent, CHOICE).sample(np.random.default_rng(0))
+        ImageFiles(read_cifar, path.parent, CHOICE).sample(np.random.default_rng(0))
 
 
 @final
