@@ -203,6 +203,8 @@ class LogTimeFlow(Integrator):
             raise saved.refused("it is not that of a step's end")
         if not abs(self.problem.network.norm(self._theta) - 1.0) <= NEAR:
             raise saved.refused("its direction has not norm 1")
+        # A state comes from a file that a stranger may have written: it is taken only if it gives,
+        # made again, the very frame that it belongs to (docs/decisions/0011).
         marks, self._marks = self._marks, np.array([start.log10_time])
         code = self._work_for(1)
         off = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)

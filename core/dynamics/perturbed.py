@@ -117,6 +117,7 @@ class Perturbed(Stepper):
         engine = batch_engine(problem, Rule(self.step_size), self.dtype, limit, n, full=True)
         assert isinstance(engine, CompiledEngine | ArrayEngine)
         self._engine, self.engine = engine, engine.name
+        # Of the updates whose mean is equation 3.2: each particle by itself, with equal masses.
         probability = min(1.0, self.step_size * dynamics.sigma)
         generator, start = generator_at(problem, 4), problem.start
         self._replacements = Replacements(

@@ -37,6 +37,7 @@ def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
     one, two = np.linalg.norm(x, axis=1), np.linalg.norm(other, axis=1)
     sizes = one[:, None] * two
     cosine = np.clip(inner / np.where(sizes > 0.0, sizes, 1.0), -1.0, 1.0)
+    # The cosine is clipped, and near 1 the angle is taken from chords: arccos is flat there.
     left = np.pi - np.arccos(cosine)
     rows, columns = np.nonzero(np.abs(cosine) > 1.0 - FLAT)
     near = np.array_split(np.arange(rows.size), rows.size * x.shape[1] // CHUNK + 1)

@@ -141,6 +141,7 @@ class GradientFlow(DynamicsSection):
         return True
 
     def check(self, experiment: Any) -> None:
+        # Only flow is refused: descent to t = 1e4 is as good in float32 (docs/theory.md, 9).
         if experiment.run.precision == "float32":
             raise ValueError(
                 'run.precision = "float32" cannot follow gradient flow, whose margins live in '

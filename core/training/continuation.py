@@ -88,6 +88,8 @@ def _goes_on(before: Experiment, now: Experiment) -> bool:
     """Whether the dynamics of a run goes on in another, if perhaps with another step."""
     if (before.loss, before.run.precision) != (now.loss, now.run.precision):
         return False
+    # Another step is no other dynamics, but for the perturbed flow, which draws by its step
+    # (docs/decisions/0011). Whatever else is changed begins anew, with an order of its own.
     free = {"until_log10_time", "step"} - now.dynamics.fixed_by
     return before.dynamics.model_dump(exclude=free) == now.dynamics.model_dump(exclude=free)
 
@@ -145,6 +147,7 @@ def earlier_frames(run: RecordedRun, index: int) -> History:
     whole = run.whole
     # Those at t = 0 are the origin, which every file has.
     chosen = list(range(1, whole.before + index))
+    # Evenly thinned out: statements speak of all s <= t.
     most = most_earlier(run.network.size) - 1
     if len(chosen) > most:
         chosen = np.unique(np.linspace(1, chosen[-1], most).astype(int)).tolist()

@@ -127,6 +127,7 @@ def _attended(dynamics: Integrator, sink: Sink, control: Control) -> Iterator[Ch
 
 def _take(chunk: Chunk, sink: Sink, control: Control) -> FinishReason | None:
     """Write first, then tell; the reason when this was the last chunk."""
+    # What others are told of is on disk: a crash loses what nobody has seen.
     committed = sink.append(chunk.frames) if chunk.frames else control.status.committed
     if chunk.event is not None:
         sink.event(*chunk.event)
