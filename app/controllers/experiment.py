@@ -153,7 +153,7 @@ class ExperimentController(QObject):
                 "here; Run whole study (F7) trains them all."
             )
         # Before the runs are closed, since some may be made of what is in their files.
-        planned = [(cell, self._recipe(study, cell.experiment)) for cell in cells]
+        planned = [(cell, self.recipe(study, cell.experiment)) for cell in cells]
         self.stop()
         self._session.clear()
         self._study = study
@@ -175,7 +175,7 @@ class ExperimentController(QObject):
         self._session.add(OpenRun(key, path, heading, until, control))
         return TrainingJob(key, path, control, recipe)
 
-    def _recipe(self, study: Study, experiment: Experiment) -> Recipe:
+    def recipe(self, study: Study, experiment: Experiment) -> Recipe:
         """Anew from the seeds; a run whose data or start are only in its file gives them on."""
         for run in self._session:
             if run.data is None or run.live:

@@ -50,7 +50,7 @@ class CompilerProcess(QObject):
         self._lock = threading.Lock()
         self._first: tuple[str, ...] = ()
         self._missing: tuple[str, ...] = ()
-        self._process: subprocess.Popen[str] | None = None
+        self.process: subprocess.Popen[str] | None = None
         self._worker = Worker("kernels", self._compile, self)
         self._worker.progress.connect(self.progress)
         self._worker.result.connect(self.progress)
@@ -90,8 +90,8 @@ class CompilerProcess(QObject):
             late = bool(urgent) and working and self._order()[0] not in urgent
             self._again = self._again or late  # a process may be ending for an earlier wish
             self._first = (*urgent, *(one for one in self._first if one not in urgent))
-            if self._again and self._process is not None:
-                self._process.kill()
+            if self._again and self.process is not None:
+                self.process.kill()
             if not working:
                 self._worker.ask()
 
@@ -99,8 +99,8 @@ class CompilerProcess(QObject):
         """End the process and the thread."""
         with self._lock:  # under which processes are begun: none comes after this
             self._closed = True
-            if self._process is not None:
-                self._process.kill()
+            if self.process is not None:
+                self.process.kill()
         self._worker.close()
 
     # ------------------------------------------------------------------------- in the thread
@@ -123,7 +123,7 @@ class CompilerProcess(QObject):
             if self._closed or not order:
                 return False
             try:
-                self._process = beside.begin(order)
+                self.process = beside.begin(order)
             except OSError:
                 LOG.exception("The kernels could not be compiled in a process of their own.")
                 return False
@@ -132,14 +132,14 @@ class CompilerProcess(QObject):
 
     def _read(self, request: Request) -> bool:
         """Follow one process to its end; whether to begin another one."""
-        process = self._process
+        process = self.process
         assert process is not None and process.stdout is not None
         for line in process.stdout:
             self._note(request, line)
         process.wait()  # first: to communicate closes its input, which would end it as failed
         _, words = process.communicate()
         with self._lock:
-            self._process = None
+            self.process = None
             again = self._again
         if process.returncode and not (again or self._closed):
             LOG.error("Compiling the kernels failed: %s", words)

@@ -25,26 +25,28 @@ class Flow(LogTimeFlow):
         problem, network = self.problem, self.problem.network
         assert isinstance(network, TwoLayer)
         n, D = problem.inputs.shape
-        size, scores = self._theta.size, self._wave.size
+        size, scores = self.direction.size, self._wave.size
         # Copies, since a run file's arrays are read-only: another type to numba, compiled anew.
         rows, y = np.array(problem.inputs, order="C"), np.array(problem.dataset.y)
-        arrays = [np.array(rows.T, order="C"), rows, y, np.zeros((network.k, n)), self._theta]
+        arrays = [np.array(rows.T, order="C"), rows, y, np.zeros((network.k, n)), self.direction]
         arrays += [apart(size) for _ in range(6)]
         arrays += [np.zeros((network.m, n)) for _ in range(3)]
         arrays += [*(apart(scores) for _ in range(4)), self._wave]
         self._work = kernel.Work(twin(network, n, D), *arrays)
-        self.slides = self._state.euler == 0 and Sliding.follows(problem)
+        self.slides = self.kernel_state.euler == 0 and Sliding.follows(problem)
         self._sliding: Sliding | None = None
 
     def _vectors(self) -> dict[str, NDArray[np.float64]]:
-        return {"theta": self._theta, "previous": self._work.previous}
+        return {"theta": self.direction, "previous": self._work.previous}
 
     def _work_for(self, budget: int) -> int:
-        code: int = kernel.advance(self._work, self._state, self._frames_due(), budget)
+        code: int = kernel.advance(self._work, self.kernel_state, self._frames_due(), budget)
         return self._slide() if code == state.STICKS else code
 
     def _slide(self) -> int:
         """One implicit step; what it takes is made when it is needed first."""
         if self._sliding is None:
             self._sliding = Sliding(self.problem)
-        return self._sliding.advance(self._theta, self._work.previous, self._state, self._marks)
+        return self._sliding.advance(
+            self.direction, self._work.previous, self.kernel_state, self._marks
+        )

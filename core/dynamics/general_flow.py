@@ -28,16 +28,17 @@ class GeneralFlow(LogTimeFlow):
     def _allocate(self) -> None:
         network = self.problem.network
         self.engine = f"{network.engine} float64"
-        size, count = self._theta.size, self._wave.size
+        size, count = self.direction.size, self._wave.size
         self._older, self._newer, self._previous, self._middle = (np.zeros(size) for _ in range(4))
         self._p, self._q, self._p0, self._q0 = (np.zeros(count) for _ in range(4))
         self._field = np.zeros(size)
         # A number is read out of the state in the time that a small array takes to be multiplied.
-        self._v_speed, self._others = float(self._state.v_speed), int(self._state.others)
+        s = self.kernel_state
+        self._v_speed, self._others = float(s.v_speed), int(s.others)
         self._inputs, self._y = self.problem.inputs, self.problem.dataset.y
 
     def _vectors(self) -> dict[str, Array]:
-        return {"theta": self._theta, "previous": self._previous}
+        return {"theta": self.direction, "previous": self._previous}
 
     # ------------------------------------------------------------------------------- the field
 
@@ -46,7 +47,7 @@ class GeneralFlow(LogTimeFlow):
 
     def _speed(self, flat: Array) -> float:
         """kappa, the factor of the parameters in which f is not homogeneous."""
-        network, rho = self.problem.network, self._state.rho
+        network, rho = self.problem.network, self.kernel_state.rho
         # One factor for all of V, where core.compiled.flow has one a node: what is inside a head
         # belongs to no node.
         fastest = float(np.exp(network.degree * rho))
@@ -63,14 +64,14 @@ class GeneralFlow(LogTimeFlow):
 
     def _dual(self, p: Array) -> Array:
         q = np.zeros(p.size)
-        s = self._state
+        s = self.kernel_state
         dual_weights(s.form, self._others, p, s.temperature, q)
         return q
 
     def _power_iteration(self) -> float:
         root = np.sqrt(self._q0)
-        along = self._gradient(self._theta, root * self._wave)
-        df = self.problem.network.derivative(self._theta, self._inputs, along)
+        along = self._gradient(self.direction, root * self._wave)
+        df = self.problem.network.derivative(self.direction, self._inputs, along)
         scores = self.problem.loss.scores(np.asarray(df), self._y)  # linear in the outputs
         image = root * scores.reshape(-1)
         norm = float(np.linalg.norm(image))
@@ -81,7 +82,7 @@ class GeneralFlow(LogTimeFlow):
     # ------------------------------------------------------------------------------ the phases
 
     def _work_for(self, budget: int) -> int:
-        s = self._state
+        s = self.kernel_state
         for _ in range(budget):
             phase = s.phase
             if phase == scheme.RUN_STAGE:  # most often
@@ -103,7 +104,7 @@ class GeneralFlow(LogTimeFlow):
                 chebyshev.plan(s, self._marks)
                 if s.h < scheme.SMALLEST_STEP:
                     return scheme.STALLED
-                chebyshev.first_stage(s, self._theta, self._older, self._newer, self._field)
+                chebyshev.first_stage(s, self.direction, self._older, self._newer, self._field)
             elif phase == scheme.HALVE:
                 self._begin_half()
             else:
@@ -111,17 +112,17 @@ class GeneralFlow(LogTimeFlow):
         return scheme.GOING
 
     def _emit(self) -> int:
-        s, frames = self._state, self._frames_due()
-        scheme.emit(s, self.problem.network.scaled, self._theta, self._previous, frames)
+        s, frames = self.kernel_state, self._frames_due()
+        scheme.emit(s, self.problem.network.scaled, self.direction, self._previous, frames)
         code: int = scheme.after_frames(s, frames)
         return code
 
     def _start_of_step(self) -> bool:
         """Evaluate the field at theta; False where it is zero."""
-        s = self._state
-        self._p0 = self._scores(self._theta)
+        s = self.kernel_state
+        self._p0 = self._scores(self.direction)
         scheme.begin(s, self._p0, self._q0)
-        self._field = self._gradient(self._theta, self._q0)
+        self._field = self._gradient(self.direction, self._q0)
         if not scheme.moves(s, self._field):
             return False
         s.phase = scheme.POWER_ITERATION if s.power > 0 else scheme.PLAN
@@ -129,12 +130,12 @@ class GeneralFlow(LogTimeFlow):
 
     def _base(self) -> Array:
         """Where the step begins whose stages are made."""
-        return (self._theta, self._previous, self._middle)[self._state.half]
+        return (self.direction, self._previous, self._middle)[self.kernel_state.half]
 
     def _next_stage(self) -> None:
-        s = self._state
+        s = self.kernel_state
         slope = self._gradient(self._newer, self._dual(self._scores(self._newer)))
-        chebyshev.stage(self._state, self._base(), self._older, self._newer, slope)
+        chebyshev.stage(self.kernel_state, self._base(), self._older, self._newer, slope)
         s.stage += 1
         if s.stage == s.stages:
             s.phase = scheme.FINISH
@@ -149,8 +150,8 @@ class GeneralFlow(LogTimeFlow):
     def _distance(self) -> float:
         """How far the last stage is from theta; the other parameters by their relative change."""
         scaled = self.problem.network.scaled
-        distance = float(np.linalg.norm(self._newer[:scaled] - self._theta[:scaled]))
-        rest, before = self._newer[scaled:], self._theta[scaled:]
+        distance = float(np.linalg.norm(self._newer[:scaled] - self.direction[:scaled]))
+        rest, before = self._newer[scaled:], self.direction[scaled:]
         length = float(np.linalg.norm(before))
         if length == 0.0:
             return distance
@@ -158,20 +159,20 @@ class GeneralFlow(LogTimeFlow):
 
     def _finish(self) -> bool:
         """Normalise the last stage, test it, and take it or refuse it; True when taken."""
-        s = self._state
+        s = self.kernel_state
         norm = self._normalise()
         p = self._scores(self._newer)
         if not scheme.fit(s, p, norm):
             return False
         distance = self._distance()
         s.most_stages = max(s.most_stages, s.stages)
-        self._previous[:], self._theta[:] = self._theta, self._newer
+        self._previous[:], self.direction[:] = self.direction, self._newer
         scheme.accept(s, p, norm, distance)
         return True
 
     def _end_step(self) -> None:
         """The end of a step, or of half of one that is checked."""
-        s = self._state
+        s = self.kernel_state
         if s.half > 0:
             self._finish_half()
         elif self._finish():
@@ -181,7 +182,7 @@ class GeneralFlow(LogTimeFlow):
 
     def _begin_half(self) -> None:
         """The first stage of half the last step."""
-        s, base = self._state, self._base()
+        s, base = self.kernel_state, self._base()
         q = np.zeros(self._wave.size)
         p = self._scores(base)
         scheme.heat(s, p, q)
@@ -191,7 +192,7 @@ class GeneralFlow(LogTimeFlow):
 
     def _finish_half(self) -> None:
         """The end of a half step: the second begins where the first ended, and is compared."""
-        s = self._state
+        s = self.kernel_state
         norm = self._normalise()
         if s.half == 1:
             self._middle[:] = self._newer

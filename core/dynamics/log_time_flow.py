@@ -77,7 +77,8 @@ def apart(size: int) -> NDArray[np.float64]:
 class LogTimeFlow(Integrator):
     """Chebyshev steps (or Euler, the test oracle) in float64; an engine adds two methods.
 
-    The state of the scheme is `_state`, of which `_floats` and `_counts` are what run files keep.
+    `kernel_state` is the state of the scheme, of which run files keep `_floats` and `_counts`;
+    `direction` are the parameters on the unit sphere.
     """
 
     slides = False  # whether there are implicit steps for data that cannot be fitted
@@ -88,9 +89,9 @@ class LogTimeFlow(Integrator):
         if not problem.network.homogeneous:
             raise InputError('dynamics.kind = "flow" needs a homogeneous network; use "gd".')
         self.problem = problem
-        self._state, self._floats, self._counts = state.new_state()
-        set_up(self._state, dynamics, problem.network)
-        cap = float(self._state.cap)
+        self.kernel_state, self._floats, self._counts = state.new_state()
+        set_up(self.kernel_state, dynamics, problem.network)
+        cap = float(self.kernel_state.cap)
         self.temperature_cap = cap if np.isfinite(cap) else None
         self._marks = np.ascontiguousarray(frame_times(problem, first_time(problem)))
         self.planned = 1 + self._marks.size
@@ -123,9 +124,9 @@ class LogTimeFlow(Integrator):
             raise InputError("All initial parameters are zero, where gradient flow stays for ever.")
         if abs(norm - 1.0) <= UNIT:  # a frame of a flow, of which no digit may change
             norm = 1.0
-        self._theta = start.parameters.copy()
-        self._theta[: network.scaled] /= norm
-        s = self._state
+        self.direction = start.parameters.copy()
+        self.direction[: network.scaled] /= norm
+        s = self.kernel_state
         s.loss, s.degree = problem.loss.code, network.degree
         s.others = max(network.k - 1, 1)
         s.rho = s.peak_rho = start.rho + np.log(norm)
@@ -140,12 +141,12 @@ class LogTimeFlow(Integrator):
         self._wave = apart(count)
         self._wave[:] = wave / np.linalg.norm(wave)
         # One row: the engine stops at every frame, so that the state there can be kept.
-        self._buffer, self._rows = np.zeros((1, self._theta.size)), np.zeros((1, state.ROW))
+        self._buffer, self._rows = np.zeros((1, self.direction.size)), np.zeros((1, state.ROW))
         # The steps before those that are counted, and whether nothing moves any more.
         self._clock = np.array([start.step, 0])
         self._warned = False  # that the data are not fitted: a run that goes on says it anew
         rho = float(s.rho)
-        self._first = Frame(start.step, start.log10_time, rho, self._theta.copy())
+        self._first = Frame(start.step, start.log10_time, rho, self.direction.copy())
         self._kept: State | None = None
         self.pace = Pace(first_units(network.m, *problem.inputs.shape))
 
@@ -159,7 +160,7 @@ class LogTimeFlow(Integrator):
         frames: tuple[Frame, ...] = ()
         deadline = time.perf_counter() + 0.5 * self.pace.seconds
         while True:
-            before = int(self._state.mark)
+            before = int(self.kernel_state.mark)
             code = self._work_for(self.pace.start())
             frames += self._frames(before)
             if code in (state.BUFFER_FULL, state.DONE):
@@ -195,13 +196,13 @@ class LogTimeFlow(Integrator):
         self._take_up(kept)
         self._kept = kept
         if self._clock[RESTING]:
-            self._theta[:], self._state.rho = start.parameters, start.rho
+            self.direction[:], self.kernel_state.rho = start.parameters, start.rho
             return
-        s = self._state
+        s = self.kernel_state
         saved.finite("floats", np.array([s.rho, s.ln_t, s.h, s.safety]))
-        if self._state.phase != state.EMIT:
+        if self.kernel_state.phase != state.EMIT:
             raise saved.refused("it is not that of a step's end")
-        if not abs(self.problem.network.norm(self._theta) - 1.0) <= NEAR:
+        if not abs(self.problem.network.norm(self.direction) - 1.0) <= NEAR:
             raise saved.refused("its direction has not norm 1")
         # A state comes from a file that a stranger may have written: it is taken only if it gives,
         # made again, the very frame that it belongs to (docs/decisions/0011).
@@ -219,11 +220,11 @@ class LogTimeFlow(Integrator):
         self._started, self._warned, self._kept = True, other._warned, other.state()
         if self._kept is not None:
             self._take_up(self._kept)
-            self._state.mark = other._state.mark
+            self.kernel_state.mark = other.kernel_state.mark
 
     def _take_up(self, kept: State) -> None:
         saved.put_back(self._parts(), kept)
-        s = self._state
+        s = self.kernel_state
         s.mark = s.buffered = 0
         s.others = max(self.problem.network.k - 1, 1)  # whatever a damaged file says
         self._set_slides()
@@ -231,18 +232,18 @@ class LogTimeFlow(Integrator):
     def _set_slides(self) -> None:
         """From which step on there are implicit ones, which another engine may not have had."""
         if not self.slides:
-            self._state.slides_from = NEVER
-        elif self._state.slides_from == NEVER:
-            self._state.slides_from = 0
+            self.kernel_state.slides_from = NEVER
+        elif self.kernel_state.slides_from == NEVER:
+            self.kernel_state.slides_from = 0
 
     def _frames_due(self) -> Frames:
         return Frames(self._marks, self._buffer, self._rows)
 
     def _step(self) -> int:
-        return int(self._clock[BEGUN]) + int(self._state.step)
+        return int(self._clock[BEGUN]) + int(self.kernel_state.step)
 
     def _log10_time(self) -> float:
-        return float(self._state.ln_t / np.log(10.0))
+        return float(self.kernel_state.ln_t / np.log(10.0))
 
     def _chunk(
         self, frames: tuple[Frame, ...], outcome: Outcome, event: Event | None = None
@@ -250,8 +251,8 @@ class LogTimeFlow(Integrator):
         return Chunk(frames, outcome, self._step(), self._log10_time(), event)
 
     def _frames(self, before: int) -> tuple[Frame, ...]:
-        count = int(self._state.buffered)
-        self._state.buffered = 0
+        count = int(self.kernel_state.buffered)
+        self.kernel_state.buffered = 0
         theta, rows = self._buffer[:count].copy(), self._rows[:count].tolist()
         begun = int(self._clock[BEGUN])
         times = self._marks[before : before + count].tolist()
@@ -269,10 +270,10 @@ class LogTimeFlow(Integrator):
 
     def _stationary(self, frames: tuple[Frame, ...]) -> Chunk:
         """The field is zero: every later frame is this one."""
-        step, rho = self._step(), float(self._state.rho)
-        theta = self._theta.copy()
-        rest = self._marks[int(self._state.mark) :].tolist()
-        errors = float(self._state.error), float(self._state.turn_error)
+        step, rho = self._step(), float(self.kernel_state.rho)
+        theta = self.direction.copy()
+        rest = self._marks[int(self.kernel_state.mark) :].tolist()
+        errors = float(self.kernel_state.error), float(self.kernel_state.turn_error)
         known = dict(zip(DIAGNOSTICS[-2:], errors, strict=True))
         still = tuple(Frame(step, mark, rho, theta, None, known) for mark in rest)
         self._clock[RESTING] = 1
@@ -287,7 +288,7 @@ class LogTimeFlow(Integrator):
 
     def _stuck(self, frames: tuple[Frame, ...]) -> Event | None:
         """What is told once, where the network hardly moves and does not fit the data."""
-        if self._state.stuck != state.HARDLY or self._warned or not frames:
+        if self.kernel_state.stuck != state.HARDLY or self._warned or not frames:
             return None
         self._warned = True
         facts = self._where(frames[-1].parameters, frames[-1].rho)
@@ -301,7 +302,7 @@ class LogTimeFlow(Integrator):
 
     def _end_of_digits(self) -> Event:
         """Where R has come to rest, while the margins of what is fitted grow like ln t."""
-        facts = self._where(self._theta, float(self._state.rho))
+        facts = self._where(self.direction, float(self.kernel_state.rho))
         facts["note"] = (
             f"From log10 t = {facts['log10_time']:.4g} on, while {_unfitted(facts)}, the risk "
             f"stays at R = {facts['risk']:.9g} to seven digits. What still moves, the margins of "

@@ -67,13 +67,13 @@ class ScalarMirror(LogTimeFlow):
         flow = GradientFlow(until_log10_time=dynamics.until_log10_time)
         super().__init__(with_dynamics(problem, flow))
         self.problem = problem
-        self._state.h_early = 0.05
+        self.kernel_state.h_early = 0.05
 
     def _allocate(self) -> None:
         problem, n, m = self.problem, self.problem.dataset.n, self.problem.network.m
         Z, signs = features(problem)
         with np.errstate(divide="ignore"):
-            start = 2.0 * (np.log(np.abs(self._theta[:m])) + self._state.rho)
+            start = 2.0 * (np.log(np.abs(self.direction[:m])) + self.kernel_state.rho)
         sizes = (*[n] * 5, m, m, *[n] * 4)
         self._work = kernel.Work(*[Z, start, signs, *map(apart, sizes), self._wave])
         self.pace = Pace(first_units(m, n, 1))
@@ -83,12 +83,12 @@ class ScalarMirror(LogTimeFlow):
         return {"base": work.start, "lambda": work.at, "previous": work.previous}
 
     def _work_for(self, budget: int) -> int:
-        work, s = self._work, self._state
+        work, s = self._work, self.kernel_state
         code: int = kernel.advance(work, s, self._frames_due(), budget)
         if code == state.STATIONARY:
             # As `weights` of the kernels.
             u = np.exp(work.start + 2.0 * (work.at @ work.Z) - 2.0 * s.rho)
-            self._theta = (work.signs * np.sqrt(u / (2.0 * u.sum()))).reshape(-1)
+            self.direction = (work.signs * np.sqrt(u / (2.0 * u.sum()))).reshape(-1)
         return code
 
 

@@ -95,8 +95,8 @@ def test_the_clock_agrees_with_the_smoothed_margin(
 
     # ln t = gt + O(ln) late: the clock agrees with the smoothed margin at the true temperature, at
     # the last step itself; the frame between two steps is linear in ln ln t, and off by its bend.
-    there = smoothed(flow._theta, flow._state.rho)
-    assert there == pytest.approx(flow._state.ln_t, rel=1e-5)
+    there = smoothed(flow.direction, flow.kernel_state.rho)
+    assert there == pytest.approx(flow.kernel_state.ln_t, rel=1e-5)
     assert smoothed(last.parameters, last.rho) == pytest.approx(until * np.log(10), rel=7e-5)
     if m == 16:
         assert margin_of(at, last) == pytest.approx(0.0406, abs=2e-4)
@@ -191,8 +191,8 @@ def test_closed_form_of_one_neuron() -> None:
     assert coarse[0] < 1e-3
     assert coarse[1] < 5e-3
     finer = Flow(one_neuron(a0, v0, until=3.0))
-    finer._state.tau_early /= 8.0
-    finer._state.h_early /= 8.0
+    finer.kernel_state.tau_early /= 8.0
+    finer.kernel_state.h_early /= 8.0
     fine = errors(finer)
     assert fine[0] < coarse[0] / 5  # of first order in the step
     assert fine[1] < coarse[1] / 5

@@ -90,10 +90,10 @@ def test_frames_are_the_ends_of_steps() -> None:
     flow.pace.seconds = 0.0  # a chunk ends at its first frame
     apart = []
     for chunk in chunks(flow):
-        if chunk.frames and flow._state.phase == kernel.EMIT:
+        if chunk.frames and flow.kernel_state.phase == kernel.EMIT:
             frame = chunk.frames[-1]
             if frame.log10_time > 1.0:
-                apart.append(np.abs(frame.parameters - flow._theta).max())
+                apart.append(np.abs(frame.parameters - flow.direction).max())
     assert len(apart) > 10
     # Steps move theta by .0005 to .002; a frame in their middle would be 1e-4 away.
     assert np.median(apart) < 1e-6
@@ -102,7 +102,7 @@ def test_frames_are_the_ends_of_steps() -> None:
 def refined(at: Problem) -> Frame:
     """The last frame of small Euler steps without a temperature cap."""
     flow = Flow(at)
-    flow._state.euler_c, flow._state.euler_h = 0.25, 0.003
+    flow.kernel_state.euler_c, flow.kernel_state.euler_h = 0.25, 0.003
     return frames_of(flow)[-1]
 
 
@@ -187,7 +187,7 @@ def test_a_frame_that_is_ahead_by_rounding_alone_is_passed() -> None:
     flow = Flow(at)
     for _ in range(20):
         flow.advance()
-    s: Any = flow._state
+    s: Any = flow.kernel_state
     started = s.copy()
     for ulps in (1, 2, 5, 100):
         for name in s.dtype.names:

@@ -137,8 +137,8 @@ def test_head_flow_equals_small_descent_steps() -> None:
     errors = []
     for finer in (1.0, 8.0):
         general = GeneralFlow(at)
-        general._state.tau_early /= finer
-        general._state.h_early /= finer
+        general.kernel_state.tau_early /= finer
+        general.kernel_state.h_early /= finer
         last = [frame for chunk in chunks(general) for frame in chunk.frames][-1]
         W = at.network.physical(last.parameters, last.rho)
         errors.append(np.abs(at.outputs(W) - wanted).max())

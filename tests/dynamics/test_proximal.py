@@ -188,8 +188,8 @@ def test_the_flow_agrees_with_short_explicit_steps(m: int) -> None:
     norms = []
     for h in (0.01, 0.005):
         explicit = Flow(at)
-        explicit._state.h_early = h
-        explicit._state.slides_from = NEVER
+        explicit.kernel_state.h_early = h
+        explicit.kernel_state.slides_from = NEVER
         norms.append(np.linalg.norm(physical(frames_of(explicit)[0][-1])))
     limit = 2.0 * norms[1] - norms[0]
     found = float(np.linalg.norm(physical(last[-1])))
@@ -226,7 +226,7 @@ def test_a_flow_that_was_begun_without_kernels_has_them_too(kind: str, slides: b
     for _ in range(3):
         general.advance()
     flow.take_over(general)
-    assert (flow._state.slides_from == NEVER) == (not slides)
+    assert (flow.kernel_state.slides_from == NEVER) == (not slides)
     frames, events, outcome = frames_of(flow)
     assert outcome is Outcome.COMPLETED
     if slides:

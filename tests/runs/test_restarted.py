@@ -96,8 +96,8 @@ def test_the_window_takes_the_data_of_the_open_run(path: Path) -> None:
         study = Study("a", "", "", tables, axes={}, sizes={})
         for settings in ([], ["network.m=9"], ["run.seed=3"], ["loss.kind=logistic"]):
             experiment = study.with_settings(settings).cells()[0].experiment
-            recipe = controller._recipe(study, experiment)
+            recipe = controller.recipe(study, experiment)
             assert isinstance(recipe, FromRun)
             assert recipe.problem().dataset.n == run.dataset.n
         other = study.with_settings(["data.kind=parity", "data.d=4"]).cells()[0].experiment
-        assert isinstance(controller._recipe(study, other), FromExperiment)
+        assert isinstance(controller.recipe(study, other), FromExperiment)
