@@ -148,9 +148,11 @@ def test_a_reader_in_another_thread_never_disturbs_the_recorder(tmp_path: Path) 
     path = tmp_path / "a.msrun"
     recorder = recorder_at(path, problem)
     seen: list[int] = []
+    opened = threading.Event()
 
     def watch() -> None:
         with open_run(path) as run:
+            opened.set()
             while run.status == "recording":
                 seen.append(run.refresh())
                 if run.frames:
@@ -159,6 +161,7 @@ def test_a_reader_in_another_thread_never_disturbs_the_recorder(tmp_path: Path) 
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
+        opened.wait()  # on a busy machine all would be recorded before the first look
         for index in range(100):
             recorder.append([frame_of(problem, index)])
             recorder.flush()
