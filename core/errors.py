@@ -67,6 +67,18 @@ class InputError(MarginscopeError):
     """Something the user gave cannot be used: a study, a value, a data file, a folder."""
 
 
+class RuleError(ValueError):
+    """Settings, each allowed by itself, that do not go together; `keys` are those it is about.
+
+    Keys of the section itself where a section raises it (`n`), dotted ones where an experiment
+    does (`data.n`); the first is the one to change.
+    """
+
+    def __init__(self, text: str, *, keys: tuple[str, ...]) -> None:
+        super().__init__(text)
+        self.keys = keys
+
+
 class RunFileError(InputError):
     """A run file is truncated, damaged, foreign, hostile or from a newer version."""
 

@@ -12,6 +12,7 @@ from pydantic import model_validator
 from core.data.dataset import Array, Dataset, Directions, Law
 from core.data.section import D_MEANING, MAX_N, MAX_SEED, N_MEANING, DataSection
 from core.data.separator import max_margin
+from core.errors import RuleError
 from core.settings import SEED_MEANING, setting
 
 
@@ -93,20 +94,26 @@ class ConesData(DataSection, Law):
     @model_validator(mode="after")
     def _possible(self) -> ConesData:
         if self.r > self.d + 1:
-            raise ValueError(
+            raise RuleError(
                 f"r = {self.r} cones that exclude each other do not exist in d = {self.d} "
-                "dimensions: a simplex has at most d + 1 corners; lower r or raise d"
+                "dimensions: a simplex has at most d + 1 corners; lower r or raise d",
+                keys=("r", "d"),
             )
         if self.labels == "mixed" and self.r < 2:
-            raise ValueError('labels = "mixed" needs two cones; raise r, or use labels = "single"')
+            raise RuleError(
+                'labels = "mixed" needs two cones; raise r, or use labels = "single"',
+                keys=("labels", "r"),
+            )
         if self.eps >= self.gamma_nc:
-            raise ValueError(
-                f"eps = {self.eps:g} must be below gamma_nc = {self.gamma_nc:g}; lower eps"
+            raise RuleError(
+                f"eps = {self.eps:g} must be below gamma_nc = {self.gamma_nc:g}; lower eps",
+                keys=("eps", "gamma_nc"),
             )
         if math.hypot(self.gamma_nc, self.offset) > 1.0:
-            raise ValueError(
+            raise RuleError(
                 f"gamma_nc = {self.gamma_nc:g} with eps = {self.eps:g} leaves the unit ball; "
-                "lower gamma_nc"
+                "lower gamma_nc",
+                keys=("gamma_nc", "eps"),
             )
         self._exclude()
         return self
@@ -119,10 +126,11 @@ class ConesData(DataSection, Law):
         sideways = math.sqrt(1.0 - slope**2) if self.d > 1 else 0.0
         reach = self.gamma_nc * slope - self.offset * sideways
         if reach < self.eps:
-            raise ValueError(
+            raise RuleError(
                 f"with r = {self.r}, gamma_nc = {self.gamma_nc:g} and eps = {self.eps:g} the cones "
                 f"only reach <beta_l, x> <= {-reach:.3g}, and -eps = {-self.eps:g} is needed; "
-                "lower eps or r, or raise gamma_nc"
+                "lower eps or r, or raise gamma_nc",
+                keys=("r", "gamma_nc", "eps"),
             )
 
     def directions(self, generator: Generator) -> dict[str, Array]:
@@ -180,14 +188,16 @@ class TwoConesData(DataSection, Law):
     def _apart(self) -> TwoConesData:
         low, high = self.separation - 2 * self.spread, self.separation + 2 * self.spread
         if low < APART:
-            raise ValueError(
+            raise RuleError(
                 f"separation = {self.separation:g} with spread = {self.spread:g} brings the cones "
-                f"within {low:g} degrees; Proposition 2.6 needs {APART:g}: lower spread"
+                f"within {low:g} degrees; Proposition 2.6 needs {APART:g}: lower spread",
+                keys=("separation", "spread"),
             )
         if high >= 180.0:
-            raise ValueError(
+            raise RuleError(
                 f"separation = {self.separation:g} with spread = {self.spread:g} spans {high:g} "
-                "degrees, where no linear predictor is right on both cones; stay below 180"
+                "degrees, where no linear predictor is right on both cones; stay below 180",
+                keys=("separation", "spread"),
             )
         return self
 

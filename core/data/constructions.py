@@ -19,7 +19,7 @@ from core.data.dataset import (
 )
 from core.data.parity import all_corners
 from core.data.section import D_MEANING, MAX_D, MAX_N, MAX_SEED, N_MEANING, DataSection
-from core.errors import InputError
+from core.errors import InputError, RuleError
 from core.settings import SEED_MEANING, setting
 
 
@@ -84,13 +84,18 @@ class IntervalsData(DataSection, Law):
     def _room(self) -> IntervalsData:
         shown = ", ".join(f"{place:g}" for place in self.breaks)
         if not self.breaks:
-            raise ValueError("breaks is empty, so that there is one class; give at least one")
+            raise RuleError(
+                "breaks is empty, so that there is one class; give at least one", keys=("breaks",)
+            )
         if list(self.breaks) != sorted(set(self.breaks)):
-            raise ValueError(f"breaks = {shown} must rise; put them in order, each once")
+            raise RuleError(
+                f"breaks = {shown} must rise; put them in order, each once", keys=("breaks",)
+            )
         if any(high <= low for low, high in self.pieces()):
-            raise ValueError(
+            raise RuleError(
                 f"breaks = {shown} with gap = {self.gap:g} leave an interval of [-1, 1] without "
-                "room; lower gap, or move the breaks apart and inside (-1, 1)"
+                "room; lower gap, or move the breaks apart and inside (-1, 1)",
+                keys=("breaks", "gap"),
             )
         return self
 
@@ -140,8 +145,9 @@ class DyadicData(DataSection, Distribution):
     @model_validator(mode="after")
     def _two_each(self) -> DyadicData:
         if self.n != 2 * self.d:
-            raise ValueError(
-                f"n = {self.n}, and the dyadic set has 2 d = {2 * self.d} examples; leave n out"
+            raise RuleError(
+                f"n = {self.n}, and the dyadic set has 2 d = {2 * self.d} examples; leave n out",
+                keys=("n", "d"),
             )
         return self
 
@@ -202,9 +208,10 @@ class NearOrthogonalData(DataSection, Distribution):
     @model_validator(mode="after")
     def _room(self) -> NearOrthogonalData:
         if self.n > self.d:
-            raise ValueError(
+            raise RuleError(
                 f"n = {self.n} linearly independent vectors do not fit into d = {self.d} "
-                "dimensions; raise d or lower n"
+                "dimensions; raise d or lower n",
+                keys=("n", "d"),
             )
         return self
 

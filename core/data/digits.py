@@ -11,6 +11,7 @@ from pydantic import model_validator
 from core.data.dataset import Dataset, Distribution
 from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, Images, check_classes
 from core.data.section import MAX_SEED, N_MEANING, DataSection
+from core.errors import RuleError
 from core.settings import SEED_MEANING, setting
 
 # How many of scikit-learn's bundled digits show 0, 1, ..., 9.
@@ -46,9 +47,10 @@ class DigitsData(DataSection, Distribution):
         check_classes(self.classes)
         there = sum(DIGIT_COUNTS[number] for number in self.classes or range(10))
         if self.n >= there:
-            raise ValueError(
+            raise RuleError(
                 f"n = {self.n} leaves none of the {there} digits of these classes for the test; "
-                f"choose at most {there - 1}"
+                f"choose at most {there - 1}",
+                keys=("n",),
             )
         return self
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.data.dataset import Array, Dataset, Distribution
 from core.data.section import check_sizes
-from core.errors import InputError
+from core.errors import InputError, RuleError
 from core.settings import MAX_ELEMENTS
 
 Scale = Literal["unit_max", "centred", "pixels"]
@@ -28,14 +28,16 @@ UNIT_MAX = (
 
 
 def check_classes(classes: tuple[int, ...]) -> None:
-    """Raise ValueError for class numbers that are no choice of two or more of 0, ..., 9."""
+    """Raise RuleError for class numbers that are no choice of two or more of 0, ..., 9."""
     shown = ", ".join(map(str, classes))
     if len(classes) == 1:
-        raise ValueError(f"classes = {shown} is one class; choose at least two, such as 3, 8")
+        raise RuleError(
+            f"classes = {shown} is one class; choose at least two, such as 3, 8", keys=("classes",)
+        )
     if len(set(classes)) < len(classes):
-        raise ValueError(f"classes = {shown} names a class twice; name each once")
+        raise RuleError(f"classes = {shown} names a class twice; name each once", keys=("classes",))
     if any(not 0 <= number <= 9 for number in classes):
-        raise ValueError(f"classes = {shown}: classes are numbered 0 to 9")
+        raise RuleError(f"classes = {shown}: classes are numbered 0 to 9", keys=("classes",))
 
 
 @final

@@ -10,6 +10,7 @@ from pydantic import model_validator
 
 from core.data.dataset import EXACT_TEST_DIMENSION, Array, Dataset, Directions, Law, TestSet
 from core.data.section import D_MEANING, MAX_D, MAX_N, MAX_SEED, N_MEANING, DataSection
+from core.errors import RuleError
 from core.settings import SEED_MEANING, setting
 
 
@@ -62,13 +63,16 @@ class ParityData(DataSection, Law):
     @model_validator(mode="after")
     def _k_fits_d(self) -> ParityData:
         if self.k > self.d:
-            raise ValueError(f"k = {self.k} is larger than d = {self.d}; k may be 1 to d")
+            raise RuleError(
+                f"k = {self.k} is larger than d = {self.d}; k may be 1 to d", keys=("k", "d")
+            )
         needed, why = self.k + self.freeze, "a frozen coordinate" if self.freeze else ""
         if self.law == "decoy":
             needed, why = needed + 1, f"a decoy and {why}" if why else "a decoy"
         if needed > self.d:
-            raise ValueError(
-                f"k = {self.k} with {why} needs d >= {needed}, and d = {self.d}; raise d"
+            raise RuleError(
+                f"k = {self.k} with {why} needs d >= {needed}, and d = {self.d}; raise d",
+                keys=("k", "d"),
             )
         return self
 

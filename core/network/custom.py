@@ -21,7 +21,7 @@ import numpy as np
 from numpy.random import Generator
 from pydantic import model_validator
 
-from core.errors import InputError
+from core.errors import InputError, RuleError
 from core.network.parametrisation import Array, Arrays, Block, Network, Shape
 from core.network.section import FILE_MEANING, MAX_CODE, NetworkSection
 from core.settings import setting
@@ -75,7 +75,9 @@ class CustomNetwork(NetworkSection):
     @model_validator(mode="after")
     def _has_a_file(self) -> CustomNetwork:
         if self.path is None and self.code is None:
-            raise ValueError('network.path is missing; with kind = "custom" name a Python file')
+            raise RuleError(
+                'network.path is missing; with kind = "custom" name a Python file', keys=("path",)
+            )
         return self
 
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from pydantic import model_validator
 
+from core.errors import RuleError
 from core.settings import MAX_ELEMENTS, SEED_MEANING, Section, setting
 
 FILE_MEANING = "file: from init_path"
@@ -51,7 +52,12 @@ class NetworkSection(Section):
     @model_validator(mode="after")
     def _width_or_file(self) -> NetworkSection:
         if self.init != "file" and self.m is None:
-            raise ValueError("m, the width, is missing; give a whole number such as m = 256")
+            raise RuleError(
+                "m, the width, is missing; give a whole number such as m = 256", keys=("m",)
+            )
         if self.init != "file" and self.init_path is not None:
-            raise ValueError('init_path is only used with init = "file"; set init or drop the path')
+            raise RuleError(
+                'init_path is only used with init = "file"; set init or drop the path',
+                keys=("init_path", "init"),
+            )
         return self

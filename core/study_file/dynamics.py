@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, final
 
 from pydantic import model_validator
 
+from core.errors import RuleError
 from core.network.kernel_predictor import KernelNetwork
 from core.network.parametrisation import Arrays, Network, Shape
 from core.network.registry import NETWORKS
@@ -78,9 +79,10 @@ class StochasticGradientDescent(DynamicsSection):
 
     def check(self, experiment: Any) -> None:
         if self.fresh and experiment.data.embedded:
-            raise ValueError(
+            raise RuleError(
                 "dynamics.fresh = true needs a distribution to draw from, and data.kind = "
-                f'"{experiment.data.kind}" has none; use fresh = false'
+                f'"{experiment.data.kind}" has none; use fresh = false',
+                keys=("dynamics.fresh", "data.kind"),
             )
         if not self.fresh:
             check_batch(self.batch, experiment.data.n)
@@ -143,25 +145,29 @@ class GradientFlow(DynamicsSection):
     def check(self, experiment: Any) -> None:
         # Only flow is refused: descent to t = 1e4 is as good in float32 (docs/theory.md, 9).
         if experiment.run.precision == "float32":
-            raise ValueError(
+            raise RuleError(
                 'run.precision = "float32" cannot follow gradient flow, whose margins live in '
-                'the last digits; use "float64", or dynamics.kind = "gd"'
+                'the last digits; use "float64", or dynamics.kind = "gd"',
+                keys=("run.precision", "dynamics.kind"),
             )
         if experiment.loss.l2 > 0.0:
-            raise ValueError(
+            raise RuleError(
                 f"loss.l2 = {experiment.loss.l2:g} cannot be followed in log time, where the "
-                'penalised flow comes to rest; use dynamics.kind = "gd", or l2 = 0'
+                'penalised flow comes to rest; use dynamics.kind = "gd", or l2 = 0',
+                keys=("loss.l2", "dynamics.kind"),
             )
         if not experiment.loss.vanishes:
-            raise ValueError(
+            raise RuleError(
                 f'loss.kind = "{experiment.loss.kind}" has no log time, which needs a loss that '
-                'goes to zero; use dynamics.kind = "gd", or the exponential or logistic loss'
+                'goes to zero; use dynamics.kind = "gd", or the exponential or logistic loss',
+                keys=("loss.kind", "dynamics.kind"),
             )
         why = experiment.network.not_homogeneous()
         if why:
-            raise ValueError(
+            raise RuleError(
                 f"{why}, so its flow cannot be followed in log time; use "
-                'dynamics.kind = "gd", or smooth = false'
+                'dynamics.kind = "gd", or smooth = false',
+                keys=("network.smooth", "dynamics.kind"),
             )
 
     def work(self, n: float, m: float, d: float) -> float:
@@ -197,28 +203,35 @@ class MirrorFlow(DynamicsSection):
         made = NETWORKS[network.kind]
         if not made.factored:
             *most, last = (f'"{kind}"' for kind, cls in NETWORKS.items() if cls.factored)
-            raise ValueError(
+            raise RuleError(
                 f'dynamics.kind = "mirror" needs outer weights a_j b_j, and network.kind = '
-                f'"{network.kind}" has none; use network.kind = {", ".join(most)} or {last}'
+                f'"{network.kind}" has none; use network.kind = {", ".join(most)} or {last}',
+                keys=("dynamics.kind", "network.kind"),
             )
         if not loss.exp_tailed:
-            raise ValueError(
+            raise RuleError(
                 'dynamics.kind = "mirror" needs the exponential or logistic loss, not '
-                f'"{loss.kind}"'
+                f'"{loss.kind}"',
+                keys=("dynamics.kind", "loss.kind"),
             )
         if loss.l2 > 0.0:
-            raise ValueError('dynamics.kind = "mirror" knows no penalty; set loss.l2 = 0')
+            raise RuleError(
+                'dynamics.kind = "mirror" knows no penalty; set loss.l2 = 0',
+                keys=("loss.l2", "dynamics.kind"),
+            )
         self._needs_float64(experiment)
         if made.fixed_features and self.step is not None:
-            raise ValueError(
+            raise RuleError(
                 f'dynamics.step is not used by the mirror flow of network.kind = "{network.kind}", '
-                "which chooses its own steps; leave it out"
+                "which chooses its own steps; leave it out",
+                keys=("dynamics.step", "network.kind"),
             )
         if not made.fixed_features and self.until_log10_time > 15.0:
-            raise ValueError(
+            raise RuleError(
                 f"dynamics.until_log10_time = {self.until_log10_time:g} cannot be reached by "
                 'steps; choose at most 15, or network.kind = "scalar", which is followed in log '
-                "time"
+                "time",
+                keys=("dynamics.until_log10_time", "network.kind"),
             )
 
     def work(self, n: float, m: float, d: float) -> float:
@@ -290,9 +303,10 @@ class TwoPhase(DynamicsSection):
         self._needs_standard(experiment, "trains V in its first phase and a in its second")
         self._needs_float64(experiment)
         if self.first_batch > 0 and experiment.data.embedded:
-            raise ValueError(
+            raise RuleError(
                 f"dynamics.first_batch = {self.first_batch} needs a distribution to draw from, and "
-                f'data.kind = "{experiment.data.kind}" has none; use first_batch = 0'
+                f'data.kind = "{experiment.data.kind}" has none; use first_batch = 0',
+                keys=("dynamics.first_batch", "data.kind"),
             )
 
     def work(self, n: float, m: float, d: float) -> float:
@@ -330,7 +344,10 @@ class KernelPredictor(DynamicsSection):
         self._needs_standard(experiment, "is the infinite width of the standard network")
         self._needs_float64(experiment)
         if experiment.loss.l2 > 0.0:
-            raise ValueError('dynamics.kind = "kernel" has a ridge of its own; set loss.l2 = 0')
+            raise RuleError(
+                'dynamics.kind = "kernel" has a ridge of its own; set loss.l2 = 0',
+                keys=("loss.l2", "dynamics.kind"),
+            )
 
     def recorded_kind(self, network: NetworkSection) -> str:
         return KernelNetwork.kind
@@ -341,8 +358,9 @@ class KernelPredictor(DynamicsSection):
     @model_validator(mode="after")
     def _one_of_two(self) -> KernelPredictor:
         if self.hard and "ridge" in self.model_fields_set and self.ridge != 1e-8:
-            raise ValueError(
-                "dynamics.hard = true has no ridge; leave dynamics.ridge out, or set hard = false"
+            raise RuleError(
+                "dynamics.hard = true has no ridge; leave dynamics.ridge out, or set hard = false",
+                keys=("hard", "ridge"),
             )
         return self
 

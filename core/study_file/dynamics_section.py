@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from core.errors import RuleError
 from core.network.parametrisation import Arrays, Network, Shape
 from core.network.registry import build_network
 from core.network.section import NetworkSection
@@ -58,18 +59,22 @@ class DynamicsSection(Section):
         return ""
 
     def check(self, experiment: Any) -> None:
-        """Raise ValueError where it does not go with the other sections of an experiment."""
+        """Raise RuleError where it does not go with the other sections of an experiment."""
 
     def _needs_standard(self, experiment: Any, why: str) -> None:
         if not isinstance(experiment.network, StandardNetwork):
-            raise ValueError(
+            raise RuleError(
                 f'dynamics.kind = "{self.kind}" {why}, so it does not go with network.kind = '
-                f'"{experiment.network.kind}"; use network.kind = "standard"'
+                f'"{experiment.network.kind}"; use network.kind = "standard"',
+                keys=("dynamics.kind", "network.kind"),
             )
 
     def _needs_float64(self, experiment: Any) -> None:
         if experiment.run.precision == "float32":
-            raise ValueError(f'dynamics.kind = "{self.kind}" needs run.precision = "float64"')
+            raise RuleError(
+                f'dynamics.kind = "{self.kind}" needs run.precision = "float64"',
+                keys=("run.precision", "dynamics.kind"),
+            )
 
     def recorded_kind(self, network: NetworkSection) -> str:
         """The kind of network that a run's frames hold."""
@@ -81,6 +86,9 @@ class DynamicsSection(Section):
 
 
 def check_batch(batch: int, n: int | None) -> None:
-    """Raise ValueError for more examples a step than there are."""
+    """Raise RuleError for more examples a step than there are."""
     if n is not None and batch > n:
-        raise ValueError(f"dynamics.batch = {batch} is larger than n = {n}; choose at most {n}")
+        raise RuleError(
+            f"dynamics.batch = {batch} is larger than n = {n}; choose at most {n}",
+            keys=("dynamics.batch", "data.n"),
+        )

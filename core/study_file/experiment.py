@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, SerializeAsAny, model_validator
 from core.data.parity import ParityData
 from core.data.registry import DATA
 from core.data.section import DataSection
+from core.errors import RuleError
 from core.network.registry import NETWORKS
 from core.network.section import NetworkSection
 from core.network.standard import StandardNetwork
@@ -83,18 +84,22 @@ class Experiment(Section):
         self.dynamics.check(self)
         network, loss = NETWORKS[self.network.kind], self.loss
         if network.classes != "any" and (network.classes == "several") != loss.several:
-            raise ValueError(
+            raise RuleError(
                 f'network.kind = "{self.network.kind}" does not go with loss.kind = "{loss.kind}": '
-                '"multiclass" needs "cross_entropy", and the other networks one of the other losses'
+                '"multiclass" needs "cross_entropy", and the other networks one of the other '
+                "losses",
+                keys=("network.kind", "loss.kind"),
             )
         d, n, m = self.data.d, self.data.n, self.network.m
-        for name, size, other, value in (("n", n, "d", d), ("m", m, "d", d)):
-            if size is not None and value is not None and size * value > MAX_ELEMENTS:
-                raise ValueError(
-                    f"{name} * {other} = {size * value:.3g} is larger than {MAX_ELEMENTS:.0e}, "
-                    f"the most a run file holds; choose a smaller {name} or {other}"
+        for key, size in (("data.n", n), ("network.m", m)):
+            if size is not None and d is not None and size * d > MAX_ELEMENTS:
+                name = key[-1]
+                raise RuleError(
+                    f"{name} * d = {size * d:.3g} is larger than {MAX_ELEMENTS:.0e}, "
+                    f"the most a run file holds; choose a smaller {name} or d",
+                    keys=(key, "data.d"),
                 )
         too_large = self.network.too_large(1 if d is None else d, 1)
         if too_large:
-            raise ValueError(f"network: {too_large}")
+            raise RuleError(f"network: {too_large}", keys=("network.m",))
         return self

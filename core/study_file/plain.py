@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
+from core.errors import RuleError
 from core.settings import MAX_FRAMES, Section, setting
 
 
@@ -22,9 +23,10 @@ class Recording(Section):
     @model_validator(mode="after")
     def _marks_fit(self) -> Recording:
         if len(set(self.log10_times)) > self.frames - 2:
-            raise ValueError(
+            raise RuleError(
                 f"{len(set(self.log10_times))} marks do not fit into frames = {self.frames}; "
-                "raise frames or give fewer log10_times"
+                "raise frames or give fewer log10_times",
+                keys=("log10_times", "frames"),
             )
         return self
 

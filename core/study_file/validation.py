@@ -16,8 +16,6 @@ from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
 from core.study_file.tables import Table
 from core.study_file.toml import NUMBER
 
-DOTTED = re.compile(r"\b([a-z]+)\.(\w+)")
-SIZES = (("data", "d"), ("data", "n"), ("network", "m"))
 LONG_NUMBER = re.compile(r"\d{12,}")
 SECTIONS = (*KINDS, *PLAIN_SECTIONS)
 DEFAULT_KINDS = {"data": "parity", "network": "standard", "loss": "exponential", "dynamics": "flow"}
@@ -163,7 +161,7 @@ def clauses_of(error: ValidationError, tables: Mapping[str, Any]) -> list[Clause
         location = _without_kind(item["loc"], tables)
         place = ".".join(location)
         message = item["msg"].removeprefix("Value error, ")
-        keys = _keys(location, message, tables)
+        keys = _keys(location, item)
         if item["type"] == "value_error":
             prefix = f"{place}: " if place and not message.startswith(f"{place}.") else ""
             clauses.append(Clause(f"{prefix}{message}", keys))
@@ -175,18 +173,12 @@ def clauses_of(error: ValidationError, tables: Mapping[str, Any]) -> list[Clause
     return clauses
 
 
-def _keys(location: Sequence[str], message: str, tables: Mapping[str, Any]) -> tuple[str, ...]:
+def _keys(location: Sequence[str], item: ErrorDetails) -> tuple[str, ...]:
     """The keys that a clause is about: that of the value, or, of a rule, those that it names."""
     if len(location) > 1:
         return (".".join(location[:2]),)
-    if location:
-        (section,) = location
-        mine = section_class(section, tables[section]).model_fields
-        return tuple(f"{section}.{n}" for n in mine if re.search(rf"\b{n}\b", message))
-    names = {s: section_class(s, tables[s]).model_fields.keys() - {"kind"} for s in SECTIONS}
-    named = [pair for pair in DOTTED.findall(message) if pair[1] in names.get(pair[0], ())]
-    sizes = [(s, n) for s, n in SIZES if re.search(rf"\b{n} (?:\* \w )?=|\* {n} =", message)]
-    return tuple(map(".".join, (*named, *sizes)))
+    named = getattr(item.get("ctx", {}).get("error"), "keys", ())
+    return tuple(".".join((*location, key)) for key in named)
 
 
 def shown(value: object) -> str:
