@@ -77,6 +77,7 @@ class ValueEdit(QLineEdit):
         self.setFixedHeight(line_height(self))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        # Else Escape goes on to the window, where it lets go of pinned nodes.
         if event.key() == Qt.Key.Key_Escape and self.isModified():
             self.restore_requested.emit()
             return
@@ -93,6 +94,7 @@ class ChoiceBox(QComboBox):
         self.setAccessibleName(name)
         self.setFixedHeight(line_height(self))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        # By default as wide as the longest choice, which would keep the panel from being narrow.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(letters)
 
