@@ -55,6 +55,7 @@ def explanations_of(names: tuple[str, ...]) -> list[Help]:
 
     explanations = []
     for name in names:
+        # A view may name what is no observable and no margin: it is explained as far as it can be.
         with suppress(InputError):
             explanations.append(explain(name))
     return explanations
