@@ -156,6 +156,8 @@ class ViewHeader(QWidget):
 
     def _paint_entries(self, painter: QPainter, space: QRectF, metrics: QFontMetricsF) -> None:
         x = space.left()
+        # All short or none: a key in which only the last entries are shortened looks like a
+        # mistake.
         short = sum(entry.width(metrics, False) for entry in self._entries) > space.width()
         for entry in self._entries:
             if x >= space.right() - 12.0:
