@@ -75,6 +75,7 @@ class Watch:
                 return
             end = begun + min(worked * (1.0 - share) / max(share, LEAST_SHARE), LONGEST_S)
             while time.perf_counter() < end and share_now() < 1.0:
+                # Waiting for the flag itself: who cancels need not wait for a sleeper.
                 if self._cancelled.wait(min(NAP_S, max(end - time.perf_counter(), 0.0))):
                     break
         self._looked = time.perf_counter()
