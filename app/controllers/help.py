@@ -1,4 +1,4 @@
-"""What is this: opens the card of definitions for what the pointer, or the keyboard, is at."""
+"""Answers "what is this?": a card of definitions of what the pointer, or the keyboard, is at."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the windows share that ask what to export and where.
+"""The form by which every export is asked for: runs, options in rows, and where to save.
 
-They are opened without a loop of their own and end with `accepted`; `job()` is what was asked for.
+It is opened without a loop of its own and ends with `accepted`; `job()` is what was asked for.
 """
 
 from __future__ import annotations

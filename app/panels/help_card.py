@@ -1,4 +1,4 @@
-"""What is this: the definitions of what is shown, with their formulas, on a card."""
+"""The card that answers "what is this?": definitions of what is shown, with their formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trains by each dynamics, by the kind named in study files."""
+"""Which engines train by each dynamics, by the kind that study files name."""
 
 from __future__ import annotations
 

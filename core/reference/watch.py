@@ -1,4 +1,4 @@
-"""How a long computation is cancelled, and how it tells what it has so far."""
+"""How a long computation is cancelled, and kept to its time and to its share of a core."""
 
 from __future__ import annotations
 

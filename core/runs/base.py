@@ -1,4 +1,4 @@
-"""What is asked of a run, whether it is one file's or reaches back to t = 0."""
+"""The abstract Run: what is asked of one, whether it is one file's or reaches back to t = 0."""
 
 from __future__ import annotations
 

@@ -259,7 +259,6 @@ def read_array(
 
 def _shape(connection: Connection, name: str, text: str) -> tuple[int, ...]:
     try:
-        # Four numbers of nine digits take less.
         shape = parse_json(text) if len(text) <= 100 else None
     except ValueError:
         shape = None
@@ -282,7 +281,6 @@ def _values(
     connection: Connection, blob: bytes, dtype: str, what: str, finite: bool = True
 ) -> Array:
     """A read-only float64 array of the blob's values, all of them finite, or just no NaN."""
-    # No copy where it is float64 on a machine of this byte order.
     values = np.frombuffer(blob, dtype=DTYPES[dtype]).astype(np.float64, copy=False)
     if not np.isfinite(values).all() and (finite or np.isnan(values).any()):
         raise connection.damaged(f"{what} holds a value that is not finite")
