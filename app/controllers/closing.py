@@ -74,7 +74,7 @@ class Closing(QObject):
         )
         stop = box.addButton(STOP, QMessageBox.ButtonRole.DestructiveRole)
         keep = box.addButton(KEEP, QMessageBox.ButtonRole.RejectRole)
-        # Return and Escape keep it: what is stopped by a slip has to be begun again.
+        # Return and Escape keep it running: training must not be stopped by a slip.
         box.setDefaultButton(keep)
         box.setEscapeButton(keep)
         box.exec()

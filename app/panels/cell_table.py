@@ -102,8 +102,8 @@ class CellModel(QAbstractTableModel):
     def _key(self, column: int, place: int) -> tuple[int, Any]:
         cell = self._cells[place]
         value = self._value(column, cell, self._rows.get(cell.name))
-        # Numbers, words, nothing: a column of seconds or errors may hold all three, and Python does
-        # not compare them.
+        # Numbers, words, nothing: an axis may have values of several kinds, which Python does not
+        # compare.
         if isinstance(value, int | float):
             return (NOTHING, 0.0) if math.isnan(value) else (0, float(value))
         return (1, str(value)) if value not in ("", None) else (NOTHING, "")

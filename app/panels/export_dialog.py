@@ -230,7 +230,7 @@ class ExportDialog(QDialog):
         folder = path if self._into_folder() else path.parent
         if folder == path.parent and path.suffix.lower() != self.suffix():
             return f"The name must end in {self.suffix()}, as the format does."
-        # Beside the folder that the program was started from, which a window does not show.
+        # A relative path counts from where the program was started, which a window does not show.
         if not path.is_absolute():
             return "Give the whole path, or choose the place with Browse."
         return "" if folder.is_dir() else f"There is no folder {folder}."

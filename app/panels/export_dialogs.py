@@ -140,7 +140,7 @@ class DataDialog(ExportDialog):
 
     def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
         # The box may have been ticked before the format was changed: CSV has a row a frame, and no
-        # room.
+        # room for arrays.
         parameters = self.parameters.isChecked() and self.suffix() == ".npz"
         return DataJob(runs, paths, parameters)
 

@@ -225,7 +225,7 @@ def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[A
 
 def _area(band: Band) -> Artist:
     known = np.isfinite(band.x) & np.isfinite(band.low) & np.isfinite(band.high)
-    # One polygon, there and back: of two curves that meet matplotlib would leave hairlines.
+    # Points that are not known are passed over: a polygon has no gaps.
     x, low, high = band.x[known], band.low[known], band.high[known]
     outline = np.stack([np.append(x, x[::-1]), np.append(low, high[::-1])], axis=-1)
     return PolyCollection(

@@ -82,7 +82,7 @@ class Drawer:
             canvas.draw()
         self._figure = figure
         self._canvas = canvas
-        # Axes and texts take most of the time of a picture, and never change.
+        # Axes and texts never change in a film: they are drawn once, and copied.
         self._background = canvas.copy_from_bbox(figure.bbox)
 
     def draw(self, shown: Sequence[int], log10_time: float) -> Pixels:

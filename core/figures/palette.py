@@ -186,7 +186,7 @@ def film_colours(palette: Palette) -> Colours:
     colours = np.array(pure)
     background = rgb(palette.background)
     blends = [background + share * (colours[1:] - background) for share in (0.75, 0.5, 0.25)]
-    # For letters, the only thin ink in a colour of its own.
+    # For letters, which are all edge: finer steps between them and the background.
     greys = [
         background + share * (rgb(palette.foreground) - background)
         for share in (0.125, 0.375, 0.875)
