@@ -29,6 +29,7 @@ MEND_FIRST = "Mend the values marked in the experiment panel first."
 STILL_GOING = "The training is still going on; stop it first, or wait for its end."
 # What app.places puts at the end of a name: a continued run has a moment of its own.
 MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
+# The largest that study files take (core.study_file.plain): after it seeds begin at 0 again.
 LARGEST_SEED = 2**63 - 1
 
 

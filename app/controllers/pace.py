@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import final
 
+# Thirty looks a second where they are cheap.
 TICK_MS = 33
 # Twelve looks a second, however dear they are (docs/decisions/0015).
 LONGEST_MS = 80

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
+# On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
 HEIGHT = 24
 MARGIN = 8
 

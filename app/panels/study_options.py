@@ -46,6 +46,7 @@ ADDRESS_TIP = (
     "The address of a Dask scheduler with workers, as `dask scheduler` prints it; the folder of "
     "the runs must be one that the workers see too"
 )
+# As many as app.settings takes back at the next start.
 MOST_JOBS = 512
 
 

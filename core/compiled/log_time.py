@@ -43,6 +43,7 @@ SMALLEST_STEP = 1e-16
 STRICT = 1e-11  # how much of the smoothed margin, which never falls, a step may lose
 LATEST = 2.4e8  # ln t beyond which the margin gains less in a step than chatter takes from it
 MOST_REFUSALS = 3  # in a row, before a small fall is let through
+# q on few examples means that the integrator lost resolution (docs/theory.md, 9).
 ATOM = 1e-3
 LN_10 = 2.302585092994046
 

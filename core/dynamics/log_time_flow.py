@@ -24,6 +24,7 @@ from core.problem.problem import Problem
 from core.problem.start import State
 from core.study_file.dynamics import GradientFlow
 
+# Up to here steps are short: long ones early take another branch (docs/theory.md, 9).
 LATE_LOG10_TIME = 30.0
 WIDE = 1024  # from this width on the early steps may be longer, and need not be as fine
 UNIT = 1e-12  # a norm this near 1 is 1 but for rounding

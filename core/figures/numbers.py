@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 MINUS = "\u2212"
+# Beyond these a number is written with a power of ten.
 LARGE, SMALL = 1e4, 1e-4
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 WHOLE_POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from core.reference.watch import Watch
 
 Array = NDArray[np.float64]
+# Where the tree search prunes badly (docs/decisions/0008); in more the faces are too many.
 MOST_DIMENSIONS = 3
 PARALLEL = 1e-9  # sine below which two points count as parallel
 

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import final
 
 SHORTEST_S = 0.005  # work after which it is worth while to sleep
+# However long the work before it was: a late look must not put a computation to sleep for minutes.
 LONGEST_S = 10.0
 NAP_S = 0.1  # how soon a sleeper sees that it may have all of a core again
+# With none at all it would sleep for ever.
 LEAST_SHARE = 0.01
 
 

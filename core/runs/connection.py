@@ -34,6 +34,7 @@ from core.runs.wal import read_wal_header
 WAIT_S = 2.0  # for a recorder that is just closing the file
 IDLE_S = 5.0  # a `-wal` untouched for this long has no recorder that is about to close it
 OPS_PER_TICK, MAX_TICKS = 10_000, 3_000  # 3e7 operations: a whole run takes under 1e6
+# A run file has seven: of a schema with more so many are enough to see that it is another one.
 MAX_SCHEMA_ROWS = 100
 # What our own statements need, and no more, as SQLite's authors advise for files from strangers
 # ("Defense Against The Dark Arts").
