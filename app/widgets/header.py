@@ -151,6 +151,7 @@ class ViewHeader(QWidget):
 
     def _write(self, painter: QPainter, space: QRectF, text: str) -> None:
         metrics = QFontMetricsF(painter.font())
+        # A pixel more than there is: a text that just fits must not be shortened for its rounding.
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(space.width(), 0.0) + 1.0)
         painter.drawText(space, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
