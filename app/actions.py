@@ -157,8 +157,10 @@ def make_actions(window: QMainWindow, program: object) -> dict[str, QAction]:
         action.setCheckable(row.checkable)
         if row.shortcut:
             action.setShortcut(QKeySequence(row.shortcut))
+            # Not of the application: the window of a whole study has keys of its own.
             action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         name = row.text.replace("&", "").removesuffix(" ...")
+        # Tool bars show it beside an icon, where mnemonics and dots have no meaning.
         action.setIconText(name)
         shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         tip = TIPS.get(row.key, name)

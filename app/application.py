@@ -51,6 +51,7 @@ UNPAINTED_MS = 500
 # Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
 SWITCH_S = 2e-4
 EDITED = "Edited: press Run to train these settings."
+# Intent and Settings have these names in common: one is filled from the other.
 REMEMBERED = {"palette", "pace", "loop", "views", "curves"}  # wishes that are settings too
 
 
@@ -166,6 +167,7 @@ class Marginscope(QObject):
         self._show_runs()
         self._show_transport()
         self.window.show()
+        # Keys play from the start: in a field of the form the space bar would type.
         self.window.transport.slider.setFocus()
         self._unpainted.start()
 
@@ -304,6 +306,7 @@ def main(arguments: Sequence[str]) -> int:
     sys.setswitchinterval(SWITCH_S)
     places = user_places()
     open_log(places.logs)
+    # Without the names of files, which Qt might take for options of its own.
     application = QApplication([sys.argv[0]])
     application.setApplicationName("marginscope")
     application.setApplicationDisplayName("Marginscope")

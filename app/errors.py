@@ -20,6 +20,7 @@ from core.errors import MarginscopeError
 
 LOG = logging.getLogger("marginscope")
 LOG_FILE = "marginscope.log"
+# With the file before it two megabytes: enough for a report, and never a full disk.
 LOG_BYTES = 1 << 20
 
 
@@ -75,6 +76,7 @@ class Reporter(QObject):
     def _uncaught(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
+        # Of the terminal, and no error of the program.
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
             return

@@ -159,6 +159,7 @@ class MainWindow(QMainWindow):
         """The files of the menu of recent ones."""
         self.recent.clear()
         for path in paths:
+            # A single & would underline the letter after it.
             action = self.recent.addAction(Path(path).name.replace("&", "&&"))
             action.setData(path)
             action.setToolTip(path)
@@ -192,4 +193,5 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         self.may_close = True
         self.closing.emit()
+        # Answered by now: a signal within a thread calls its slots before it returns.
         event.setAccepted(self.may_close)

@@ -30,6 +30,7 @@ class Places:
 
     def new_run(self, name: str) -> Path:
         """A run file that does not exist yet: <name>__<time, UTC>.msrun."""
+        # No colons: file systems of Windows refuse them.
         moment = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
         name = name[:MOST_LETTERS]
         path = self.runs / f"{name}__{moment}.msrun"

@@ -19,6 +19,7 @@ from core.errors import MarginscopeError
 from core.files import write_whole
 
 MOST_RECENT = 10
+# Ours has a few kilobytes; another file under its name must not be read whole at every start.
 MOST_BYTES = 1_000_000
 
 
@@ -50,6 +51,8 @@ class Settings(BaseModel):
     def geometry_bytes(self) -> bytes:
         """The window's geometry as Qt wants it; empty where there is none."""
         try:
+            # Validated: without it b64decode passes over what is no base64, and Qt would get other
+            # bytes.
             return base64.b64decode(self.geometry, validate=True)
         except (binascii.Error, ValueError):
             return b""

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QApplication, QStyleFactory, QToolTip
 from app.style_sheet import SHEET
 from core.figures.palette import LIGHT, Palette, rgb
 
+# 16 pixels, on screens that are scaled by 1, 1.5, 2 and 3.
 ICON_SIZES = (16, 24, 32, 48)
 # Pictures of the style sheet, which cannot tint them; the chevron's grey suits both palettes.
 PICTURES = ("chevron", "check-light", "check-dark")

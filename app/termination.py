@@ -1,4 +1,4 @@
-"""The system asks the program to end: SIGTERM, or the terminal is gone."""
+"""Ends the program in order when the system asks for it: SIGTERM, or the terminal is gone."""
 
 from __future__ import annotations
 

@@ -50,6 +50,7 @@ class Closing(QObject):
         self._window.close()
 
     def _end(self) -> None:
+        # First: what is put away closes windows, and each may end in a close of this one.
         self._done = True
         self._put_away()
 
@@ -73,6 +74,7 @@ class Closing(QObject):
         )
         stop = box.addButton(STOP, QMessageBox.ButtonRole.DestructiveRole)
         keep = box.addButton(KEEP, QMessageBox.ButtonRole.RejectRole)
+        # Return and Escape keep it running: training must not be stopped by a slip.
         box.setDefaultButton(keep)
         box.setEscapeButton(keep)
         box.exec()

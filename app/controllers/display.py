@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # After a stall the cursor goes on from where it was instead of leaping.
 LONGEST_TICK_S = 0.1
+# A quarter of a tick: an opened file of thousands of frames comes in over several.
 READ_SECONDS = 0.008
 # For each panel, with the painting of what is drawn; for all of them while something is trained.
 # All seven views of a run at once would take 65 ms of every tick (docs/decisions/0014).
@@ -97,6 +98,7 @@ class DisplayController(QObject):
         if node < 0:
             self.ask(pinned=others)
         else:
+            # A click on a pinned node lets it go, on another one pins it too.
             self.ask(pinned=others | (mine ^ {(key, node)}))
 
     def _selected(self, key: int, nodes: frozenset[int]) -> None:
@@ -110,6 +112,7 @@ class DisplayController(QObject):
         runs = tuple(self.session)
         for place, slot in enumerate(self.slots):
             slot.set_run(runs[place] if place < len(runs) else None)
+            # One stays without a run, to say how to get one.
             slot.panel.setVisible(place < max(len(runs), 1))
         self._watch()
         open_keys = {run.key for run in runs}
@@ -193,7 +196,9 @@ class DisplayController(QObject):
             run.arrive()  # as it is: what is wrong with it is told when it is read again
             self._show_anew(run)
             return
+        # Of one frame, at t = 0, the coordinate is a stand-in (app.state.display).
         there = float(coming.coordinate[-1]) if coming.frames > 1 else START
+        # The cursor never moves back (docs/decisions/0014).
         if there >= self.view.cursor or (coming.complete and not run.live):
             run.arrive()
             self._show_anew(run)
@@ -222,6 +227,7 @@ class DisplayController(QObject):
     def _note(self, run: OpenRun) -> None:
         """Tell once each thing that a dynamics says of itself."""
         words = note_about(run)
+        # Its status repeats what it said with every chunk.
         if words and self._noted.get(run.key) != words:
             self._noted[run.key] = words
             self.message.emit(words)
@@ -289,6 +295,7 @@ class DisplayController(QObject):
 
     def _wake(self) -> None:
         if not self._ended and not self._timer.isActive() and self._busy():
+            # What passed while the timer rested is no time that was played.
             self._last = time.monotonic()
             self._timer.start()
 
@@ -343,6 +350,7 @@ class DisplayController(QObject):
 
 def _show(slot: PanelSlot, run: ResolvedRun, old: ResolvedRun | None, at_once: bool) -> None:
     if old is None or old.frame != run.frame:
+        # At once where the panel had another run, whose picture must not stay.
         slot.panel.show_frame(run.frame, at_once or old is None)
     if old is None or (old.hovered, old.pinned) != (run.hovered, run.pinned):
         slot.panel.set_marked(run.hovered, run.pinned)

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 MEND_FIRST = "Mend the values marked in the experiment panel first."
 STILL_GOING = "The training is still going on; stop it first, or wait for its end."
+# What app.places puts at the end of a name: a continued run has a moment of its own.
 MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
+# The largest that study files take (core.study_file.plain): after it seeds begin at 0 again.
 LARGEST_SEED = 2**63 - 1
 
 
@@ -100,6 +102,7 @@ class ExperimentController(QObject):
             return
         for key in ("data.seed", "network.seed"):
             if _has(study, key):
+                # A seed of its own would keep the data, or the weights, as they are.
                 study = study.with_value(key, None)
         self._train_seeded(study, "run.seed", _seed(study, "run.seed", 0) + 1)
 
@@ -142,6 +145,7 @@ class ExperimentController(QObject):
     def _begin(self, study: Study) -> None:
         """Train a study's cells in place of what is shown; what was recorded stays."""
         try:
+            # Taken one by one: a grid may have 100,000.
             cells = tuple(islice(study.each(), MOST_RUNS))
         except InputError as error:
             self.message.emit(error.sentence)
@@ -170,6 +174,8 @@ class ExperimentController(QObject):
         return self._opened(name, heading, until, recipe)
 
     def _opened(self, name: str, heading: str, until: float, recipe: Recipe) -> TrainingJob:
+        # The run is in the session, with its Control, before the thread hears of it: it may be
+        # stopped.
         key, control = self._session.new_key(), Control()
         path = self._places.new_run(name)
         self._session.add(OpenRun(key, path, heading, until, control))
@@ -241,6 +247,7 @@ class ExperimentController(QObject):
 def _further(run: Run) -> float:
     """Where a run is continued to: the end that was not reached, or a decade beyond it."""
     until = run.experiment.dynamics.until_log10_time
+    # 1e-12: the last step's time is a product of a step and a count, and may be a rounding short.
     reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
     return float(coordinate(further(until) if reached else until))
 

@@ -140,6 +140,7 @@ class ExportController(QObject):
 
     def _save_folder(self) -> Path:
         if self._folder is None or not self._folder.is_dir():
+            # Not where the runs are: the user's folder of data is hidden on most systems.
             place = QStandardPaths.StandardLocation.DocumentsLocation
             documents = Path(QStandardPaths.writableLocation(place))
             self._folder = documents if documents.is_dir() else Path.home()
@@ -148,6 +149,7 @@ class ExportController(QObject):
     def _ask(self, dialog: ExportDialog) -> None:
         self.dialog = dialog
         dialog.finished.connect(self._on_answer)
+        # Not exec: a loop of its own would keep the display from its ticks.
         dialog.open()
 
     def _on_answer(self, result: int) -> None:
@@ -166,6 +168,7 @@ class ExportController(QObject):
     def _start(self, job: ExportJob) -> None:
         if isinstance(job, FigureJob | CopyJob):
             lines = self._shown().references
+            # As they are drawn now, and not as they were when somebody opened the dialog.
             job = replace(job, references=tuple(lines.get(run, ()) for run in job.runs))
         self._job = job
         self.progress = ProgressWindow(self._window)
@@ -218,5 +221,6 @@ def _to_clipboard(contents: dict[str, bytes]) -> None:
     data = QMimeData()
     for media, content in contents.items():
         data.setData(media, content)
+    # Besides the bytes: programs that know no media types take what the system calls a picture.
     data.setImageData(QImage.fromData(contents["image/png"]))
     QGuiApplication.clipboard().setMimeData(data)

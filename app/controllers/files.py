@@ -109,6 +109,7 @@ class FileController(QObject):
                 run = open_run(path)
             except (MarginscopeError, OSError) as error:
                 self.message.emit(_words(error, path))
+                # What was opened before it is let go: neither of two is shown where one cannot be.
                 for other in runs:
                     other.close()
                 return

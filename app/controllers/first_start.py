@@ -63,5 +63,6 @@ class FirstStart(QObject):
             self._bar.say(RECORDING)
         elif any(run.key in self._unaided for run in session):
             self._bar.say(UNAIDED)
+        # Only its own words: the bar may say something else by now, which stays.
         elif self._bar.text in (RECORDING, UNAIDED):
             self._bar.clear()

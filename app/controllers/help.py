@@ -1,4 +1,4 @@
-"""What is this: opens the card of definitions for what the pointer, or the keyboard, is at."""
+"""Answers "what is this?": a card of definitions of what the pointer, or the keyboard, is at."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ def explanations_of(names: tuple[str, ...]) -> list[Help]:
 
     explanations = []
     for name in names:
+        # A view may name what is no observable and no margin: it is explained as far as it can be.
         with suppress(InputError):
             explanations.append(explain(name))
     return explanations

@@ -41,6 +41,7 @@ class Looks(QObject):
         self._window = window
         self._display = display
         self._actions: Mapping[str, QAction] = {}
+        # Noted once: made larger and smaller in turn a size would drift by its rounding.
         self._base_size = QApplication.font().pointSizeF()
         self._folded_before: tuple[bool, bool] | None = None
 
@@ -153,6 +154,7 @@ class Looks(QObject):
         name = action.data()
         curves = tuple(one for one in self._display.intent.curves if one != name)
         if action.isChecked():
+            # The one chosen first makes room.
             curves = (*curves, name)[-MOST_CURVES:]
             if "curves" not in self._display.intent.views:
                 self._show((*self._display.intent.views, "curves"))

@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable
 from typing import final
 
+# Thirty looks a second where they are cheap.
 TICK_MS = 33
+# Twelve looks a second, however dear they are (docs/decisions/0015).
 LONGEST_MS = 80
 SHARE = 0.35  # of a core, for all that the window's thread does while something is trained
 
@@ -33,5 +35,6 @@ class TickPace:
         if not yielding:
             self._taken = 0.0
             return TICK_MS
+        # A mean over some four ticks: one dear tick alone must not slow the display down.
         self._taken = taken if self._taken == 0.0 else 0.75 * self._taken + 0.25 * taken
         return round(min(max(1000.0 * self._taken / SHARE, TICK_MS), LONGEST_MS))

@@ -41,6 +41,7 @@ class Playback(QObject):
             return
         span = span_of(display.session.snapshot())
         view = resolve(display.intent, display.session.snapshot())
+        # The edge of a run that is trained is not its end: playing waits there for frames.
         at_end = not span.live and view.cursor >= span.edge - NEAR
         cursor = START if at_end else clamped(view.cursor, span)
         display.ask(playing=True, follow=False, cursor=cursor)
@@ -48,6 +49,7 @@ class Playback(QObject):
     def play_from_start(self) -> None:
         """Play newly opened runs; where nothing is open any more, nothing plays."""
         display = self._display
+        # Who follows the training sees new runs at their edge.
         playing = len(display.session) > 0 and not display.intent.follow
         display.ask(cursor=START, playing=playing)
 
@@ -113,6 +115,7 @@ class Playback(QObject):
             display.ask(follow=True, playing=False)
         else:
             span = span_of(display.session.snapshot())
+            # The intent's own cursor is where it stood before it followed.
             display.ask(follow=False, cursor=clamped(display.view.cursor, span))
 
     def _step(self, direction: int) -> None:

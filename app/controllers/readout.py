@@ -20,6 +20,7 @@ from core.problem.schedule import coordinate
 from core.study_file.dynamics import KernelPredictor
 from core.training.control import RunState, Status
 
+# Digits that change more often cannot be read, and each text costs a layout.
 TEXT_MS = 250
 
 
@@ -129,6 +130,7 @@ class Readout(QObject):
                 self._inspector.show_node("", None)
             self._node = None
             return
+        # The numbers need the frame's parameters, and the pointer moves within one node.
         if self._node == (*mark, frame):
             return
         self._node = (*mark, frame)

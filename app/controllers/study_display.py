@@ -248,6 +248,7 @@ class StudyDisplay(QObject):
         name, chosen = QFileDialog.getSaveFileName(self._window, title, str(first), formats)
         if not name:
             return None, ""
+        # Qt adds no ending by itself where its own dialog is used.
         ending = chosen.rpartition(".")[2].rstrip(")")
         path = Path(name)
         return path if path.suffix else path.with_suffix(f".{ending}"), chosen

@@ -92,6 +92,8 @@ class StudyRunner(QObject):
     def adopt(self, study: Study) -> None:
         """Show another study."""
         self.shown = shown = whole_study(study)
+        # A file of the user's own has sizes of its own; a shipped study that was edited, the
+        # settings.
         self.window.options.show_study(study, edited=study.id in shipped_ids() and shown.edited)
         self.window.bar.say("")
         self._look()
@@ -126,6 +128,7 @@ class StudyRunner(QObject):
             self._refuse(NO_FOLDER)
             return
         options.show_count(f"{sized.count} cells")
+        # In a thread: a folder may hold thousands of files, on a disk across the network.
         self.reader.ask(sized, size, options.path)
 
     def _refuse(self, sentence: str) -> None:

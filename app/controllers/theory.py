@@ -135,6 +135,7 @@ class TheoryController(QObject):
         self._known = {key: before.get(key, Knowledge()) for key in runs}
         if set(runs) - set(before):  # what was cancelled were the margins of others
             self._stopped = False
+        # The one at the right, which came last, unless somebody has chosen.
         self._key = self._chosen if self._chosen in runs else next(reversed(runs), -1)
         self.judge.keep(frozenset(runs))
         self.margins.ask(
@@ -152,6 +153,8 @@ class TheoryController(QObject):
         waiting = [key for key, run in runs if self._mark(run) != self.known(key).judged]
         if waiting:
             live = any(run.live for run in self._display.session)
+            # The first verdict comes soon; of a growing run each further one is of more frames, and
+            # dearer.
             self._pause.start(GROWING_MS if live and self.known(waiting[0]).judgement else JUDGE_MS)
 
     def _mark(self, run: OpenRun) -> tuple[int, int, float]:
@@ -167,6 +170,7 @@ class TheoryController(QObject):
         for key, run in self._readable().items():
             known = self._known.get(key)
             if known is not None and run.data is not None and self._mark(run) != known.judged:
+                # Noted when it is asked: until the answer is there, the same is not asked again.
                 known.judged = self._mark(run)
                 self.judge.ask(Case(key, run.path, dict(known.margins), self._delta))
 

@@ -88,6 +88,7 @@ class WholeStudyController(QObject):
 
     def close(self) -> None:
         """Stop everything, wait for it, and put the window away."""
+        # While its window still is: afterwards nobody can say what was chosen in it.
         self._remembered = self.remembered
         if self.runner is not None:
             self.runner.close()

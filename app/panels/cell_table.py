@@ -66,6 +66,7 @@ class CellModel(QAbstractTableModel):
             self.sort(*self._sorted_by)
         elif self._cells:
             last = self.index(len(self._cells) - 1, self.columnCount() - 1)
+            # No reset of the model, with which the view would lose its selection and its place.
             self.dataChanged.emit(self.index(0, len(self._axes)), last)
 
     def set_danger(self, colour: str) -> None:
@@ -90,6 +91,7 @@ class CellModel(QAbstractTableModel):
             descending = order == Qt.SortOrder.DescendingOrder
             keys = [self._key(column, place) for place in places]
             places.sort(key=keys.__getitem__, reverse=descending)
+            # Apart from the order before, which turned round would put them first.
             places.sort(key=lambda place: keys[place][0] == NOTHING)  # stable: the rest stays
         self._order = places
         rows = {cell: row for row, cell in enumerate(places)}
@@ -100,6 +102,8 @@ class CellModel(QAbstractTableModel):
     def _key(self, column: int, place: int) -> tuple[int, Any]:
         cell = self._cells[place]
         value = self._value(column, cell, self._rows.get(cell.name))
+        # Numbers, words, nothing: an axis may have values of several kinds, which Python does not
+        # compare.
         if isinstance(value, int | float):
             return (NOTHING, 0.0) if math.isnan(value) else (0, float(value))
         return (1, str(value)) if value not in ("", None) else (NOTHING, "")
@@ -158,6 +162,7 @@ class CellModel(QAbstractTableModel):
 
 
 def _state(row: Row) -> str:
+    # That a run diverges is a result, recorded like others: its cell is done, and not tried again.
     return "diverged" if row.state == "done" and row.reason == "diverged" else row.state
 
 
@@ -173,7 +178,10 @@ class CellTable(QTableView):
         self._paths: Mapping[str, Path] = {}
         self._fitted = False
         self.setModel(self.model_)
+        # Before sorting is enabled, which sorts by the column of the indicator at once; -1 is the
+        # grid's order.
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        # By default Qt measures a thousand rows of every column.
         self.horizontalHeader().setResizeContentsPrecision(LOOKED_AT)
         self.setSortingEnabled(True)
         self.setAccessibleName("Cells of the study")
@@ -201,6 +209,7 @@ class CellTable(QTableView):
     def show_rows(self, rows: Mapping[str, Row]) -> None:
         """What came of the cells; columns are as wide as the first rows want them."""
         self.model_.set_rows(rows)
+        # Once: with each cell that is done columns would move under the pointer.
         if rows and not self._fitted:
             self._fitted = True
             self.resizeColumnsToContents()
@@ -220,6 +229,7 @@ class CellTable(QTableView):
         """Open the run of a cell, if it has one."""
         name = self.model_.name(index.row())
         path = self._paths.get(name)
+        # The row may be of a file that somebody has moved since.
         if path is not None and path.is_file():
             beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
             self.run_requested.emit(path, bool(beside))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MARK = 16
 NOT_HERE = "not at this size"
+# Whole powers only: in 10^2.5 a raised 2 before .5 would be another number.
 POWER = re.compile(r"(?<=[\w)])\^(\d+)(?![\d.])")
 # By the value of core.studies.verdicts.Verdict, and "waiting" for what is not judged yet.
 CLAIM_LOOKS: dict[str, Look] = {
@@ -116,6 +117,8 @@ class ClaimList(QWidget):
         """The claims of a study, not judged yet."""
         self._judged = ()
         texts = tuple(claim.text for claim in study.claims)
+        # Of the same claims the rows stay, and with them what is selected and where the list is
+        # scrolled.
         if texts != self._texts:
             self._texts = texts
             self._rebuild()

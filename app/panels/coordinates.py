@@ -23,6 +23,7 @@ class CoordinatesDialog(QDialog):
         for box, name, value in zip(
             self._boxes, ("&Horizontal", "&Vertical"), present, strict=True
         ):
+            # Counted from 1, as the papers do; `chosen` counts from 0, as the arrays.
             box.setRange(1, max(dimension, 1))
             box.setValue(value + 1)
             layout.addRow(f"{name}, 1 to {dimension}", box)

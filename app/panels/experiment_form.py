@@ -54,6 +54,8 @@ class ExperimentForm(QWidget):
         self._outcome = self._edits.outcome()
         self._content.setEnabled(True)
         for section in self.sections.values():
+            # What was put into a list of kinds for an axis of the study before is no choice in this
+            # one.
             section.forget_axis()
         self._show_all()
 
@@ -110,6 +112,7 @@ class ExperimentForm(QWidget):
         assert self._edits is not None
         self._outcome = self._edits.outcome()
         for row in self.sections[key.partition(".")[0]].rows:
+            # Only its own row: the others may be half typed.
             if row.field.key == key:
                 row.show_text(self._edits.text(row.field), self._edits.edited(row.field))
         self._show_problems()

@@ -1,6 +1,6 @@
-"""What the windows share that ask what to export and where.
+"""The form by which every export is asked for: runs, options in rows, and where to save.
 
-They are opened without a loop of their own and end with `accepted`; `job()` is what was asked for.
+It is opened without a loop of its own and ends with `accepted`; `job()` is what was asked for.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from app.widgets.layouts import filled, laid
 from core.figures.palette import PALETTES
 
 MIDDLE = Qt.AlignmentFlag.AlignVCenter
+# As core.figures.scene has it, which loads the numerical libraries.
 MOST_RUNS = 6
 PALETTE_TITLES = {"light": "light, for paper", "dark": "dark, for a screen"}
 
@@ -127,8 +128,10 @@ class ExportDialog(QDialog):
         return boxes
 
     def _add_runs(self) -> list[QCheckBox]:
+        # A single & would underline the letter after it, as the key that ticks the box.
         names = [path.stem.replace("&", "&&") for path in self._all]
         boxes = self._boxes("runs", names, MOST_RUNS) if len(names) > 1 else []
+        # Not strict: of a single run there are no boxes.
         for box, path in zip(boxes, self._all, strict=False):
             box.setToolTip(str(path))
         return boxes
@@ -215,6 +218,7 @@ class ExportDialog(QDialog):
         self.problem.setText(wrong)
         self.problem.setVisible(bool(wrong))
         self.save.setEnabled(not wrong)
+        # Said here instead of asked later: Save is the only answer that is needed.
         there = [] if wrong else [path for path in self.targets() if path.exists()]
         names = ", ".join(path.name for path in there[:3])
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
@@ -226,6 +230,7 @@ class ExportDialog(QDialog):
         folder = path if self._into_folder() else path.parent
         if folder == path.parent and path.suffix.lower() != self.suffix():
             return f"The name must end in {self.suffix()}, as the format does."
+        # A relative path counts from where the program was started, which a window does not show.
         if not path.is_absolute():
             return "Give the whole path, or choose the place with Browse."
         return "" if folder.is_dir() else f"There is no folder {folder}."

@@ -63,6 +63,7 @@ class FigureDialog(ExportDialog):
         self.palette_choice = self._add_palette()
 
     def _problem(self, runs: tuple[Path, ...]) -> str:
+        # PDF and SVG are drawn as curves, whatever the resolution.
         self.dpi.setEnabled(self.suffix() == ".png")
         if not any(box.isChecked() for box in self.panels):
             return "Choose at least one panel."
@@ -138,6 +139,8 @@ class DataDialog(ExportDialog):
         return ""
 
     def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
+        # The box may have been ticked before the format was changed: CSV has a row a frame, and no
+        # room for arrays.
         parameters = self.parameters.isChecked() and self.suffix() == ".npz"
         return DataJob(runs, paths, parameters)
 
@@ -162,6 +165,7 @@ class ProgressWindow(QDialog):
     def begin(self, title: str) -> None:
         """Get ready for a job."""
         self.label.setText(f"{title} ...")
+        # Qt's way to show that something goes on whose length is not known yet.
         self.bar.setRange(0, 0)
         self.cancel.setEnabled(True)
 
@@ -175,6 +179,7 @@ class ProgressWindow(QDialog):
         self.label.setText("Stopping ...")
         self.cancel.setEnabled(False)
 
+    # QDialog's own would hide the window while the thread is still at work.
     def reject(self) -> None:  # Escape
         self.cancel_requested.emit()
 

@@ -77,6 +77,7 @@ class FactList(QWidget):
         name = quiet_label("", self)
         value = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         value.set_alignment(Qt.AlignmentFlag.AlignRight)
+        # Of one height with and without digits, so that what stands below does not move.
         value.setFixedHeight(line_height(self, ROW_HEIGHT) - 4)
         row = 2 + len(self._rows)
         self._grid.addWidget(name, row, 0)

@@ -74,8 +74,12 @@ class FieldRow(QObject):
                     self._select(self.control, text)
                 else:
                     self.control.setText(text)
+                    # Qt leaves the cursor at the end, so that of a long path the beginning would be
+                    # out of sight.
                     self.control.setCursorPosition(0)
         if isinstance(self.control, ValueEdit):
+            # Escape brings back the value from before only where this is set, and setText has
+            # cleared it.
             self.control.setModified(edited)
         set_property(self.label, "edited", edited)
 

@@ -151,6 +151,7 @@ def text_of(value: Any) -> str:
     """
     if value is None:
         return ""
+    # Before numbers: True is an int to Python.
     if isinstance(value, bool):
         return TRUTHS[value]
     if isinstance(value, list | tuple):
@@ -180,6 +181,7 @@ def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
     if not text:
         return field.default
     if field.words or field.choices:
+        # A path, or a word, may hold a comma: only what was an axis before is taken apart.
         several = is_axis and "," in text
         parts = _parts(text) if several else [text]
         values = [_truth(part) for part in parts] if field.truth else parts
@@ -190,6 +192,7 @@ def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
 
 
 def _parts(text: str) -> list[str]:
+    # A comma at the end is what tells an axis of one value (`axis_text`).
     inner = text.strip().removeprefix("[").removesuffix("]").strip().rstrip(",;")
     return SEPARATOR.split(inner.strip()) if inner.strip() else []
 
@@ -201,6 +204,7 @@ def _truth(text: str) -> Any:
 def _number(text: str) -> Any:
     if "_" in text or not text.isascii():  # which Python would read as numbers all the same
         return text
+    # int first: a seed of 19 digits would be rounded as a float.
     for kind in (int, float):
         try:
             return kind(text)

@@ -40,6 +40,7 @@ class Outline:
     descent: float
 
 
+# mathtext takes 6 ms for a formula, and each is broken anew at every change of width.
 @lru_cache(maxsize=512)
 def outline(tex: str) -> Outline:
     """The curves of TeX without dollar signs. Raises ValueError for what mathtext cannot read."""
@@ -52,6 +53,7 @@ def outline(tex: str) -> Outline:
     letters = TextPath((0.0, 0.0), f"${shown}$", size=UNIT, prop=properties)
     path = QPainterPath()
     for points, code in letters.iter_segments(simplify=False):
+        # Letters grow upwards in matplotlib, and downwards in Qt.
         x = [(float(a), -float(b)) for a, b in points.reshape(-1, 2)]
         if code == Path.MOVETO:
             path.moveTo(*x[0])
@@ -63,8 +65,10 @@ def outline(tex: str) -> Outline:
             path.cubicTo(*x[0], *x[1], *x[2])
         elif code == Path.CLOSEPOLY:
             path.closeSubpath()
+    # As fonts are meant to be filled; by Qt's own rule parts that overlap would be holes.
     path.setFillRule(Qt.FillRule.WindingFill)
     box = path.boundingRect()
+    # At least as high and as deep as letters, so that lines of flat signs keep their distance.
     return Outline(path, box.right(), max(-box.top(), 0.7 * UNIT), max(box.bottom(), 0.2 * UNIT))
 
 
@@ -82,6 +86,7 @@ def parts_of(tex: str) -> tuple[str, ...]:
         # An arrow opens nothing, although its name begins so.
         if opening == "\\left" and re.match(r"\\left[a-z]*arrow", tex[place:]):
             opening = ""
+        # The sign after \left or \right belongs to it, and would be counted once more.
         if opening:
             depth, step = depth + 1, len(opening) + (opening == "\\left")
         elif closing:
@@ -110,6 +115,7 @@ class FormulaLabel(QWidget):
         self._tex = ""
         self._lines: tuple[Outline, ...] = ()
         self._broken = False
+        # A long formula must not make the panel wider: it is broken to the width that there is.
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -202,6 +208,7 @@ class FormulaLabel(QWidget):
         y = 4.0
         for number, line in enumerate(self._lines):
             indent = INDENT * UNIT if number else 0.0
+            # A part without a place to break may be too wide by itself: it is drawn smaller.
             fit = self.width() / max(line.width + indent, 1.0)
             scale = min(self._scale(), fit)
             painter.save()

@@ -1,4 +1,4 @@
-"""What is this: the definitions of what is shown, with their formulas, on a card."""
+"""The card that answers "what is this?": definitions of what is shown, with their formulas."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class HelpCard(QFrame):
         scroll.setWidget(self._content)
         layout = laid(QVBoxLayout(self), (1, 1, 1, 1))
         layout.addWidget(scroll)
+        # Else the arrow keys would scroll nothing until it is clicked.
         scroll.setFocus()
 
     def _add(self, one: Help, column: QVBoxLayout) -> None:
@@ -75,6 +76,7 @@ class HelpCard(QFrame):
         """Open beside a point of the screen, and wholly on it."""
         layout = self._content.layout()
         assert layout is not None
+        # By its own layout: labels that wrap do not say how high they are before they have a width.
         height = layout.totalHeightForWidth(WIDTH - 12) + 8
         self.resize(QSize(WIDTH, min(height, MOST_HEIGHT)))
         screen = QGuiApplication.screenAt(place) or QGuiApplication.primaryScreen()

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
+# On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
 HEIGHT = 24
 MARGIN = 8
 
@@ -77,6 +78,7 @@ class ValueEdit(QLineEdit):
         self.setFixedHeight(line_height(self))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        # Else Escape goes on to the window, where it lets go of pinned nodes.
         if event.key() == Qt.Key.Key_Escape and self.isModified():
             self.restore_requested.emit()
             return
@@ -93,6 +95,7 @@ class ChoiceBox(QComboBox):
         self.setAccessibleName(name)
         self.setFixedHeight(line_height(self))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        # By default as wide as the longest choice, which would keep the panel from being narrow.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(letters)
 

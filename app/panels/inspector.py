@@ -92,6 +92,8 @@ def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
         logarithm = values.get("log10_risk", math.nan)
         if name == "log10_risk" and "risk" in values:  # one line tells both
             continue
+        # The risk itself is below float64's least number from log10 R = -324 on, long before runs
+        # end.
         if name == "risk" and value == 0.0 and math.isfinite(logarithm):
             text = raised(power_text(logarithm)).replace("-", MINUS)
         lines.append(Fact(title, text, explanation))

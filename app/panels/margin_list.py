@@ -103,6 +103,7 @@ class MarginList(QWidget):
         value = QLabel(self)
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         sure = quiet_label("", self)
+        # Of the widest word from the start, so that values do not move as certainties come.
         sure.setMinimumWidth(sure.fontMetrics().horizontalAdvance("heuristic") + 2)
         row = 2 + len(self._rows)
         for column, label in enumerate((name, value, sure)):

@@ -173,6 +173,7 @@ class PreviewDialog(QDialog):
             item = self.counts.takeAt(0)
             widget = item.widget() if item is not None else None
             if widget is not None:
+                # deleteLater leaves it in sight until the next turn of the event loop.
                 widget.hide()
                 widget.deleteLater()
         for row, ((label, count), style) in enumerate(zip(preview.counts, styles, strict=True)):
@@ -231,6 +232,7 @@ class PreviewDialog(QDialog):
 
 def _places(points: NDArray[np.float64]) -> str:
     """How many points can be told apart, where not all can: corners of a cube lie on each other."""
+    # Rounded: equal examples may come out of a projection with other last digits.
     distinct = np.unique(points.round(9), axis=0).shape[0]
     count = points.shape[0]
     places = "1 place" if distinct == 1 else f"{distinct} places"
@@ -240,6 +242,7 @@ def _places(points: NDArray[np.float64]) -> str:
 def _room(points: NDArray[np.float64]) -> Home:
     """A range with all points inside, and some room around them."""
     low, high = points.min(axis=0), points.max(axis=0)
+    # Points on a line, or all on one place, still need a range of some width.
     room = np.where(high > low, 0.08 * (high - low), np.maximum(0.1 * np.abs(high), 1e-3))
     low, high = low - room, high + room
     return Home(float(low[0]), float(high[0]), float(low[1]), float(high[1]))

@@ -72,6 +72,7 @@ class SectionForm(QWidget):
         """Show what the edits say; rows are made anew only for another kind."""
         fields = edits.fields(self.section)
         editable = [edits.can_be_edited(field) for field in fields]
+        # Rows that stay keep the focus and the cursor of whoever is typing.
         shape = (edits.kind(self.section), tuple(editable))
         if shape != self._built:
             self._built = shape
@@ -92,6 +93,7 @@ class SectionForm(QWidget):
         self.problem.setVisible(bool(sentence))
         for row in self.rows:
             row.show_problem(problems.get(row.field.key, ""))
+            # What is not as it was before is never folded away.
             unfolded = self._unfolded or not row.field.advanced or edits.edited(row.field)
             row.set_shown(edits.is_shown(row.field) and unfolded)
         foldable = (row.field.advanced and edits.is_shown(row.field) for row in self.rows)

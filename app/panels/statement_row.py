@@ -57,6 +57,7 @@ class VerdictLine(QAbstractButton):
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        # The name is shortened to the panel, and does not widen it.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_verdict(self, name: str, look: Look, tip: str) -> None:
@@ -163,6 +164,8 @@ class StatementRow(QWidget):
     # ------------------------------------------------------------------------------- details
 
     def _toggled(self, opened: bool) -> None:
+        # Made when it is first opened: a run has dozens of statements, and mathtext sets each
+        # formula.
         if opened and self._opened is None:
             self._make()
         if self._opened is not None:

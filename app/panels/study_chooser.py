@@ -52,8 +52,11 @@ class StudyChooser(QWidget):
     def set_study(self, study: Study) -> None:
         """Show which study is loaded; one that is not shipped is named at the end of the list."""
         with QSignalBlocker(self.box):
+            # What stands behind that entry is the user's study that was shown before.
             while self.box.itemData(self.box.count() - 1) != OPEN:
                 self.box.removeItem(self.box.count() - 1)
+            # A file of the user's own may bear the name of a shipped study; only those have no
+            # folder.
             if study.folder is None and study.id in self.ids():
                 position = self.ids().index(study.id)
             else:

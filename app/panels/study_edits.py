@@ -112,6 +112,7 @@ class StudyEdits:
         """Another kind of a section; keys that both kinds have keep their values."""
         self._kinds[section] = kind
         self._note(f"{section}.kind")
+        # From the start again: keys that a kind dropped are there once more when it goes.
         self._switched = self.base
         for part, chosen in self._kinds.items():
             before = self.base.tables.get(part, {}).get("kind", DEFAULT_KINDS[part])
@@ -135,6 +136,7 @@ class StudyEdits:
         typed: dict[str, str] = {}
         for key in self._texts:
             field = self.field(key)
+            # A text of a key that the present kind does not have waits for the kind that has it.
             if field is None or not self.edited(field):
                 continue
             value = value_of(field, self.text(field), self.is_axis(field))
@@ -145,6 +147,7 @@ class StudyEdits:
         problems: dict[str, str] = {}
         for refused in study.errors():
             problems = self._located(refused) | problems  # the first refusal of a key is said
+        # Last: what could not even be put into the study is the sentence that its field shows.
         problems |= typed
         return EditOutcome(None if problems else study, problems)
 

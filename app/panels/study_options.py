@@ -46,6 +46,7 @@ ADDRESS_TIP = (
     "The address of a Dask scheduler with workers, as `dask scheduler` prints it; the folder of "
     "the runs must be one that the workers see too"
 )
+# As many as app.settings takes back at the next start.
 MOST_JOBS = 512
 
 
@@ -67,6 +68,7 @@ class StudyOptions(QWidget):
         self.jobs.setAccessibleName("Processes")
         self.jobs.setToolTip("How many cells are run at a time, each on one core")
         self.jobs.setRange(1, MOST_JOBS)
+        # A process a core: the kernels of a cell are of one thread each.
         self.jobs.setValue(min(cores, MOST_JOBS))
         self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
         self.cluster = ValueEdit(self)
@@ -218,6 +220,7 @@ class StudyOptions(QWidget):
 
     def set_remembered(self, cluster: str, jobs: int) -> None:
         """What the settings say; no address is this computer, no jobs its cores."""
+        # What is remembered is no choice that would be looked up at once.
         with QSignalBlocker(self.jobs):
             self.cluster.setText(cluster)
             if jobs:

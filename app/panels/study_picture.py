@@ -60,6 +60,7 @@ class StudyPicture(QScrollArea):
 
     def pixels_wide(self) -> int:
         """How many pixels of the screen a figure of the usual proportions may be wide."""
+        # In pixels of the screen and not of Qt, which are larger where the screen is scaled.
         return max(round((self.viewport().width() - 2.0 * EDGE) * self.devicePixelRatioF()), 1)
 
     def sizeHint(self) -> QSize:
@@ -76,6 +77,8 @@ class StudyPicture(QScrollArea):
         height = 0
         if not image.isNull():
             whole = 2.0 * EDGE + (room.width() - 2.0 * EDGE) * image.height() / image.width()
+            # A figure a little too high is shown smaller instead: scroll bars for a line would be a
+            # nuisance.
             height = round(whole) if whole > HIGHER * room.height() else 0
         self._canvas.setMinimumHeight(height)
         self._canvas.update()

@@ -33,6 +33,7 @@ class StudyWindow(QWidget):
     closed = Signal()
 
     def __init__(self, palette: Palette, cores: int) -> None:
+        # Without a parent, in front of which window systems would always keep it.
         super().__init__(None, Qt.WindowType.Window)
         self.setObjectName("study")
         self.setWindowTitle(TITLE)

@@ -92,6 +92,7 @@ class SweepAxes(QWidget):
                 choice.setCurrentIndex(1 + list(values).index(first[key]))
             choice.activated.connect(self.changed)
             for part in (label, choice):
+                # Before the stretch at the end.
                 self._line.insertWidget(self._line.count() - 1, part)
             self._filters[key] = label, choice
 

@@ -128,6 +128,8 @@ class SweepPlot(QWidget):
             return False
         forced = self._forced[axis]
         if forced is not None:
+            # Below 0 values can be left out of a logarithmic vertical axis, but no place of the
+            # horizontal one.
             return forced and (axis == 1 or bool(positive.min() > 0.0))
         if axis == 1 and self._column.endswith("error"):
             return False  # 0 is what such numbers go to
@@ -168,10 +170,12 @@ class SweepPlot(QWidget):
         coloured = zip(self.shown.lines, self._colours(), strict=True)
         for number, (line, colour) in enumerate(coloured):
             x, mean = self._placed(line.x, 0), self._placed(line.mean, 1)
+            # Words have no order, in which a line could lead from one to the next.
             if not self.shown.words:
                 known = np.isfinite(mean) & np.isfinite(x)
                 means.append((path_of(x[known], mean[known]), pen_of(colour, PEN)))
             bars.append((self._bar_path(line, x, mean), pen_of(rgba(colour, 0.6))))
+            # Two a line, full and hollow: `which` is 2 k, or 2 k + 1 where runs did not fit.
             styles += [
                 Style(colour, MARKER, Symbol.DISC, self._palette.background),
                 Style(colour, MARKER, Symbol.RING, self._palette.background),
@@ -232,6 +236,7 @@ class SweepPlot(QWidget):
 
     def _hovered(self, x: float, y: float) -> None:
         point = self._at(x, y)
+        # Its tooltip stays where it came up, instead of following the pointer.
         if point is self._hit:
             return
         self._hit = point

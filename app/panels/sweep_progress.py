@@ -99,6 +99,7 @@ class SweepProgress(QWidget):
             self.pause.setFocus()
         self.run.setEnabled(False)
         self._show_buttons(not stopping)
+        # Failed cells are over too: without them the bar would never be full.
         self._show_bar(status.done + status.failed, status.total)
         words = words_of(status, pausing, stopping) if status.total else "Looking what is there ..."
         self.words.set_text(words)
@@ -111,6 +112,7 @@ class SweepProgress(QWidget):
         self.cancel.setEnabled(running)
         self.pause.setEnabled(running)
         if not running and self.pause.isChecked():
+            # Unchecked by hand it would ask to go on with what has ended.
             with QSignalBlocker(self.pause):
                 self.pause.setChecked(False)
             self.pause.setText("Pause")

@@ -121,9 +121,8 @@ class TheoryPanel(QWidget):
         self.note.setText(NO_STATEMENT if assessments is not None else JUDGING)
         self.note.setVisible(live and not assessments)
         names = [key_of(assessment.statement) for assessment in assessments or ()]
-        if names != list(
-            self._rows
-        ):  # else those that are open, and the scroll bar, stay as they are
+        # Of the same statements those that are open, and the scroll bar, stay as they are.
+        if names != list(self._rows):
             self._rebuild(assessments or (), shown_bounds)
         for assessment in assessments or ():
             self._rows[key_of(assessment.statement)].show_assessment(assessment)
@@ -155,6 +154,8 @@ class TheoryPanel(QWidget):
                 self._column.insertWidget(place, heading)
                 place += 1
             key = key_of(statement)
+            # A row that is opened, or has the focus, is the same widget after other statements
+            # came.
             row = before.pop(key, None) or self._new_row(key, shown_bounds)
             self._rows[key] = row
             self._column.insertWidget(place, row)

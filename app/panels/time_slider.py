@@ -44,7 +44,9 @@ def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
     ((-2.0, '10\u207b\xb2'), (-1.0, '.1'), (0.0, '1'), (1.0, '10'))
     """
     first, last = (float(inverse_coordinate(moment)) for moment in (low, high))
+    # Powers of ten of log10 t itself: in this coordinate those of t lie ever closer together.
     if last > 20.0:
+        # No file is opened whose log10 t is beyond 1e200 (docs/decisions/0002).
         exponents = [float(x) for k in range(0, 210) if (x := 10.0**k) <= last * (1 + 1e-9)]
         exponents = [0.0, *exponents] if first <= 0.0 else exponents
     else:
@@ -137,6 +139,7 @@ class TimeSlider(QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() is Qt.MouseButton.LeftButton:
+            # Below the triangles a click is meant for the groove, however near an alarm is.
             alarm = self.alarm_at(event.position().x()) if event.position().y() < ALARM else None
             place = self.moment_at(event.position().x())
             self.requested.emit(place if alarm is None else alarm[0])
@@ -206,6 +209,7 @@ class TimeSlider(QWidget):
         for place, text in self._ticks:
             x = self.position_of(place)
             width = metrics.horizontalAdvance(text)
+            # Kept inside: the labels of both ends would be cut at the edges.
             left = min(max(x - width / 2, 0.0), self.width() - width)
             if left < taken + 8:  # it would touch the one before
                 continue

@@ -19,6 +19,7 @@ from core.figures.numbers import MINUS, clock_text
 from core.figures.palette import Palette
 
 BUTTONS = ("start", "back", "play", "forward", "end", "loop")
+# ASCII digits only: float() takes those of any script, and underscores.
 NUMBER = r"[+\-\u2212]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 POWER = re.compile(rf"^(?:t\s*=\s*)?10\s*\^\s*\(?({NUMBER})\)?$", re.IGNORECASE)
 LOGARITHM = re.compile(rf"^(?:log10\s*t\s*=\s*)({NUMBER})$", re.IGNORECASE)
@@ -90,6 +91,7 @@ class TransportBar(QWidget):
         return button
 
     def _fit(self) -> None:
+        # Of the longest time that is usual: the slider must not move while time passes.
         self.time.setFixedWidth(self.time.fontMetrics().horizontalAdvance("log10 t = 10000") + 24)
 
     def set_colours(self, palette: Palette) -> None:

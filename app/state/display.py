@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Indices = NDArray[np.int64]
 
+# Read with every frame, since the margin view draws them over all frames; the other scalars are
+# computed for the frame at the cursor alone.
 MARGINS = ("hard_margin", "smoothed_margin", "l1_margin")
 SCALARS = (
     "risk",
@@ -81,8 +83,13 @@ class DisplayData:
         self.m = int(run.network.m)
         self.coordinates = coordinates
         room = max(run.planned, run.frames, 1)
+        # Room for all frames that are planned, at once: the arrays of a growing run are then
+        # lengthened only where it has more of them. Single precision, as no screen has more than
+        # seven digits.
         self._flat: Singles = np.empty((room, self.m, 2), dtype=np.float32)
         self._placed = np.zeros(room, dtype=bool)
+        # The largest coordinate of each frame: the range of the neurons' view is asked for at every
+        # tick, and would go over all nodes of all frames for it.
         self._reach = np.zeros(room)
         self._node: dict[str, Singles] = {
             kind: np.empty((room, self.m), np.float32) for kind in SORTED_KINDS
@@ -118,6 +125,8 @@ class DisplayData:
         Raises RunFileError for a file that is no longer a run.
         """
         deadline = time.perf_counter() + seconds
+        # A look at a growing file connects to it anew (docs/decisions/0002), so what it said before
+        # is read to its end first.
         available = self.run.frames
         if self.frames == available:
             available = self.run.refresh()
@@ -125,6 +134,8 @@ class DisplayData:
             return self.frames
         self._make_room(available)
         with self.run.batch():
+            # One frame at least, however little time there is, or a slow disk would end all
+            # progress.
             while self.frames < available:
                 self._read(self.frames)
                 self.frames += 1
@@ -154,6 +165,7 @@ class DisplayData:
         if self._class is not None:
             self._class[index] = outer_classes(run, index)
         self._margins[index] = [OBSERVABLES[name].at(run, index) for name in MARGINS]
+        # In logarithms: e^(2 rho) overflows where rho passes 354.
         length = run.network.norm(run.parameters(index))
         unit = math.log10(length) if length > 0.0 else -math.inf
         self._log10_norm[index] = 2.0 * (unit + float(run.rho[index]) / math.log(10.0))
@@ -231,6 +243,8 @@ class DisplayData:
 
     def frame_at(self, coordinate: float) -> int:
         """The last frame not after this coordinate; the first one for all before it."""
+        # A coordinate that came from a frame's own time by a logarithm and back still is that
+        # frame.
         after = int(np.searchsorted(self.coordinate, coordinate + 1e-9, side="right"))
         return max(after - 1, 0)
 
@@ -261,6 +275,7 @@ class DisplayData:
 
     def known_frames(self, frames: Indices) -> Indices:
         """Some frames, and all others whose positions need not be read for it."""
+        # A frame that is not there costs a read of its parameters.
         return np.union1d(frames, np.flatnonzero(self._placed[: self.frames]))
 
     def signs(self, frame: int) -> NDArray[np.int8]:
@@ -281,6 +296,7 @@ class DisplayData:
     def least(self, kind: str) -> float:
         """The least value of all nodes and frames read so far; 0 where there is none."""
         values = self._node[kind][: self.frames]
+        # fmin passes over NaN, which nodes of length 0 have.
         least = float(np.fmin.reduce(values, axis=None, initial=np.inf))
         return least if math.isfinite(least) else 0.0
 
@@ -289,6 +305,7 @@ class DisplayData:
         key = (kind, frame)
         if key not in self._sorted:
             values = self._node[kind][frame]
+            # Stable: nodes of equal values, as all rotations at t = 0, keep their places.
             order = np.argsort(values, kind="stable")
             place = np.empty(self.m, dtype=np.int64)
             place[order] = np.arange(self.m)
@@ -359,6 +376,8 @@ def with_stand_in(values: Floats) -> Floats:
         if result.size == 1:
             result[0] = 0.0
         else:
+            # The second gap says what spacing is usual here; .05 and .001 only keep t = 0 apart
+            # from the first frame where there is no second gap, or none to be seen.
             spacing = result[2] - result[1] if result.size > 2 else 0.05
             result[0] = result[1] - max(float(spacing), 1e-3)
     return result

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
+# All three, since programs that paste differ in which of them they take.
 COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
 COPY_DPI = 300.0
 
@@ -198,6 +199,7 @@ class DataJob(ExportJob):
         with opened(self.runs) as runs:
             done, total = 0, sum(run.frames for run in runs)
 
+            # The only place between two frames of a table where it can be given up.
             def add(frames: int) -> None:
                 nonlocal done
                 if cancelled():
@@ -217,6 +219,7 @@ def data_paths(runs: Sequence[Path], folder: Path, suffix: str) -> tuple[Path, .
     """A file for each run, named like it; runs of one name get numbers."""
     names: list[str] = []
     for run in runs:
+        # Runs of different folders may have one name, and would be written over each other.
         name, number = run.stem, 2
         while name in names:
             name, number = f"{run.stem}-{number}", number + 1

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+# Not the first frame's coordinate, which moves when the frame after t = 0 is read.
 START = float("-inf")
 MARGIN_AXES = {"log10_time": "log10 t", "step": "step", "norm_squared": "|W|^2"}
 PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 
 # The views of the paper's figure.
 FIGURE_1 = ("neurons", "rotations", "norms", "margins")
+# As many colours as a palette has for curves (app.views.curves): a seventh would have the first's.
 MOST_CURVES = 6
 FIRST_CURVES = ("log10_risk", "distance")
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 SPECTRUM = "log10 of the leading singular values"
+# As many as core.observables.spectrum keeps of a frame.
 LEADING = 16
 STRIDES = (64, 16, 4, 1)  # a curve is coarse at first, and spans the run from its first points on
 
@@ -71,6 +72,7 @@ class Trace:
         """The next frame to compute of the first `frames`; -1 for none."""
         if frames == 0:
             return -1
+        # The newest first: it stands at the live edge, where somebody looks.
         if not self.known[frames - 1]:
             return frames - 1
         for stride in STRIDES:
@@ -88,6 +90,7 @@ class Later:
         self._run = run
         self._lock = threading.Lock()
         self._traces: dict[str, Trace] = {}
+        # By the view that asked, so that one which is closed gives up its own and no other's.
         self._requested: tuple[str, ...] = ()  # "owner:name"
         self._frames = 0
         self._question: Question | None = None
@@ -125,6 +128,7 @@ class Later:
     @property
     def answer(self) -> Answer | None:
         """The last predictor that was computed, perhaps of an older question."""
+        # Without the lock: a frozen value is put there in one step, and the screen must not wait.
         return self._answer
 
     @property

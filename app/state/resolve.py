@@ -19,6 +19,8 @@ from app.state.views import VIEWS
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 PLAY_SECONDS = 10.0
+# How far back the slider goes while no frame after t = 0 tells where the run's own time begins
+# (core.problem.schedule.first_log10_time).
 UNKNOWN_SPAN = 8.0
 # Coordinates may be stored as float32.
 NEAR = 1e-6
@@ -92,6 +94,7 @@ def span_of(snapshot: Snapshot) -> Span:
     low = min(starts, default=high - UNKNOWN_SPAN)
     live = [run for run in runs if run.live]
     ends = [_last(run, low) for run in live or runs]
+    # Of two runs at work the slower one says how far both can be shown side by side.
     edge = (min if live else max)(ends, default=low)
     return Span(low, max(high, low + NEAR), max(edge, low), bool(live))
 
@@ -136,6 +139,7 @@ def _run(run: RunSnapshot, intent: Intent, cursor: float) -> ResolvedRun:
     hovered = -1
     if intent.hovered is not None and intent.hovered[0] == run.key:
         hovered = intent.hovered[1] if intent.hovered[1] < run.m else -1
+    # A run whose file is not open yet has m = 0, and no nodes to mark.
     pinned = frozenset(node for key, node in intent.pinned if key == run.key and node < run.m)
     return ResolvedRun(run.key, frame_at(run, cursor), hovered, pinned)
 
@@ -153,6 +157,7 @@ def advanced(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
     if not intent.playing or intent.follow or not snapshot.runs:
         return intent
     span = span_of(snapshot)
+    # By shares of the slider: the handle moves evenly, whatever the moments' coordinate is.
     share = span.share(_cursor(intent, span)) + intent.pace * seconds / PLAY_SECONDS
     cursor = span.moment(share)
     if share < 1.0 and cursor < span.edge:
@@ -176,6 +181,7 @@ def stepped(intent: Intent, snapshot: Snapshot, direction: int) -> float:
     """The nearest moment after (1) or before (-1) the cursor at which any run has a frame."""
     span = span_of(snapshot)
     cursor = _cursor(intent, span)
+    # The empty part: without runs there is nothing to concatenate, which NumPy refuses.
     moments = np.concatenate([np.empty(0), *(run.coordinates for run in snapshot.runs)])
     if direction > 0:
         nearest = min(moments[moments > cursor + NEAR], default=cursor)

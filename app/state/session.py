@@ -15,6 +15,7 @@ from core.training.control import Control, RunState
 if TYPE_CHECKING:  # loads core.runs, and with it scipy, which the start must not wait for
     from app.state.display import DisplayData
 
+# Side by side, as the two widths of Figure 1.
 MOST_RUNS = 2
 
 
@@ -89,6 +90,7 @@ class OpenRun:
             return False
         if self.stands_in:  # its own file is looked at as long as there is one to wait for
             return self.coming is not None or self.data.frames < self.data.run.frames
+        # The recorder tells of frames before the file is looked at again.
         committed = self.control.status.committed + 1 if self.control is not None else 0
         return self.data.frames < max(committed, self.data.run.frames)
 
@@ -122,6 +124,7 @@ class Session:
         self._keys = 0
 
     def __iter__(self) -> Iterator[OpenRun]:
+        # A copy: runs are opened and closed while somebody goes through them.
         return iter(tuple(self._runs))
 
     def __len__(self) -> int:

@@ -74,5 +74,7 @@ class WholeStudy:
 
 def whole_study(study: Study) -> WholeStudy:
     """A study of whose runs nothing is known yet."""
+    # By what it says and not by its id: an edited study has its runs in a folder of its own
+    # (docs/decisions/0010).
     edited = study.id not in shipped_ids() or load_study(study.id).to_toml() != study.to_toml()
     return WholeStudy(study, edited, StudyRuns(study))

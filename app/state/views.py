@@ -33,6 +33,7 @@ class ViewKind:
         return made
 
 
+# Their order is that on the screen, whatever the order in which they were chosen.
 VIEWS: Registry[ViewKind] = Registry(
     attrgetter("name"),
     ViewKind("neurons", "Neurons", "app.views.neurons:NeuronsView"),

@@ -27,10 +27,10 @@ def contour(values: Floats, level: float = 0.0) -> Floats:
     # Only the few cells with a crossed edge are looked at any further.
     mixed = np.argwhere(rows[:, :-1] | rows[:, 1:] | columns[:-1])
     corners = mixed[:, None, :] + CORNERS  # (cells, 4, 2)
-    at = v[corners[..., 0], corners[..., 1]]
-    after = at[:, NEXT]
-    crossed = (at > 0.0) != (after > 0.0)
-    share = np.where(crossed, at, 0.0) / np.where(crossed, at - after, 1.0)
+    before = v[corners[..., 0], corners[..., 1]]
+    after = before[:, NEXT]
+    crossed = (before > 0.0) != (after > 0.0)
+    share = np.where(crossed, before, 0.0) / np.where(crossed, before - after, 1.0)
     points = corners + share[..., None] * (corners[:, NEXT] - corners)
     order = np.argsort(~crossed, axis=1, kind="stable")
     points = np.take_along_axis(points, order[:, :, None], axis=1)[..., ::-1]

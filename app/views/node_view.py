@@ -1,4 +1,4 @@
-"""What the views share in which nodes are points: hovered, clicked and pinned by the mouse."""
+"""What the views share whose points are nodes, which are hovered, clicked and pinned."""
 
 from __future__ import annotations
 

@@ -22,9 +22,11 @@ class PlotAxis(pg.AxisItem):
     def __init__(self, orientation: str, ticks: TickMaker, label: str, widest: str = "") -> None:
         super().__init__(orientation, maxTickLength=TICK_PIXELS)
         self._widest = widest  # the longest text of a tick that there is to be room for
+        # Else pyqtgraph would write (x0.001) beside a label, and multiply the ticks.
         self.enableAutoSIPrefix(False)
         # pyqtgraph would make room for each text that comes, and plots would jump while they play.
         self.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, tickTextOffset=3)
+        # Our ticks are few enough to fit: pyqtgraph would leave out those that fill more than 80 %.
         self.setStyle(textFillLimits=[(0, 1.0)], hideOverlappingLabels=False)
         self._maker = ticks
         self._texts: dict[float, str] = {}
@@ -65,9 +67,11 @@ class PlotAxis(pg.AxisItem):
             if self.orientation == "bottom"
             else (metrics.height() * 2.2)
         )
+        # Room for a number of seven digits across, and for two lines up.
         most = int(np.clip(size // room, 3, 8))
         self._texts = dict(self._maker(low, high, most)) if high > low else {}
         return [(high - low, [place for place in self._texts if low <= place <= high])]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        # By the very floats that tickValues gave, which pyqtgraph hands back.
         return [self._texts.get(value, "") for value in values]

@@ -23,6 +23,7 @@ class ElidedLabel(QWidget):
         self._text = ""
         self._mode, self._role = mode, role
         self._align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        # A path of any length must not make the window wider.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def set_alignment(self, alignment: Qt.AlignmentFlag) -> None:

@@ -151,11 +151,14 @@ class ViewHeader(QWidget):
 
     def _write(self, painter: QPainter, space: QRectF, text: str) -> None:
         metrics = QFontMetricsF(painter.font())
+        # A pixel more than there is: a text that just fits must not be shortened for its rounding.
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(space.width(), 0.0) + 1.0)
         painter.drawText(space, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
     def _paint_entries(self, painter: QPainter, space: QRectF, metrics: QFontMetricsF) -> None:
         x = space.left()
+        # All short or none: a key in which only the last entries are shortened looks like a
+        # mistake.
         short = sum(entry.width(metrics, False) for entry in self._entries) > space.width()
         for entry in self._entries:
             if x >= space.right() - 12.0:

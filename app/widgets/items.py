@@ -37,6 +37,7 @@ def pen_of(colour: Any, width: float = 1.0, dashes: Sequence[float] = ()) -> QPe
     return _pen(named, width, tuple(dashes))
 
 
+# Made when they change, and not for each painting (docs/decisions/0015): few are different.
 @lru_cache(maxsize=2048)
 def _pen(colour: Any, width: float, dashes: tuple[float, ...]) -> QPen:
     pen: QPen = pg.mkPen(colour_of(colour), width=width)
@@ -63,6 +64,8 @@ class Everywhere(pg.GraphicsObject):
 
     def boundingRect(self) -> QRectF:
         view = self.getViewBox()
+        # What is seen and not what there is: that would be measured anew over all points for each
+        # frame.
         return QRectF() if view is None else QRectF(view.viewRect())
 
     def viewTransformChanged(self) -> None:
@@ -131,6 +134,7 @@ class Picture(pg.GraphicsObject):
 
     def paint(self, painter: QPainter, *_: Any) -> None:
         if self.image is not None:
+            # Classes have no values between them: their grid is shown as it is.
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.smooth)
             painter.drawImage(self.place, self.image)
 
@@ -211,6 +215,7 @@ class Markers(Everywhere):
 
     def _make_sheet(self, ratio: float) -> QPixmap:
         """One cell a style, side by side, in pixels of the screen."""
+        # Four pixels for the pen and for soft edges, which must not run into the next cell.
         sides = [math.ceil((style.size + 4.0) * ratio) for style in self.styles]
         sheet = QPixmap(sum(sides), max(sides))
         sheet.fill(Qt.GlobalColor.transparent)

@@ -1,4 +1,4 @@
-"""Margins, spacing and content of a layout, in the line that makes it."""
+"""Gives a layout its margins, spacing and content in the line that makes it."""
 
 from __future__ import annotations
 

@@ -75,6 +75,7 @@ def places_of(
     """
     boxes: dict[int, QRectF] = {}
     right = inside.right() - 3.0
+    # From the top, each below those before it, so that labels stand in the order of their lines.
     for number in sorted(range(len(heights)), key=heights.__getitem__):
         width, height = sizes[number]
         y = min(max(heights[number], inside.top()), inside.bottom())
@@ -143,6 +144,7 @@ def _paint_line(
     colour = QColor(level.colour)
     if not level.line or not inside.top() - 1.0 <= y <= inside.bottom() + 1.0:
         return
+    # Pixels grow downwards. A bracket of less than one is the line itself.
     if math.isfinite(low) and math.isfinite(high) and low - high > 1.0:
         faint = QColor(colour)
         faint.setAlpha(BAND)

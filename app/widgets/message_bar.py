@@ -22,6 +22,7 @@ class MessageBar(QWidget):
         self.setBackgroundRole(QPalette.ColorRole.AlternateBase)
         self._words = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self._words.setObjectName("messageBarText")
+        # A sentence may name a path or a value that somebody wants to copy.
         self._words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         close = QToolButton(self, autoRaise=True)
         close.setText("\u00d7")

@@ -82,6 +82,7 @@ class Labels:
         box.moveLeft(point.x() - GAP - box.width() if left else point.x() + GAP)
         box.moveLeft(max(min(box.left(), inside.right() - box.width()), inside.left() + 1.0))
         top = min(max(point.y() - 0.5 * box.height(), inside.top()), inside.bottom() - box.height())
+        # The nearest free place; where none is free the last one tried, rather than no label.
         for shift in (0, -1, 1, -2, 2, -3, 3):
             box.moveTop(top + shift * box.height())
             free = not any(box.intersects(other) for other in self._taken)
@@ -156,6 +157,7 @@ def _paint_marks(
     if not overlay.marks:
         return
     places = plot.pixels(np.array([[mark.x, mark.y] for mark in overlay.marks]))
+    # Labels first, as each has a ground of its own, which must cover no ring.
     for mark, (x, y) in zip(overlay.marks, places.tolist(), strict=True):
         if mark.label and np.isfinite(x) and np.isfinite(y) and inside.contains(QPointF(x, y)):
             left = mark.outward and x < inside.center().x()
@@ -165,6 +167,7 @@ def _paint_marks(
         if not (np.isfinite(x) and np.isfinite(y) and inside.contains(point)):
             continue
         painter.setBrush(Qt.BrushStyle.NoBrush)
+        # A ring in the background's colour first, so that the mark is seen on nodes of any colour.
         painter.setPen(QPen(QColor(palette.background), 3.5))
         painter.drawEllipse(point, MARK, MARK)
         painter.setPen(QPen(QColor(palette.foreground), 2.0 if mark.hovered else 1.25))

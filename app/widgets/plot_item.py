@@ -96,7 +96,7 @@ class Plot(pg.GraphicsView):
         self._zoomed: QRectF | None = None
         self._pressed: QPointF | None = None
         self._button = Qt.MouseButton.NoButton
-        self._moved = False
+        self._dragged = False
         self._grip = QRectF()
         self._zero_lines: list[pg.InfiniteLine] = []
         self.paint_seconds = 0.0  # of this thread, for the latest painting
@@ -104,6 +104,7 @@ class Plot(pg.GraphicsView):
         self.drawn_levels: tuple[Drawn, ...] = ()
         self.palette_of_plot = palette
         self.view = pg.ViewBox(enableMenu=False, enableMouse=False)
+        # pyqtgraph would fit the range to the items again with every change of one.
         self.view.disableAutoRange()
         self.bottom = PlotAxis("bottom", horizontal_ticks, horizontal)
         self.side = PlotAxis("left", vertical_ticks, vertical, widest)
@@ -264,10 +265,11 @@ class Plot(pg.GraphicsView):
         # The scene is left out: it knows nothing of what is drawn here, and is slow.
         event.accept()
         if self._pressed is None:
-            self._pressed, self._button, self._moved = event.position(), event.button(), False
+            self._pressed, self._button, self._dragged = event.position(), event.button(), False
+            # Pulls are measured from where they began, or the rounding of each move would add up.
             self._grip = self.shown()
             if self._drag is Drag.SCRUB and self._button == Qt.MouseButton.LeftButton:
-                self._moved = True
+                self._dragged = True
                 self.pulled.emit(event.position().x(), event.position().y())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -277,8 +279,8 @@ class Plot(pg.GraphicsView):
             self.hovered.emit(here.x(), here.y())
             return
         way = here - self._pressed
-        self._moved = self._moved or way.manhattanLength() > CLICK_PIXELS
-        if not self._moved:
+        self._dragged = self._dragged or way.manhattanLength() > CLICK_PIXELS
+        if not self._dragged:
             return
         if self._button != Qt.MouseButton.LeftButton or self._drag is Drag.PAN:
             self._pan(way)
@@ -296,7 +298,7 @@ class Plot(pg.GraphicsView):
         if self._button != Qt.MouseButton.LeftButton:
             return
         here = event.position()
-        if not self._moved:
+        if not self._dragged:
             self.clicked.emit(here.x(), here.y())
         elif self._drag is Drag.BOX:
             self.set_overlay(replace(self.overlay, box=None))
@@ -317,6 +319,7 @@ class Plot(pg.GraphicsView):
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()
         here, shown = event.position(), self.shown()
+        # About the pointer: what is under it stays there.
         factor = ZOOM_STEP ** -event.angleDelta().y()
         x, y = self.place(here.x(), here.y())
         self._zoomed = QRectF(
@@ -340,6 +343,7 @@ class Plot(pg.GraphicsView):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         # What it takes is noted for those who share out the time between the views.
+        # Of this thread: by the clock, waiting for the interpreter would count as painting.
         begun = time.thread_time()
         super().paintEvent(event)
         self.paint_seconds = time.thread_time() - begun

@@ -10,9 +10,11 @@ from core.figures.numbers import MINUS, number_text
 RAISED = str.maketrans(
     "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
 )
+# There are raised digits in Unicode but no raised point: 10^2.31 stays as it is.
 WHOLE_POWER = re.compile(r"(?<=10)\^(-?\d+)(?![\d.])")
 SQUARE = re.compile(r"\^2(?![\d.])")
 NARROW_SPACE = "\u202f"
+# Four digits are read without it.
 GROUP_FROM = 10_000
 
 
@@ -52,6 +54,7 @@ def duration_text(seconds: float) -> str:
     """
     if seconds < 1.0:
         return "< 1 s"
+    # Rounded up, 99.5 would be three digits of seconds.
     if seconds < 99.5:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60.0)

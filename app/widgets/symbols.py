@@ -29,6 +29,7 @@ GREEK = {
     "phi": "\u03c6",
 }
 LETTER = re.compile(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])")
+# At most three letters before the underscore: train_error is a name, and no symbol with an index.
 SYMBOL = re.compile(r"(?<![A-Za-z0-9])([^\W\d_]{1,3})_(\w+)")
 SHORT = (("Theorem", "Thm"), ("Proposition", "Prop"), ("Corollary", "Cor"), ("Assumption", "Ass"))
 CLOSE = 1e-3  # a certified bracket as narrow as this needs no word about its gap
@@ -85,6 +86,7 @@ def margin_digits(bracket: Bracket) -> int:
     4
     """
     gap = bracket.gap
+    # An exact value: four digits are what the views show of any margin.
     if not gap > 0.0:
         return 4
     return min(max(math.floor(-math.log10(gap)) + 1, FEWEST_DIGITS), WIDEST_DIGITS)

@@ -45,6 +45,7 @@ def logarithmic(low: float, high: float, most: int) -> Ticks:
         for digit in digits
     ]
     shown = [(place, value) for place, value in places if low <= place <= high]
+    # 10^high is a float up to there.
     if len(shown) < 2 and abs(high) < 300.0:  # round numbers of the quantity itself
         values = linear_ticks(10.0**low, 10.0**high, most)
         return tuple((math.log10(value), raised(text)) for value, text in values if value > 0)
@@ -68,6 +69,7 @@ def far_times(low: float, high: float, most: int) -> Ticks:
         count = math.floor(math.log10(largest)) + 1
         step = max(1, round(nice_step(max(count, 1), most)))
         times = [10.0**k for k in range(0, count + 1, step)]
+        # Early times too, where the axis is not so far that they would crowd together.
         times = [x for x in (-4.0, -2.0, 0.0) if step < 3] + times
     places = [(float(coordinate(x)), x) for x in times if least <= x <= largest]
     return tuple((place, raised(number_text(x))) for place, x in places)

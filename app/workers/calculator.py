@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.state.later import Later
 from app.workers.worker import Request, Worker
 
+# As long as one run keeps the others waiting, and closing the thread.
 SLICE_SECONDS = 0.05
 
 

@@ -160,5 +160,7 @@ class Judge(QObject):
 
         with self._lock:
             if case.key not in self._open:
+                # Kept from one judgement to the next, with what the statements have computed of its
+                # frames.
                 self._open[case.key] = open_run(case.path)
             return self._open[case.key]

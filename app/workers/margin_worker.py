@@ -89,6 +89,7 @@ class MarginWorker(QObject):
         self._problems: dict[int, Problem] = {}
         self._unplanned: list[int] = []
         self._tasks: list[Computing] = []
+        # Written by both threads without a lock: at worst a margin is computed twice.
         self._known: dict[tuple[str, str], ReferenceMargin] = {}
         self._at_work: dict[int, Planning | Computing] = {}  # of each lane
         self._held: Callable[[], bool] = _never

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # loads scipy
     from core.problem.problem import Problem
 
 
+# A problem is made in the training thread: its data may take seconds to read or draw.
 class Recipe(ABC):
     """Something that a problem can be made from."""
 

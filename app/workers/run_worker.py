@@ -32,6 +32,7 @@ from core.training.control import Control, FinishReason, RunState, Status
 if TYPE_CHECKING:  # loads numba
     from core.dynamics.meanwhile import Meanwhile
 
+# A chunk, a commit and leaving WAL mode take a second; a disk that hangs must not keep the window.
 PATIENCE_S = 15.0
 IN_THE_PROGRAM = "stopped because of an error in the program; the log has the details."
 

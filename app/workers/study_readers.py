@@ -70,6 +70,7 @@ def figure_drawn(request: Request, runs: StudyRuns, palette: str, width: int) ->
 
         done, known = runs.done, runs.figures
         scene = figure_of_runs(runs.study, done, keep, PALETTES[palette], known=known)
+        # As many dots as it has pixels on the screen; a window may be a few pixels wide, or a wall.
         dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
         return StudyFigure(figure_bytes(scene, ".png", dpi), len(done))
 

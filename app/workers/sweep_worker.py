@@ -27,6 +27,7 @@ OUR_ERROR = (
     "The study stopped because of an error in the program; what is recorded stays, and the log "
     "says more."
 )
+# Cells of milliseconds would otherwise fill the window's queue with copies of all rows.
 REPORT_SECONDS = 0.1
 
 

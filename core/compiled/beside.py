@@ -89,4 +89,5 @@ def compiling(groups: Iterable[str]) -> Iterator[Compiling]:
     finally:
         if process is not None:
             process.kill()
+            # Killed, it still has to be waited for, and its pipes be closed.
             process.communicate()

@@ -99,6 +99,7 @@ def land(s: State, marks: Array) -> None:
         # A frame that is ahead by rounding alone is passed by a little.
         s.h = max(needed * (OVER if s.landing == 1 else NEARLY), LEAST_PART * s.whole_h)
         s.cut = REMAINDER if s.landing == 1 else APPROACH
+    # Two steps of one length, rather than a whole one and a short rest.
     elif needed < 1.6 * s.h:
         s.h = needed / 2.0
         s.cut = SPLIT

@@ -65,6 +65,7 @@ def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
         else:
             weight = 1 / (1 + exp(p))
             total -= p
+        # An infinite margin of the right sign costs nothing, and has diverged all the same.
         if not isfinite(p):
             total += p
         g[i] = -scale * weight * y[i]
@@ -82,6 +83,7 @@ def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
             top = max(top, F[c, i])
         total = F.dtype.type(0)
         for c in range(k):
+            # Less the largest, so that no exponential overflows.
             G[c, i] = exp(F[c, i] - top)
             total += G[c, i]
         own = int(y[i])

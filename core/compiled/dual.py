@@ -30,12 +30,14 @@ def smallest(p: Array) -> float:
 @compiled
 def softplus(z: float) -> float:
     """ln(1 + e^z)."""
+    # Neither end overflows, and far to the left no digit is lost to the 1.
     return max(z, 0.0) + log1p(exp(-abs(z)))
 
 
 @compiled
 def log_logistic(z: float) -> float:
     """ln ln(1 + e^-z)."""
+    # What is left out there is e^-z/2, below 5e-14.
     return -z if z > 30.0 else log(softplus(-z))
 
 

@@ -112,6 +112,7 @@ def descend(work: Work, run: Run, budget: int) -> int:
             copy_weights(work, inner[progress.buffered])
             return DEAD
         update(work, shrink)
+        # U(0) is kept as it is, and its factor apart: m d numbers that no step has to touch.
         work.scale[0] *= shrink
         progress.step += 1
         if progress.step == schedule[progress.mark]:

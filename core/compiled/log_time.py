@@ -43,6 +43,7 @@ SMALLEST_STEP = 1e-16
 STRICT = 1e-11  # how much of the smoothed margin, which never falls, a step may lose
 LATEST = 2.4e8  # ln t beyond which the margin gains less in a step than chatter takes from it
 MOST_REFUSALS = 3  # in a row, before a small fall is let through
+# q on few examples means that the integrator lost resolution (docs/theory.md, 9).
 ATOM = 1e-3
 LN_10 = 2.302585092994046
 
@@ -188,6 +189,7 @@ def log_mean(a: float, b: float) -> float:
     """ln of the logarithmic mean of e^a and e^b."""
     gap = abs(b - a)
     if gap < 1e-6:
+        # Off by gap^2/24, below 1e-13, where the quotient below would cancel.
         return 0.5 * (a + b)
     return max(a, b) + log((1.0 - exp(-gap)) / gap)
 
@@ -225,6 +227,7 @@ def accept(s: State, p: Array, norm: float, distance: float) -> None:
         s.ln_t = gained
     else:
         high, low = max(s.ln_t, gained), min(s.ln_t, gained)
+        # ln(t + dt): late t and dt are beyond float64 themselves.
         s.ln_t = high + log(1.0 + exp(low - high))
     s.step += 1
     s.in_a_row = 0

@@ -141,6 +141,7 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
                     XT[i, b] = x[i]
         forward(work.net, flat, XT, Z, F)
         total = slopes(work.loss, F, y, 1 / batch, G)
+        # As in core.compiled.descent: a NaN has diverged too.
         if not total <= work.limit * batch:
             return s
         X = xs[s * batch : (s + 1) * batch]

@@ -33,6 +33,7 @@ def batch_key(problem: Problem) -> Hashable | None:
     experiment = problem.experiment
     if experiment.dynamics.kind != "gd" or not problem.network.alone:
         return None
+    # A run that goes on has a count of its own, and a batch one for all.
     if problem.start.step:
         return None
     return (
@@ -117,6 +118,8 @@ class BatchedDescent(FullBatch):
         progress = self._progress
         row = self._batch.next_row(self._place)
         worst = self._batch.worst(self._place)
+        # Nothing moved since the frame before: by itself its engine tells whether it has died, and
+        # when.
         still = np.array_equal(row, self._flat)
         if still or not worst <= self._limit or not np.isfinite(row).all():
             self._batch.leave(self._place)

@@ -172,6 +172,7 @@ class ArrayEngine(BatchEngine):
     def _step(self, inputs: Array, y: Array) -> bool:
         network, loss = self._problem.network, self._problem.loss
         f = np.asarray(network.outputs(self.current, inputs))
+        # Before the step, so that the parameters are those of the last step that was in order.
         if not (np.isfinite(f).all() and float(np.abs(f).mean()) <= self._limit):
             return False
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient beyond float32
@@ -191,6 +192,7 @@ class ArrayEngine(BatchEngine):
         self._first += (1.0 - rule.beta1) * (gradient - self._first)
         self._second += (1.0 - rule.beta2) * (gradient * gradient - self._second)
         size = rule.step_size / (1.0 - self._powers[0])
+        # Kingma and Ba, Algorithm 1: eps stands beside the corrected root, as in torch.
         root = np.sqrt(1.0 - self._powers[1])
         return np.asarray(size * self._first / (np.sqrt(self._second) / root + rule.eps))
 

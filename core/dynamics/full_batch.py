@@ -22,6 +22,7 @@ from core.problem.problem import Problem
 from core.problem.start import State
 from core.study_file.dynamics import GradientDescent
 
+# Of frames that wait for the end of a chunk: at most 64, and fewer of large networks.
 BUFFER_BYTES = 8_000_000
 
 
@@ -91,6 +92,7 @@ class FullBatch(EqualSteps):
             return self._chunk((first,), Outcome.COMPLETED if done else Outcome.GOING)
         before = int(self._progress.mark)
         code = self._take_steps(self.pace.start())
+        # A chunk that a full buffer has ended says nothing of the speed.
         if code == kernel.GOING:
             self.pace.stop()
         rows = range(int(self._progress.buffered))

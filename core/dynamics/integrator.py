@@ -58,12 +58,14 @@ class Pace:
     def stop(self) -> None:
         """Adapt; called when all the units were done."""
         elapsed = max(time.perf_counter() - self._started, 1e-7)
+        # Bounded: a chunk in which the system did something else is no measure.
         factor = min(4.0, max(0.25, self.seconds / elapsed))
         self.units = max(1, int(self.units * factor))
 
 
 def first_units(m: int, n: int, d: int) -> int:
     """Units (field evaluations of about 4 m n d operations) that surely fit into a chunk."""
+    # A quarter of a chunk at 5e9 operations a second, and 2 us a call.
     return max(1, int(0.25 * CHUNK_SECONDS / (4.0 * m * n * d / 5e9 + 2e-6)))
 
 

@@ -23,6 +23,7 @@ from core.problem.problem import Problem, Start
 from core.study_file.dynamics import KernelPredictor
 
 Array = NDArray[np.float64]
+# A Cholesky factor of 800 MB; NNLS takes a round for each example of its support.
 MOST_EXAMPLES = {False: 10_000, True: 2_000}  # of ridge regression, of the hard margin
 SEPARABLE = 1e-10  # of the largest K_ii: the smallest q' K_y q that is not rounding
 

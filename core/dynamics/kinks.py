@@ -42,6 +42,8 @@ class Hyperplanes:
         """
         length = np.linalg.norm(x, axis=1)
         unit = x / np.where(length > 0.0, length, 1.0)[:, None]
+        # x and -x have one hyperplane: of the two normals the one whose first coordinate is
+        # positive.
         first = np.argmax(np.abs(unit) > 1e-9, axis=1)
         turned = np.where(unit[np.arange(x.shape[0]), first] < 0.0, -1.0, 1.0)
         rounded = np.round(unit * turned[:, None], PARALLEL) + 0.0
@@ -116,6 +118,8 @@ def _bounded(Q: Array, b: Array, low: Array, high: Array) -> Array | None:
     root = np.sqrt(values[kept])
     factor, aim = root[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ b) / root
     width = np.linalg.norm(factor, axis=0)
+    # Columns of one length: bvls chooses by slopes, which mean nothing between columns of other
+    # units.
     width = np.where(width > 0.0, width, 1.0)
     solution = lsq_linear(
         factor / width, aim, (low * width, high * width), method="bvls", tol=1e-14

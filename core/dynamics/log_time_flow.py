@@ -24,11 +24,13 @@ from core.problem.problem import Problem
 from core.problem.start import State
 from core.study_file.dynamics import GradientFlow
 
+# Up to here steps are short: long ones early take another branch (docs/theory.md, 9).
 LATE_LOG10_TIME = 30.0
 WIDE = 1024  # from this width on the early steps may be longer, and need not be as fine
 UNIT = 1e-12  # a norm this near 1 is 1 but for rounding
 NEAR = 1e-9  # a frame made again from its state: another processor may round otherwise
 FIRST_STEP = 0.02  # of t, where a state is not known
+# A step that no run reaches, and that float64 still holds: states are kept in float64.
 NEVER = 2**52
 APART = 64  # numbers
 BEGUN, RESTING = 0, 1
@@ -61,6 +63,7 @@ def set_up(s: state.State, dynamics: GradientFlow, network: Network) -> None:
     s.late_ln_t = LATE_LOG10_TIME * np.log(10.0)
     s.cap = np.inf if euler else cap
     s.euler, s.euler_c, s.euler_h = int(euler), 1.0, 0.01 if m < WIDE else 0.1
+    # docs/theory.md, 4.4: late frames do not depend on it, early ones at large rho do.
     s.v_speed = 30.0
     s.base_stages = 1.0 if euler else stages
 
@@ -158,6 +161,8 @@ class LogTimeFlow(Integrator):
         if self._clock[RESTING]:
             return self._stationary(())
         frames: tuple[Frame, ...] = ()
+        # Each frame ends a call of the kernel, so that a chunk is several; none is begun in its
+        # second half, as a call may take a whole one.
         deadline = time.perf_counter() + 0.5 * self.pace.seconds
         while True:
             before = int(self.kernel_state.mark)
@@ -208,8 +213,8 @@ class LogTimeFlow(Integrator):
         # made again, the very frame that it belongs to (docs/decisions/0011).
         marks, self._marks = self._marks, np.array([start.log10_time])
         code = self._work_for(1)
-        off = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)
-        if code != state.DONE or not np.abs(off).max() <= NEAR:
+        errors = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)
+        if code != state.DONE or not np.abs(errors).max() <= NEAR:
             raise saved.refused("it is not that of the frame that the run goes on from")
         self._marks = marks
         self._take_up(kept)

@@ -87,6 +87,7 @@ class Meanwhile(Integrator):
             return self._then.advance()
         if not self._lost:
             try:
+                # Compiled code does not warn either.
                 with jit.interpreted(), np.errstate(all="ignore"):
                     self._last = self._first.advance()
                 return self._last

@@ -73,6 +73,8 @@ class ScalarMirror(LogTimeFlow):
         problem, n, m = self.problem, self.problem.dataset.n, self.problem.network.m
         Z, signs = features(problem)
         with np.errstate(divide="ignore"):
+            # In logarithms: u falls and grows by many powers of ten, and -inf is a node that is 0
+            # for ever.
             start = 2.0 * (np.log(np.abs(self.direction[:m])) + self.kernel_state.rho)
         sizes = (*[n] * 5, m, m, *[n] * 4)
         self._work = kernel.Work(*[Z, start, signs, *map(apart, sizes), self._wave])
@@ -88,6 +90,7 @@ class ScalarMirror(LogTimeFlow):
         if code == state.STATIONARY:
             # As `weights` of the kernels.
             u = np.exp(work.start + 2.0 * (work.at @ work.Z) - 2.0 * s.rho)
+            # |a|^2 + |b|^2 = 2 sum u is 1 at the stored scale.
             self.direction = (work.signs * np.sqrt(u / (2.0 * u.sum()))).reshape(-1)
         return code
 

@@ -101,6 +101,8 @@ class Replacements:
             self._left = deque((self._after + i + 1, int(counts[i])) for i in steps)
             self._after += BLOCK
         step, count = self._left.popleft()
+        # How many are replaced is binomial, and all sets of so many are equally likely: each by
+        # itself.
         which = self._generator.choice(self._m, count, replace=False)
         return step, which, on_sphere(self._generator, count, self._d + 1) / np.sqrt(self._m)
 

@@ -25,6 +25,7 @@ from core.network.activation import Activation
 Array = NDArray[np.float64]
 Signs = NDArray[np.int64]
 ROUNDS = 60
+# The kinks' program is dense: a matrix of so many rows in every round.
 MOST_KINKS = 600
 MOST_BASES = 2000
 ON_KINK = 1e-10  # of |u_j|: nearer than this a node lies on a kink
@@ -189,6 +190,8 @@ class Proximal:
         kinks, z = sides == 0, w.U @ self.planes.normals.T
         for _ in range(ROUNDS):
             model = self._model(w, np.where(kinks, 0, sides))
+            # Only where the slope grows to the right does a node stay; elsewhere it is pushed off
+            # at once.
             kinks = kinks & (model.jump > 0.0)
             blocks = Blocks(dt, self._along_kinks(model.r, np.where(kinks, sides, 1)))
             if kinks.sum() > MOST_KINKS or not np.isfinite(model.jump).all():
@@ -201,6 +204,7 @@ class Proximal:
             move, forces = solved
             ahead = z + move.U @ self.planes.normals.T
             noise = ROUNDING * np.linalg.norm(w.U, axis=1)[:, None]
+            # And the rounding of what the forces move, most of which cancels.
             noise = noise + 1e-15 * dt * np.abs(model.jump).max()
             crossed = ~kinks & (model.jump > 0.0) & (sides * ahead < -noise)
             if not crossed.any():

@@ -1,4 +1,4 @@
-"""What trains by each dynamics, by the kind named in study files."""
+"""Which engines train by each dynamics, by the kind that study files name."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ def prepared(problem: Problem) -> Problem:
     engines = ENGINES[problem.experiment.dynamics.kind]
     problem = suited(problem if engines.start is None else engines.start(problem))
     dynamics: DynamicsSection = problem.experiment.dynamics
+    # A dynamics that has no step has none to be made explicit.
     if engines.default_step is not None and getattr(dynamics, "step", 1.0) is None:
         step = engines.default_step(problem)
         return with_dynamics(problem, dynamics.model_copy(update={"step": step}))
@@ -86,6 +87,7 @@ def integrator(problem: Problem) -> Integrator:
 
     Raises InputError where the device that is asked for is not there.
     """
+    # First: the two integrators of a replay come through here again, and are checked then.
     if problem.start.earlier is not None:
         return Replay(problem, integrator)
     check_device(problem)

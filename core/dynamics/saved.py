@@ -84,6 +84,7 @@ def set_generator(generator: np.random.Generator, words: NDArray[np.float64]) ->
         raise refused("the random generator's state is not one")
     values = [int(word) for word in words]
     numbers = [sum(values[4 * part + k] << (32 * k) for k in range(4)) for part in range(2)]
+    # PCG's increment is odd; an even one would have a shorter period.
     if numbers[1] % 2 == 0 or values[8] > 1:
         raise refused("the random generator's state is not one")
     generator.bit_generator.state = {

@@ -82,6 +82,7 @@ class Sliding:
         """
         t = math.exp(s.ln_t)
         ahead = marks[s.mark] * state.LN_10 - s.ln_t
+        # dt/t to the next frame, also where it is a rounding away.
         gap = math.expm1(min(ahead, FAR))
         longest = s.part if s.part > 0.0 else FIRST
         count = max(1, math.ceil(gap / longest))
@@ -99,6 +100,7 @@ class Sliding:
         s.ln_t += math.log1p(step.part)
         if step.part == part:
             s.part = max(s.part, step.next_part)
+            # Exactly: ln t and the frame's time would otherwise differ in their last digits.
             if count == 1:
                 s.ln_t = marks[s.mark] * state.LN_10
         else:
@@ -154,6 +156,8 @@ class Sliding:
             trial = self._tried(start, t * part)
             if trial is not None:
                 w, distance, margin_error, error, measure = trial
+                # The error of a step is of second order in its length; .9 to stay below the
+                # tolerance.
                 grown = min(GROWTH, 0.9 / np.sqrt(max(measure, 1e-6)))
                 after = float(np.clip(part * grown, least, LONGEST))
                 flat = np.asarray(self._network.pull(flat, w.a, w.U), dtype=np.float64)

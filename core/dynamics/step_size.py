@@ -14,6 +14,8 @@ from core.network.parametrisation import Network, TwoLayer
 from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
+# At most an eigenvalue problem of so many examples, or 160 MB of derivatives; products alone
+# beyond.
 DENSE_EXAMPLES = 1_500
 DENSE_VALUES = 2e7
 SAMPLED_EXAMPLES = 256
@@ -35,10 +37,10 @@ def lambda_0(problem: Problem, flat: Array | None = None) -> float:
 
     Infinite where l'' overflows (margins below -700): no step is safe there.
     """
-    at = problem.physical_start() if flat is None else flat
+    flat = problem.physical_start() if flat is None else flat
     network, n = problem.network, problem.dataset.n
     penalty = 2.0 * problem.experiment.loss.l2
-    f = problem.outputs(at)
+    f = problem.outputs(flat)
     ones = problem.loss.output_curvature(f, problem.dataset.y, np.ones_like(f))
     if not np.isfinite(ones).all():
         return float("inf")
@@ -46,26 +48,26 @@ def lambda_0(problem: Problem, flat: Array | None = None) -> float:
     dense = isinstance(network, TwoLayer) or n * network.size <= DENSE_VALUES
     if network.k == 1 and n <= DENSE_EXAMPLES and dense:
         root = np.sqrt(ones)
-        weighted = root[:, None] * network.gram(at, problem.inputs) * root
+        weighted = root[:, None] * network.gram(flat, problem.inputs) * root
         return float(np.linalg.eigvalsh(weighted)[-1]) / n + penalty
-    return by_lanczos(problem, at, f) / n + penalty
+    return by_lanczos(problem, flat, f) / n + penalty
 
 
-def by_lanczos(problem: Problem, at: Array, f: Array) -> float:
+def by_lanczos(problem: Problem, flat: Array, f: Array) -> float:
     """lambda_max(J' H J) from products with J, H and J' only, for many examples or classes."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     network, inputs, y = problem.network, problem.inputs, problem.dataset.y
 
     def product(w: Array) -> Array:
-        df = network.derivative(at, inputs, np.ravel(w))
+        df = network.derivative(flat, inputs, np.ravel(w))
         curved = problem.loss.output_curvature(f, y, df)
-        return np.asarray(network.gradient(at, inputs, curved))
+        return np.asarray(network.gradient(flat, inputs, curved))
 
-    operator = LinearOperator((at.size, at.size), matvec=product, dtype=np.float64)
+    operator = LinearOperator((flat.size, flat.size), matvec=product, dtype=np.float64)
     # A fixed start, so that a run's default step is the same each time, and without a symmetry that
     # could hide the eigenvector.
-    start = 1.0 + 0.3 * np.cos(1.0 + np.arange(at.size) ** 2)
+    start = 1.0 + 0.3 * np.cos(1.0 + np.arange(flat.size) ** 2)
     if not product(start).any():  # dead nodes or zero weights: Lanczos has nothing to begin with
         return 0.0
     return float(eigsh(operator, k=1, v0=start, tol=1e-8, return_eigenvectors=False)[0])
@@ -91,6 +93,7 @@ def rounded_down(value: float) -> float:
     if not np.isfinite(value) or value <= 0.0:
         return value
     scale = 10.0 ** (np.floor(np.log10(value)) - 1.0)
+    # 1e-12: 0.29 / 0.01 is 28.999999999999996.
     return float(f"{np.floor(value / scale * (1.0 + 1e-12)) * scale:.2g}")
 
 
@@ -100,16 +103,18 @@ def largest_curvature(problem: Problem) -> float:
     J_i is the derivative of the outputs at x_i and H_i the loss's curvature there: for two classes
     l''(p_i) |grad f(x_i)|^2. No batch's curvature is larger.
     """
-    network, at = problem.network, problem.physical_start()
+    network, flat = problem.network, problem.physical_start()
     largest = 0.0
     for i in range(min(problem.dataset.n, SAMPLED_EXAMPLES)):
         x, y = problem.inputs[i : i + 1], problem.dataset.y[i : i + 1]
-        f = np.asarray(network.outputs(at, x))
-        J = jacobian(network, at, x)
+        f = np.asarray(network.outputs(flat, x))
+        J = jacobian(network, flat, x)
         units = [np.ones(1)] if network.k == 1 else [e[None] for e in np.eye(network.k)]
         H = np.array([np.ravel(problem.loss.output_curvature(f, y, e)) for e in units])
         if not np.isfinite(H).all():
             return float("inf")
+        # Of several classes the product is not symmetric; its eigenvalues are those of J_i' H_i
+        # J_i.
         largest = max(largest, float(np.abs(np.linalg.eigvals(H @ (J @ J.T))).max()))
     return largest + 2.0 * problem.experiment.loss.l2
 

@@ -84,6 +84,7 @@ class Stepper(EqualSteps):
         self._step, self._mark = problem.start.step, 0
         n, D = problem.inputs.shape
         lengths = np.linalg.norm(problem.inputs, axis=1)
+        # Where the outputs overflow first; a look at all examples would cost as much as a step.
         self._longest = problem.inputs[np.argsort(lengths)[-SOME:]]
         self.pace = Pace(first_units(problem.network.m, max(1, self._examples_a_step(n)), D))
         self._kept = problem.start.state

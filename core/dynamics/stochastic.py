@@ -50,6 +50,7 @@ class Stochastic(Stepper):
         if not full:
             source = Fresh if fresh else Reshuffled
             self._stream = source(problem, batch, self.dtype)
+        # To kernels no rows are the whole training set; of the type that they are compiled for.
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
         self._resume()
 

@@ -19,6 +19,7 @@ from core.errors import InputError
 from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
+# Four megabytes of examples at once, however long they are.
 BLOCK_VALUES = 2**19
 MOST_EXAMPLES = 4096
 
@@ -68,9 +69,10 @@ class Stream(ABC):
     def __init__(self, problem: Problem, batch: int, dtype: Any) -> None:
         self._problem, self._dtype = problem, dtype
         self._generator = generator_at(problem, 2)
+        # By the sizes of the problem alone: chunks and machines must not change the order.
         fits = max(1, min(MOST_EXAMPLES, BLOCK_VALUES // problem.inputs.shape[1]) // batch)
         self.block_size = fits * batch
-        self._batch, self._at = batch, 0
+        self._batch, self._place = batch, 0
         self._xs = self._ys = np.zeros((0, 1), dtype=dtype)
         self._mark_block()
         start = problem.start
@@ -96,19 +98,19 @@ class Stream(ABC):
     def part(self) -> Array:
         """Where it stands: the place in a block, and how that block is drawn."""
         words, leftover = self._block
-        return np.concatenate([[self._at, self._ys.shape[0]], words, leftover])
+        return np.concatenate([[self._place, self._ys.shape[0]], words, leftover])
 
     def put_back(self, values: Array) -> None:
         """Go to where `part` was taken. Raises InputError where it does not fit."""
-        at, size = values[:2].tolist()
-        if size not in (0, self.block_size) or not 0 <= at <= size or at % self._batch:
+        place, size = values[:2].tolist()
+        if size not in (0, self.block_size) or not 0 <= place <= size or place % self._batch:
             raise saved.refused("the place in the order of examples is none")
         saved.set_generator(self._generator, values[2 : 2 + saved.GENERATOR_WORDS])
         self._set_leftover(values[2 + saved.GENERATOR_WORDS :])
         self._mark_block()
         if size:
             self._fill()
-        self._at = int(at)
+        self._place = int(place)
 
     def _skip(self, examples: int) -> None:
         """Go to where a run stands that was continued without its state."""
@@ -118,7 +120,7 @@ class Stream(ABC):
         self._mark_block()
         if rest:
             self._fill()
-            self._at = rest
+            self._place = rest
 
     def _advance(self) -> None:
         """Draw a block that is not needed."""
@@ -129,16 +131,16 @@ class Stream(ABC):
         xs, ys = self._draw()
         self._xs = np.ascontiguousarray(xs, dtype=self._dtype)
         self._ys = np.ascontiguousarray(ys, dtype=self._dtype)
-        self._at = 0
+        self._place = 0
 
     def take(self, count: int) -> tuple[NDArray[Any], NDArray[Any], int]:
         """(xs, ys, batches) of the next batches: at most `count`, at least one."""
-        if self._at == self._ys.shape[0]:
+        if self._place == self._ys.shape[0]:
             self._fill()
-        there = (self._ys.shape[0] - self._at) // self._batch
+        there = (self._ys.shape[0] - self._place) // self._batch
         batches = min(count, there)
-        part = slice(self._at, self._at + batches * self._batch)
-        self._at = part.stop
+        part = slice(self._place, self._place + batches * self._batch)
+        self._place = part.stop
         return self._xs[part], self._ys[part], batches
 
 

@@ -73,6 +73,7 @@ class TensorDescent(FullBatch):
         """Whether units that are active on no example stay as they are."""
         network = self.problem.network
         assert isinstance(network, TwoLayer)
+        # With a penalty their weights still shrink; a leaky node is never without a slope.
         return bool(self._shrink == 1) and network.activation.code == RELU
 
     def _until_diverged(self, count: int) -> int:

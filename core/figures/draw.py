@@ -52,6 +52,7 @@ STYLE: dict[str, Any] = {
     "axes.unicode_minus": True,
     "text.usetex": False,
 }
+# matplotlib keeps its settings for the whole process, and the window draws in threads.
 _lock = threading.RLock()
 
 
@@ -79,6 +80,7 @@ def draw_scene(scene: FigureScene, dpi: float = 300.0) -> Figure:
     figure, _ = new_figure(scene, dpi)
     for panel in scene.panels:
         axes = draw_panel(figure, scene, panel)
+        # Added as they are: `plot` and `scatter` would move the limits, which are the scene's.
         for artist in ink_artists(axes, panel.ink, scene.palette, scene.points):
             axes.add_artist(artist)
     draw_texts(figure, scene)
@@ -223,6 +225,7 @@ def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[A
 
 def _area(band: Band) -> Artist:
     known = np.isfinite(band.x) & np.isfinite(band.low) & np.isfinite(band.high)
+    # Points that are not known are passed over: a polygon has no gaps.
     x, low, high = band.x[known], band.low[known], band.high[known]
     outline = np.stack([np.append(x, x[::-1]), np.append(low, high[::-1])], axis=-1)
     return PolyCollection(
@@ -241,6 +244,7 @@ def _words(words: Words, points: float) -> Artist:
         va="top" if words.below else "bottom",
         fontsize=points - 0.5,
         color=words.colour,
+        # matplotlib leaves out what is written at a point on the frame's edge.
         annotation_clip=False,
     )
 
@@ -252,6 +256,7 @@ def _line_collection(curves: Curves, scale: float) -> Artist:
         colors=curves.colours / 255.0,
         linewidths=scale * curves.widths,
         linestyles=[DASHES[curves.dash]],
+        # Round ends would close the gaps of dashes that are as short as the line is wide.
         capstyle="butt" if curves.dash != "solid" else "round",
         joinstyle="round",
     )
@@ -268,6 +273,7 @@ def _markers(axes: Axes, dots: Dots, scale: float) -> Artist:
         edgecolors=dots.edge or "none",
         linewidths=0.35 * scale if dots.edge else 0.0,
     )
+    # Only the places are in the axes' units: markers keep their size in points.
     collection.set_transform(IdentityTransform())
     collection.set_clip_on(dots.clipped)
     return collection

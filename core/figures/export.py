@@ -13,6 +13,7 @@ from core.files import write_whole
 
 SUFFIXES = (".pdf", ".svg", ".png")
 LEAST_DPI, MOST_DPI = 20, 2400
+# Of 4 bytes each: 1.6 GB of memory.
 MOST_PIXELS = 400_000_000
 
 
@@ -39,6 +40,7 @@ def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     }
     buffer = io.BytesIO()
     with drawing():
+        # PDF and SVG count in points, of which an inch has 72.
         figure = draw_scene(scene, dpi if suffix == ".png" else 72.0)
         figure.savefig(
             buffer,

@@ -52,6 +52,7 @@ def frames_shown(run: Run, axis: TimeAxis, count: int) -> Frames:
     if moving > 1:
         # t = 0 has no place on a logarithmic axis; the film begins there all the same.
         moments[0] = -np.inf
+    # The end is reached, however its place was rounded; so is each moment that a frame stands at.
     moments[-1] = ends[1] + 1e-9
     shown = np.searchsorted(places, moments + 1e-9, side="right") - 1
     shown = np.concatenate([shown, np.full(count - moving, shown[-1])])
@@ -81,6 +82,7 @@ class Drawer:
             canvas.draw()
         self._figure = figure
         self._canvas = canvas
+        # Axes and texts never change in a film: they are drawn once, and copied.
         self._background = canvas.copy_from_bbox(figure.bbox)
 
     def draw(self, shown: Sequence[int], log10_time: float) -> Pixels:
@@ -95,11 +97,14 @@ class Drawer:
                 for artist in ink_artists(axes, ink, scene.palette, scene.points):
                     axes.add_artist(artist)
                     axes.draw_artist(artist)
+                    # Its only place is the pixels: kept, the axes would grow by a picture for each
+                    # frame.
                     artist.remove()
             text = math_text(clock_text(log10_time))
             clock = figure_text(self._figure, scene, replace(self._clock, text=text))
             self._figure.draw_artist(clock)
             clock.remove()
+        # A copy: the next frame is drawn over these pixels.
         pixels = np.asarray(self._canvas.buffer_rgba())
         return np.ascontiguousarray(pixels[..., :3])
 
@@ -144,6 +149,7 @@ def film_frames(
     lasts = [run.frames - 1 for run in runs]
     axis = time_axis(runs, lasts)
     shown = [frames_shown(run, axis, count) for run in runs]
+    # The last frame as well: the scene's axes are made for all that is ever shown.
     stops = [np.unique(np.append(frames, last)) for frames, last in zip(shown, lasts, strict=True)]
     material = gather(runs, kinds, lasts, palette, coordinates, stops)
     scene, data, dpi, clock = film_scene(material, kinds, size)
@@ -152,6 +158,7 @@ def film_frames(
     picture: Pixels | None = None
     for position in range(count):
         indices = tuple(int(frames[position]) for frames in shown)
+        # Where the run has fewer frames than the film the picture stays, and is not drawn again.
         if picture is None or indices != before:
             times = [float(run.log10_time[i]) for run, i in zip(runs, indices, strict=True)]
             picture = drawer.draw(indices, max(times))
@@ -209,6 +216,7 @@ def save_film(
     count = _check(path, panel, seconds, frames_per_second, requested)
     # H.264 as every player reads it keeps its colours for two by two pixels.
     pixels = (requested[0] & ~1, requested[1] & ~1)
+    # GIF counts in hundredths of a second.
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
     pictures = film_frames(runs, panel, count, pixels, palette, coordinates)
     try:

@@ -11,6 +11,7 @@ from core.figures.numbers import clock_text
 from core.figures.primitives import MM_PER_INCH, Box, Dots, FigureScene, Panel, Text
 from core.figures.scene import Material
 
+# Nominal: what counts is letters against panels, since pixels have no size in millimetres.
 DPI = 100.0
 CELL = (480, 450)
 SINGLE = (800, 600)

@@ -44,6 +44,7 @@ SETTINGS = (
     "data.seed",
     "network.seed",
 )
+# Where a run was computed, how often it was recorded and what files were called is not what it is.
 NEVER_NAMED = ("recording.", "run.device", "network.init_path", "data.path")
 LONGEST = 60
 

@@ -69,6 +69,8 @@ def wrapped(text: str, width_mm: float, points: float) -> list[str]:
     formulas = re.findall(r"(?<!\\)\$[^$]*(?<!\\)\$", text)
     for position, formula in enumerate(formulas):
         shown = re.sub(r"\\(,|[A-Za-z]+)|[{}$^_]", lambda m: "o" * (len(m[0]) > 2), formula)
+        # As long as what is seen of the formula, of signs that no text has and no line is broken
+        # at.
         stand_in = f"\x00{position}" + "\x01" * max(len(shown) - len(f"{position}") - 1, 0)
         text = text.replace(formula, stand_in, 1)
     lines = textwrap.wrap(text, most, break_on_hyphens=False)
@@ -121,4 +123,6 @@ def page(headings: Sequence[str], columns: int, title: str, footer: Sequence[str
         for line in wrapped(paragraph, width - 2 * MARGIN, POINTS):
             texts.append(Text(MARGIN, top, line, POINTS, muted=True))
             top += LINE
+    # Rounded, since sums of millimetres differ in the last digits, and equal scenes give equal
+    # bytes.
     return Page(width, round(top - LINE + MARGIN, 2), tuple(boxes), tuple(texts))

@@ -36,6 +36,7 @@ CURVES: tuple[tuple[str, str, float, Dash], ...] = (
     ("hard_margin", "hard", 1.0, "solid"),
     ("l1_margin", "$\\ell_1$ / 2", 0.5, "dotted"),
 )
+# Twice what can be told apart: of four panels in a row each has 400 dots across, at 300 an inch.
 MOST_POINTS = 800
 REACH = 2.5  # how far above all curves a reference line may make the axis reach
 
@@ -93,6 +94,7 @@ def margin_axis(
 
 
 def _colour(position: int, palette: Palette) -> str:
+    # The hard margin, which the reference lines bound, in the colour of text.
     return (palette.references[0], palette.foreground, palette.references[1])[position]
 
 
@@ -107,12 +109,13 @@ def margin_ink(traces: MarginTraces, count: int, time: TimeAxis, y: Axis, palett
         curves.append(Curves(name, x[None, :], values[None, :], colour, width, dash))
         seen = np.isfinite(x) & np.isfinite(values)
         finite = finite or bool(np.isfinite(values).any())
+        # A line through one point draws nothing.
         if np.count_nonzero(seen) == 1:
             dots.append(Dots(name, x[seen], values[seen], colour, np.array([14.0])))
         place = _entry(x, values, y.low)
         if place is not None:
-            at, foot, area = np.array([[place], [y.low], [12.0]])
-            below = Dots(f"{name} below", at, foot, colour, area, Marker.DOWN, clipped=False)
+            across, foot, area = np.array([[place], [y.low], [12.0]])
+            below = Dots(f"{name} below", across, foot, colour, area, Marker.DOWN, clipped=False)
             dots.append(below)
     if finite and not np.isfinite(x).any():
         return Ink(note="nothing but $t$ = 0,\nwhich a logarithmic\naxis cannot show")
@@ -193,11 +196,12 @@ def reference_levels(
     for place, (factor, one) in enumerate(scaled):
         bracket = one.bracket
         value = factor * bracket.value
-        at = max(min(value + 0.12 * line, ceiling), y.low)
-        ceiling = at - line
+        label_at = max(min(value + 0.12 * line, ceiling), y.low)
+        ceiling = label_at - line
         words = _arrow(value, y) + math_label(one.reference.label)
         if not bracket.certified:
             words += " (heuristic)"
         low, high = sorted((factor * bracket.lower, factor * bracket.upper))
-        levels.append(Level(value, colours[place % len(colours)], words, "dashed", low, high, at))
+        colour = colours[place % len(colours)]
+        levels.append(Level(value, colour, words, "dashed", low, high, label_at))
     return tuple(levels)

@@ -101,6 +101,7 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
     everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
     extent = float(np.abs(everything).max())
     power = math.floor(math.log10(extent)) if extent > 0.0 else 0
+    # Below 10^4, and down to hundredths, ticks are short enough without a power.
     power = power if power >= 4 or power <= -3 else 0
     scale = 10.0**-power
     kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
@@ -153,10 +154,12 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     """The trails up to position `until` of the track; the weakest nodes are drawn first."""
     last, m = nodes.points[until], nodes.points.shape[1]
     strength = np.nan_to_num(nodes.norms[until], nan=0.0)
+    # Stable, so that equal nodes are drawn in one order, and equal runs give equal bytes.
     order = np.argsort(strength, kind="stable")
     colours = kind_colours(nodes.kinds[until], strength, nodes.classes, palette)[order]
     kept = trail(nodes.frames.size, until, m)
     trails = nodes.points[kept][:, order]
+    # Up to 16 nodes at full width; beyond, the ink of all together grows with sqrt(m) only.
     crowd = min(1.0, 4.0 / math.sqrt(m))
     widths = (0.45 + 0.55 * crowd) * (0.8 + 0.6 * np.sqrt(strength[order]))
     curves = Curves("trails", trails[:, :, 0].T, trails[:, :, 1].T, colours, widths)

@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 MINUS = "\u2212"
+# Beyond these a number is written with a power of ten.
 LARGE, SMALL = 1e4, 1e-4
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 WHOLE_POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
@@ -45,6 +46,7 @@ def number_text(value: float, digits: int = 3) -> str:
         return "0"
     # Rounded first: 9.996 with three digits is 10, which has another exponent.
     rounded = float(f"{value:.{digits - 1}e}")
+    # A power of ten has its own exponent, however log10 rounds it.
     exponent = math.floor(math.log10(abs(rounded)) + 1e-12)
     if SMALL <= abs(rounded) < LARGE:
         return _dropped_zero(_fixed(rounded, max(digits - 1 - exponent, 0)))
@@ -60,6 +62,7 @@ def count_text(value: float) -> str:
     """
     for size, prefix in PREFIXES:
         scaled = value / size
+        # What would be shown as 1000 has the next prefix, and what as 10.0 has no decimals.
         if abs(scaled) >= 0.9995:
             return f"{_dropped_zero(_fixed(scaled, 1 if abs(scaled) < 9.95 else 0))} {prefix}"
     return _dropped_zero(_fixed(value, 1 if abs(value) < 9.95 else 0))
@@ -93,6 +96,7 @@ def time_text(log10_time: float) -> str:
         return "t = 0"
     if abs(log10_time) >= 1000.0:
         return f"log10 t = {number_text(log10_time, 4)}"
+    # A decimal that ends in 5 may be a little less in binary, and would be rounded down.
     return f"t = {power_text(log10_time + 1e-9)}"
 
 
@@ -161,6 +165,7 @@ def nice_step(span: float, most: int) -> float:
     rough = span / most
     power = 10.0 ** math.floor(math.log10(rough))
     for factor in (1.0, 2.0, 5.0, 10.0):
+        # A span of exactly so many steps must not lose one to rounding.
         if factor * power >= rough * (1.0 - 1e-9):
             return factor * power
     raise AssertionError("10 times the power of ten below a number is larger than the number")
@@ -175,6 +180,7 @@ def linear_ticks(low: float, high: float, most: int = 5) -> tuple[tuple[float, s
     step = nice_step(high - low, most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    # Rounded: 3 times .1 is .30000000000000004.
     places = [float(np.round(k * step, decimals)) for k in range(first, last + 1)]
     if step >= LARGE or step < SMALL:
         return tuple((place, number_text(place)) for place in places)

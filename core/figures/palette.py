@@ -172,9 +172,11 @@ def film_colours(palette: Palette) -> Colours:
     """The colours of a GIF, at most 255 RGB rows: pure ones first, then three blends of each with
     the background, for antialiased edges.
     """
+    # Squared, as shades go by the square root of the norm: evenly spaced ones.
     norms = np.linspace(0.0, 1.0, FILM_SHADES) ** 2
     names = ("background", "foreground", "muted", "grid", "negative", "positive")
     pure = [rgb(getattr(palette, name)) for name in names]
+    # Those of the margins' curves; films have no reference lines, whose colours are the others.
     pure += [rgb(colour) for colour in palette.references[:2]]
     pure += [*node_colours(-np.ones(FILM_SHADES), norms, palette)[:, :3].astype(np.float64)]
     pure += [*node_colours(np.ones(FILM_SHADES), norms, palette)[:, :3].astype(np.float64)]
@@ -184,6 +186,7 @@ def film_colours(palette: Palette) -> Colours:
     colours = np.array(pure)
     background = rgb(palette.background)
     blends = [background + share * (colours[1:] - background) for share in (0.75, 0.5, 0.25)]
+    # For letters, which are all edge: finer steps between them and the background.
     greys = [
         background + share * (rgb(palette.foreground) - background)
         for share in (0.125, 0.375, 0.875)

@@ -41,6 +41,7 @@ class Marker(Enum):
     DOWN = "a curve that goes on below the frame"
 
 
+# eq=False here and below: == of arrays gives no single truth.
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:

@@ -40,6 +40,7 @@ from core.figures.time_axis import Moments, TimeAxis, moments, time_axis
 from core.reference.margin import ReferenceMargin
 from core.runs import Run
 
+# Of four panels each, so that letters are enough.
 MOST_ROWS = 6
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SORTED = ("rotations", "norms")
@@ -131,6 +132,7 @@ class Material:
             return neurons_ink(nodes, position, data, self.palette)
         if kind == "margins":
             traces = self.traces[row]
+            # Traces are thinned: the last of their frames that the film has reached.
             count = int(np.searchsorted(traces.frames, index, side="right"))
             return margin_ink(traces, count, self.time, self.axes[kind], self.palette)
         past = [frame for frame in self.moment_frames[row] if frame < index]

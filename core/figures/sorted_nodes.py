@@ -41,6 +41,8 @@ def value_axis(runs: Sequence[Run], kind: str, frames: Sequence[Sequence[int]]) 
             for index in indices
         ]
         least = min((value for value in values if math.isfinite(value)), default=0.0)
+        # From a whole tenth, and a tenth at least: nodes that hardly turn must not look as if they
+        # did.
         low = max(-1.0, min(math.floor(10.0 * least) / 10.0, 0.9))
     pad = 0.025 * (1.0 - low)
     return Axis(low - pad, 1.0 + pad, linear_ticks(low, 1.0, 5), LABELS[kind])
@@ -70,6 +72,7 @@ def sorted_ink(
 def time_key(run: Run, indices: Sequence[int], moments: Moments, palette: Palette) -> TimeKey:
     """The key of the curves' colours, with the times that the frames really have."""
     times = [float(run.log10_time[index]) for index in indices]
+    # At t = 0 all rotations are 1, and the moment has no place on a logarithmic axis.
     if len(times) > 1:
         times = [time for time in times if math.isfinite(time)]
     texts = tuple(moments.axis.text(time) for time in times)

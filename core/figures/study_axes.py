@@ -85,6 +85,7 @@ def x_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
     places = np.concatenate([scale.place(line.x) for line in lines])
     places = places[np.isfinite(places)]
     low, high = (float(places.min()), float(places.max())) if places.size else (0.0, 1.0)
+    # A single value still needs an axis around it.
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     pad = (0.02 if layout.kind in ("traces", *PICTURES) else 0.05) * (high - low)
@@ -99,11 +100,13 @@ def x_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
 
 def _own_ticks(places: Array, scale: Scale) -> tuple[tuple[float, str], ...]:
     """Ticks at the values that were run, where these are few short whole numbers; else none."""
+    # Rounded: one value of different runs may have other last digits after its logarithm.
     own = np.unique(np.round(places, 9))
     values = [float(10.0**place) if scale.log else float(place) for place in own]
     whole = all(abs(v - round(v)) < 1e-6 * max(abs(v), 1.0) and abs(v) < 1e4 for v in values)
     if not whole or not 2 <= own.size <= MOST_TICKS + 1:
         return ()
+    # Closer together the numbers would touch.
     if np.diff(own).min() < 0.12 * (own[-1] - own[0]):
         return ()
     return tuple((float(place), f"{round(v)}") for place, v in zip(own, values, strict=True))

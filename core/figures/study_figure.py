@@ -29,6 +29,7 @@ def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
     ids = studies_in(folder, [*given, *(name for name in shipped_ids() if name not in given)])
     present = [given[name] if name in given else load_study(name) for name in ids]
     drawn = [study for study in present if study.figure]
+    # Of several nobody has said which: the runs are then shown one by one.
     return drawn[0] if len(drawn) == 1 else None
 
 
@@ -55,6 +56,7 @@ def figure_of_runs(
     if layout is None:
         return build_scene([keep(open_run(path)) for path in paths], palette=palette)
     rows = _by_rows(study, layout, paths, known or {}, keep)
+    # In the order of names: figures do not depend on that of the folder.
     cells = [rows.get(path) or open_cell(path, study, keep) for path in sorted(paths)]
     caption = Caption(study.title, study.source, "", tuple(verdicts))
     return study_scene(layout, [cell for cell in cells if cell is not None], caption, palette)

@@ -85,6 +85,7 @@ def _ink_of(
     curves = [Curves("mean", places[None, :], mean[None, :], rows, np.array([WIDTH]), dash)]
     curves = curves if line.joined else []
     bands: tuple[Band, ...] = ()
+    # One run a point has no bars; their caps alone would look like dashes.
     wide = bool(np.any(np.abs(high - low)[np.isfinite(low)] > 0.0))
     if layout.kind == "traces" and wide:
         bands = (Band(places, low, high, rgba(colour, 0.22)),)
@@ -95,6 +96,7 @@ def _ink_of(
         known = np.isfinite(mean) & np.isfinite(places)
         count = np.count_nonzero(known)
         colours, areas = np.repeat(rows, count, axis=0), np.full(count, AREA)
+        # Not clipped: of a point on the frame half would be missing.
         dots = (Dots("points", places[known], mean[known], colours, areas, clipped=False),)
     return Ink(tuple(curves), dots, bands=bands)
 
@@ -117,6 +119,7 @@ def _slopes(layout: PanelLayout, lines: Sequence[Line], axis: Axis, palette: Pal
             continue
         u, v = float(x.place(anchor[0])), float(y.place(anchor[1]))
         ends = np.array([axis.low, axis.high])
+        # In the axes' places, where a power law is a straight line.
         heights = v + mark.value * (ends - u)
         colour = rgba(palette.muted)[None, :]
         curves.append(
@@ -243,6 +246,7 @@ def study_panel(
     x, y = x_axis(layout, lines), y_axis(layout, lines)
     pictures = layout.kind in ("points", "function")
     colours = coloured(lines, palette) if pictures else line_colours(lines, palette)
+    # First, so that what was measured is drawn over them.
     inks = [_slopes(layout, lines, x, palette)]
     for line, colour, dash in zip(lines, colours, _dashes(lines), strict=True):
         inks.append(_ink_of(line, colour, dash, scales_of(layout, lines), layout, x))

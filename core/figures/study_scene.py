@@ -61,6 +61,7 @@ def study_scene(
             study_panel(layout.panels[k], every_line[k], 0, LETTERS[k], square, palette)
             for k in range(begin, min(begin + columns, len(layout.panels)))
         ]
+        # Of the longest key of the row, so that the panels beside it begin at one height.
         rows = max(_key_lines(panel) for panel in drawn)
         top += HEAD + KEY_LINE * (rows - 1)
         height = ASPECT * side if columns > 1 else 0.62 * side

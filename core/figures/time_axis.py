@@ -119,6 +119,7 @@ class Moments:
             if not np.isfinite(distance).any():
                 continue
             nearest = int(np.nanargmin(distance))
+            # A run that ended before a moment has no frame for it.
             if distance[nearest] <= self.tolerance:
                 chosen.add(nearest)
         if not np.isfinite(places[last]):  # nothing but t = 0
@@ -165,10 +166,12 @@ def _thinned(times: Sequence[float], axis: TimeAxis) -> tuple[float, ...]:
     """Sorted times without near repeats, at most eight, evenly left out, the last one kept."""
     kept: list[float] = []
     for time in times:
+        # The later of the two stays: the last moment is never left out.
         if kept and float(axis.place(time) - axis.place(kept[-1])) < NEAR:
             kept.pop()
         kept.append(time)
     if len(kept) > MOST_MOMENTS:
         step = math.ceil((len(kept) - 1) / (MOST_MOMENTS - 1))
+        # Counted from the end, which is kept.
         kept = kept[::-1][::step][::-1]
     return tuple(kept)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from core.reference.watch import Watch
 
 Array = NDArray[np.float64]
+# Where the tree search prunes badly (docs/decisions/0008); in more the faces are too many.
 MOST_DIMENSIONS = 3
 PARALLEL = 1e-9  # sine below which two points count as parallel
 
@@ -22,6 +23,7 @@ def value_at(x: Array, c: Array, v: Array) -> Array:
 def unit(rows: Array) -> Array:
     """The rows that are not 0, divided by their lengths."""
     lengths = np.linalg.norm(rows, axis=1)
+    # A shorter row has lost the digits of its direction.
     kept = lengths > 1e-300
     return np.asarray(rows[kept] / lengths[kept, None])
 
@@ -73,6 +75,7 @@ def beside(x: Array, c: Array, normal: Array) -> Iterator[Array]:
     yield ends @ plane
     yield unit(active @ flat) @ plane
     for side in (1.0, -1.0):
+        # Points along `normal` are 0 on its circle, and active on one side of it.
         touching = (~crossing & (side * (x @ normal) > 0.0)) * c
         yield unit((active + touching) @ x)
 

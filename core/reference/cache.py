@@ -47,6 +47,7 @@ def folder() -> Path:
 
 def place(reference: Reference, problem: Problem) -> Path:
     """The file of a margin."""
+    # The version: what another method has found is not this one's bracket.
     what = json.dumps([reference.name, reference.version, reference.key(problem)])
     return folder() / f"{hashlib.sha256(what.encode()).hexdigest()}.json"
 
@@ -90,6 +91,7 @@ def _entry(fields: Any) -> Entry:
 def _read(value: object) -> float:
     if value is None:
         return NAN
+    # True is an int to Python, and no number of ours.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError
     return float(value)

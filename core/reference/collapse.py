@@ -13,6 +13,7 @@ from core.reference.margin import Bracket, absent, exact
 from core.reference.sample import SampleMargin, binary, data_key
 from core.reference.watch import Watch
 
+# Of products of vectors of length 1, in up to thousands of dimensions.
 ROUNDING = 1e-12
 
 
@@ -29,12 +30,12 @@ def unmet(x: Array, y: Array, axes: Array, signs: Array, gamma_nc: float, eps: f
     own = along.argmax(axis=1)
     rows = np.arange(x.shape[0])
     length = along[rows, own]
-    off = np.linalg.norm(x - length[:, None] * axes[own], axis=1)
+    across = np.linalg.norm(x - length[:, None] * axes[own], axis=1)
     others = along.copy()
     others[rows, own] = -np.inf
     wrong = (
         (length < gamma_nc - ROUNDING)
-        | (off > gamma_nc * np.sqrt(eps / 2.0) + ROUNDING)
+        | (across > gamma_nc * np.sqrt(eps / 2.0) + ROUNDING)
         | (others.max(axis=1) > -eps + ROUNDING)
         | (signs[own] != y)
     )
@@ -43,7 +44,7 @@ def unmet(x: Array, y: Array, axes: Array, signs: Array, gamma_nc: float, eps: f
     place = int(wrong.argmax())
     return (
         f"Assumption 3.1 does not hold on these examples: number {place} has <beta, x> = "
-        f"{length[place]:.3g} along its own cone, {off[place]:.3g} across it and at most "
+        f"{length[place]:.3g} along its own cone, {across[place]:.3g} across it and at most "
         f"{others[place].max():.3g} along the others."
     )
 

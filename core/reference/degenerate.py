@@ -83,6 +83,7 @@ def on_one_ray(a: Array, b: Array) -> bool:
     if a[pivot] * b[pivot] <= 0.0:
         return False
     left, right = a[pivot] * b, a * b[pivot]
+    # In floating point first: rational numbers are slow, and most pairs are plainly not on one ray.
     near = np.abs(left - right) <= 4.0 * EPS * np.maximum(np.abs(left), np.abs(right))
     if not near.all():
         return False
@@ -97,11 +98,13 @@ def _odd(x: Array, y: Array) -> bool:
     function of y_i x_i, and so 0: no f is positive on all.
     """
     places = {row.tobytes(): k for k, row in enumerate(x + 0.0)}
+    # 0.0 - x and x + 0.0: their zeros are all +0.0, so that equal rows have equal bytes.
     antipodes = {i: places.get((0.0 - x[i]).tobytes(), i) for i in places.values()}
     used = [i for i, k in antipodes.items() if y[k] == -y[i]]
     if not used:
         return False
     signed = y[used, None] * x[used]
+    # fsum rounds once, at the end: it is 0 only where the exact sum is.
     return all(math.fsum(column) == 0.0 for column in signed.T)
 
 
@@ -124,6 +127,7 @@ def pair_bound(x: Array, y: Array) -> float:
         part = slice(first, first + step)
         squares = _squares(a[part, None], b, plus[part] @ minus.T)
         few = min(CLOSEST, squares.size) - 1
+        # Squares from products find near pairs but lose their distance: it is taken anew for those.
         closest = np.argpartition(squares, few, axis=None)[: few + 1]
         rows, columns = np.unravel_index(closest, squares.shape)
         best = min(best, float(_distances(plus[part][rows], minus[columns]).min()))

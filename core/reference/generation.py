@@ -62,6 +62,7 @@ class Generated:
 def distinct(V: Array, values: Array, least: float, most: int) -> NDArray[np.intp]:
     """Indices of the best `most` rows of unit V above `least`, no two of one direction."""
     chosen: list[int] = []
+    # Stable, so that a seed gives one network and one bracket.
     for i in np.argsort(-values, kind="stable"):
         if len(chosen) == most or values[i] <= least:
             break
@@ -159,6 +160,8 @@ class Generation:
             share = SMOOTHING if state.value > 0.0 else 0.0
             best = self._tried[np.argmin(self._prices)]
             used = state.atoms.take(state.weights > 1e-9)
+            # The LP's q is a vertex and jumps from round to round; columns priced there are soon of
+            # no use.
             q = share * best + (1.0 - share) * state.q
             self.price(q, used, WORTH * max(state.value, 0.0), STARTS, watch)
         watch.look()

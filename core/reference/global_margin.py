@@ -77,6 +77,7 @@ def row_space(x: Array) -> tuple[Array, Array]:
     (True, 1)
     """
     U, sizes, basis = np.linalg.svd(x, full_matrices=False)
+    # What is smaller is the rounding of the rows.
     rank = max(1, int((sizes > 1e-12 * sizes[0]).sum()))
     return np.ascontiguousarray(U[:, :rank] * sizes[:rank]), basis[:rank]
 
@@ -172,6 +173,7 @@ class Search:
                 return
             margins = state.weights @ state.atoms.columns(self.x, self.y)
             order = np.argsort(margins, kind="stable")[:MOST_JOINING]
+            # 1e-7: where the program's own tolerance begins, every point is violated.
             joining = order[margins[order] < state.value * (1.0 - 1e-7)]
             finer = FINE if len(joining) <= MOST_JOINING // 4 else tolerance
             # Leaving at every turn would let the same points come and go for ever.
@@ -206,6 +208,7 @@ class Search:
         return np.asarray(q / q.sum())
 
     def _proofs(self, limit: float) -> list[Proof]:
+        # A sixth of what is left for each try: there are five slacks.
         left = max(FEWEST_SECONDS, self._watch.limit - self._watch.seconds)
         until = self._watch.seconds + left / 6.0
         c = self._weights() * self.y

@@ -71,6 +71,8 @@ def nearest(G: Array) -> Separation:
         basis, R = np.linalg.qr(rows.T)
         rows = R.T
     q = _weights(rows)
+    # Both: on degenerate data the support is not the optimum's, and solving on it anew can be
+    # worse.
     bracket = _bracket(rows, q)
     polished = _polished(rows, q)
     if polished is not None:
@@ -105,6 +107,7 @@ def _polished(rows: Array, q: Array) -> tuple[float, float, Array, Array] | None
     if not len(chosen):
         return None
     z = np.linalg.lstsq(chosen.T, -first, rcond=None)[0]
+    # One step of refinement: the residual of the first solution is known better than the solution.
     z += np.linalg.lstsq(chosen.T, -(first + z @ chosen), rcond=None)[0]
     solution = np.r_[1.0 - z.sum(), z]
     if not np.isfinite(solution).all() or (solution < 0.0).any():
@@ -138,8 +141,8 @@ def _farkas(rows: Array, q: Array) -> bool:
     least -= rounding(sum(matrix.shape), float(np.linalg.norm(matrix)))
     residual = matrix @ q[support]
     residual[-1] -= 1.0
-    off = float(np.linalg.norm(residual)) + rounding(support.size, np.sqrt(matrix.shape[0]))
-    near = least > 0.0 and off < least * float(q[support].min())
+    error = float(np.linalg.norm(residual)) + rounding(support.size, np.sqrt(matrix.shape[0]))
+    near = least > 0.0 and error < least * float(q[support].min())
     return near or _exactly(rows[support], q[support])
 
 

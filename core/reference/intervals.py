@@ -124,6 +124,7 @@ def _master(
     q = np.maximum(-solution.ineqlin.marginals, 0.0)
     reached = float((features @ signed).min())
     slack = solution.lower.marginals[:-1]
+    # Columns that are far from use go, or the program grows by forty in every round.
     near = np.minimum(slack[:count], slack[count:]) < 0.2 * max(reached, 1e-12)
     return reached * unit, q / q.sum() * y, near | (signed != 0.0)
 

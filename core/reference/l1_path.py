@@ -81,6 +81,8 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
             break
         heights = np.abs(slopes)  # peaks along the circle join
         peaks = (heights >= np.roll(heights, 1)) & (heights >= np.roll(heights, -1))
+        # Only the peaks: neighbours of a peak are nearly the same column, and the problem
+        # ill-conditioned.
         used |= peaks & (heights > mu)
         Z = np.concatenate([F[:, used], -F[:, used]], axis=1)
 
@@ -88,7 +90,9 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
             p = Z @ beta
             return _loss(p) + mu * float(beta.sum()), mu - Z.T @ _pull(p)
 
+        # alpha in two parts >= 0, so that |alpha|_1 is smooth.
         start = np.concatenate([np.maximum(alpha[used], 0.0), np.maximum(-alpha[used], 0.0)])
+        # As far as L-BFGS comes: what counts is the duality gap, of the whole circle of directions.
         options = {"ftol": 1e-16, "gtol": 1e-13, "maxiter": 20_000, "maxfun": 40_000}
         bounds = [(0.0, None)] * start.size
         solution = minimize(

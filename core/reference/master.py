@@ -52,6 +52,8 @@ class Master:
 
     def _start(self, core: Any) -> Any:
         model = core._Highs()
+        # Without presolve each round begins at the basis of the one before; one thread, as others
+        # compute.
         options = {"output_flag": False, "presolve": "off", "solver": "simplex", "threads": 1}
         for name, value in {**options, "simplex_strategy": 1}.items():
             model.setOptionValue(name, value)
@@ -86,6 +88,8 @@ class Master:
             self._model.run()
             solution = self._model.getSolution()
             q = np.array(solution.col_value)[: self._n]
+            # Row 0 is the sum of q. Multipliers of rows with an upper bound are <= 0 where one
+            # minimises.
             weights = -np.array(solution.row_dual)[1:]
         q, weights = np.maximum(q, 0.0), np.maximum(weights, 0.0)
         if not (q.sum() > 0.0 and weights.sum() > 0.0):

@@ -31,6 +31,7 @@ def dyadic(d: int) -> float:
     >>> round(1.0 / dyadic(3) ** 2, 9)
     84.0
     """
+    # 4^(d+1) taken out: it is beyond float64 from d = 511 on.
     return sqrt(3.0) * 2.0 ** -(d + 1) / sqrt(1.0 - 4.0**-d)
 
 

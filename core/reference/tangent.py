@@ -106,6 +106,7 @@ def drawn(
     z, squares = np.empty((count, n)), a * a
     if outside > 0:
         squares += generator.chisquare(outside, count) / d
+    # By pieces: all v of all nodes would take 320 MB at d = 10^4.
     step = max(1, CHUNK // r)
     for begin in range(0, count, step):
         part = slice(begin, min(begin + step, count))
@@ -181,14 +182,16 @@ def of_law(x: Array, y: Array, q: Array, watch: Watch, seed: int = SEED + 1) -> 
         sums += np.r_[lengths.sum(), aligned.sum(axis=0)]
         squares += np.r_[lengths @ lengths, np.einsum("ji,ji->i", aligned, aligned)]
     means = sums / count
+    # From sums, which cancel where all nodes agree: not below 0.
     variances = np.maximum(squares - count * means**2, 0.0) / (count - 1)
     size = float(np.linalg.norm(x, axis=1).max())
+    # n + 1 means at once, with one side each; the 2 is the inequality's own.
     logarithm = np.log(2.0 * (n + 1) / FAILURE)
     ranges = np.r_[2.0, np.full(n, 4.0)] * size
-    off = np.sqrt(2.0 * variances * logarithm / count) + 7.0 * ranges * logarithm / (
+    deviations = np.sqrt(2.0 * variances * logarithm / count) + 7.0 * ranges * logarithm / (
         3.0 * (count - 1)
     )
-    upper, lower = float(means[0] + off[0]), float((means - off)[1:].min())
+    upper, lower = float(means[0] + deviations[0]), float((means - deviations)[1:].min())
     method = (
         f"{count} nodes drawn at random: holds with probability 1 - {FAILURE:.0e} over the draw "
         "and is not proved"

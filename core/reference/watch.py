@@ -1,4 +1,4 @@
-"""How a long computation is cancelled, and how it tells what it has so far."""
+"""How a long computation is cancelled, and kept to its time and to its share of a core."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import final
 
 SHORTEST_S = 0.005  # work after which it is worth while to sleep
+# However long the work before it was: a late look must not put a computation to sleep for minutes.
 LONGEST_S = 10.0
 NAP_S = 0.1  # how soon a sleeper sees that it may have all of a core again
+# With none at all it would sleep for ever.
 LEAST_SHARE = 0.01
 
 
@@ -75,6 +77,7 @@ class Watch:
                 return
             end = begun + min(worked * (1.0 - share) / max(share, LEAST_SHARE), LONGEST_S)
             while time.perf_counter() < end and share_now() < 1.0:
+                # Waiting for the flag itself: who cancels need not wait for a sleeper.
                 if self._cancelled.wait(min(NAP_S, max(end - time.perf_counter(), 0.0))):
                     break
         self._looked = time.perf_counter()

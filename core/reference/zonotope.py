@@ -54,6 +54,7 @@ def climb(x: Array, c: Array, starts: Array, watch: Watch) -> tuple[Array, Array
         return directions, np.minimum(directions @ body.rows.T, 0.0).sum(axis=1)
     squares = np.square(body.rows).sum(axis=1)
     u, w = np.empty(n), np.empty(r)
+    # A climb takes some hundred products at most.
     batch = max(1, BATCH_WORK // (100 * n * r))
     for first in range(0, len(directions), batch):
         watch.look()
@@ -85,6 +86,7 @@ def spreads(gram: Array, split: int) -> Array:
     sums = np.zeros(split + 1)
     for f in range(1, split + 1):
         part = gram[:f, :f]
+        # 1e-12 more: a bound must not be below the eigenvalue by the rounding of its computation.
         top = float(np.linalg.eigvalsh(part)[-1]) * (1.0 + 1e-12)
         sums[f] = min(float(np.abs(part).sum()), f * top) / 4.0
     return sums

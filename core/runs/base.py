@@ -1,4 +1,4 @@
-"""What is asked of a run, whether it is one file's or reaches back to t = 0."""
+"""The abstract Run: what is asked of one, whether it is one file's or reaches back to t = 0."""
 
 from __future__ import annotations
 
@@ -137,6 +137,7 @@ class Run(ABC):
     @property
     def note(self) -> str:
         """What is to be said of how the run goes on from another one; empty where nothing is."""
+        # From the file, like every text here: control characters would steer a reader's terminal.
         return printable(str((self.continues or {}).get("note", "")))[:MAX_NOTE]
 
     @property
@@ -147,6 +148,7 @@ class Run(ABC):
     @property
     def complete(self) -> bool:
         """Whether the frames reach back to t = 0 without a gap, as far as is known."""
+        # Of a continued file only `whole` knows, which reads the frames that lie before its own.
         return self.start.log10_time == -np.inf
 
     @property

@@ -34,7 +34,10 @@ from core.runs.wal import read_wal_header
 WAIT_S = 2.0  # for a recorder that is just closing the file
 IDLE_S = 5.0  # a `-wal` untouched for this long has no recorder that is about to close it
 OPS_PER_TICK, MAX_TICKS = 10_000, 3_000  # 3e7 operations: a whole run takes under 1e6
+# A run file has seven: of a schema with more so many are enough to see that it is another one.
 MAX_SCHEMA_ROWS = 100
+# What our own statements need, and no more, as SQLite's authors advise for files from strangers
+# ("Defense Against The Dark Arts").
 LIMITS = {
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 10_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 32,
@@ -48,6 +51,7 @@ LIMITS = {
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
+# Not mapped: a file that is cut short while it is mapped ends the process by a signal.
 PRAGMAS = ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0")
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
 ALLOWED_FUNCTIONS = {"count", "length", "typeof"}
@@ -133,6 +137,7 @@ class Connection:
         self._version = values[1]
 
     def _check_schema(self) -> None:
+        # Only now: the two PRAGMAs of the header are no SELECT.
         self._sqlite.set_authorizer(_authorise)
         columns = "type, name, tbl_name, sql, rootpage"
         rows = list(self.query(f"SELECT {columns} FROM sqlite_schema LIMIT {MAX_SCHEMA_ROWS}"))
@@ -140,6 +145,7 @@ class Connection:
         roots = {row[4] for row in rows}
         if len(rows) != len(expected) or {row[:4] for row in rows} != expected:
             raise damaged(self.shown, "its tables are not exactly those of a run file")
+        # Written into one table, a row would be read from the other.
         if len(roots) != len(rows):
             raise damaged(self.shown, "two of its tables share their pages")
 
@@ -152,6 +158,7 @@ class Connection:
         """
         self._ticks = 0
         try:
+            # For each statement: of all values only parameters and arrays may be long.
             self._sqlite.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
             yield from self._sqlite.execute(sql, parameters)
         except MemoryError as error:
@@ -298,11 +305,13 @@ def _connect(path: Path, real: Path) -> Connection:
 
 def _connected_to_copy(path: Path, real: Path) -> Connection:
     """A connection to a private copy, which must be one of a single moment."""
+    # mkdtemp makes it for this user alone: the copy may be of a file that others must not read.
     folder = Path(tempfile.mkdtemp(prefix="marginscope-"))
     before = situation(real)
     try:
         for source in (real, beside(real, "-wal")):
             shutil.copyfile(source, folder / source.name)
+        # A file of one moment and a `-wal` of another would be two halves of no run.
         if situation(real) != before:
             raise RunFileError(f"{path} is being written; open it again in a moment.")
     except BaseException:

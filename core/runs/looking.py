@@ -12,6 +12,7 @@ from typing import TypeVar
 from core.errors import RunFileError
 
 T = TypeVar("T")
+# A recorder closes its file within milliseconds, or gives up after a second (core.runs.recorder).
 LOOK_AGAIN_S, PATIENCE_S = 0.002, 2.0
 FRESH_COPY = "get a fresh copy of the file or record the run again"
 
@@ -68,6 +69,8 @@ def situation(path: Path) -> tuple[object, ...]:
     signs: list[object] = []
     for suffix in ("", "-wal"):
         try:
+            # More than one sign: a write within a tick of the clock leaves the time as it was, a
+            # checkpoint the size, and another file in its place may have both.
             now = status_of(beside(path, suffix))
             signs.append(now and (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns))
         except (OSError, ValueError) as error:

@@ -108,6 +108,8 @@ class Meta(Value):
 def parse_json(text: str) -> Any:
     """A JSON value; ValueError for anything else, NaN, lone surrogates and too deep nesting."""
     try:
+        # Python would read NaN and Infinity, which are no JSON, and turn long numbers into integers
+        # in quadratic time.
         value = json.loads(text, parse_constant=_no_constant, parse_int=_integer)
         json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate fails here, not later
     except RecursionError as error:
@@ -183,6 +185,8 @@ def meta_of(
         "status": "recording",
         "reason": None,
         "counts": None,
+        # Drawn and not made from the run: the same experiment recorded twice is two runs, whose
+        # `-wal` must not be taken for each other's.
         "name": secrets.token_hex(8),
         "wal": None,
     }

@@ -34,6 +34,7 @@ from core.runs.wal import read_wal_header
 from core.settings import MAX_ELEMENTS
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
+# No room, a quota, a limit of the size of files, a failing disk: no other name would help.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -92,6 +93,7 @@ def claim(path: Path, force: bool) -> Path:
             raise InputError(
                 f"The run file {path} exists", remedy="move it", typed="--force records over it"
             )
+        # SQLite would take a `-wal` that lies there for that of the new file, and replay it.
         elif any(leftover.exists() for leftover in old):
             raise InputError(
                 f"Beside {path} lies {path.name}-wal or {path.name}-shm of a run whose file is "
@@ -143,6 +145,7 @@ def created(
     """
     connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
     try:
+        # The page size first: it cannot be changed once a page is written.
         for pragma in (
             f"page_size={PAGE_SIZE}",
             "journal_mode=MEMORY",
@@ -213,6 +216,8 @@ def estimated_bytes(problem: Problem, planned: int) -> int:
 
 def _pages(row: int, count: int) -> int:
     """Pages of a table of equal rows: several to a leaf, or one leaf part and overflow pages."""
+    # SQLite's "Database File Format", section 1.6: which part of a row stays in the leaf of a
+    # table.
     usable, longest = PAGE_SIZE, PAGE_SIZE - 35
     if row <= longest:
         return ceil(count / max((usable - 8) // (row + 6), 1))

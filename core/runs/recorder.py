@@ -37,9 +37,12 @@ from core.runs.schema import (
 from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, Keeping, range_of, state_rows
 from core.settings import MAX_FRAMES
 
+# Whichever is first. A crash costs 50 ms of training, and what waits in memory stays below 16 MiB.
 FRAMES_PER_COMMIT = 64
 SECONDS_PER_COMMIT = 0.05
 BYTES_PER_COMMIT = 16 << 20
+# Readers hold a growing file for milliseconds (`Run.batch`: under .1 s); others may hold it for
+# ever, and leave it in WAL mode, complete (docs/decisions/0002).
 CLOSING_PATIENCE_S = 1.0
 # Each statement lets go of the GIL, and a thread that paints is slow to give it back.
 ROWS_PER_STATEMENT = 16
@@ -184,6 +187,7 @@ class Recorder:
                 connection.execute("COMMIT")
             except sqlite3.OperationalError as error:
                 raise self._refused(error) from error
+            # Only after COMMIT: whoever is told of a frame will find it in the file.
             self._committed = self._next - 1
             self._forget()
         self._last_commit = time.monotonic()
@@ -280,6 +284,7 @@ class Recorder:
         changes = [(dump_json(value), key) for key, value in ending.items()]
         connection.executemany(UPDATE_META, changes)
         connection.execute("COMMIT")
+        # Short, and tried again: SQLite's own waiting would not see that the patience is over.
         connection.execute("PRAGMA busy_timeout=50")
         deadline = time.monotonic() + CLOSING_PATIENCE_S
         while not _left_wal_mode(connection):
@@ -304,6 +309,8 @@ class Recorder:
         connection = self._sqlite
         if connection is not None:
             with suppress(sqlite3.OperationalError):
+                # SQLite rolls back by itself for some refusals (a full disk), and a second ROLLBACK
+                # is an error.
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 self._close_as(connection, "disk_full")
@@ -367,6 +374,7 @@ def _inserts(table: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[Statement]
         for first in range(0, whole, ROWS_PER_STATEMENT)
     ]
     yield f"INSERT INTO {table} VALUES {', '.join([row] * ROWS_PER_STATEMENT)}", many
+    # One by one, so that SQLite prepares two statements in all and not one for each length.
     yield f"INSERT INTO {table} VALUES {row}", rows[whole:]
 
 

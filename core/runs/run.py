@@ -31,6 +31,7 @@ from core.runs.run_file import (
 from core.runs.states import read_history, read_state, read_states
 from core.runs.whole import WholeRun
 
+# All frames of a run of usual size; of one with frames of megabytes those that views go between.
 CACHE_BYTES = 128 << 20
 
 
@@ -192,6 +193,7 @@ class RecordedRun(Run):
         connection.close()
 
     def _connected(self) -> Connection:
+        # A path may mean another file now: frames of two runs must not be shown as one.
         before = self._identity
         connection = connect(self.path)
         try:

@@ -355,6 +355,8 @@ def read_frame(connection: Connection, header: RunHeader, index: int) -> tuple[A
         raise connection.damaged(f"frame {index} cannot be read")
     step, time, log10_time, rho, crc, dual, parameters = rows[0]
     numbers = (log10_time, rho, 0.0 if time is None else time)
+    # By type and not isinstance: SQLite may give an integer for a float, which the checksum's
+    # format would take as well.
     if type(step) is not int or not all(type(number) is float for number in numbers):
         raise connection.damaged(f"frame {index} holds something other than numbers")
     if frame_crc(index, step, time, log10_time, rho, parameters, dual) != crc:
@@ -382,6 +384,7 @@ def read_events(connection: Connection) -> tuple[Event, ...]:
     events: list[Event] = []
     total = 0
     for frame, kind, text in connection.query(sql):
+        # Together: each may be as long as allowed, and 100,000 of them would fill the memory.
         total += len(text or "")
         if frame is None or kind is None or text is None or total > MAX_TEXT_BYTES:
             raise connection.damaged("its events cannot be read")

@@ -19,6 +19,7 @@ PAGE_SIZE = 8192
 MAX_BLOB_BYTES = 1 << 30
 MAX_TEXT_BYTES = 8 << 20  # one value of meta, or the payload of one event
 MAX_META_ROWS = 100
+# 2,000 frames keep some 80 states, of ten parts or so each; the rest is room.
 MAX_ARRAYS = 4_000
 HISTORY_BYTES = 64 << 20  # of the frames before the start
 KEEP_EVERY = 25  # frames from one state that is kept to the next: it is as long as two of them

@@ -48,6 +48,7 @@ def state_rows(frame: int, state: State) -> list[Row]:
 
 def range_of(frame: int) -> tuple[str, str]:
     """The names of a frame's rows lie from the first to before the second."""
+    # The sign ` follows _ in ASCII: a range of names, which the primary key finds without a search.
     return f"{STATE}{frame}_", f"{STATE}{frame}`"
 
 
@@ -108,6 +109,8 @@ def read_state(connection: Connection, header: RunHeader, frame: int) -> State |
     if parts is None:
         return None
     sizes = header.meta.sizes
+    # Adam's two moments or the flow's two thetas; its power vector and lambda over examples;
+    # numbers.
     most = 2 * header.network.size + 2 * sizes.n * sizes.k + 4096
     state = {}
     for part in parts:

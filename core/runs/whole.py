@@ -26,6 +26,7 @@ class WholeRun(Run):
     """
 
     def __init__(self, run: Run, history: History | None) -> None:
+        # A memo of its own: the same observable has other values where t = 0 is another frame.
         self.path, self.memo = run.path, dict[Any, Any]()
         self._header = run._header
         self._run, self._history = run, history
@@ -101,6 +102,7 @@ class WholeRun(Run):
 
     def diagnostics(self, index: int) -> dict[str, float]:
         own = self._run.diagnostics(index - self.before) if index >= self.before else {}
+        # Steps before the start are judged by the errors that the runs before have noted of them.
         errors = None if self._history is None else self._history.errors
         if errors is None or not 0 < index <= self.before or not np.isfinite(errors[index - 1]):
             return own
