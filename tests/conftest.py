@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from pytestqt.qtbot import QtBot
 
 from tests.guards import no_leaks
 
@@ -22,6 +25,23 @@ settings.load_profile("marginscope")
 
 
 NUMBERS = itertools.count()
+PATIENCE = 60_000  # ms; how long a busy machine takes says nothing of the program
+
+
+class PatientBot(QtBot):
+    """Waits for as long as a busy machine may need; nobody waits where all is well."""
+
+    def waitUntil(self, callback: Callable[[], Any], *, timeout: int = PATIENCE) -> None:
+        super().waitUntil(callback, timeout=timeout)
+
+    def waitSignal(self, signal: Any, *, timeout: int = PATIENCE, **options: Any) -> Any:
+        return super().waitSignal(signal, timeout=timeout, **options)
+
+
+@pytest.fixture
+def qtbot(qapp: object, request: pytest.FixtureRequest) -> QtBot:
+    """The mouse, the keyboard and the waiting of all tests of the window."""
+    return PatientBot(request)
 
 
 @pytest.fixture(autouse=True)

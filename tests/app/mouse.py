@@ -61,7 +61,7 @@ def opened(qtbot: QtBot, window: QMainWindow, *texts: str) -> QMenu:
         QTest.mouseClick(place, LEFT, pos=place.actionGeometry(action).center())
         menu = action.menu()
         assert isinstance(menu, QMenu), text
-        qtbot.waitUntil(menu.isVisible, timeout=2000)
+        qtbot.waitUntil(menu.isVisible)
         place = menu
     assert isinstance(place, QMenu)
     return place
@@ -79,7 +79,7 @@ def click(qtbot: QtBot, menu: QMenu, action: QAction) -> None:
     """Press an entry of an open menu, which closes it."""
     assert action.isEnabled(), action.text()
     QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
-    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None, timeout=2000)
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
 
 
 def close_menus() -> None:

@@ -22,7 +22,6 @@ from core.figures.palette import DARK, LIGHT
 from core.runs import open_run
 from tests.app.panels.made_up import run_file
 
-WAIT = 20_000
 Left = Qt.MouseButton.LeftButton
 
 
@@ -69,7 +68,7 @@ def finished(qtbot, controller: ExportController, request) -> str:
     """The sentence with which a request ends well."""
     with (
         qtbot.assertNotEmitted(controller.error),
-        qtbot.waitSignal(controller.finished, timeout=WAIT) as signal,
+        qtbot.waitSignal(controller.finished) as signal,
     ):
         request()
     assert not controller.busy
@@ -271,11 +270,11 @@ def long_film(controller: ExportController, runs, path: Path) -> None:
 
 
 def test_a_cancelled_film_leaves_no_file(qtbot, controller, runs, tmp_path) -> None:
-    with qtbot.waitSignal(controller.worker.progress, timeout=WAIT):
+    with qtbot.waitSignal(controller.worker.progress):
         long_film(controller, runs, tmp_path / "long.gif")
     qtbot.waitUntil(lambda: controller.progress.isVisible())
     assert controller.progress.bar.maximum() == 6000
-    with qtbot.waitSignal(controller.finished, timeout=WAIT) as signal:
+    with qtbot.waitSignal(controller.finished) as signal:
         qtbot.mouseClick(controller.progress.cancel, Left)
     assert signal.args == [CANCELLED]
     assert list(tmp_path.iterdir()) == []
@@ -284,10 +283,10 @@ def test_a_cancelled_film_leaves_no_file(qtbot, controller, runs, tmp_path) -> N
 
 def test_escape_and_closing_the_progress_window_cancel(qtbot, controller, runs, tmp_path) -> None:
     for stop in ("escape", "close"):
-        with qtbot.waitSignal(controller.worker.progress, timeout=WAIT):
+        with qtbot.waitSignal(controller.worker.progress):
             long_film(controller, runs, tmp_path / "long.webp")
         qtbot.waitUntil(lambda: controller.progress.isVisible())
-        with qtbot.waitSignal(controller.finished, timeout=WAIT):
+        with qtbot.waitSignal(controller.finished):
             if stop == "escape":
                 qtbot.keyClick(controller.progress, Qt.Key.Key_Escape)
             else:
@@ -302,7 +301,7 @@ def test_cancelled_data_leave_no_file(qtbot, controller, runs, tmp_path) -> None
 
 
 def test_closing_cancels_and_joins(qtbot, controller, runs, tmp_path) -> None:
-    with qtbot.waitSignal(controller.worker.progress, timeout=WAIT):
+    with qtbot.waitSignal(controller.worker.progress):
         long_film(controller, runs, tmp_path / "long.gif")
     with qtbot.assertNotEmitted(controller.finished, wait=50):
         controller.close()
@@ -347,7 +346,7 @@ def test_a_window_that_is_left_writes_nothing(
 def test_failures_are_sentences_of_a_window(
     qtbot, controller, runs, tmp_path, job, said: str
 ) -> None:
-    with qtbot.waitSignal(controller.error, timeout=WAIT) as signal:
+    with qtbot.waitSignal(controller.error) as signal:
         controller.start(job(runs[0], tmp_path))
     sentence = signal.args[0]
     assert said in sentence and "--" not in sentence and sentence.endswith(".")
@@ -362,7 +361,7 @@ def test_an_error_of_the_program_is_a_sentence_too(
 
     monkeypatch.setattr("core.figures.scene.build_scene", broken)
     shown.runs = runs
-    with qtbot.waitSignal(controller.error, timeout=WAIT) as signal:
+    with qtbot.waitSignal(controller.error) as signal:
         controller.copy_figure()
     assert "error in the program" in signal.args[0]
     assert "ZeroDivisionError" in caplog.text

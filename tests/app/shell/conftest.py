@@ -69,7 +69,7 @@ def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
     def stopped(window: object) -> None:
         for program in programs:
             program.experiment.stop()
-            qtbot.waitUntil(_ended(program), timeout=5000)
+            qtbot.waitUntil(_ended(program))
 
     def opened(*names: Path | str) -> Marginscope:
         program = Marginscope(
@@ -97,7 +97,7 @@ def _ended(program: Marginscope) -> Callable[[], bool]:
 def program(open_program: Opener, study: Path, qtbot: QtBot) -> Marginscope:
     """The window with the small study, trained and playing."""
     program = open_program(study)
-    qtbot.waitUntil(lambda: trained(program), timeout=30000)
+    qtbot.waitUntil(lambda: trained(program))
     return program
 
 

@@ -79,9 +79,9 @@ def test_what_is_asked_for_is_computed_and_told(
     later = Later(run)
     calculator.watch([later])
     later.ask_traces("curves", ("risk", "stable_rank"), run.frames)
-    with qtbot.waitSignal(calculator.computed, timeout=10000):
+    with qtbot.waitSignal(calculator.computed):
         calculator.wake()
-    qtbot.waitUntil(lambda: not calculator.busy, timeout=10000)
+    qtbot.waitUntil(lambda: not calculator.busy)
     for name in ("risk", "stable_rank"):
         wanted = OBSERVABLES[name].trace(run)
         np.testing.assert_array_equal(later.trace(name, run.frames)[:, 0], wanted)
@@ -96,7 +96,7 @@ def test_it_goes_on_after_a_run_that_was_closed(
         later.ask_traces("curves", ("risk",), run.frames)
     other.close()
     calculator.watch(laters)
-    qtbot.waitUntil(lambda: not calculator.busy, timeout=10000)
+    qtbot.waitUntil(lambda: not calculator.busy)
     assert np.isnan(laters[0].trace("risk", run.frames)).all()
     assert np.isfinite(laters[1].trace("risk", run.frames)).all()
 

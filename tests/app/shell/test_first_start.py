@@ -135,12 +135,12 @@ def test_a_run_waits_for_its_kernels_and_no_others(
     worker.finished.connect(ended.append)
     worker.submit(*jobs)
     worker.start()
-    qtbot.waitUntil(lambda: bool(cold.asked) and cold.asked[-1][:1] == [FIRST], timeout=10000)
+    qtbot.waitUntil(lambda: bool(cold.asked) and cold.asked[-1][:1] == [FIRST])
     cold.release(FIRST)
-    qtbot.waitUntil(lambda: ended == [1], timeout=10000)
+    qtbot.waitUntil(lambda: ended == [1])
     assert jobs[0].control.status.state is RunState.IDLE
     cold.release(warming.MIRROR)
-    qtbot.waitUntil(lambda: ended == [1, 0], timeout=10000)
+    qtbot.waitUntil(lambda: ended == [1, 0])
     assert worker.close()
 
 
@@ -157,11 +157,11 @@ def test_a_run_begins_without_its_kernels_and_takes_them_up(
     worker.finished.connect(ended.append)
     worker.submit(job)
     worker.start()
-    qtbot.waitUntil(lambda: len(grown) > 2, timeout=20000)
+    qtbot.waitUntil(lambda: len(grown) > 2)
     assert told == [(0, True)]
     assert not ended
     cold.release(*warming.GROUPS)
-    qtbot.waitUntil(lambda: ended == [0], timeout=60000)
+    qtbot.waitUntil(lambda: ended == [0])
     assert told == [(0, True), (0, False)]
     assert worker.close()
     with open_run(job.path) as made:
@@ -180,11 +180,11 @@ def test_figure_1_plays_from_a_recording_until_it_is_trained(
 ) -> None:
     program = open_program()
     session, display = program.session, program.display
-    qtbot.waitUntil(lambda: [run.stands_in for run in session] == [True, True], timeout=20000)
+    qtbot.waitUntil(lambda: [run.stands_in for run in session] == [True, True])
     assert program.window.bar.text == RECORDING
     assert "recording" in display.slots[0].panel.heading.text()
     start = display.view.cursor
-    qtbot.waitUntil(lambda: display.view.cursor > start + 0.2, timeout=20000)
+    qtbot.waitUntil(lambda: display.view.cursor > start + 0.2)
     assert "0 of" in program.window.status.message.text()
     assert not list((program.places.runs).glob("*.msrun"))
     assert program.theory.known(1).judgement is None
@@ -192,7 +192,7 @@ def test_figure_1_plays_from_a_recording_until_it_is_trained(
     seen: list[float] = []
     display.changed.connect(lambda: seen.append(display.view.cursor))
     cold.release(*warming.GROUPS)
-    qtbot.waitUntil(lambda: not any(run.stands_in for run in session), timeout=60000)
+    qtbot.waitUntil(lambda: not any(run.stands_in for run in session))
     assert min(seen, default=before) >= before
     assert seen == sorted(seen)
     assert program.window.bar.text == ""
@@ -205,7 +205,7 @@ def test_nothing_is_asked_on_closing_before_anything_is_trained(
     cold: Cold, open_program: Opener, qtbot: QtBot
 ) -> None:
     program = open_program()
-    qtbot.waitUntil(lambda: bool(cold.asked and program.session.live), timeout=20000)
+    qtbot.waitUntil(lambda: bool(cold.asked and program.session.live))
     assert program.closing.unfinished() == ""
 
 

@@ -34,12 +34,11 @@ def run_path(tmp_path: Path) -> Path:
 
 
 def go_further(program: Marginscope, qtbot: QtBot) -> Path:
-    qtbot.waitUntil(lambda: trained(program), timeout=10_000)
+    qtbot.waitUntil(lambda: trained(program))
     control_shift = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     qtbot.keyClick(program.window, Qt.Key.Key_F, control_shift)
     qtbot.waitUntil(
         lambda: trained(program) and [one.data.run.continues for one in program.session] != [None],
-        timeout=10_000,
     )
     (one,) = program.session
     return one.path
@@ -68,5 +67,5 @@ def test_a_file_of_before_says_what_begins_anew(
     )
     program = open_program(run_path)
     go_further(program, qtbot)
-    qtbot.waitUntil(program.window.bar.isVisible, timeout=2000)
+    qtbot.waitUntil(program.window.bar.isVisible)
     assert "begin anew" in program.window.bar.text

@@ -65,7 +65,7 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
     assert threading.active_count() == threads
     assert len(data) == 0
     program.files.open_files(paths)
-    qtbot.waitUntil(lambda: trained(program), timeout=2000)
+    qtbot.waitUntil(lambda: trained(program))
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_windows_opened_and_closed_leave_nothing(qtbot: QtBot, tmp_path: Path) -
         program = Marginscope(Places.under(tmp_path), [str(tmp_path / "nothing.msrun")])
         program.start()
         if whole:
-            qtbot.waitUntil(lambda: bool(program.window.bar.text), timeout=10000)
+            qtbot.waitUntil(lambda: bool(program.window.bar.text))
         assert program.window.close()
         program.window.deleteLater()
         program.deleteLater()

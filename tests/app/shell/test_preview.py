@@ -19,8 +19,6 @@ from core.studies.study import load_study
 from core.study_file.experiment import KINDS
 from tests.app.mouse import click_on
 
-WAIT = 20_000
-
 
 @pytest.fixture
 def dialog(program: Marginscope, qtbot: QtBot) -> PreviewDialog:
@@ -28,7 +26,7 @@ def dialog(program: Marginscope, qtbot: QtBot) -> PreviewDialog:
     QTest.keyClick(program.window, Qt.Key.Key_F8)
     found = program.preview.dialog
     assert found is not None
-    qtbot.waitUntil(lambda: found.preview is not None, timeout=WAIT)
+    qtbot.waitUntil(lambda: found.preview is not None)
     return found
 
 
@@ -53,19 +51,17 @@ def test_it_shows_the_data_that_are_trained_on(program: Marginscope, dialog: Pre
 
 def test_it_follows_the_form(program: Marginscope, dialog: PreviewDialog, qtbot: QtBot) -> None:
     type_into(program, "data.n", "30")
-    qtbot.waitUntil(
-        lambda: dialog.preview is not None and dialog.preview.dataset.n == 30, timeout=WAIT
-    )
+    qtbot.waitUntil(lambda: dialog.preview is not None and dialog.preview.dataset.n == 30)
     type_into(program, "data.k", "99")
-    qtbot.waitUntil(lambda: dialog.problem.isVisible(), timeout=WAIT)
+    qtbot.waitUntil(lambda: dialog.problem.isVisible())
     assert dialog.problem.text() == WRONG
     assert not dialog.plot.isVisible()
     type_into(program, "data.k", "1")
-    qtbot.waitUntil(lambda: dialog.preview is not None, timeout=WAIT)
+    qtbot.waitUntil(lambda: dialog.preview is not None)
     assert not dialog.problem.isVisible()
     assert dialog.plot.isVisible()
     type_into(program, "data.n", "1")
-    qtbot.waitUntil(lambda: dialog.problem.isVisible(), timeout=WAIT)
+    qtbot.waitUntil(lambda: dialog.problem.isVisible())
     assert "both classes are needed" in dialog.problem.text()
 
 
@@ -115,7 +111,7 @@ def test_of_several_requests_the_last_counts(qtbot: QtBot) -> None:
     worker.result.connect(made.append)
     for n in (50, 60, 70):
         worker.ask(KINDS["data"]["parity"](n=n), 0, None)
-    qtbot.waitUntil(lambda: bool(made) and not worker.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: bool(made) and not worker.busy)
     assert [found.dataset.n for found in made] == [70]
     worker.close()
     worker.ask(KINDS["data"]["parity"](), 0, None)
@@ -124,7 +120,7 @@ def test_of_several_requests_the_last_counts(qtbot: QtBot) -> None:
 
 def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
     worker = Worker("preview", drawn, our_error=OUR_ERROR)
-    with qtbot.waitSignal(worker.error, timeout=WAIT) as signal:
+    with qtbot.waitSignal(worker.error) as signal:
         worker.ask(object(), 0, None)
     assert signal.args == [OUR_ERROR]
     worker.close()
@@ -136,7 +132,5 @@ def test_axes_over_the_data_are_said_so(
     study = load_study("telgarsky22-figure-1").with_settings(["data.d=[3, 4]", "network.m=4"])
     program.window.form.set_study(study)
     program.preview.refresh()
-    qtbot.waitUntil(
-        lambda: dialog.preview is not None and dialog.preview.dataset.d == 3, timeout=WAIT
-    )
+    qtbot.waitUntil(lambda: dialog.preview is not None and dialog.preview.dataset.d == 3)
     assert dialog.note.text().startswith("Of the first run of 2.")

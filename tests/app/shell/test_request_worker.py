@@ -12,8 +12,6 @@ from pytestqt.qtbot import QtBot
 from app.workers.worker import NO_MEMORY, OUR_ERROR, Request, Worker
 from core.errors import InputError
 
-WAIT = 3000
-
 
 class Doubler:
     """Answers twice what it is asked, when it may; and says what it began with."""
@@ -54,12 +52,12 @@ def test_of_a_key_the_latest_request_counts(
     worker: Worker, doubler: Doubler, results: list[int], qtbot: QtBot
 ) -> None:
     worker.ask(1)
-    qtbot.waitUntil(lambda: doubler.began == [1], timeout=WAIT)
+    qtbot.waitUntil(lambda: doubler.began == [1])
     for value in (2, 3):
         worker.ask(value)
     worker.ask(10, key="other")
     doubler.go.set()
-    qtbot.waitUntil(lambda: not worker.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not worker.busy)
     assert results == [6, 20]
     assert doubler.began == [1, 3, 10]
 
@@ -69,11 +67,11 @@ def test_what_is_cancelled_ends_soon_and_is_not_told(
 ) -> None:
     worker.ask(1)
     worker.ask(2, key="kept")
-    qtbot.waitUntil(lambda: doubler.began == [1], timeout=WAIT)
+    qtbot.waitUntil(lambda: doubler.began == [1])
     worker.cancel(keep=("kept",))
-    qtbot.waitUntil(lambda: doubler.began == [1, 2], timeout=WAIT)
+    qtbot.waitUntil(lambda: doubler.began == [1, 2])
     doubler.go.set()
-    qtbot.waitUntil(lambda: not worker.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not worker.busy)
     assert results == [4]
 
 
@@ -85,7 +83,7 @@ def test_progress_comes_before_the_result_in_the_windows_thread(
     worker.result.connect(lambda it: told.append(("result", it, threading.current_thread())))
     doubler.go.set()
     worker.ask(4)
-    qtbot.waitUntil(lambda: len(told) == 2, timeout=WAIT)
+    qtbot.waitUntil(lambda: len(told) == 2)
     here = threading.current_thread()
     assert told == [("progress", 4, here), ("result", 8, here)]
 
@@ -94,7 +92,7 @@ def test_closing_says_nothing_more_and_leaves_no_thread(
     worker: Worker, doubler: Doubler, results: list[int], qtbot: QtBot
 ) -> None:
     worker.ask(1)
-    qtbot.waitUntil(lambda: doubler.began == [1], timeout=WAIT)
+    qtbot.waitUntil(lambda: doubler.began == [1])
     assert worker.close()
     qtbot.wait(20)
     assert results == [] and not worker.busy
@@ -135,10 +133,10 @@ def test_errors_are_sentences_and_the_next_request_is_answered(
         return "fine"
 
     worker = Worker("failing", answer)
-    with qtbot.waitSignal(worker.error, timeout=WAIT) as signal:
+    with qtbot.waitSignal(worker.error) as signal:
         worker.ask(True)
     assert signal.args == [sentence]
-    with qtbot.waitSignal(worker.result, timeout=WAIT) as signal:
+    with qtbot.waitSignal(worker.result) as signal:
         worker.ask(False)
     assert signal.args == ["fine"]
     worker.close()
@@ -154,7 +152,7 @@ def test_on_one_core_only_the_answer_is_limited(qtbot: QtBot) -> None:
 
     before = limits()
     worker = Worker("one core", answer, one_core=True)
-    with qtbot.waitSignal(worker.result, timeout=WAIT) as signal:
+    with qtbot.waitSignal(worker.result) as signal:
         worker.ask()
     assert set(signal.args[0]) <= {1}
     assert limits() == before

@@ -43,7 +43,7 @@ def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
 @pytest.fixture
 def judged(program: Marginscope, qtbot: QtBot) -> Marginscope:
     """The window with the small study, its margins computed and its runs judged by them."""
-    qtbot.waitUntil(lambda: settled(program), timeout=10000)
+    qtbot.waitUntil(lambda: settled(program))
     return program
 
 
@@ -87,7 +87,7 @@ def test_a_margin_is_computed_once_for_runs_of_the_same_problem(
     worker = MarginWorker(None, lambda _: (made,), stand_ins.compute)
     found = answers(worker)
     worker.ask({1: problem, 2: problem})
-    qtbot.waitUntil(lambda: len(found) == 2, timeout=3000)
+    qtbot.waitUntil(lambda: len(found) == 2)
     worker.close()
     assert sorted(found) == [(1, "gamma"), (2, "gamma")]
     assert made.computed == 1
@@ -97,7 +97,7 @@ def test_cheap_margins_of_all_runs_come_before_dear_ones(qtbot: QtBot, problem: 
     worker = MarginWorker(None, stand_ins.references_of, stand_ins.compute)
     found = answers(worker)
     worker.ask({1: problem, 2: problem})
-    qtbot.waitUntil(lambda: len(found) == 10, timeout=3000)
+    qtbot.waitUntil(lambda: len(found) == 10)
     worker.close()
     ranks = [[one.name for one in stand_ins.references_of(problem)].index(n) for _, n in found]
     assert ranks == sorted(ranks)
@@ -111,11 +111,11 @@ def test_cheap_margins_of_another_run_do_not_wait_for_a_dear_one(
     worker = MarginWorker(None, lambda _: (stand_ins.TANGENT, dear), stand_ins.compute)
     found = answers(worker)
     worker.ask({1: problem})
-    qtbot.waitUntil(dear.begun.is_set, timeout=3000)
+    qtbot.waitUntil(dear.begun.is_set)
     worker.ask({1: problem, 2: problem})
-    qtbot.waitUntil(lambda: (2, "gamma_ntk") in found, timeout=3000)
+    qtbot.waitUntil(lambda: (2, "gamma_ntk") in found)
     go.set()
-    qtbot.waitUntil(lambda: (2, "dear") in found, timeout=3000)
+    qtbot.waitUntil(lambda: (2, "dear") in found)
     worker.close()
     assert dear.computed == 1
 
@@ -129,10 +129,10 @@ def test_answers_about_runs_that_were_closed_are_dropped(qtbot: QtBot, problem: 
     other = Problem(problem.experiment, problem.dataset, problem.network, problem.start, "another")
     found = answers(worker)
     worker.ask({1: other})
-    qtbot.waitUntil(slow.begun.is_set, timeout=3000)
+    qtbot.waitUntil(slow.begun.is_set)
     worker.ask({2: problem})
-    qtbot.waitUntil(lambda: bool(found), timeout=3000)
-    qtbot.waitUntil(lambda: not worker.busy, timeout=3000)
+    qtbot.waitUntil(lambda: bool(found))
+    qtbot.waitUntil(lambda: not worker.busy)
     worker.close()
     assert found == [(2, "quick")]
 
@@ -141,7 +141,7 @@ def test_closing_ends_a_slow_computation(qtbot: QtBot, problem: Problem) -> None
     slow = stand_ins.MadeUp("slow", 1.0, exact(1.0, ""), threading.Event())
     worker = MarginWorker(None, lambda _: (slow,), stand_ins.compute)
     worker.ask({1: problem})
-    qtbot.waitUntil(slow.begun.is_set, timeout=3000)
+    qtbot.waitUntil(slow.begun.is_set)
     worker.close()
     assert not any(thread.name == "margins" for thread in threading.enumerate())
 
@@ -158,19 +158,19 @@ def test_a_slow_margin_is_named_and_cancelled_from_the_status_line(
     monkeypatch.setattr(stand_ins, "references_of", lambda problem: references)
     program = open_program(study)
     button = program.window.status.work
-    qtbot.waitUntil(lambda: "\u03b3_gl" in button.text(), timeout=10000)
+    qtbot.waitUntil(lambda: "\u03b3_gl" in button.text())
     listed = program.window.theory.margins
     first = ("gamma_ntk", ".0511", "gap 0.2 %")
-    qtbot.waitUntil(lambda: first in listed.texts(), timeout=3000)
-    qtbot.waitUntil(lambda: listed.texts()[1][2] == "heuristic", timeout=3000)
+    qtbot.waitUntil(lambda: first in listed.texts())
+    qtbot.waitUntil(lambda: listed.texts()[1][2] == "heuristic")
     assert listed.texts()[2] == ("gamma_gl", "\u2013", COMPUTING)
     qtbot.mouseClick(button, LEFT)
-    qtbot.waitUntil(lambda: not program.theory.margins.busy, timeout=3000)
-    qtbot.waitUntil(button.isHidden, timeout=3000)
+    qtbot.waitUntil(lambda: not program.theory.margins.busy)
+    qtbot.waitUntil(button.isHidden)
     assert listed.texts()[2] == ("gamma_gl", "\u2013", STOPPED)
     go.set()
     pick(qtbot, program.window, "Experiment", "Compute reference margins")
-    qtbot.waitUntil(lambda: listed.texts()[2][1] == ".08", timeout=3000)
+    qtbot.waitUntil(lambda: listed.texts()[2][1] == ".08")
     assert listed.texts()[2][2] == "cert."
 
 
@@ -186,7 +186,7 @@ def test_margins_and_verdicts_are_listed_for_the_chosen_run(judged: Marginscope)
 
 def test_reference_lines_lie_at_factor_times_value(judged: Marginscope, qtbot: QtBot) -> None:
     view = margins_view(judged)
-    qtbot.waitUntil(lambda: len(view.plot.drawn_levels) == 3, timeout=3000)
+    qtbot.waitUntil(lambda: len(view.plot.drawn_levels) == 3)
     by_label = {one.level.label: one for one in view.plot.drawn_levels}
     line = by_label["gamma_gl / 2"]
     assert (line.level.value, line.level.low) == (0.0406, 0.04)
@@ -251,7 +251,7 @@ def test_a_bound_on_an_observable_brings_up_its_curve(judged: Marginscope, qtbot
 def test_another_delta_judges_anew(judged: Marginscope, qtbot: QtBot) -> None:
     before = stand_ins.STATEMENTS.asked
     judged.window.theory.delta.setValue(0.2)
-    qtbot.waitUntil(lambda: stand_ins.STATEMENTS.asked >= before + 2, timeout=3000)
+    qtbot.waitUntil(lambda: stand_ins.STATEMENTS.asked >= before + 2)
 
 
 def test_what_changes_while_the_judge_is_at_work_is_judged_afterwards(
@@ -266,7 +266,7 @@ def test_what_changes_while_the_judge_is_at_work_is_judged_afterwards(
 
     monkeypatch.setattr(Judge, "busy", property(busy))
     judged.window.theory.delta.setValue(0.3)
-    qtbot.waitUntil(lambda: stand_ins.STATEMENTS.asked >= before + 2, timeout=5000)
+    qtbot.waitUntil(lambda: stand_ins.STATEMENTS.asked >= before + 2)
 
 
 def test_alarms_are_marked_on_the_slider_and_jumped_to(judged: Marginscope, qtbot: QtBot) -> None:
@@ -308,7 +308,7 @@ def test_what_is_this_explains_a_view(judged: Marginscope, qtbot: QtBot, how: st
     assert "hard margin" in titles
     assert all(one.source for one in card.explanations)
     qtbot.keyClick(card, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: not cards(), timeout=2000)
+    qtbot.waitUntil(lambda: not cards())
 
 
 def test_without_a_run_the_panel_says_what_to_do(judged: Marginscope, qtbot: QtBot) -> None:
@@ -326,14 +326,14 @@ def test_theory_takes_little_while_something_is_trained(
     open_program: Opener, slow_study: Path, qtbot: QtBot
 ) -> None:
     program = open_program(slow_study)
-    qtbot.waitUntil(lambda: any(run.begun for run in program.session), timeout=20000)
+    qtbot.waitUntil(lambda: any(run.begun for run in program.session))
     assert program.theory.share() == WHILE_TRAINING
     program.experiment.pause(True)
-    qtbot.waitUntil(lambda: program.theory.share() == 1.0, timeout=10000)
+    qtbot.waitUntil(lambda: program.theory.share() == 1.0)
     program.experiment.pause(False)
-    qtbot.waitUntil(lambda: program.theory.share() == WHILE_TRAINING, timeout=10000)
+    qtbot.waitUntil(lambda: program.theory.share() == WHILE_TRAINING)
     program.experiment.stop()
-    qtbot.waitUntil(lambda: program.theory.share() == 1.0, timeout=10000)
+    qtbot.waitUntil(lambda: program.theory.share() == 1.0)
 
 
 def test_margins_and_verdicts_keep_to_their_share(problem: Problem, qtbot: QtBot) -> None:
@@ -353,6 +353,6 @@ def test_margins_and_verdicts_keep_to_their_share(problem: Problem, qtbot: QtBot
     worker = MarginWorker(None, stand_ins.references_of, compute)
     worker.sharing(share)
     worker.ask({1: problem})
-    qtbot.waitUntil(lambda: not worker.busy, timeout=10000)
+    qtbot.waitUntil(lambda: not worker.busy)
     worker.close()
     assert len(asked) == len(watches) == 5

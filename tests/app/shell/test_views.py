@@ -27,10 +27,10 @@ def choose_view(qtbot: QtBot, program: Marginscope, title: str) -> None:
 
 def computed(program: Marginscope, qtbot: QtBot) -> None:
     """Wait until nothing is left to compute, and all of it is drawn."""
-    qtbot.waitUntil(lambda: not program.display.calculator.busy, timeout=10000)
+    qtbot.waitUntil(lambda: not program.display.calculator.busy)
     qtbot.wait(50)
     panels = [slot.panel for slot in program.display.slots]
-    qtbot.waitUntil(lambda: not any(panel.owed for panel in panels), timeout=10000)
+    qtbot.waitUntil(lambda: not any(panel.owed for panel in panels))
 
 
 def test_the_papers_figure_comes_first(program: Marginscope) -> None:
@@ -87,7 +87,7 @@ def test_curves_are_chosen_from_what_the_run_has(program: Marginscope, qtbot: Qt
 
 def test_without_a_run_there_is_no_curve_to_choose(open_program: Opener, qtbot: QtBot) -> None:
     program = open_program("nonsense")
-    qtbot.waitUntil(lambda: program.display.slots != (), timeout=10000)
+    qtbot.waitUntil(lambda: program.display.slots != ())
     (only,) = opened(qtbot, program.window, "View", "Curves").actions()
     assert not only.isEnabled()
     close_menus()
@@ -113,7 +113,7 @@ def test_settings_that_name_no_view_show_the_papers_figure(
     path = first.places.settings
     path.write_text('{"views": ["nothing", "like it"], "curves": ["no curve"]}')
     program = open_program(study)
-    qtbot.waitUntil(lambda: trained(program), timeout=10000)
+    qtbot.waitUntil(lambda: trained(program))
     assert program.display.slots[0].panel.names == FIGURE_1
     choose_view(qtbot, program, "Curves")
     note = program.display.slots[0].panel.view("curves").plot.overlay.note
@@ -124,7 +124,7 @@ def test_new_runs_take_over_the_chosen_views(program: Marginscope, qtbot: QtBot)
     program.display.ask(views=("curves", "predictor"))
     computed(program, qtbot)
     qtbot.keyClick(program.window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: trained(program), timeout=10000)
+    qtbot.waitUntil(lambda: trained(program))
     computed(program, qtbot)
     for slot, run in zip(program.display.slots, program.session, strict=True):
         assert slot.panel.names == ("curves", "predictor")

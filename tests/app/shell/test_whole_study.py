@@ -40,7 +40,6 @@ from tests.app.shell.conftest import Opener
 from tests.app.shell.test_session import press
 from tests.sweep.studies import BASE
 
-WAIT = 30_000
 WHOLE = (
     BASE.replace("A sweep", "A study of six")
     + """
@@ -84,12 +83,12 @@ def opened(program: Marginscope, qtbot: QtBot, jobs: int = 1) -> StudyWindow:
     QTest.keyClick(program.window, Qt.Key.Key_F7)
     window = program.whole.runner.window
     assert window is not None
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
     window.options.jobs.setFocus()
     window.options.jobs.selectAll()
     QTest.keyClicks(window.options.jobs, f"{jobs}\t")
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
-    qtbot.waitUntil(lambda: program.whole.runner.display.rests, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    qtbot.waitUntil(lambda: program.whole.runner.display.rests)
     return window
 
 
@@ -108,7 +107,7 @@ def finished(program: Marginscope) -> Callable[[], bool]:
 def program(open_program: Opener, whole: Path, qtbot: QtBot) -> Marginscope:
     """The main window with the study of six in its form."""
     program = open_program(whole)
-    qtbot.waitUntil(lambda: bool(program.session) and not program.session.live, timeout=WAIT)
+    qtbot.waitUntil(lambda: bool(program.session) and not program.session.live)
     return program
 
 
@@ -118,7 +117,7 @@ def ran(program: Marginscope, qtbot: QtBot) -> StudyWindow:
     click(window.progress.run)
     assert program.whole.busy
     assert not window.options.size_choice.isEnabled()
-    qtbot.waitUntil(finished(program), timeout=WAIT)
+    qtbot.waitUntil(finished(program))
     return window
 
 
@@ -184,10 +183,8 @@ def test_another_palette_is_that_of_the_figure_too(
     program: Marginscope, done: StudyWindow, qtbot: QtBot
 ) -> None:
     click_on(program, "dark")
-    qtbot.waitUntil(
-        lambda: done.picture.image.pixelColor(0, 0) == QColor(DARK.background), timeout=WAIT
-    )
-    qtbot.waitUntil(finished(program), timeout=WAIT)
+    qtbot.waitUntil(lambda: done.picture.image.pixelColor(0, 0) == QColor(DARK.background))
+    qtbot.waitUntil(finished(program))
 
 
 def test_a_point_opens_its_run(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
@@ -254,7 +251,7 @@ def test_figure_and_table_are_saved(
         answer = (str(tmp_path / name), "NPZ (*.npz)")
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
         click(button)
-        qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy, timeout=WAIT)
+        qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy)
     assert "A study of six" in (tmp_path / "f.svg").read_text()
     with (tmp_path / "t.csv").open() as file:
         read = list(csv.DictReader(file))
@@ -264,13 +261,13 @@ def test_figure_and_table_are_saved(
     answer = (str(tmp_path / "m"), "Means over seeds, CSV (*.csv)")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
     click(done.numbers)
-    qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy)
     with (tmp_path / "m.csv").open() as file:
         means = [float(row["hard_margin_mean"]) for row in csv.DictReader(file)]
     np.testing.assert_allclose(means, done.plot.shown.lines[0].mean, rtol=1e-15)
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "t.doc"), ""))
     click(done.numbers)
-    qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy)
     assert "ends in .csv" in done.bar.text
     assert "--" not in done.bar.text
 
@@ -284,9 +281,9 @@ def long(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> Marginscope:
     path = tmp_path / "long.toml"
     path.write_text(WHOLE.format(until=4.8, n=[16, 20, 24, 28]))
     program = open_program(path)
-    qtbot.waitUntil(lambda: bool(program.session), timeout=WAIT)
+    qtbot.waitUntil(lambda: bool(program.session))
     program.experiment.stop()
-    qtbot.waitUntil(lambda: not program.session.live, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.session.live)
     return program
 
 
@@ -303,9 +300,9 @@ def some(program: Marginscope) -> Callable[[], bool]:
 def test_a_cancelled_study_goes_on_where_it_stopped(long: Marginscope, qtbot: QtBot) -> None:
     window = opened(long, qtbot)
     click(window.progress.run)
-    qtbot.waitUntil(some(long), timeout=WAIT)
+    qtbot.waitUntil(some(long))
     click(window.progress.cancel)
-    qtbot.waitUntil(finished(long), timeout=WAIT)
+    qtbot.waitUntil(finished(long))
     assert window.progress.run.text() == CONTINUE
     assert "so far" in window.claims.note.text()
     folder = Path(window.options.folder.text())
@@ -314,7 +311,7 @@ def test_a_cancelled_study_goes_on_where_it_stopped(long: Marginscope, qtbot: Qt
     assert 0 < len(kept) < 8
     times = {name: (folder / f"long__{name}.msrun").stat().st_mtime_ns for name in kept}
     click(window.progress.run)
-    qtbot.waitUntil(finished(long), timeout=WAIT)
+    qtbot.waitUntil(finished(long))
     assert window.progress.words.text() == ALL_THERE
     assert times == {name: (folder / f"long__{name}.msrun").stat().st_mtime_ns for name in kept}
 
@@ -322,7 +319,7 @@ def test_a_cancelled_study_goes_on_where_it_stopped(long: Marginscope, qtbot: Qt
 def test_a_pause_holds_the_study(long: Marginscope, qtbot: QtBot) -> None:
     window = opened(long, qtbot)
     click(window.progress.run)
-    qtbot.waitUntil(some(long), timeout=WAIT)
+    qtbot.waitUntil(some(long))
     click(window.progress.pause)
     assert window.progress.pause.text() == "Resume"
     assert "paused" in window.progress.words.text()
@@ -331,18 +328,18 @@ def test_a_pause_holds_the_study(long: Marginscope, qtbot: QtBot) -> None:
     qtbot.wait(900)
     assert long.whole.runner.worker.control.status.done == before
     click(window.progress.pause)
-    qtbot.waitUntil(lambda: long.whole.runner.worker.control.status.done > before, timeout=WAIT)
+    qtbot.waitUntil(lambda: long.whole.runner.worker.control.status.done > before)
     click(window.progress.cancel)
-    qtbot.waitUntil(finished(long), timeout=WAIT)
+    qtbot.waitUntil(finished(long))
     assert window.progress.pause.text() == "Pause"
 
 
 def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot) -> None:
     window = opened(long, qtbot)
     click(window.progress.run)
-    qtbot.waitUntil(some(long), timeout=WAIT)
+    qtbot.waitUntil(some(long))
     window.close()
-    qtbot.waitUntil(lambda: "of 8 cells" in long.window.status.message.text(), timeout=WAIT)
+    qtbot.waitUntil(lambda: "of 8 cells" in long.window.status.message.text())
     QTimer.singleShot(50, lambda: press(KEEP))
     assert not long.window.close()
     assert long.whole.busy
@@ -355,7 +352,7 @@ def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot
 def test_cells_run_in_processes(program: Marginscope, qtbot: QtBot) -> None:
     window = opened(program, qtbot, jobs=2)
     click(window.progress.run)
-    qtbot.waitUntil(finished(program), timeout=WAIT)
+    qtbot.waitUntil(finished(program))
     assert window.progress.words.text() == ALL_THERE
     workers = {row.worker for row in program.whole.runner.worker.rows.values()}
     assert len(workers) >= 1
@@ -369,10 +366,10 @@ def test_a_failed_cell_has_its_sentence(open_program: Opener, tmp_path: Path, qt
     path = tmp_path / "failing.toml"
     path.write_text(WHOLE.format(until=0.5, n=[16, 1]))
     program = open_program(path)
-    qtbot.waitUntil(lambda: not program.session.live and bool(program.session), timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.session.live and bool(program.session))
     window = opened(program, qtbot)
     click(window.progress.run)
-    qtbot.waitUntil(finished(program), timeout=WAIT)
+    qtbot.waitUntil(finished(program))
     assert "2 cells failed, the first: " in window.bar.text
     assert "both classes are needed" in window.bar.text
     assert window.progress.run.text() == AGAIN
@@ -394,15 +391,15 @@ def test_a_wrong_address_is_a_sentence(
     assert not window.options.jobs.isVisible()
     window.options.cluster.setFocus()
     QTest.keyClicks(window.options.cluster, f"{address}\t")
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
     if address:
         click(window.progress.run)
-        qtbot.waitUntil(finished(program), timeout=WAIT)
+        qtbot.waitUntil(finished(program))
         assert words in window.bar.text
         assert not window.bar.text.startswith("--")
         assert program.whole.remembered[0] == address
     else:
-        qtbot.waitUntil(lambda: window.options.problem.text() == words, timeout=WAIT)
+        qtbot.waitUntil(lambda: window.options.problem.text() == words)
         assert not window.progress.run.isEnabled()
 
 
@@ -414,16 +411,16 @@ def test_a_gpu_is_offered_where_there_is_one(
     assert places.findText(GPU) < 0
     monkeypatch.setattr(pools, "cuda_is_present", lambda: True)
     window.options.changed.emit()
-    qtbot.waitUntil(lambda: places.findText(GPU) >= 0, timeout=WAIT)
-    qtbot.waitUntil(finished(program), timeout=WAIT)
+    qtbot.waitUntil(lambda: places.findText(GPU) >= 0)
+    qtbot.waitUntil(finished(program))
     monkeypatch.setattr(pools, "cuda_is_present", lambda: False)  # the batch is on this processor
     places.setFocus()
     QTest.keyClick(places, Qt.Key.Key_End)
     assert window.options.on_gpu
     assert not window.options.jobs.isVisible()
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
     click(window.progress.run)
-    qtbot.waitUntil(finished(program), timeout=WAIT)
+    qtbot.waitUntil(finished(program))
     assert window.progress.words.text() == ALL_THERE
     engines = {row.engine for row in program.whole.runner.worker.rows.values()}
     assert engines == {"torch float64 cpu, batch of 2"}  # the seeds of each n
@@ -435,9 +432,9 @@ def test_another_study_takes_no_verdicts_of_the_one_before(
     runner = program.whole.runner
     runner.display.show_runs(runner.shown.runs, resting=True)  # judged once more
     runner.adopt(load_study("wei19-figure-1"))
-    qtbot.waitUntil(finished(program), timeout=WAIT)
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
-    qtbot.waitUntil(finished(program), timeout=WAIT)
+    qtbot.waitUntil(finished(program))
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    qtbot.waitUntil(finished(program))
     assert set(done.claims.words) == {"not judged yet"}
     assert done.picture.image.isNull()
     assert "Wei et al." in done.windowTitle()
@@ -449,10 +446,10 @@ def test_a_wrong_folder_is_a_sentence(program: Marginscope, qtbot: QtBot, tmp_pa
     window.options.folder.setFocus()
     window.options.folder.selectAll()
     QTest.keyClicks(window.options.folder, f"{tmp_path / 'file'}\t")
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
     if window.progress.run.isEnabled():
         click(window.progress.run)
-        qtbot.waitUntil(finished(program), timeout=WAIT)
+        qtbot.waitUntil(finished(program))
         assert "file" in window.bar.text
         assert "Traceback" not in window.bar.text
     window.options.folder.selectAll()
@@ -467,20 +464,20 @@ def test_an_edited_study_has_a_folder_of_its_own(
     open_program: Opener, qtbot: QtBot, study: Path
 ) -> None:
     program = open_program(study)
-    qtbot.waitUntil(lambda: bool(program.session) and not program.session.live, timeout=WAIT)
+    qtbot.waitUntil(lambda: bool(program.session) and not program.session.live)
     window = opened(program, qtbot)
     chooser = window.options.chooser
     chooser.box.setFocus()
     QTest.keyClicks(chooser.box, load_study("wei19-figure-1").title)
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
     assert Path(window.options.folder.text()).name == "wei19-figure-1__quick"
     window.options.size_choice.setFocus()
     QTest.keyClick(window.options.size_choice, Qt.Key.Key_Down)
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
     assert Path(window.options.folder.text()).name == "wei19-figure-1__paper"
     edited = load_study("wei19-figure-1").with_value("data.d", 24)
     program.whole.runner.adopt(edited)
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
     name = Path(window.options.folder.text()).name
     assert name.startswith("wei19-figure-1__")
     assert name != "wei19-figure-1__paper"
@@ -490,14 +487,14 @@ def test_an_edited_study_has_a_folder_of_its_own(
 def test_the_cost_is_measured(program: Marginscope, qtbot: QtBot) -> None:
     window = opened(program, qtbot)
     click(window.options.estimate)
-    qtbot.waitUntil(lambda: not program.whole.runner.cost.busy, timeout=WAIT)
+    qtbot.waitUntil(lambda: not program.whole.runner.cost.busy)
     assert "About" in window.options.count.text()
     assert "on 1 core" in window.options.count.text()
 
 
 def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
     worker = SweepWorker()
-    with qtbot.waitSignal(worker.finished, timeout=WAIT) as signal:
+    with qtbot.waitSignal(worker.finished) as signal:
         worker.start(object())
     assert signal.args == [OUR_ERROR]
     worker.close()

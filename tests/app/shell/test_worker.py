@@ -20,7 +20,7 @@ from core.training.control import Control, FinishReason, RunState
 @pytest.fixture
 def worker(qtbot: QtBot) -> Iterator[RunWorker]:
     made = RunWorker()
-    with qtbot.waitSignal(made.ready, timeout=10000):
+    with qtbot.waitSignal(made.ready):
         made.start()
     yield made
     assert made.close()
@@ -49,7 +49,7 @@ def test_runs_take_turns_and_each_ends(
     worker.progress.connect(lambda key, index: events.append(("grew", key)))
     worker.finished.connect(lambda key: events.append(("ended", key)))
     worker.submit(*jobs)
-    qtbot.waitUntil(lambda: sum(name == "ended" for name, _ in events) == 2, timeout=5000)
+    qtbot.waitUntil(lambda: sum(name == "ended" for name, _ in events) == 2)
     for one in jobs:
         mine = [name for name, key in events if key == one.key]
         assert mine[:2] == ["begun", "grew"]
@@ -66,7 +66,7 @@ def test_a_failure_is_a_sentence_and_the_other_run_goes_on(
     broken = job(3, tmp_path, Broken())
     told: dict[int, str] = {}
     worker.error.connect(told.__setitem__)
-    with qtbot.waitSignal(worker.finished, timeout=5000):
+    with qtbot.waitSignal(worker.finished):
         worker.submit(missing, broken, good)
     qtbot.waitUntil(lambda: len(told) == 2)
     assert "gone.msrun" in told[2]
@@ -81,11 +81,11 @@ def test_a_run_is_made_from_another_one(
 ) -> None:
     experiment = load_study(str(study)).cells()[0].experiment
     first = job(1, tmp_path, FromExperiment(experiment))
-    with qtbot.waitSignal(worker.finished, timeout=5000):
+    with qtbot.waitSignal(worker.finished):
         worker.submit(first)
     second = job(2, tmp_path, FromRun(first.path, experiment))
     third = job(3, tmp_path, Further(first.path))
-    with qtbot.waitSignals([worker.finished, worker.finished], timeout=5000):
+    with qtbot.waitSignals([worker.finished, worker.finished]):
         worker.submit(second, third)
     with open_run(first.path) as one, open_run(second.path) as two, open_run(third.path) as three:
         assert (one.origin == two.origin).all()
@@ -108,10 +108,10 @@ def test_closing_finishes_the_file_of_a_paused_run(
 
     monkeypatch.setattr(Control, "wait_while_paused", noted)
     one = job(1, tmp_path, FromExperiment(load_study(str(slow_study)).cells()[0].experiment))
-    with qtbot.waitSignal(worker.progress, timeout=5000):
+    with qtbot.waitSignal(worker.progress):
         worker.submit(one)
     one.control.pause()
-    qtbot.waitUntil(lambda: one.control.status.state is RunState.PAUSED, timeout=2000)
+    qtbot.waitUntil(lambda: one.control.status.state is RunState.PAUSED)
     committed = one.control.status.committed
     del waits[:]
     qtbot.wait(300)

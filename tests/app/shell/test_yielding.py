@@ -47,7 +47,7 @@ def test_the_timer_follows_the_pace(
     open_program: Opener, slow_study: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = open_program(slow_study)
-    qtbot.waitUntil(lambda: program.session.training, timeout=20000)
+    qtbot.waitUntil(lambda: program.session.training)
     asked: list[bool] = []
 
     def following(pace: TickPace, yielding: bool) -> int:
@@ -56,9 +56,9 @@ def test_the_timer_follows_the_pace(
 
     monkeypatch.setattr(TickPace, "next", following)
     timer = program.display.findChild(QTimer, "display")
-    qtbot.waitUntil(lambda: timer.interval() == 71, timeout=10000)
+    qtbot.waitUntil(lambda: timer.interval() == 71)
     program.experiment.stop()
-    qtbot.waitUntil(lambda: not program.session.training, timeout=10000)
+    qtbot.waitUntil(lambda: not program.session.training)
     program.display.tick()
     assert timer.interval() == TICK_MS
     assert asked[-1] is False
@@ -68,9 +68,9 @@ def test_a_session_knows_whether_something_is_computed_now(
     open_program: Opener, slow_study: Path, qtbot: QtBot
 ) -> None:
     program = open_program(slow_study)
-    qtbot.waitUntil(lambda: program.session.training, timeout=20000)
+    qtbot.waitUntil(lambda: program.session.training)
     program.experiment.pause(True)
-    qtbot.waitUntil(lambda: not program.session.training, timeout=10000)
+    qtbot.waitUntil(lambda: not program.session.training)
     assert program.session.live
     control = program.session.live[0].control
     assert control is not None
