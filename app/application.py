@@ -38,7 +38,7 @@ from app.places import Places, user_places
 from app.settings import load_settings, save_settings
 from app.state.intent import Intent
 from app.state.session import MOST_RUNS, Session
-from app.termination import EXIT_CODE, Termination
+from app.termination import Termination
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from app.workers.run_worker import RunWorker
@@ -321,4 +321,4 @@ def main(arguments: Sequence[str]) -> int:
     code = application.exec()
     termination.uninstall()
     reporter.uninstall()
-    return EXIT_CODE if termination.requested else code
+    return code if termination.code is None else termination.code

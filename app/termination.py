@@ -10,7 +10,8 @@ from typing import final
 
 from PySide6.QtCore import QObject, QSocketNotifier
 
-EXIT_CODE = 143  # as a shell reports a program that SIGTERM has ended
+# As a shell reports a program that a signal has ended: this and the signal's number.
+ENDED_BY = 128
 
 
 @final
@@ -24,7 +25,7 @@ class Termination(QObject):
     def __init__(self, end: Callable[[], None], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._end = end
-        self.requested = False
+        self.code: int | None = None  # what the program ends with, once it was asked
         self._read, self._write = socket.socketpair()
         for one in (self._read, self._write):
             one.setblocking(False)
@@ -50,9 +51,9 @@ class Termination(QObject):
         self._write.close()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.requested = True
+        self.code = ENDED_BY + number
 
     def _woken(self) -> None:
         self._read.recv(4096)
-        if self.requested:
+        if self.code is not None:
             self._end()

@@ -16,7 +16,7 @@ from app.panels.status import StatusLine
 from app.state.session import OpenRun
 from core.errors import MarginscopeError
 from core.figures.numbers import number_text, time_text
-from core.problem.schedule import coordinate
+from core.problem.schedule import coordinate, inverse_coordinate
 from core.study_file.dynamics import KernelPredictor
 from core.training.control import RunState, Status
 
@@ -32,10 +32,16 @@ class Rate:
         self._before: tuple[int, float, int, float] | None = None
         self.steps = self.seconds = math.nan
 
-    def look(self, key: int, status: Status, until: float) -> None:
-        """Note where a run is now."""
+    def look(self, key: int, status: Status, until: float, log_time: bool = True) -> None:
+        """Note where a run is now; `until` is the coordinate of its end.
+
+        A flow takes about equal times for equal parts of the slider (`log_time`), descent with its
+        equal steps for equal t.
+        """
         now = time.monotonic()
         place = float(coordinate(status.log10_time))
+        if not log_time:
+            place, until = 10.0**status.log10_time, 10.0 ** float(inverse_coordinate(until))
         before, self._before = self._before, (key, now, status.step, place)
         self.steps = self.seconds = math.nan
         # Too little is trained in less than a few chunks to tell a speed.
@@ -185,7 +191,8 @@ class Readout(QObject):
             self._status.show_texts(engine=engine, saved=run.path, message=self._message)
             return
         status = run.control.status
-        self._rate.look(run.key, status, run.until)
+        log_time = run.data is None or run.data.run.experiment.dynamics.log_time
+        self._rate.look(run.key, status, run.until, log_time)
         moving = status.state is RunState.RUNNING
         words = self._message or f"{run.heading}: {status_text(run)}"
         self._status.show_texts(

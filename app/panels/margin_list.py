@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
@@ -95,7 +94,7 @@ class MarginList(QWidget):
             tip = reference_tip(reference)
         for label in row:
             label.setToolTip(tip)
-        value.setAccessibleName(f"{html.escape(reference.name)} {value.text()} {sure.text()}")
+        value.setAccessibleName(f"{reference.name} {value.text()} {sure.text()}")
 
     def _add_row(self) -> None:
         name = quiet_label("", self)

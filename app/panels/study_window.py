@@ -80,8 +80,6 @@ class StudyWindow(QWidget):
 
     def set_has_figure(self, there: bool) -> None:
         """Whether the study has a figure; else the points stand in front."""
-        if not there and self.tabs.currentIndex() == 0:
-            self.tabs.setCurrentIndex(1)
         self.tabs.setTabVisible(0, there)
         self.figure.setVisible(there)
 

@@ -95,10 +95,11 @@ class SweepProgress(QWidget):
 
     def show_status(self, status: SweepStatus, pausing: bool, stopping: bool) -> None:
         """It runs."""
-        if self.run.hasFocus():
+        focused = self.run.hasFocus()
+        self._show_buttons(not stopping)
+        if focused:  # before Run is disabled, and after Pause can take it
             self.pause.setFocus()
         self.run.setEnabled(False)
-        self._show_buttons(not stopping)
         # Failed cells are over too: without them the bar would never be full.
         self._show_bar(status.done + status.failed, status.total)
         words = words_of(status, pausing, stopping) if status.total else "Looking what is there ..."

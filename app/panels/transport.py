@@ -31,13 +31,14 @@ def parse_time(text: str) -> float | None:
 
     >>> parse_time("10^2.5"), parse_time("t = 100"), parse_time("log10 t = 3"), parse_time("0")
     (2.5, 2.0, 3.0, -inf)
-    >>> parse_time("soon") is None
-    True
+    >>> parse_time("soon"), parse_time("10^1e999")
+    (None, None)
     """
     text = text.strip().replace("\u2212", "-")  # as the field itself writes it
     for pattern in (POWER, LOGARITHM):
         if match := pattern.match(text):
-            return float(match[1])
+            log10_time = float(match[1])
+            return log10_time if math.isfinite(log10_time) else None
     if (match := PLAIN.match(text)) and (time := float(match[1])) >= 0.0:
         return math.log10(time) if 0.0 < time < math.inf else -math.inf if time == 0.0 else None
     return None

@@ -20,6 +20,15 @@ class CancelledError(Exception):
 
 
 @final
+class _Clock:
+    """When a computation began, when it last looked, and what it slept; one for all its parts."""
+
+    def __init__(self) -> None:
+        self.begin = self.looked = time.perf_counter()
+        self.slept = 0.0
+
+
+@final
 class Watch:
     """Looked at by a computation at least every 50 ms; any thread may cancel it.
 
@@ -31,8 +40,7 @@ class Watch:
 
     def __init__(self, limit: float = 120.0, share: Callable[[], float] | None = None) -> None:
         self._cancelled = threading.Event()
-        self._begin = self._looked = time.perf_counter()
-        self._slept = 0.0
+        self._clock = _Clock()
         self._share = share
         self.limit = limit
 
@@ -42,8 +50,8 @@ class Watch:
 
     def within(self, seconds: float) -> Watch:
         """A watch that is cancelled with this one, and late after so many seconds or with it."""
-        part = Watch(min(self.limit, self.seconds + seconds))
-        part._cancelled, part._begin = self._cancelled, self._begin
+        part = Watch(min(self.limit, self.seconds + seconds), self._share)
+        part._cancelled, part._clock = self._cancelled, self._clock
         return part
 
     @property
@@ -53,7 +61,7 @@ class Watch:
     @property
     def seconds(self) -> float:
         """Seconds since the watch was made, without those slept."""
-        return time.perf_counter() - self._begin - self._slept
+        return time.perf_counter() - self._clock.begin - self._clock.slept
 
     @property
     def late(self) -> bool:
@@ -71,7 +79,7 @@ class Watch:
         """Sleep until the work since the last look is its share of the time; short rests are left
         for later."""
         begun = time.perf_counter()
-        worked, share = begun - self._looked, share_now()
+        worked, share = begun - self._clock.looked, share_now()
         if share < 1.0:
             if worked < SHORTEST_S:
                 return
@@ -80,5 +88,5 @@ class Watch:
                 # Waiting for the flag itself: who cancels need not wait for a sleeper.
                 if self._cancelled.wait(min(NAP_S, max(end - time.perf_counter(), 0.0))):
                     break
-        self._looked = time.perf_counter()
-        self._slept += self._looked - begun
+        self._clock.looked = time.perf_counter()
+        self._clock.slept += self._clock.looked - begun

@@ -66,6 +66,20 @@ def test_sleep_does_not_make_it_late(clock: Clock) -> None:
     assert watch.late
 
 
+def test_a_part_keeps_to_the_share_and_the_sleep_of_the_whole(clock: Clock) -> None:
+    watch = Watch(share=lambda: 0.1)
+    _work(clock, watch, 20, 0.05)
+    slept = clock.now - watch.seconds
+    part = watch.within(2.0)
+    assert (part.limit, part.late) == (pytest.approx(watch.seconds + 2.0), False)
+    _work(clock, part, 39, 0.05)
+    assert not part.late
+    assert clock.now - part.seconds == pytest.approx(slept + 39 * 0.45)
+    assert watch.seconds == part.seconds  # of which the whole knows, so that it does not rest again
+    _work(clock, part, 2, 0.05)
+    assert part.late
+
+
 def test_it_wakes_up_when_it_may_have_all(clock: Clock) -> None:
     watch = Watch(share=lambda: 0.01 if clock.now < 0.2 else 1.0)
     _work(clock, watch, 1, 0.05)

@@ -15,12 +15,14 @@ from app.panels.claim_list import ClaimList
 from app.panels.study_picture import StudyPicture
 from app.panels.sweep_axes import SweepAxes
 from app.panels.sweep_plot import NOTHING, SweepPlot
+from app.panels.sweep_progress import SweepProgress
 from app.state.sweep_lines import lines_of
 from core.figures.palette import DARK, LIGHT
 from core.studies.cell_table import TableRow, rows_of
 from core.studies.row import Row
 from core.studies.study import Study, parse_study
 from core.studies.verdicts import Judged, judge
+from core.sweep.control import SweepStatus
 
 STUDY = """
 title = "A grid"
@@ -225,3 +227,18 @@ def test_a_high_figure_is_scrolled_and_a_wide_one_fits(qtbot: QtBot, tmp_path: P
     picture.show_words("nothing")
     assert (picture.image.isNull(), picture.words) == (True, "nothing")
     qtbot.waitUntil(lambda: picture.verticalScrollBar().maximum() == 0)
+
+
+def test_who_runs_a_study_by_the_keyboard_can_pause_it_by_the_keyboard(qtbot: QtBot) -> None:
+    progress = SweepProgress()
+    qtbot.addWidget(progress)
+    with qtbot.waitExposed(progress):
+        progress.show()
+    progress.show_idle(0, 0, 6, possible=True)
+    progress.run.setFocus()
+    with qtbot.waitSignal(progress.run_requested):
+        qtbot.keyClick(progress.run, Qt.Key.Key_Space)
+    progress.show_status(SweepStatus(total=6), False, False)
+    assert progress.pause.hasFocus()
+    with qtbot.waitSignal(progress.pause_requested):
+        qtbot.keyClick(progress.pause, Qt.Key.Key_Space)

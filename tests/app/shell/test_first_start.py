@@ -394,7 +394,7 @@ def test_no_compiler_outlives_the_window(end: signal.Signals, tmp_path: Path) ->
         compilers = _children(window.pid)
         window.send_signal(end)
         _, words = window.communicate(timeout=60)
-        assert window.returncode == (143 if end in (signal.SIGTERM, signal.SIGHUP) else -end)
+        assert window.returncode == (128 + end if end in (signal.SIGTERM, signal.SIGHUP) else -end)
         assert "Traceback" not in words
         assert _until(lambda: not any(map(_alive, compilers)), 60)
     finally:
