@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from core.errors import DiskError, InputError
 from core.stopping import removed_when_stopped
@@ -136,16 +137,18 @@ def read_text(path: Path, most: int, what: str) -> str:
         ) from error
 
 
-def write_whole(path: Path, content: bytes | memoryview) -> None:
-    """Write a file through a temporary neighbour, so that it is never seen half written.
+@contextmanager
+def replacing(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """A temporary neighbour of a file, open for writing, which takes its place at the end.
 
+    A file is so never seen half written, and the one before stays where the block raises.
     Raises InputError for a folder that cannot be written, DiskError for a full disk.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside(path) as (temporary, descriptor):
             with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
+                yield temporary, file
             temporary.replace(path)
     except OSError as error:
         if error.strerror in DISK_ERRORS:
@@ -153,7 +156,13 @@ def write_whole(path: Path, content: bytes | memoryview) -> None:
                 f"The disk is full: {path} was not written; free some space and try again."
             ) from error
         raise InputError(
-            f"{path} cannot be written ({error.strerror})",
+            f"{path} cannot be written ({error.strerror or error})",
             remedy="choose another place",
             typed="choose another place with --out",
         ) from error
+
+
+def write_whole(path: Path, content: bytes | memoryview) -> None:
+    """Write a file, completely or not at all. Raises as `replacing` does."""
+    with replacing(path) as (_, file):
+        file.write(content)

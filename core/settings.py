@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MAX_FRAMES = 2_000
 MAX_ELEMENTS = 50_000_000  # of n d and of m d: the most a run file holds
+MAX_SEED = 2**63 - 1  # the largest whole number of a run file
 SEED_MEANING = "seed of a generator of its own for this part; without it run.seed draws it"
 
 

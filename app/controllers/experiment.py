@@ -16,6 +16,7 @@ from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import RunWorker, TrainingJob
 from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate, further
+from core.settings import MAX_SEED
 from core.studies.code import check_code
 from core.studies.study import Cell, Study, load_study
 from core.studies.tables import value_text
@@ -30,7 +31,6 @@ STILL_GOING = "The training is still going on; stop it first, or wait for its en
 # What app.places puts at the end of a name: a continued run has a moment of its own.
 MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
 # The largest that study files take (core.study_file.plain): after it seeds begin at 0 again.
-LARGEST_SEED = 2**63 - 1
 
 
 @final
@@ -115,7 +115,7 @@ class ExperimentController(QObject):
 
     def _train_seeded(self, study: Study, key: str, seed: int) -> None:
         try:
-            study = study.with_value(key, seed % LARGEST_SEED)
+            study = study.with_value(key, seed % MAX_SEED)
             study.check()
         except InputError as error:
             self.message.emit(error.sentence)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from core.studies.verdicts import Judged
     from core.sweep.cost import Cost
 
-MM_PER_INCH = 25.4
 LEAST_DPI, MOST_DPI = 40.0, 600.0
 
 
@@ -58,6 +57,7 @@ def claims_judged(request: Request, runs: StudyRuns) -> tuple[Judged, ...]:
 def figure_drawn(request: Request, runs: StudyRuns, palette: str, width: int) -> StudyFigure:
     """Draw the runs that are finished, so many pixels of the screen wide."""
     from core.figures.export import figure_bytes
+    from core.figures.primitives import MM_PER_INCH
     from core.figures.study_figure import figure_of_runs
 
     with ExitStack() as stack:

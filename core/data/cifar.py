@@ -12,9 +12,9 @@ from pydantic import model_validator
 
 from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, ImageFiles, Images, check_classes
 from core.data.pickled import PickleError, read_pickle
-from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection
+from core.data.section import CONTENT_MEANING, N_MEANING, FileSection
 from core.errors import InputError
-from core.settings import SEED_MEANING, setting
+from core.settings import MAX_SEED, SEED_MEANING, setting
 
 PIXELS = 3072  # 32 x 32 in red, green and blue, one colour after the other
 RECORD = 1 + PIXELS

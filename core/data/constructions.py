@@ -18,9 +18,9 @@ from core.data.dataset import (
     TestSet,
 )
 from core.data.parity import all_corners
-from core.data.section import D_MEANING, MAX_D, MAX_N, MAX_SEED, N_MEANING, DataSection
+from core.data.section import D_MEANING, MAX_D, MAX_N, N_MEANING, DataSection
 from core.errors import InputError, RuleError
-from core.settings import SEED_MEANING, setting
+from core.settings import MAX_SEED, SEED_MEANING, setting
 
 
 @final

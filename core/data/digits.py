@@ -10,9 +10,9 @@ from pydantic import model_validator
 
 from core.data.dataset import Dataset, Distribution
 from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, Images, check_classes
-from core.data.section import MAX_SEED, N_MEANING, DataSection
+from core.data.section import N_MEANING, DataSection
 from core.errors import RuleError
-from core.settings import SEED_MEANING, setting
+from core.settings import MAX_SEED, SEED_MEANING, setting
 
 # How many of scikit-learn's bundled digits show 0, 1, ..., 9.
 DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)

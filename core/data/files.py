@@ -14,9 +14,9 @@ from numpy.random import Generator
 from core.data.csv_file import read_csv
 from core.data.dataset import Array, Dataset, Distribution
 from core.data.npz import NpzFile
-from core.data.section import CONTENT_MEANING, MAX_SEED, FileSection, check_sizes, check_stated
+from core.data.section import CONTENT_MEANING, FileSection, check_sizes, check_stated
 from core.errors import InputError, did_you_mean
-from core.settings import MAX_ELEMENTS, SEED_MEANING, setting
+from core.settings import MAX_ELEMENTS, MAX_SEED, SEED_MEANING, setting
 
 MAX_CLASSES = 10_000
 NAMES = (("x", "y"), ("x_test", "y_test"))

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from core.data.dataset import Array, Dataset, Directions, Law
-from core.data.section import D_MEANING, MAX_D, MAX_N, MAX_SEED, N_MEANING, DataSection
-from core.settings import SEED_MEANING, setting
+from core.data.section import D_MEANING, MAX_D, MAX_N, N_MEANING, DataSection
+from core.settings import MAX_SEED, SEED_MEANING, setting
 
 
 @final

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, ImageFiles, Images, check_classes
-from core.data.section import CONTENT_MEANING, MAX_SEED, N_MEANING, FileSection
+from core.data.section import CONTENT_MEANING, N_MEANING, FileSection
 from core.errors import InputError
-from core.settings import SEED_MEANING, setting
+from core.settings import MAX_SEED, SEED_MEANING, setting
 
 IMAGES, LABELS = 2051, 2049  # the first four bytes: unsigned bytes, three axes or one
 MOST_BYTES = 200_000_000

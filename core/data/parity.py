@@ -9,9 +9,9 @@ from numpy.random import Generator
 from pydantic import model_validator
 
 from core.data.dataset import EXACT_TEST_DIMENSION, Array, Dataset, Directions, Law, TestSet
-from core.data.section import D_MEANING, MAX_D, MAX_N, MAX_SEED, N_MEANING, DataSection
+from core.data.section import D_MEANING, MAX_D, MAX_N, N_MEANING, DataSection
 from core.errors import RuleError
-from core.settings import SEED_MEANING, setting
+from core.settings import MAX_SEED, SEED_MEANING, setting
 
 
 @final

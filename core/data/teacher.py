@@ -8,9 +8,9 @@ import numpy as np
 from numpy.random import Generator
 
 from core.data.dataset import Array, Directions, Law
-from core.data.section import D_MEANING, MAX_N, MAX_SEED, N_MEANING, DataSection
+from core.data.section import D_MEANING, MAX_N, N_MEANING, DataSection
 from core.errors import InputError
-from core.settings import SEED_MEANING, setting
+from core.settings import MAX_SEED, SEED_MEANING, setting
 
 MOST_VALUES = 2**20  # of one batch of proposals
 MOST_PROPOSALS = (200_000, 1000)  # so many, and so many more for each example wanted

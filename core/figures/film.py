@@ -28,8 +28,8 @@ from core.figures.writers import (
     Pixels,
     WebpWriter,
     check_film_path,
-    neighbour,
 )
+from core.files import replacing
 from core.runs import Run
 
 HOLD = 0.12  # the share of the film that stands still at the end before it begins again
@@ -221,7 +221,7 @@ def save_film(
     pictures = film_frames(runs, panel, count, pixels, palette, coordinates)
     try:
         with (
-            neighbour(path) as (temporary, file),
+            replacing(path) as (temporary, file),
             closing(_writer(temporary, file, pixels, frames_per_second, palette)) as writer,
         ):
             for done, milliseconds in enumerate(durations, 1):

@@ -10,11 +10,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import io
-import os
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
@@ -22,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import GifImagePlugin, Image
 
-from core.errors import DiskError, InputError
-from core.files import DISK_ERRORS, beside
+from core.errors import InputError
 
 Pixels = NDArray[np.uint8]
 SUFFIXES = (".gif", ".webp", ".mp4")
@@ -196,26 +192,3 @@ def check_film_path(path: Path) -> None:
             f"{path}: an .mp4 needs the extra named movie, which is not installed; install it with "
             "pip install 'marginscope[movie]', or write a .gif or .webp."
         )
-
-
-@contextmanager
-def neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """A temporary file beside a path, open for writing, which takes its place at the end.
-
-    It is removed when the block raises. OSErrors become InputError (a folder that cannot be
-    written) or DiskError (a full disk).
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(path) as (temporary, descriptor):
-            with os.fdopen(descriptor, "wb") as file:
-                yield temporary, file
-            temporary.replace(path)
-    except OSError as error:
-        if error.strerror in DISK_ERRORS:
-            raise DiskError(
-                f"The disk is full: {path} was not written; free some space and try again."
-            ) from error
-        raise InputError(
-            f"{path} cannot be written ({error.strerror or error}); choose another place."
-        ) from error

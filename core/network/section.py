@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import model_validator
 
 from core.errors import RuleError
-from core.settings import MAX_ELEMENTS, SEED_MEANING, Section, setting
+from core.settings import MAX_ELEMENTS, MAX_SEED, SEED_MEANING, Section, setting
 
 FILE_MEANING = "file: from init_path"
 NORMAL_MEANING = "normal: all N(0, 1); small: all N(0, .01^2)"
@@ -29,7 +29,7 @@ class NetworkSection(Section):
     content: str | None = setting(
         None, meaning="SHA-256 of the embedded parameters; set by the program", advanced=True
     )
-    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=2**63 - 1)
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def not_homogeneous(self) -> str:
         """Why f is homogeneous in none of its parameters; empty where it is, or may be."""

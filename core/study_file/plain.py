@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from core.errors import RuleError
-from core.settings import MAX_FRAMES, Section, setting
+from core.settings import MAX_FRAMES, MAX_SEED, Section, setting
 
 
 class Recording(Section):
@@ -34,7 +34,7 @@ class Recording(Section):
 class RunSettings(Section):
     title: ClassVar[str] = "the seed, and how numbers are held"
 
-    seed: int = setting(0, meaning="seed of data and parameters (NumPy PCG64)", ge=0, le=2**63 - 1)
+    seed: int = setting(0, meaning="seed of data and parameters (NumPy PCG64)", ge=0, le=MAX_SEED)
     precision: Literal["float64", "float32"] = setting(
         "float64", meaning="float64, or float32 for gradient descent up to t = 1e4"
     )

@@ -15,10 +15,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from app.controllers.export import BUSY, CANCELLED, NO_RUNS, Exportable, ExportController
+from app.panels.export_dialog import MOST_RUNS
 from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog
 from app.state.exports import DataJob, FigureJob, FilmJob, data_paths
 from core.figures.names import PANELS
 from core.figures.palette import DARK, LIGHT
+from core.figures.scene import MOST_ROWS
 from core.runs import open_run
 from tests.app.panels.made_up import run_file
 
@@ -365,3 +367,7 @@ def test_an_error_of_the_program_is_a_sentence_too(
         controller.copy_figure()
     assert "error in the program" in signal.args[0]
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_as_many_runs_are_offered_as_a_figure_has_rows() -> None:
+    assert MOST_RUNS == MOST_ROWS

@@ -16,6 +16,7 @@ from app.views.run_panel import RunPanel
 from app.views.spectrum import SpectrumView
 from app.views.thinning import TOLERANCE
 from app.widgets.ticks import logarithmic
+from core.observables import spectrum
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from tests.app.mouse import pull
@@ -189,3 +190,7 @@ def test_the_header_is_shortened_before_it_is_cut(wide: RunPanel) -> None:
     wide.resize(330, 800)
     assert header.grab().toImage() != before
     assert header.toolTip() == header.text
+
+
+def test_as_many_singular_values_are_shown_as_a_file_keeps() -> None:
+    assert LEADING == spectrum.LEADING
