@@ -13,6 +13,7 @@ from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, Images, check_cl
 from core.data.section import MAX_SEED, N_MEANING, DataSection
 from core.settings import SEED_MEANING, setting
 
+# Written down, since a study must be checked without loading scikit-learn.
 # How many of scikit-learn's bundled digits show 0, 1, ..., 9.
 DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 

@@ -13,6 +13,7 @@ from core.settings import Section
 
 D_MEANING, N_MEANING = "dimension of the inputs", "number of training examples"
 MAX_D = MAX_N = 1_000_000
+# The largest whole number of TOML.
 MAX_SEED = 2**63 - 1
 CONTENT_MEANING = "SHA-256 of the embedded data; set by the program"
 
