@@ -113,6 +113,7 @@ def _write(columns: dict[str, list[Any]], path: Path) -> None:
     check_table(path)
     if path.suffix == ".csv":
         text = io.StringIO()
+        # csv's own end of line is that of Windows.
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*([_cell(v) for v in values] for values in columns.values())))  # noqa: B905
@@ -145,6 +146,7 @@ def _cell(value: Any) -> Any:
 
 
 def _array(values: Sequence[Any]) -> NDArray[Any]:
+    # True is a number to Python; a column of yes, no and unknown is one of words.
     if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
         return np.array(values)
     return np.array(["" if v is None else str(_cell(v)) for v in values])

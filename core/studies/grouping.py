@@ -65,6 +65,7 @@ def crossings(
         for seeds, members in grouped(some, lambda run: run.seeds).items():
             pairs = sorted((float(run.setting(along)), y(run)) for run in members)
             grid, values = np.array(pairs).T
+            # A curve for each seed: n* of a mean curve is not the mean of n*.
             by_seed[seeds] = first_below(grid, values, level)
         table.append((float(place), by_seed))
     return table

@@ -67,6 +67,7 @@ def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]
         lines = _activations(panel, kept)
     else:
         lines = {"points": points, "function": functions}[panel.kind](kept)
+    # A line without any number would still stand in the key.
     return tuple(line for line in lines if np.isfinite(line.mean).any())
 
 
@@ -106,6 +107,7 @@ def _trace(cell: StudyCell, panel: PanelLayout, formula: str) -> tuple[Array, Ar
     else:
         x = np.array([cell.value(panel.x, frame) for frame in frames])
     y = np.array([cell.value(formula, frame) for frame in frames])
+    # Frame 0, at t = 0, has no place on an axis of log10 t.
     shown = np.isfinite(x) & ((x > 0.0) | (panel.x_scale == "linear") | (panel.x == "t"))
     return x[shown], y[shown]
 
