@@ -197,8 +197,8 @@ def spectral(context: Context) -> Comparison:
 
 def gradient(context: Context) -> Comparison:
     """(E.14) is (15) with 3/4 of its constant."""
+    # 3/4 of sqrt(2)/3 is 1/(2 sqrt 2).
     return common.throughout(
-        # 3/4 of sqrt(2)/3 is 1/(2 sqrt 2).
         ">=", 0.75, context.trace("proxy_pl"), "proxy_pl", stepped(context.run)
     )
 
