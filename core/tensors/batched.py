@@ -62,6 +62,7 @@ class BatchedStepper:
         z = torch.bmm(self._x, U.mT)
         h = self._phi(z)
         g, measure = self._slopes(self._outputs(alpha, h), self._y)
+        # In place, as all that a step changes: a recorded graph goes on writing where it began.
         torch.maximum(self.worst, measure, out=self.worst)
         if self._k > 1:
             g = g * self._scale[:, None, None]

@@ -188,9 +188,11 @@ def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Exper
     study = study.with_settings(settings)
     if study.axes:
         raise InputError("continue makes one run; give one value for each --set.")
+    # By a study of one cell, so that settings are read and refused as everywhere.
     experiment = next(study.each()).experiment
     extends = any(s.partition("=")[0].strip() == "dynamics.until_log10_time" for s in settings)
     until = experiment.dynamics.until_log10_time
+    # The horizon of a run that came to its end, but for rounding: it goes on to a later one.
     if until <= time * (1 + 1e-12) and not extends:
         return _extended(experiment, until)
     if until <= time:
