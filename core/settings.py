@@ -73,6 +73,7 @@ class Registry(dict[str, T]):
         if name in self and self[name] is not kind:
             raise ValueError(f"There is a kind {name!r} already; choose another name.")
         self[name] = kind
+        # Of whoever registers it: a kind may be a record, which does not know its module.
         self._modules[name] = str(sys._getframe(1).f_globals["__name__"])
         return kind
 

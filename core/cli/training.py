@@ -60,8 +60,8 @@ def train(
 
     sink = RecorderAt(path, force)
     status = control.status
-    with stopped_by_signals(control), _kernels_for(problem, control) as (at, dynamics):
-        for status in record(at, sink, control, dynamics):
+    with stopped_by_signals(control), _kernels_for(problem, control) as (problem, dynamics):
+        for status in record(problem, sink, control, dynamics):
             bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
     made = sink.path
     # As it was typed: the recorder's path is absolute. It has another name beside an old run.

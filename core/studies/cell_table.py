@@ -137,6 +137,7 @@ def check_table(path: Path) -> None:
 
 
 def _columns(flat: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    # Of all rows: a cell that failed has none of the values.
     names = list(dict.fromkeys(name for row in flat for name in row))
     return {name: [row.get(name) for row in flat] for name in names}
 

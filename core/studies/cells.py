@@ -27,7 +27,7 @@ from core.study_file.experiment import Experiment
 
 Array = NDArray[np.float64]
 NAN = float("nan")
-MARGIN_SECONDS = 20.0
+MARGIN_SECONDS = 20.0  # for a reference margin, of which then the bracket at hand is quoted
 
 
 @final

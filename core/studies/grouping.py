@@ -49,6 +49,7 @@ def by_setting(runs: Iterable[R], formula: str) -> list[tuple[Any, list[R]]]:
     """Runs by a setting or formula, numbers in increasing order, words as they come."""
     groups = grouped(runs, lambda run: run.setting(formula))
     if all(isinstance(value, int | float) for value in groups):
+        # Keys differ, so that no lists of runs are compared.
         return sorted(groups.items())
     return list(groups.items())
 

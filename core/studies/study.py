@@ -384,6 +384,7 @@ def load_study(name: str) -> Study:
     Raises InputError when there is neither, or when the study is not valid.
     """
     for entry in _shipped():
+        # Before any file: one of this name in the present folder is meant by ./NAME.
         if entry.name == f"{name}.toml":
             return parse_study(entry.read_text(encoding="utf-8"), name)
     path = Path(name)

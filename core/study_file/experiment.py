@@ -94,6 +94,7 @@ class Experiment(Section):
                     f"{name} * {other} = {size * value:.3g} is larger than {MAX_ELEMENTS:.0e}, "
                     f"the most a run file holds; choose a smaller {name} or {other}"
                 )
+        # Where a file will say d: what is too large for one coordinate is so for more.
         too_large = self.network.too_large(1 if d is None else d, 1)
         if too_large:
             raise ValueError(f"network: {too_large}")

@@ -17,7 +17,9 @@ from core.study_file.tables import Table
 from core.study_file.toml import NUMBER
 
 DOTTED = re.compile(r"\b([a-z]+)\.(\w+)")
+# Keys that sentences about several sections name by their letters alone.
 SIZES = (("data", "d"), ("data", "n"), ("network", "m"))
+# pydantic writes bounds such as 2^63 - 1 with all their digits.
 LONG_NUMBER = re.compile(r"\d{12,}")
 SECTIONS = (*KINDS, *PLAIN_SECTIONS)
 DEFAULT_KINDS = {"data": "parity", "network": "standard", "loss": "exponential", "dynamics": "flow"}

@@ -38,10 +38,10 @@ class BatchedStepper:
         self._phi, self._k = network.activation, network.k
         self.flat = torch.tensor(starts, device=device)
         new = self.flat.new_tensor
-        self._x = new(np.stack([at.inputs for at in problems]))
-        self._y = new(np.stack([at.dataset.y for at in problems]))
+        self._x = new(np.stack([problem.inputs for problem in problems]))
+        self._y = new(np.stack([problem.dataset.y for problem in problems]))
         self._scale = new(np.array(steps) / first.dataset.n)
-        penalties = np.array([at.experiment.loss.l2 for at in problems])
+        penalties = np.array([problem.experiment.loss.l2 for problem in problems])
         self._shrink = new(1.0 - 2.0 * np.array(steps) * penalties)[:, None]
         self.worst = self.flat.new_zeros(len(problems))
         loss = SLOPES[first.loss.kind]

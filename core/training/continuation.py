@@ -128,7 +128,7 @@ def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
     begun = run.problem.start
     if kept:
         frame = kept[-1]
-        at = replace(
+        kept_start = replace(
             begun,
             parameters=np.array(run.parameters(frame)),
             rho=float(run.rho[frame]),
@@ -136,7 +136,7 @@ def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
             log10_time=float(run.log10_time[frame]),
             state=run.state(frame),
         )
-        return frame, at
+        return frame, kept_start
     # A run that took up a state has it at frame 0, unless it was interrupted before that.
     stateless = not begun.goes_on or "note" in (run.continues or {})
     return (0, begun) if stateless or begun.log10_time == -np.inf else None

@@ -22,7 +22,7 @@ from core.studies.statistics import NAN, aggregate
 from core.studies.trials import Trial
 from core.theorems.statement import Context, assess
 
-MARGIN_SECONDS = 20.0
+MARGIN_SECONDS = 20.0  # for a reference margin, of which then the bracket at hand is taken
 
 
 def span(trials: Sequence[Trial], quantity: Quantity) -> Measured:
