@@ -60,6 +60,7 @@ class MarginscopeError(Exception):
     def _sentence(self, where: str, remedy: str) -> str:
         text = f"{where}: {self.text}" if where else self.text
         text = f"{text}; {remedy}." if remedy else text
+        # The end is kept, where a sentence says what to do.
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 300]} ... {text[-250:]}"
 
 

@@ -38,6 +38,7 @@ def _has_no_writer(place: Path, host: str, pid: int) -> bool:
     """Whether the program that writes there is gone, as far as can be told."""
     if host == _host() and sys.platform != "win32":
         try:
+            # On POSIX 0 is no signal and only asks; on Windows it is Ctrl-C, and would be sent.
             os.kill(pid, 0)
         except ProcessLookupError:
             return True
@@ -114,6 +115,7 @@ def read_whole(path: Path, most: int, what: str) -> bytes:
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise InputError(f"{what}: {path} is not a plain file; name one.")
+            # One more than may be there, instead of the size: that may change while it is read.
             content = file.read(most + 1)
     except FileNotFoundError as error:
         raise InputError(

@@ -197,12 +197,15 @@ class Logistic(MarginLoss):
 
     def curvature(self, z: Array) -> Array:
         with np.errstate(under="ignore"):
+            # l'' is the product of both; s (1 - s) would cancel where s is near 1.
             return np.asarray(expit(z) * expit(-z))
 
     def inverse_of_log(self, log_s: float) -> float:
+        # S itself may underflow: -ln(e^S - 1) = -ln S - S/2 - S^2/24, the last below 4e-15 here.
         if log_s < -15.0:
             return -log_s - 0.5 * float(np.exp(log_s))
         s = float(np.exp(log_s))
+        # e^S would overflow from S = 710 on: early runs of many examples have such sums.
         if s > 30.0:
             return -(s + float(np.log1p(-np.exp(-s))))
         return -float(np.log(np.expm1(s)))
@@ -210,6 +213,7 @@ class Logistic(MarginLoss):
     def dual(self, p: Array) -> Array:
         at_smoothed = softplus(np.array([self.smoothed(p)]))[0]
         with np.errstate(under="ignore"):
+            # |l'(z)| = 1/(1 + e^z), and the ratio in logarithms, since late both vanish.
             return np.asarray(np.exp(at_smoothed - softplus(p)))
 
 
@@ -262,6 +266,7 @@ class CrossEntropy(LossFunction):
 
     kind = "cross_entropy"
     code = CROSS_ENTROPY
+    # Not ln k, the loss at f = 0: below ln 2 every gap to another logit is positive.
     at_zero = float(np.log(2.0))
     lipschitz = True
 

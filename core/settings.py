@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MAX_FRAMES = 2_000
 MAX_ELEMENTS = 50_000_000  # of n d and of m d: the most a run file holds
-MAX_SEED = 2**63 - 1  # the largest whole number of a run file
+MAX_SEED = 2**63 - 1  # the largest whole number of TOML, and of a run file
 SEED_MEANING = "seed of a generator of its own for this part; without it run.seed draws it"
 
 
@@ -74,6 +74,7 @@ class Registry(dict[str, T]):
         if name in self and self[name] is not kind:
             raise ValueError(f"There is a kind {name!r} already; choose another name.")
         self[name] = kind
+        # Of whoever registers it: a kind may be a record, which does not know its module.
         self._modules[name] = str(sys._getframe(1).f_globals["__name__"])
         return kind
 

@@ -60,6 +60,7 @@ def end_now(number: int) -> NoReturn:
                 place.unlink()
     if number == signal.SIGINT:
         with suppress(OSError):
+            # Not by print, which fails where the signal came in the middle of another one.
             os.write(2, b"marginscope: interrupted.\n")
     os._exit(INTERRUPTED if number == signal.SIGINT else TERMINATED)
 
@@ -101,6 +102,7 @@ def answer_signals() -> None:
         from threading import Thread
 
         reader, writer = os.pipe()
+        # set_wakeup_fd takes no other.
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         Thread(target=_watch, args=(reader,), daemon=True).start()

@@ -24,6 +24,7 @@ INDENT = " " * 4  # of where a claim comes from, under its line
 def check(arguments: argparse.Namespace) -> int:
     """Print every claim with its verdict; 1 where one is refuted."""
     target = Path(arguments.target)
+    # A folder that happens to bear a study's name does not hide the study; `./NAME` is the folder.
     if target.is_dir() and arguments.target not in shipped_ids():
         status, judged = _folder(target, arguments.size)
     else:
@@ -40,6 +41,7 @@ def check(arguments: argparse.Namespace) -> int:
         if not judged:
             say("The study makes no claims.")
     refuted = any(one.verdict == "refuted" for one in judged)
+    # A run that diverged is a finished run, of which the claims speak: its status fails nothing.
     return 1 if refuted or status == 1 else 0
 
 
@@ -57,6 +59,7 @@ def _study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
 
 def _folder(folder: Path, size: str | None) -> tuple[int, list[Judged]]:
     judged, status = [], 0
+    # Without the table's values, a second a run where there is no ledger: claims need few of them.
     for ledger in existing_sweeps(folder, values=False):
         rows = {name: entry.row for name, entry in ledger.entries.items()}
         if any(row.state == "failed" for row in rows.values()):
@@ -74,6 +77,8 @@ def judged_in(folder: Path, ledger: Ledger, size: str | None) -> list[Judged]:
 
 def _judged(study: Study, rows: Mapping[str, Row], folder: Path, size: str | None) -> list[Judged]:
     paths = {cell.name: run_file(study, cell, folder) for cell in study.cells()}
+    # A row outlives its run file. A cell that failed never had one, and counts among the runs that
+    # a claim is about.
     there = {
         name: row
         for name, row in rows.items()

@@ -29,6 +29,7 @@ def warm(arguments: argparse.Namespace) -> int:
     absent = warming.missing(requested)
     if absent and not arguments.progress:
         say(f"Compiling {len(absent)} groups of kernels; each is kept as soon as it is done.")
+    # Loads numba, before which the line above should be read.
     from core.dynamics.warm import Progress, warm_up
 
     def report(progress: Progress) -> None:
@@ -49,6 +50,7 @@ def _end_with_the_input() -> None:
     LLVM is left in the middle, which no exception could do. Nothing is half written: files in the
     cache come whole or not at all.
     """
+    # Not by sys.stdin.read: Python aborts at its end where a thread still waits in the buffer.
     while sys.stdin is not None and os.read(sys.stdin.fileno(), 1024):
         pass
     os._exit(ENDED)

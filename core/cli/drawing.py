@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 def natural(path: Path) -> list[object]:
     """A sort key in which m=16 comes before m=256."""
+    # Texts and numbers alternate in what split returns, so that like is compared with like.
     parts = re.split(r"(\d+)", path.name)
     return [int(part) if part.isdigit() else part for part in parts]
 
@@ -66,6 +67,7 @@ def figure(arguments: argparse.Namespace) -> int:
     check_figure_path(out)
     palette = DARK if arguments.dark else LIGHT
     with ExitStack() as stack:
+        # Panels that are named are those of single runs; a study's own layout is only the default.
         scene = None if arguments.panels else study_figure(arguments, stack, palette)
         if scene is None:
             runs = open_all(arguments.targets, stack, arguments.quiet)
@@ -95,6 +97,7 @@ def study_figure(
             return None
         folder = stack.enter_context(scratch("figure"))
         run_for_figure(target, folder, arguments.quiet)
+    # Runs that were made a moment ago have no ledger.
     ledgers = [] if given else sweeps_in(folder, values=False)
     study = layout_of(folder, given or [ledger.study for ledger in ledgers])
     if study is None:

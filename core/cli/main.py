@@ -26,6 +26,7 @@ def say_compiling(kernel: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    # First of all: what is opened while a stream is closed gets its number, and is written into.
     open_streams()
     warming.listen(say_compiling)
     parser = build_parser()
@@ -36,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         module, _, function = arguments.handler.partition(".")
         status: int = getattr(import_module(f"core.cli.{module}"), function)(arguments)
+        # A full disk or a closed pipe is met here, where it can be answered by a sentence; Python's
+        # own flush at the end says it in a traceback.
         sys.stdout.flush()
         return status
     except InputError as error:
@@ -61,6 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _refused(error: OSError) -> int:
     """The system refused something that was asked for by name, or the output."""
+    # Errors of open files bear no name, and what a command writes to for long is standard output.
     if error.filename is None and error.errno in UNWRITABLE:
         drop_output()
         say(

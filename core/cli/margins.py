@@ -32,6 +32,7 @@ def margins(arguments: argparse.Namespace) -> int:
                 say(f"{cell}: no reference margin is defined for this network and these data.")
             rows += [(cell, margin) for margin in margins]
     except CancelledError:
+        # `main` answers it as it answers Ctrl-C anywhere.
         raise KeyboardInterrupt from None
     if arguments.json:
         several = len(named) > 1
@@ -64,6 +65,7 @@ def _distinct(named: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
 
     seen: dict[tuple[tuple[str, str], ...], tuple[str, Problem]] = {}
     for name, problem in named:
+        # Margins are of data, network and start: cells that differ in their dynamics share them.
         key = tuple((item.name, item.key(problem)) for item in references_of(problem))
         seen.setdefault(key, (name, problem))
     return list(seen.values())
@@ -94,11 +96,13 @@ def computed(problem: Problem, limit: float, quiet: bool) -> Iterator[ReferenceM
 @contextmanager
 def stopped(watch: Watch) -> Iterator[Watch]:
     """The first Ctrl-C or SIGTERM cancels the watch; a second one interrupts at once."""
+    # Python lets no other thread set the handlers of signals.
     if threading.current_thread() is not threading.main_thread():
         yield watch
         return
     with first_signal(watch.cancel):
         yield watch
+        # A computation may end without another look; the signal that came meanwhile is not lost.
         watch.look()
 
 

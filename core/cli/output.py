@@ -83,6 +83,7 @@ def print_indented(text: str, first: str, rest: str) -> None:
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
+    # What `finite` has missed fails here and not in the reader's parser: NaN is no JSON.
     print(json.dumps(finite(value), indent=2, allow_nan=False))
 
 
@@ -99,10 +100,12 @@ def say(text: str) -> None:
 def open_streams() -> None:
     """Make sure that there are three streams, which can be written to or say that they cannot."""
     hold_streams()
+    # Python has None for a stream that was closed at the start, and prints to it in silence.
     if sys.stdout is None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - for as long as the program runs
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    # Its own stream only, and not one that somebody has put in its place to read what is printed.
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # titles on a terminal of ASCII
 

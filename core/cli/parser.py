@@ -23,6 +23,7 @@ class Parser(argparse.ArgumentParser):
 
 def number(text: str) -> float:
     """A number in ASCII digits; Python alone takes 1_0 and the digits of other scripts too."""
+    # argparse turns a ValueError into its own sentence, with the option's name.
     if not text.isascii() or "_" in text:
         raise ValueError
     return float(text)
@@ -30,6 +31,7 @@ def number(text: str) -> float:
 
 def whole(text: str) -> int:
     """A whole number of at most 18 digits."""
+    # So many digits fit into 64 bits; Python turns longer texts into numbers in quadratic time.
     if len(text) > 18 or number(text) != int(text):
         raise ValueError
     return int(text)

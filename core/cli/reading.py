@@ -70,6 +70,7 @@ def trust_run(arguments: argparse.Namespace) -> int:
     for code in codes:  # all of them before any is shown: what is shown is what would run
         trust.check_shown(code, str(path))
     for code in codes:
+        # As it is: what could steer the terminal has been refused above.
         print(code.rstrip())
     if arguments.yes:
         for code in codes:

@@ -34,6 +34,7 @@ def run_sweep(
     if table is not None:
         check_table(table)
     control = SweepControl()
+    # A cluster's workers may be on other machines, which cannot share a WAL (decision 0009).
     made = plan(study, folder, size, options.force, shared=options.cluster is not None)
     if made.kept and prints:
         say(f"{len(made.kept)} of {len(made.paths)} cells are there already.")
@@ -61,6 +62,7 @@ def run_sweep(
 def _words(status: SweepStatus) -> str:
     if status.compiling:
         return "compiling kernels"
+    # NaN, the only number that differs from itself, until a cell has ended.
     left = "" if status.eta != status.eta else f", {status.eta:.0f} s left"
     failed = f", {status.failed} failed" if status.failed else ""
     return f"{status.running} running{failed}{left}"
@@ -82,6 +84,7 @@ def _code(made: Plan, status: SweepStatus) -> int:
     if status.stopped:
         return INTERRUPTED
     rows = [entry.row for entry in made.ledger.entries.values()]
+    # What was not recorded at all weighs more than a run that diverged.
     if any(row.state == "failed" for row in rows):
         return FAILED
     return DIVERGED if any(row.reason == "diverged" for row in rows) else 0

@@ -60,10 +60,11 @@ def train(
 
     sink = RecorderAt(path, force)
     status = control.status
-    with stopped_by_signals(control), _kernels_for(problem, control) as (at, dynamics):
-        for status in record(at, sink, control, dynamics):
+    with stopped_by_signals(control), _kernels_for(problem, control) as (problem, dynamics):
+        for status in record(problem, sink, control, dynamics):
             bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
     made = sink.path
+    # As it was typed: the recorder's path is absolute. It has another name beside an old run.
     return status, path if made is None or made.name == path.name else made
 
 
@@ -95,6 +96,7 @@ def _kernels_for(problem: Problem, control: Control) -> Iterator[tuple[Problem, 
 def run_study(arguments: argparse.Namespace) -> int:
     """Train every cell of a study; prints the run files."""
     study = load_study(arguments.study)
+    # Once and with the file's name; `resolve` would refuse it too, cell by cell.
     check_code(study, arguments.study)
     study = study.at_size(arguments.size).with_settings(arguments.settings)
     folder, table = Path(arguments.out), arguments.table
@@ -102,6 +104,8 @@ def run_study(arguments: argparse.Namespace) -> int:
     sweeps = arguments.together or any(value is not None for value in given)
     if not sweeps and study.count <= FEW:
         code = record_cells(study, folder, arguments.force, arguments.quiet)
+        # Runs of a shipped study are known again by their files (core.sweep.folder); for the claims
+        # of a study of the user's own its text is needed beside them.
         if study.figure or (study.claims and study.id not in shipped_ids()):
             note_runs(study, folder, arguments.size)
         return code
@@ -123,6 +127,7 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
         code = _record_one(problem, path, force, quiet)
         if code == EXIT[FinishReason.CANCELLED]:
             return code
+        # A cell that failed (1) decides over one that diverged (3).
         worst = code if worst == 0 or code == 1 else worst
     return worst
 

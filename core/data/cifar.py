@@ -18,6 +18,7 @@ from core.settings import MAX_SEED, SEED_MEANING, setting
 
 PIXELS = 3072  # 32 x 32 in red, green and blue, one colour after the other
 RECORD = 1 + PIXELS
+# A batch has 31 million bytes, all five together 154.
 MOST_BYTES = 200_000_000
 TRAINING, TEST = "data_batch_*", "test_batch"
 
@@ -32,6 +33,7 @@ def _batches(path: Path) -> tuple[list[Path], Path | None]:
     if path.is_file():
         return [path], None
     for suffix in (".bin", ""):
+        # The names of Python's batches are those of the binary ones without an ending.
         batches = [file for file in path.glob(TRAINING + suffix) if file.suffix == suffix]
         test = path / (TEST + suffix)
         if batches:
@@ -92,6 +94,7 @@ def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     except PickleError as error:
         raise InputError(f"data.path: {path} is refused as a Python batch: {error}.") from error
     table = batch if isinstance(batch, dict) else {}
+    # The batches as they are distributed were written by Python 2: their keys are bytes.
     pixels = table.get("data", table.get(b"data"))
     labels = table.get("labels", table.get(b"labels"))
     if not (isinstance(pixels, np.ndarray) and pixels.ndim == 2 and pixels.shape[1] == PIXELS):
@@ -103,6 +106,7 @@ def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
             f"data.path: {path} needs pixels as unsigned bytes and a list labels with one whole "
             "number for each image."
         )
+    # Before NumPy has them: Python's whole numbers go beyond 64 bits.
     if any(not 0 <= label <= 9 for label in numbers):
         raise InputError(f"data.path: {path} has a label outside 0 to 9.")
     return _labelled(pixels, np.array(numbers, dtype=np.int64), path)

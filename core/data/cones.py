@@ -42,6 +42,7 @@ def across(generator: Generator, axes: Array) -> Array:
     normal = generator.standard_normal((count, d))
     normal -= (normal * axes).sum(axis=1, keepdims=True) * axes
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    # The ball of radius s has the share s^(d - 1) of the unit ball's volume in d - 1 dimensions.
     return np.asarray(normal * generator.random((count, 1)) ** (1.0 / (d - 1)))
 
 
@@ -123,7 +124,8 @@ class ConesData(DataSection, Law):
         if self.r < 2:
             return
         slope = 1.0 / (self.r - 1)
-        sideways = math.sqrt(1.0 - slope**2) if self.d > 1 else 0.0
+        sideways = math.sqrt(1.0 - slope**2)
+        # Nearest to another cone is the point shortest along its own axis and farthest off it.
         reach = self.gamma_nc * slope - self.offset * sideways
         if reach < self.eps:
             raise RuleError(
@@ -169,6 +171,7 @@ class TwoConesData(DataSection, Law):
         0.3,
         meaning="x' = alpha v_0 - sqrt(1 - alpha^2) v_1; the smaller, the worse the linear margin",
         gt=0,
+        # Up to here <-v_1, x'> >= 1/sqrt 2, as two ReLUs need it (appendix B, item 2).
         le=math.sqrt(0.5),
     )
     separation: float = setting(
@@ -210,6 +213,7 @@ class TwoConesData(DataSection, Law):
     def _in_cones(self, generator: Generator, cone: Array) -> Array:
         axes = self._axes()[cone.astype(np.int64)]
         sideways, spread = across(generator, axes), math.radians(self.spread)
+        # Where a point lies in the ball says which share of the spread it is off, and whereto.
         angle = np.linalg.norm(sideways, axis=1, keepdims=True)
         sideways /= np.where(angle > 0, angle, 1.0)
         return np.asarray(np.cos(spread * angle) * axes + np.sin(spread * angle) * sideways)

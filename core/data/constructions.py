@@ -46,6 +46,7 @@ class Wei19Data(DataSection, Law):
 
     def _point(self, corners: Array) -> tuple[Array, Array]:
         """(x, y) of corners of the cube: s_1 is the label, s_2 the sign of the signal."""
+        # One corner a point: so the exact test set is all corners, each of the four cases alike.
         y, x = corners[:, 0].copy(), corners.copy()
         x[:, 0] = np.where(y > 0, corners[:, 1], 0.0)
         x[:, 1] = np.where(y > 0, 0.0, corners[:, 1])
@@ -110,7 +111,7 @@ class IntervalsData(DataSection, Law):
         low, high = np.array(self.pieces()).T
         ends = np.cumsum(high - low)
         way = generator.random(count) * ends[-1]
-        piece = np.minimum(np.searchsorted(ends, way, side="right"), ends.size - 1)
+        piece = np.searchsorted(ends, way, side="right")
         x = high[piece] - (ends[piece] - way)
         return x[:, None], np.where(piece % 2 == 1, 1.0, -1.0)
 
@@ -128,6 +129,7 @@ class DyadicData(DataSection, Distribution):
     own: ClassVar[tuple[str, ...]] = ("n",)
 
     kind: Literal["dyadic"] = "dyadic"
+    # 4^-500 is still a normal number: variances and squared norms do not underflow.
     d: int = setting(8, meaning=D_MEANING, ge=1, le=500)
     n: int = setting(16, meaning="always 2 d; follows d when left out", ge=2, advanced=True)
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
@@ -135,6 +137,7 @@ class DyadicData(DataSection, Distribution):
     @model_validator(mode="before")
     @classmethod
     def _fill(cls, given: Any) -> Any:
+        # Before the fields are checked, so that an axis over d needs no n beside it.
         if isinstance(given, dict) and "d" in given and "n" not in given:
             try:
                 return {**given, "n": 2 * int(given["d"])}
@@ -218,8 +221,8 @@ class NearOrthogonalData(DataSection, Distribution):
     def gram(self, generator: Generator) -> Array:
         """The Gram matrix (n, n), drawn."""
         upper = np.triu(generator.uniform(-1.0, 1.0, (self.n, self.n)), 1)
-        off = upper + upper.T
-        return np.asarray(np.eye(self.n) + off * (self.coherence / np.abs(off).max()))
+        products = upper + upper.T
+        return np.asarray(np.eye(self.n) + products * (self.coherence / np.abs(products).max()))
 
     def sample(self, generator: Generator) -> Dataset:
         try:

@@ -25,6 +25,7 @@ def read_csv(path: Path, what: str) -> tuple[Array, Array]:
     if not path.is_file():
         raise InputError(f"{what}: there is no file {path}; check the path.")
     try:
+        # -sig: spreadsheets begin a file with a mark that would be part of the first column's name.
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = csv.reader(_lines(file, path, what))
             header = next((row for row in rows if row), [])
@@ -38,6 +39,7 @@ def read_csv(path: Path, what: str) -> tuple[Array, Array]:
 
 
 def _lines(file: TextIO, path: Path, what: str) -> Iterator[str]:
+    # csv takes a line whole; a file without line ends would be read into memory before any check.
     while line := file.readline(MOST_LINE):
         if len(line) == MOST_LINE:
             raise InputError(f"{what}: {path} has a line of {MOST_LINE:,} characters or more.")
@@ -59,6 +61,7 @@ def _label_column(header: list[str], path: Path, what: str) -> int:
 def _columns(
     rows: Iterator[list[str]], column: int, width: int, path: Path, what: str
 ) -> tuple[array[float], array[float]]:
+    # Eight bytes a number, where a list of Python's takes four times as much.
     x, y = array("d"), array("d")
     most = MAX_ELEMENTS // (width - 1)
     for line, row in enumerate((row for row in rows if row), start=2):

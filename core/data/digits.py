@@ -14,6 +14,7 @@ from core.data.section import N_MEANING, DataSection
 from core.errors import RuleError
 from core.settings import MAX_SEED, SEED_MEANING, setting
 
+# Written down, since a study must be checked without loading scikit-learn.
 # How many of scikit-learn's bundled digits show 0, 1, ..., 9.
 DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 

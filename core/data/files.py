@@ -33,6 +33,7 @@ def binary_labels(y: Array, where: str, both: bool = True) -> Array:
     """
     values = set(np.unique(y).tolist())
     if not values <= {-1.0, 1.0} and not values <= {0.0, 1.0}:
+        # -1, 0 and 1 together: each is a label of one convention, and 0 is none of the other.
         odd = sorted(values - {-1.0, 0.0, 1.0}) or [0.0]
         raise InputError(
             f"{where} has the label {odd[0]:g}; labels must be -1 and +1, or 0 and 1, or the class "
@@ -56,6 +57,7 @@ def class_count(y: Array, where: str) -> int:
     values = np.unique(y)
     if values[0] != 0.0 or values[-1] < 2.0 or np.any(values != np.round(values)):
         return 2
+    # Before the range below, whose length a file could choose.
     if values[-1] >= MAX_CLASSES:
         raise InputError(
             f"{where} has the class number {values[-1]:g}; at most {MAX_CLASSES} classes are read."
@@ -126,6 +128,7 @@ def checked(
     count = class_count(y, where) if classes is None else classes
     if count > 2:
         return x, class_numbers(y, count, where), count
+    # Test points may all be of one class; what is learnt from must have both.
     return x, binary_labels(y, where, both=classes is None), 2
 
 
@@ -169,6 +172,7 @@ class FileSource(Distribution):
                 raise InputError(f"data.path: {self.path} has no array {name}; {hint}")
         if ("x_test" in shapes) != ("y_test" in shapes):
             raise InputError(f"data.path: {self.path} needs both x_test and y_test, or neither.")
+        # All that the headers tell is checked before any value is read (decision 0012).
         check_shapes(shapes, self.path)
         n, d = shapes["x"]
         check_stated(self.path, (("d", self.d, d), ("n", self.n, n)))

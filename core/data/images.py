@@ -17,6 +17,7 @@ from core.errors import InputError, RuleError
 from core.settings import MAX_ELEMENTS
 
 Scale = Literal["unit_max", "centred", "pixels"]
+# As many as MNIST and CIFAR-10 have.
 MOST_TEST_IMAGES = 10_000
 CLASSES_MEANING = (
     "class numbers to use: two are labelled -1 and +1 in this order, more are numbered 0, 1, ..."
@@ -95,6 +96,7 @@ class Choice:
             raise InputError(
                 f"data.n: {count} images are more than a run holds; choose n = {most} or fewer."
             )
+        # Of all, also where few are taken: with one seed, more examples include the fewer.
         order = generator.permutation(there)
         train = chosen.part(order[:count])
         rest = chosen.part(order[count:]) if test is None else test.of_classes(classes)
@@ -117,10 +119,12 @@ class Choice:
     def _scaled(self, train: Images, rest: Images, classes: tuple[int, ...]) -> Dataset:
         x, x_test = (np.asarray(part.pixels, dtype=np.float64) for part in (train, rest))
         size = train.brightest
+        # By the training mean: test points are centred with the training set's mu (batchnorm, 1.3).
         if self.scale == "centred":
             mean = x.mean(axis=0)
             x, x_test = x - mean, x_test - mean
         if self.scale != "pixels":
+            # Over the test images too, so that |x| <= 1 holds for them; images may be all black.
             norms = [np.linalg.norm(part, axis=1) for part in (x, x_test)]
             size = max(float(np.concatenate(norms).max()), 1e-300)
         y, y_test = (_numbered(part.labels, classes) for part in (train, rest))

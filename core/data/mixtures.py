@@ -56,6 +56,7 @@ class MixtureData(DataSection, Law):
     def _wrong(self, generator: Generator, count: int) -> Array:
         """Factors of a cluster's labels: -1 exactly floor or ceil of flips * count times."""
         factors = np.ones(count)
+        # Rounded at random, so that the share is `flips` in expectation for every n.
         flipped = int(np.floor(self.flips * count + generator.random()))
         factors[generator.permutation(count)[:flipped]] = -1.0
         return factors

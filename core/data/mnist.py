@@ -113,6 +113,7 @@ def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray
             f"data.path: {path} claims the sizes {' x '.join(map(str, shape))}; between 1 and "
             f"{MOST_BYTES:.0e} values are read."
         )
+    # Before memory is taken: a header of 16 bytes can claim gigabytes.
     there, most = path.stat().st_size, RATIO if path.suffix == ".gz" else 1
     if size > there * most:
         raise InputError(
@@ -123,6 +124,7 @@ def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray
         raise InputError(
             f"data.path: {path} is cut off: {len(content)} of its {size} values are there."
         )
+    # In a gzip file this also reads to its end, where the checksum is compared.
     if file.read(1):
         raise InputError(f"data.path: {path} is longer than its header says.")
     return np.frombuffer(content, dtype=np.uint8).reshape(shape)

@@ -20,10 +20,12 @@ from core.settings import MAX_ELEMENTS
 
 MOST_ARRAYS = 64
 MOST_DIRECTORY = 64_000  # bytes of a zip's list of contents
+# NumPy's own bound of what it gives to literal_eval.
 MOST_HEADER = 10_000  # bytes of an array's header: shape and type
 RATIO = 1032  # deflate packs at most so many bytes into one (zlib's "Maximum Compression Factor")
 CHUNK = 1 << 20
 END = struct.Struct("<4s4H2LH")  # a zip's last 22 bytes: signature, disks, counts, directory, note
+# All that zipfile, zlib and NumPy raise for bytes that are not theirs; they promise nothing less.
 DAMAGED = (
     OSError,
     ValueError,
@@ -135,6 +137,7 @@ class NpzFile(AbstractContextManager["NpzFile"]):
             raise InputError(
                 f"{where} has {header.size:.3g} values; at most {MAX_ELEMENTS:.0e} are read."
             )
+        # Deflate can have packed no more than RATIO to one; CHUNK is slack.
         length = header.start + header.size * header.dtype.itemsize
         if info.file_size != length or length > RATIO * info.compress_size + CHUNK:
             raise InputError(
@@ -143,6 +146,7 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         return header
 
     def _unreadable(self, error: Exception) -> InputError:
+        # Sentences of this module begin with "it"; those of zipfile and NumPy are for programmers.
         reason = str(error) if type(error) is ValueError and str(error)[:2] == "it" else ""
         return InputError(
             f"{self._what}: {self._path} is not a readable NPZ file "
@@ -163,6 +167,8 @@ def _check_end(path: Path) -> None:
     end = tail[-END.size :]
     if len(end) < END.size or end[:4] != b"PK\5\6":
         raise ValueError("it is no zip archive, as a lone array (.npy) is none")
+    # PK 6 7 leads to the list of a zip64, whose length stands elsewhere. numpy.savez writes no note
+    # behind the list, so that the end is always the last 22 bytes.
     size = END.unpack(end)[5]
     if size > MOST_DIRECTORY or tail[: -END.size].startswith(b"PK\6\7"):
         raise ValueError(f"it has a list of contents of {size} bytes, and few arrays are read")

@@ -86,8 +86,10 @@ class ParityData(DataSection, Law):
         elif self.law == "markov":
             corners = self._agreeing(generator, (n, self.d))
             corners[:, 0] = generator.choice([-1.0, 1.0], n)
+            # Column i says whether s_i agrees with the one before, so the product of them is s_i.
             corners = np.asarray(np.cumprod(corners, axis=1))
         else:
+            # Figures of single seeds hold with these very draws alone (docs/theory.md, 7.1).
             corners = generator.choice([-1, 1], (n, self.d)).astype(np.float64)
         if self.law == "decoy":
             corners[:, self.k] = self.labels(corners) * self._agreeing(generator, (n,))
@@ -104,6 +106,7 @@ class ParityData(DataSection, Law):
         return corners / np.sqrt(self.d), self.labels(corners)
 
     def test_set(self, generator: Generator, training: Dataset) -> TestSet:
+        # Only under the uniform law are all corners equally likely, as an exact test set has them.
         if self.d > EXACT_TEST_DIMENSION or self.law != "uniform":
             return super().test_set(generator, training)
         corners = all_corners(self.d)

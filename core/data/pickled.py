@@ -75,6 +75,7 @@ class _Dtype:
         self.code, self.order = code, "="
 
     def build(self, state: Any) -> None:
+        # Names and fields, which structured types have, stand at 3 and 4 of a dtype's state.
         if not (isinstance(state, tuple) and len(state) >= 2 and state[3:5] == (None, None)):
             raise PickleError("it has an array that is not one of plain numbers")
         order = _text(state[1])
@@ -127,6 +128,7 @@ class _Machine:
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
+        # A dictionary: a file may name place 2^31 for its only value, and a list were that long.
         self.memo: dict[int, Any] = {}
         self.made = 0  # bytes and values beyond those that stand in the file once
 
@@ -167,6 +169,7 @@ class _Machine:
             raise PickleError("it is damaged")
         values = self.stack[len(self.stack) - count :]
         del self.stack[len(self.stack) - count :]
+        # Marks are taken away by `_group` alone: here one would pass for a value.
         if any(isinstance(value, _Mark) for value in values):
             raise PickleError("it is damaged")
         return values

@@ -64,6 +64,7 @@ def preview(section: DataSection, run_seed: int, folder: Path | None) -> Preview
     Raises InputError as the run would.
     """
     seed = run_seed if section.seed is None else section.seed
+    # A run draws its data before all else, so that these are its data whatever the network.
     dataset = draw(section, np.random.default_rng(seed), folder)
     labels, places, counts = np.unique(dataset.y, return_inverse=True, return_counts=True)
     norms = np.linalg.norm(dataset.x, axis=1)
@@ -111,14 +112,17 @@ def principal_axes(x: Array) -> Array:
     """
     part = x[:MOST_FOR_AXES]
     centred = part - part.mean(axis=0)
+    # Of X X' and X' X the smaller one: both have the same eigenvalues, and X' maps between them.
     if centred.shape[0] < centred.shape[1]:
         _, vectors = np.linalg.eigh(centred @ centred.T)
         rows = (centred.T @ vectors[:, ::-1][:, :2]).T
     else:
         _, vectors = np.linalg.eigh(centred.T @ centred)
         rows = vectors[:, ::-1][:, :2].T
+    # Data of rank 0 or 1 leave directions open, which coordinates fill.
     axes = _orthonormal([*rows, *np.eye(2, x.shape[1])])
     largest = np.abs(axes).argmax(axis=1)
+    # The largest entry is positive, since LAPACKs differ in signs; + 0.0 makes 0 of -0.
     return np.asarray(axes * np.sign(axes[[0, 1], largest])[:, None]) + 0.0
 
 
@@ -131,6 +135,7 @@ def _orthonormal(rows: list[Array]) -> Array:
         for axis in [*axes, *axes]:  # twice, for rounding
             rest = rest - (rest @ axis) * axis
         length = float(np.linalg.norm(rest))
+        # Of a dependent row of length 1 rounding leaves far less.
         if length > 1e-8:
             axes.append(rest / length)
         if len(axes) == 2:
@@ -149,6 +154,7 @@ def _pictures(
     by_class = [np.flatnonzero(places == number)[:turns] for number in range(classes)]
     chosen = [rows[turn] for turn in range(turns) for rows in by_class if turn < rows.size]
     x = dataset.x[chosen[:PICTURES]]
+    # Centred images have negative values, which are drawn black.
     pixels = np.rint(255.0 * np.clip(x / max(float(x.max()), 1e-300), 0.0, 1.0)).astype(np.uint8)
     pictures = pixels.reshape(-1, *shape)
     return np.moveaxis(pictures, 1, -1).copy() if len(shape) == 3 else pictures

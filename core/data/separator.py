@@ -27,6 +27,7 @@ def max_margin(points: Array) -> tuple[float, Array, NDArray[np.intp]]:
     weights, _ = nnls(stacked, np.concatenate([np.zeros(d), [1.0]]))
     nearest = points.T @ (weights / weights.sum())
     length = float(np.linalg.norm(nearest))
+    # Of the points, and not the hull's distance: it is a margin of this w however far NNLS came.
     margin = float((points @ nearest).min()) / length if length > 0 else 0.0
     if margin <= 0.0:
         raise InputError("The points cannot be separated by a hyperplane through the origin.")

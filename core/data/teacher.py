@@ -42,6 +42,7 @@ class TeacherData(DataSection, Law):
     def directions(self, generator: Generator) -> dict[str, Array]:
         inner = generator.standard_normal((self.units, self.d))
         outer = generator.standard_normal(self.units)
+        # |a| relu(<w, x>) = relu(<|a| w, x>), so that a teacher is two sets of directions.
         directions = np.abs(outer)[:, None] * inner
         return {"positive": directions[outer > 0], "negative": directions[outer <= 0]}
 

@@ -29,6 +29,7 @@ class Activation:
 
     def __call__(self, z: Any) -> Any:
         if self.code == SMOOTH:
+            # By e^-|z|, which overflows on neither side.
             softplus = z.clip(0.0) + _log1p(_exp(-abs(z)))
             return self.slope * z + (1.0 - self.slope) * (softplus - log(2.0))
         positive = z.clip(0.0)

@@ -84,6 +84,7 @@ class BatchNorm(TwoLayer):
     def statistics(self, V: Any) -> tuple[Any, Any]:
         """(N (m, 1), V Sigma (m, d)); N = 1 and zeros where nothing is normalised."""
         if not self.normalise:
+            # Made of V, so that it is an array or a tensor as V is, of its type and on its device.
             return 1.0 + 0.0 * V[:, :1], 0.0 * V
         if self.sigma is not None:
             VS = V @ self.constant(self.sigma, V)

@@ -77,6 +77,7 @@ class Bias(TwoLayer):
         if section.init in INIT_SCALES:
             scale = INIT_SCALES[section.init]
             return {"a": scale * a, "V": scale * V, "b": scale * b}
+        # As telgarsky22 has it for (x, 1) in R^(d + 1), since the papers leave it open.
         inner = 1.0 / np.sqrt(shape.d + 1.0)
         return {"a": a / np.sqrt(shape.m), "V": inner * V, "b": inner * b}
 

@@ -32,6 +32,7 @@ NEEDED = ("initial", "outputs")
 def _namespace(code: str) -> dict[str, Any]:
     """What the file defines; InputError where it cannot be run or something is missing."""
     # Foreign code runs here, and only what its user has trusted (docs/decisions/0006).
+    # By this name, so that what the file does only as a script is not done.
     names: dict[str, Any] = {"__name__": "network"}
     try:
         exec(compile(code, "the network's file", "exec"), names)
@@ -97,6 +98,7 @@ class Custom(Network):
         names = _namespace(section.code or "")
         self.m, self.d, self.k = shape.m, shape.d, shape.k
         self._outputs: Callable[[Mapping[str, Any], Any], Any] = names["outputs"]
+        # For its names and shapes alone: the start is drawn by the run's own generator.
         example = _started(names, shape, np.random.default_rng(0))
         chosen = [str(name) for name in names.get("homogeneous", ())]
         unknown = sorted(set(chosen) - set(example))
@@ -119,6 +121,7 @@ class Custom(Network):
         return _started(_namespace(section.code or ""), shape, generator)
 
     def _check(self, example: dict[str, Array], shape: Shape) -> None:
+        # Two examples tell the shape, and a mistake is found before a long pass over all.
         f = np.asarray(self.outputs(self.pack(example), shape.x[:2]))
         rows = min(2, shape.x.shape[0])
         expected = (rows,) if self.k == 1 else (rows, self.k)
@@ -152,6 +155,7 @@ class Custom(Network):
         given = isinstance(flat, np.ndarray)
         leaf = torch.tensor(flat) if given else flat.detach().clone()
         leaf.requires_grad_(True)
+        # Copied: torch warns of arrays that it may not write to, as those of run files are.
         x = torch.as_tensor(np.array(inputs) if given else inputs, dtype=leaf.dtype)
         weights = torch.as_tensor(np.array(g) if given else g, dtype=leaf.dtype)
         (slope,) = torch.autograd.grad((self._evaluate(leaf, x) * weights).sum(), leaf)

@@ -113,6 +113,7 @@ class Head(Network):
         du = F.T @ g
         back = self._normalised(g[:, None] * (a * b), F, r)
         slopes = []
+        # At a kink the slope is that on the left, as of all networks (docs/theory.md, 2.4).
         for level in range(len(V) - 1, -1, -1):
             slopes.append(back.T @ hidden[level])
             if level:

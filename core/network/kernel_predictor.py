@@ -114,4 +114,5 @@ class KernelNetwork(Network):
         return np.asarray(self._kernel(inputs) @ direction)
 
     def norm(self, flat: Array) -> float:
+        # Rounding may put c' K c below 0 where K is nearly singular.
         return float(np.sqrt(max(float(flat @ self.matrix @ flat), 0.0)))

@@ -152,6 +152,7 @@ class Network(ABC):
             g = np.ones(1) if k == 1 else np.eye(k)[c : c + 1]
             slope = np.asarray(self.gradient(flat, inputs[i : i + 1], g))
             rows[index] = np.ravel(self.derivative(flat, inputs, slope))
+        # Symmetric to the last digit, as eigenvalue routines take it to be.
         return 0.5 * (rows + rows.T)
 
     def imbalance(self, flat: Array) -> Array:
@@ -186,6 +187,7 @@ class Network(ABC):
 
     def physical(self, flat: NDArray[Any], rho: float) -> NDArray[Any]:
         """The parameters themselves: the homogeneous ones times e^rho."""
+        # The very array, without a copy: descent has rho = 0 at every frame.
         if rho == 0.0:
             return flat
         with np.errstate(over="ignore"):
@@ -237,6 +239,7 @@ def margins_of(f: Array, y: Array) -> Array:
         return np.asarray(y * f)
     rows, own = np.arange(f.shape[0]), y.astype(np.int64)
     others = f.copy()
+    # Left out of the maximum, whatever the size of the logits.
     others[rows, own] = -np.inf
     return np.asarray(f[rows, own] - others.max(axis=1))
 
@@ -263,6 +266,7 @@ class TwoLayer(Network):
             return super().gram(flat, inputs)
         alpha, U = self.effective(flat)
         z = U @ inputs.T
+        # Without J (n, size): two products of the size of the activations.
         inner, outer = weighted_gram(inputs, alpha, self.activation.slopes(z)), self.activation(z)
         if "a" in self.fixed:
             return inner
@@ -302,6 +306,7 @@ class TwoLayer(Network):
         if isinstance(like, np.ndarray):
             return array.astype(like.dtype, copy=False)
         kept = self.__dict__.setdefault("_constants", {})
+        # The array is this network's own, so that no other can take its id while the entry is kept.
         key = (id(array), like.dtype, like.device)
         if key not in kept:
             kept[key] = like.new_tensor(array)

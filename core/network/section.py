@@ -11,8 +11,6 @@ from core.settings import MAX_ELEMENTS, MAX_SEED, SEED_MEANING, Section, setting
 
 FILE_MEANING = "file: from init_path"
 NORMAL_MEANING = "normal: all N(0, 1); small: all N(0, .01^2)"
-
-
 MAX_CODE = 100_000
 
 

@@ -125,6 +125,7 @@ def tolerance(run: Run, index: int, margin: float) -> float:
     size = scale(run, index) * run.network.norm(run.parameters(index)) ** run.network.degree
     E = size if run.temperature_cap is None else min(size, run.temperature_cap)
     rounding = 1e-6 * abs(margin) if run.precision == "float32" else 0.0
+    # As much as the flow's own steps may lose (decision 0003).
     return 1e-9 + 0.01 / E + rounding
 
 

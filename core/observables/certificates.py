@@ -84,6 +84,7 @@ def nearest(kernel: Any, b: Array, squared: float, p: Array) -> Certificate:
     A = root[:, None] * vectors[:, kept].T
     target = (vectors[:, kept].T @ b) / root
     multipliers, rest = nnls(A, target)
+    # What lies outside the span of the gradients; rounding may put its square below 0.
     outside = max(squared - float(target @ target), 0.0)
     residual = np.sqrt(outside + rest**2) / np.sqrt(squared)
     total = float(multipliers.sum())

@@ -47,6 +47,7 @@ class Companion:
         frame, m = len(self.u), self.run.network.m
         if frame > 0:
             begin, end = (10.0 ** self.run.log10_time[frame - 1 : frame + 1]).tolist()
+            # Frames of descent are whole steps apart but for rounding, which must not add one.
             count = max(1, int(np.ceil((end - begin) / self.step_size - 1e-9)))
             if self.steps + count > MOST_STEPS:
                 return False

@@ -55,6 +55,7 @@ def flat_spectrum(run: Run, index: int) -> Array:
 def _inner_scaled(run: Run) -> bool:
     """Whether V belongs to the homogeneous parameters, which e^rho multiplies."""
     network, flat = run.network, run.origin
+    # Tried on the network itself, so that no list of kinds has to say it.
     doubled = network.physical(flat, float(np.log(2.0)))
     return not np.array_equal(network.directions(doubled), network.directions(flat))
 

@@ -56,6 +56,7 @@ def test_values(run: Run, index: int) -> TestValues:
     flat, network, factor = run.parameters(index), run.network, scale(run, index)
     kept = _seen(run)
     wrong, total, length = 0, 0.0, max(16, BLOCK_VALUES // network.m)
+    # The squared loss asks for f itself, and not for its sign alone.
     if kept is not None and kept[1] is None and not is_squared(run):
         right = right_on(run, flat, kept[0], points.y, length)
         if right is not None:
@@ -64,6 +65,7 @@ def test_values(run: Run, index: int) -> TestValues:
         block = slice(begin, begin + length)
         inputs, offset = run.seen(points.x[block]) if kept is None else _block(kept, block)
         f = np.asarray(network.outputs(flat, inputs, offset))
+        # At the flat parameters, since e^(L rho) changes no sign.
         wrong += int(np.count_nonzero(~(margins_of(f, points.y[block]) > 0.0)))
         if f.ndim == 1:
             with np.errstate(over="ignore"):

@@ -32,6 +32,7 @@ def read_arrays(
     with NpzFile(path, "network.init_path") as file:
         widths = {shape[0] for shape in file.shapes.values() if shape and shape[0] > 0}
         width = section.m if section.m is not None else min(widths, default=1)
+        # Before the arrays of that size are made, of which only the shapes are used.
         check_size(section.model_copy(update={"m": width}), x.shape[1], k)
         blocks = _all_blocks(section, Shape(width, x, k))
         for block in blocks:

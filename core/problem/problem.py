@@ -103,6 +103,7 @@ def resolve(
     """
     shared = np.random.default_rng(experiment.run.seed)
     data_seed, network_seed = experiment.data.seed, experiment.network.seed
+    # Data first: figures of single seeds hold with this order alone (docs/theory.md, 2.3).
     data_generator = shared if data_seed is None else np.random.default_rng(data_seed)
     if dataset is None:
         dataset = draw(experiment.data, data_generator, folder)
@@ -140,6 +141,7 @@ def _with_code(section: Any, folder: Path | None) -> Any:
             )
         return section
     path = Path(section.path) if folder is None else folder / section.path
+    # UTF-8 takes up to four bytes a character. Line ends are made one: code is trusted by its hash.
     code = read_text(path, 4 * MAX_CODE, "network.path").replace("\r\n", "\n")
     if len(code) > MAX_CODE:
         raise InputError(f"network.path: {path} is longer than {MAX_CODE} characters.")
@@ -176,10 +178,12 @@ def _concrete(
     data = experiment.data
     if data.embedded:
         changes: dict[str, Any] = {"path": None, "d": dataset.d, "n": dataset.n}
+        # A path means nothing on the machine where the run is opened; what was read does.
         data = data.model_copy(update=changes | {"content": dataset.digest()})
     section = experiment.network
     if section.init == "file":
         digest = hashlib.sha256(flat.astype("<f8").tobytes())
+        # In an order that does not depend on how the network lists them: the hash is kept in runs.
         for name in sorted(network.fixed):
             digest.update(network.fixed[name].astype("<f8").tobytes())
         changes = {"init_path": None, "m": width, "content": digest.hexdigest()}
@@ -199,4 +203,5 @@ def points_for_test(problem: Problem) -> TestSet | None:
     source = section.distribution(None)
     if not data.directions:  # a data set read from a run file does not know its teacher
         data = source.sample(np.random.default_rng(seed))
+    # A stream of its own: by the seed alone the test points would be the training examples.
     return source.test_set(np.random.default_rng([seed, 1]), data)

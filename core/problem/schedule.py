@@ -38,6 +38,7 @@ def first_log10_time(lambda_0: float) -> float:
     """The decade of the first frame after t = 0: a tenth of 1/lambda_0, the start's own time."""
     if not np.isfinite(lambda_0) or lambda_0 <= 0.0:
         return -1.0
+    # Rounding may put log10 of a power of ten just below its whole number.
     return float(np.clip(np.floor(np.log10(0.1 / lambda_0) + 1e-9), -8.0, 3.0))
 
 
@@ -57,6 +58,7 @@ def log10_schedule(first: float, last: float, frames: int, marks: tuple[float, .
         spaced = inverse_coordinate(np.linspace(low, high, room + 1))
     else:
         spaced = np.linspace(first, last, room + 1)
+    # Without the last: it is `last` but for rounding, and `kept` has that one exactly.
     return np.array(sorted(kept | {float(x) for x in spaced[:-1]}), dtype=np.float64)
 
 

@@ -113,6 +113,7 @@ def _write(columns: dict[str, list[Any]], path: Path) -> None:
     check_table(path)
     if path.suffix == ".csv":
         text = io.StringIO()
+        # csv's own end of line is that of Windows.
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*([_cell(v) for v in values] for values in columns.values())))  # noqa: B905
@@ -136,6 +137,7 @@ def check_table(path: Path) -> None:
 
 
 def _columns(flat: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    # Of all rows: a cell that failed has none of the values.
     names = list(dict.fromkeys(name for row in flat for name in row))
     return {name: [row.get(name) for row in flat] for name in names}
 
@@ -145,6 +147,7 @@ def _cell(value: Any) -> Any:
 
 
 def _array(values: Sequence[Any]) -> NDArray[Any]:
+    # True is a number to Python; a column of yes, no and unknown is one of words.
     if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
         return np.array(values)
     return np.array(["" if v is None else str(_cell(v)) for v in values])

@@ -27,7 +27,7 @@ from core.study_file.experiment import Experiment
 
 Array = NDArray[np.float64]
 NAN = float("nan")
-MARGIN_SECONDS = 20.0
+MARGIN_SECONDS = 20.0  # for a reference margin, of which then the bracket at hand is quoted
 
 
 @final
@@ -84,6 +84,7 @@ class StudyCell:
             if answer is None:
                 return None
             known[name] = answer
+        # A size that the study leaves to its data or to a default is told by the file alone.
         if names_of(formula) - known.keys() - set(FUNCTIONS):
             return None
         return _evaluated(formula, known)
@@ -134,6 +135,7 @@ class StudyCell:
 
 def _evaluated(formula: str, known: Mapping[str, float]) -> float:
     """A formula of known names; NaN where it is not defined."""
+    # Before the formula: min and max would pass over a NaN, by their order.
     if not all(math.isfinite(value) for value in known.values()):
         return NAN
     try:
@@ -181,6 +183,7 @@ def settings_of(experiment: Experiment) -> dict[str, Any]:
 def cell_of(run: Run, study: Study) -> StudyCell:
     """A run as a cell; factors and variant are given by the file's name."""
     settings = settings_of(run.experiment)
+    # They are in no section of an experiment: nothing else of a run says them.
     for part in run.path.stem.split("__")[1:]:
         key, _, text = part.partition("=")
         if key.startswith(f"{FACTOR}."):

@@ -69,6 +69,7 @@ def evaluate(formula: str, values: Mapping[str, float]) -> float:
 @lru_cache(maxsize=64)  # a study has a few, and thousands of cells
 def _parsed(formula: str) -> ast.expr | None:
     try:
+        # Parsed and walked through, and never run: a study may come from a stranger.
         text = _with_signs(formula)
         return ast.parse(text, mode="eval").body if len(formula) <= LONGEST else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -102,6 +103,7 @@ def _value(node: ast.expr, values: Mapping[str, float], formula: str) -> float:
                 raise InputError(
                     f"{formula}: the power {right:g} is larger than {LARGEST_POWER:g}."
                 )
+            # A negative number to a broken power is complex to Python, which float refuses.
             return float(left**right)
         if type(node.op) in BINARY:
             return float(BINARY[type(node.op)](left, right))

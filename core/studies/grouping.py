@@ -49,6 +49,7 @@ def by_setting(runs: Iterable[R], formula: str) -> list[tuple[Any, list[R]]]:
     """Runs by a setting or formula, numbers in increasing order, words as they come."""
     groups = grouped(runs, lambda run: run.setting(formula))
     if all(isinstance(value, int | float) for value in groups):
+        # Keys differ, so that no lists of runs are compared.
         return sorted(groups.items())
     return list(groups.items())
 
@@ -65,6 +66,7 @@ def crossings(
         for seeds, members in grouped(some, lambda run: run.seeds).items():
             pairs = sorted((float(run.setting(along)), y(run)) for run in members)
             grid, values = np.array(pairs).T
+            # A curve for each seed: n* of a mean curve is not the mean of n*.
             by_seed[seeds] = first_below(grid, values, level)
         table.append((float(place), by_seed))
     return table

@@ -123,6 +123,7 @@ def requested_in(formula: str, moment: Moment) -> Iterator[Requested]:
     for name in observables_of(formula):
         observable, at_start = split(name)
         known = OBSERVABLES.get(observable)
+        # Margins are of the data and of no moment; they are kept in a cache of their own.
         if known is not None and known.shape is Shape.SCALAR:
             yield Requested(observable, START if at_start else moment)
 

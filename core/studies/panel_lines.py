@@ -67,6 +67,7 @@ def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]
         lines = _activations(panel, kept)
     else:
         lines = {"points": points, "function": functions}[panel.kind](kept)
+    # A line without any number would still stand in the key.
     return tuple(line for line in lines if np.isfinite(line.mean).any())
 
 
@@ -106,6 +107,7 @@ def _trace(cell: StudyCell, panel: PanelLayout, formula: str) -> tuple[Array, Ar
     else:
         x = np.array([cell.value(panel.x, frame) for frame in frames])
     y = np.array([cell.value(formula, frame) for frame in frames])
+    # Frame 0, at t = 0, has no place on an axis of log10 t.
     shown = np.isfinite(x) & ((x > 0.0) | (panel.x_scale == "linear") | (panel.x == "t"))
     return x[shown], y[shown]
 
@@ -145,19 +147,19 @@ def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     for moment in moments:
         for formula in panel.y:
             for value, group in _by_line(cells, panel):
-                at = [
+                by_x = [
                     (x, [c.at(formula, moment) for c in some])
                     for x, some in by_setting(group, panel.x)
                 ]
                 label = formula if len(panel.y) > 1 else moment.place if len(moments) > 1 else value
-                lines.append(_line(label, at, panel.spread, panel.y_scale == "log"))
+                lines.append(_line(label, by_x, panel.spread, panel.y_scale == "log"))
     return lines
 
 
-def _line(value: Any, at: Sequence[tuple[Any, Sequence[float]]], bar: str, log: bool) -> Line:
-    ends = np.array([mean_bar(ys, bar, log) for _, ys in at]).reshape(-1, 3)
-    x = np.array([float(place) for place, _ in at])
-    count = np.array([np.isfinite(ys).sum() for _, ys in at], dtype=np.int64)
+def _line(value: Any, by_x: Sequence[tuple[Any, Sequence[float]]], bar: str, log: bool) -> Line:
+    ends = np.array([mean_bar(ys, bar, log) for _, ys in by_x]).reshape(-1, 3)
+    x = np.array([float(place) for place, _ in by_x])
+    count = np.array([np.isfinite(ys).sum() for _, ys in by_x], dtype=np.int64)
     return Line(value, x, ends[:, 0], ends[:, 1], ends[:, 2], count)
 
 
@@ -176,8 +178,8 @@ def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
         # n* is a point on a logarithmic axis: its mean over seeds is that of the logarithm.
         fit = slope_of(table, "geometric")
         slope = (fit.value, fit.low, fit.high) if math.isfinite(fit.value) else None
-        at = [(x, [*by_seed.values()]) for x, by_seed in table]
-        lines.append(replace(_line(value, at, panel.spread, log=True), slope=slope))
+        by_x = [(x, [*by_seed.values()]) for x, by_seed in table]
+        lines.append(replace(_line(value, by_x, panel.spread, log=True), slope=slope))
     return lines
 
 

@@ -108,6 +108,7 @@ def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[floa
 
 
 def _student(freedom: int) -> float:
+    # Not scipy.stats, which takes three times as long to load.
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + LEVEL / 2.0)) if freedom > 0 else NAN
@@ -148,9 +149,11 @@ def first_below(x: Array, y: Array, level: float) -> float:
     4.0
     """
     below = np.flatnonzero(y <= level)
+    # Where the first point is below already, the crossing lies somewhere left of the grid.
     if below.size == 0 or below[0] == 0:
         return NAN
     k = int(below[0])
+    # In ln x, as grids of n are geometric; rounded, so that a crossing at a point is that point.
     share = (y[k - 1] - level) / (y[k - 1] - y[k])
     return float(round(np.exp(np.log(x[k - 1]) + share * np.log(x[k] / x[k - 1])), 12))
 

@@ -55,6 +55,7 @@ class Cell:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
+# Without slots, since cached properties are kept in the instance's dictionary.
 @dataclass(frozen=True)
 class Study:
     """A base experiment as plain tables, varied along axes (dotted key -> values)."""
@@ -333,6 +334,7 @@ def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study
         figure=file.figure,
         results=file.given(RESULTS),
     )
+    # Read once now, so that what is wrong with figure and claims is said when the study is opened.
     study.layout()
     _ = study.claims, study.sweep
     study.check()
@@ -382,6 +384,7 @@ def load_study(name: str) -> Study:
     Raises InputError when there is neither, or when the study is not valid.
     """
     for entry in _shipped():
+        # Before any file: one of this name in the present folder is meant by ./NAME.
         if entry.name == f"{name}.toml":
             return parse_study(entry.read_text(encoding="utf-8"), name)
     path = Path(name)

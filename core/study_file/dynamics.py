@@ -357,6 +357,7 @@ class KernelPredictor(DynamicsSection):
 
     @model_validator(mode="after")
     def _one_of_two(self) -> KernelPredictor:
+        # The default is no contradiction: run files state every key.
         if self.hard and "ridge" in self.model_fields_set and self.ridge != 1e-8:
             raise RuleError(
                 "dynamics.hard = true has no ridge; leave dynamics.ridge out, or set hard = false",

@@ -99,6 +99,7 @@ class Experiment(Section):
                     f"the most a run file holds; choose a smaller {name} or d",
                     keys=(key, "data.d"),
                 )
+        # Where a file will say d: what is too large for one coordinate is so for more.
         too_large = self.network.too_large(1 if d is None else d, 1)
         if too_large:
             raise RuleError(f"network: {too_large}", keys=("network.m",))

@@ -16,6 +16,7 @@ from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
 from core.study_file.tables import Table
 from core.study_file.toml import NUMBER
 
+# pydantic writes bounds such as 2^63 - 1 with all their digits.
 LONG_NUMBER = re.compile(r"\d{12,}")
 SECTIONS = (*KINDS, *PLAIN_SECTIONS)
 DEFAULT_KINDS = {"data": "parity", "network": "standard", "loss": "exponential", "dynamics": "flow"}

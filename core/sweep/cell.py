@@ -154,6 +154,7 @@ def _record(task: Task, control: Control | None) -> Path | None:
 def publish(local: Path, path: Path) -> None:
     """Put a finished file into a shared folder whole, or not at all, whoever else does so too."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # By machine and process: two workers that were given one cell do not write into one file.
     part = path.with_name(f".{path.name}.{os.uname().nodename}-{os.getpid()}.part")
     try:
         shutil.copyfile(local, part)
@@ -181,6 +182,7 @@ def one_thread() -> None:
 
     if torch.get_num_threads() != 1:
         torch.set_num_threads(1)
+    # Not as a context: for as long as this process lives.
     threadpool_limits(1)
 
 

@@ -67,6 +67,7 @@ class Cost:
         and the longest cell; the last cells leave some cores idle, so half a longest cell more.
         """
         most = max((group.most for group in self.groups), default=0.0)
+        # However many cores there are, the longest cell takes its time.
         return START_SECONDS + max(self.total / self.cores + 0.5 * most, most)
 
 

@@ -24,6 +24,7 @@ from core.study_file.experiment import Experiment
 FORMAT = 1
 SUFFIX = ".sweep.json"
 MOST_BYTES = 100_000_000  # a cell takes half a kilobyte
+# A cell has nine fields, its columns, and at most 24 moments (core.studies.moments).
 MOST_COMMAS = 60 * MAX_CELLS
 MOST_BRACES = 3 * MAX_CELLS + 3  # of cells, their values and moments; of the study's own tables
 UNREADABLE = (

@@ -38,10 +38,10 @@ class BatchedStepper:
         self._phi, self._k = network.activation, network.k
         self.flat = torch.tensor(starts, device=device)
         new = self.flat.new_tensor
-        self._x = new(np.stack([at.inputs for at in problems]))
-        self._y = new(np.stack([at.dataset.y for at in problems]))
+        self._x = new(np.stack([problem.inputs for problem in problems]))
+        self._y = new(np.stack([problem.dataset.y for problem in problems]))
         self._scale = new(np.array(steps) / first.dataset.n)
-        penalties = np.array([at.experiment.loss.l2 for at in problems])
+        penalties = np.array([problem.experiment.loss.l2 for problem in problems])
         self._shrink = new(1.0 - 2.0 * np.array(steps) * penalties)[:, None]
         self.worst = self.flat.new_zeros(len(problems))
         loss = SLOPES[first.loss.kind]
@@ -62,6 +62,7 @@ class BatchedStepper:
         z = torch.bmm(self._x, U.mT)
         h = self._phi(z)
         g, measure = self._slopes(self._outputs(alpha, h), self._y)
+        # In place, as all that a step changes: a recorded graph goes on writing where it began.
         torch.maximum(self.worst, measure, out=self.worst)
         if self._k > 1:
             g = g * self._scale[:, None, None]

@@ -19,6 +19,7 @@ def exponential(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
 def logistic(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     """(-scale y/(1 + e^p), sum max(-p, 0)); the sum is not finite where a margin is not."""
     p = y * f
+    # max(-p, 0) alone would be 0 at p = +infinity, and hide that the network has diverged.
     gaps = torch.where(p.isfinite(), (-p).clamp_min(0.0), p.abs())
     return torch.sigmoid(-p) * y * -scale, gaps.sum()
 

@@ -58,6 +58,7 @@ class Stepper:
         if self._shrink != 1.0:
             self.flat.mul_(self._shrink)
         self.flat.sub_(slope)
+        # Counted on the device: to ask after every step would wait for it.
         self.still.add_(1.0).mul_(slope.abs().amax() == 0.0)
 
     def take(self, count: int) -> None:

@@ -89,6 +89,7 @@ def centred_ball(run: Run) -> Hypothesis:
 
 def most_width(context: Context) -> Hypothesis:
     """m <= delta exp(d/8)."""
+    # exp overflows from 709 on.
     upper = context.delta * math.exp(min(context.run.dataset.d / 8.0, 700.0))
     return common.at_most("width m <= delta exp(d/8)", upper, float(context.run.network.m))
 
@@ -264,6 +265,7 @@ def start_outer(context: Context) -> Comparison:
 def start_inner(context: Context) -> Comparison:
     """The larger of max_j |v_j|/2 and max_j 1/(5 |v_j|)."""
     run = context.run
+    # One number for both halves of the lemma: it is at most 1 where each of them holds.
     sizes = np.linalg.norm(run.network.directions(run.origin), axis=1)
     return common.once("<=", 1.0, float(max(sizes.max() / 2.0, 1.0 / (5.0 * sizes.min()))))
 

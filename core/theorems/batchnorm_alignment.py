@@ -94,6 +94,7 @@ def alignment(context: Context, reference: Reference) -> Comparison:
     """(1): min_i <Ubar, d_U p_i(W_t)> against gamma sqrt(m)/2."""
     run = context.run
     direction = np.zeros(run.network.size)
+    # U = (a, c) stands first, as all that a network is homogeneous in (decision 0004).
     direction[: run.network.scaled] = reference.direction
     frames = near(context)
     least = np.full(run.frames, np.nan)
@@ -144,6 +145,8 @@ def outer_gradient(context: Context) -> Comparison:
     flat = physical(run, run.frames - 1)
     largest = 0.0
     for i in range(run.dataset.n):
+        # A network has the gradient of a sum over examples: of one alone where only that one is
+        # given.
         slope = run.network.gradient(flat, run.inputs[i : i + 1], np.ones(1))
         largest = max(largest, float(np.square(slope[: run.network.scaled]).sum()))
     return common.once("<=", 2.0**11 * eps_n(run) ** 4 * run.network.m, largest)

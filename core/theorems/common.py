@@ -44,6 +44,7 @@ def shown(value: float) -> str:
 def at_least(text: str, needed: float, present: float) -> Hypothesis:
     """present >= needed; undecided where either is not known."""
     known = not (math.isnan(needed) or math.isnan(present))
+    # The room lies below what is needed, also where that is negative.
     met = bool(present >= needed * (1.0 - math.copysign(ROUNDING, needed))) if known else None
     return Hypothesis(text, f">= {shown(needed)}", shown(present), met)
 
@@ -322,6 +323,7 @@ def power(value: float, exponent: float) -> float:
     >>> power(3.0, 2), power(1e-200, -2)
     (9.0, inf)
     """
+    # NumPy's number, since Python's own raises where a power overflows.
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         return float(np.float64(value) ** exponent)
 

@@ -88,6 +88,7 @@ def mean_direction(context: Context) -> Comparison:
     mean = signed.sum(axis=0)
     size = float(np.linalg.norm(mean))
     measured = float((signed @ mean).min()) / size if size > 0.0 else 0.0
+    # Rmin/R is Rmin^2/Rmax.
     bound = common.over(math.sqrt(2.0) * low**2, 3.0 * high * math.sqrt(run.dataset.n))
     return common.once(">=", bound, measured)
 
@@ -113,6 +114,7 @@ def three_point(run: Run) -> bool:
     """The counter-example's data, the leaky network of slope 1/2 and as many nodes of each sign."""
     if not leaky(run) or run.experiment.data.kind != "three_point":
         return False
+    # The lemma's closed form is for m_1 = m_2.
     balanced = abs(float(np.sign(run.network.fixed["a"]).sum())) < 0.5
     return slope(run) == 0.5 and balanced
 

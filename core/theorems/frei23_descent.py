@@ -98,6 +98,7 @@ def loss_falls(context: Context) -> Comparison:
     low, _ = lengths(run)
     risk = context.trace("log10_risk")
     constant = common.over(16.0 * run.dataset.n * ratio(run) ** 2, slope(run) ** 2 * low**2)
+    # T counts iterates from W^(0) on, so that W^(T-1) is the one after t = T - 1 steps.
     steps = run.steps[: run.frames].astype(np.float64) + 1.0
     start = common.log(constant / common.step_size(run)) / math.log(10.0)
     inside = start + float(risk[0]) - np.log10(steps)
@@ -196,6 +197,7 @@ def spectral(context: Context) -> Comparison:
 
 def gradient(context: Context) -> Comparison:
     """(E.14) is (15) with 3/4 of its constant."""
+    # 3/4 of sqrt(2)/3 is 1/(2 sqrt 2).
     return common.throughout(
         ">=", 0.75, context.trace("proxy_pl"), "proxy_pl", stepped(context.run)
     )

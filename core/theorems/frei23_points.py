@@ -127,6 +127,7 @@ class KktPoint:
         flat = run.parameters(run.frames - 1)
         p = run.network.margins(flat, run.inputs, run.dataset.y)
         self.least = float(p.min())
+        # V/min p has smallest margin 1, since f is of degree 1 in V.
         scale = 1.0 / self.least if self.least > 0.0 else common.NAN
         self.p = np.asarray(p * scale)
         V = scale * run.network.unpack(flat)["V"]
@@ -238,6 +239,7 @@ def signs_of_nodes(point: KktPoint, context: Context) -> float:
 
 def objective(point: KktPoint, context: Context) -> float:
     """|W|^2 over that of the optimum, minus 1."""
+    # The reference margin is 1/|W*|.
     best = context.upper("leaky_optimum")
     squared = float((point.plus**2).sum() + (point.minus**2).sum())
     return squared * best**2 - 1.0

@@ -82,6 +82,7 @@ def second_log10(context: Context, gamma: float) -> float:
     if not gamma > 0.0:
         return math.inf
     exponent = 4.0 * context.run.dataset.n * distance_r(context) / gamma
+    # ln(e + e^(e^x)) by logaddexp, where e^x itself is a number.
     return math.inf if exponent > 700.0 else float(np.logaddexp(1.0, math.exp(exponent))) / LN_10
 
 
@@ -129,6 +130,7 @@ def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     if gamma > 0.0:
         last = common.last_log10_time(run) * LN_10
         first = 2.0**10 * (last + math.log(n)) ** 2 * d**2 * common.power(gamma, -8)
+        # In logarithms and within float64: at d = 20 the width has dozens of digits.
         exponent = (2 * d - 2) * math.log(8.0 / gamma)
         logarithm = math.log(2.0 * n / (context.delta * gamma)) ** 2
         needed = max(first, 2.0**10 * logarithm * math.exp(min(exponent, 600.0)))

@@ -77,6 +77,7 @@ def target_scale(context: Context) -> Array:
     t, gamma = common.times(context.run), running_gamma(context)
     n = context.run.dataset.n
     with np.errstate(divide="ignore", invalid="ignore"):
+        # From log10 t, since t itself is infinite from 10^308 on.
         scale = (context.run.log10_time[: t.size] * math.log(10.0) + math.log(n)) / gamma
     return np.where((gamma > 0.0) & (scale > 0.0), scale, np.nan)
 

@@ -55,6 +55,7 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
 
     def measure(multipliers: Array) -> tuple[Array, Array]:
         s = multipliers @ Z
+        # Where e^s would overflow the cap has long taken over.
         return s, np.minimum(np.exp(np.minimum(s, 700.0)) / m, cap)
 
     def negative(multipliers: Array) -> tuple[float, Array]:

@@ -69,6 +69,7 @@ def nodes(x: Array, count: int, seed: int) -> Iterator[Array]:
         v = generator.standard_normal((size, along.shape[1]))
         squares = np.square(v).sum(axis=1)
         squares += generator.chisquare(outside, size) if outside else 0.0
+        # |w|^2 = a^2 + |v|^2, of which v alone has variance 1/d.
         squares = squares / d + np.square(generator.standard_normal(size))
         kept = squares < CUTOFF**2
         yield np.maximum(v @ along.T / math.sqrt(d), 0.0) * kept[:, None]
@@ -100,6 +101,7 @@ def below(x: Array, y: Array, q: Array) -> float:
     mean = np.asarray(total / FRESH)
     variance = np.maximum(squares / FRESH - mean**2, 0.0) * FRESH / (FRESH - 1.0)
     width = 2.0 * CUTOFF * float(np.linalg.norm(x, axis=1).max())  # |theta g_i| <= 2 |x_i|
+    # By n: the bound is to hold for all examples at once.
     logarithm = math.log(2.0 * n / FAILURE)
     room = np.sqrt(2.0 * variance * logarithm / FRESH)
     return float((mean - room).min()) - 7.0 * width * logarithm / (3.0 * (FRESH - 1.0))

@@ -132,6 +132,8 @@ class Context:
     def proved(self, name: str) -> bool:
         """Whether both ends of a reference margin are proved."""
         margin = self.margins.get(name)
+        # Not `proved_below`: what violates needs the upper end too, which only a certificate
+        # proves.
         return margin is not None and margin.bracket.certified
 
     def trace(self, observable: str) -> Array:

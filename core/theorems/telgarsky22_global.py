@@ -47,6 +47,7 @@ def positive_unit_data(run: Run) -> tuple[Hypothesis, Hypothesis]:
 
 def two_cones_data(context: Context) -> tuple[Hypothesis, ...]:
     """What the proposition assumes of the data."""
+    # The last example is x', which is of neither cone.
     x, first = context.run.dataset.x[:-1], context.run.dataset.n // 2
     across = float((x[:first] @ x[first:].T).max()) if x.shape[0] > first else -1.0
     apart = common.at_most("<x_i, x_j> across S_1 and S_2", -math.sqrt(0.5), across)
@@ -109,6 +110,7 @@ def collapse(context: Context) -> tuple[float, float, int]:
 def covering_width(context: Context, base: float, r: float) -> float:
     """2 base^d ln(r/delta): so many directions come near each of r. Kept within float64."""
     exponent = math.log(2.0) + context.run.dataset.d * math.log(base)
+    # Any width beyond float64 is out of reach alike.
     return math.exp(min(exponent, 700.0)) * common.log_term(r, context.delta)
 
 

@@ -300,9 +300,11 @@ def linear_is_kkt(context: Context) -> Comparison:
     if flat is None:
         return common.undecided("<=", KKT_ROOM, common.NAN, "there is no linear margin")
     p = run.network.margins(flat, run.inputs, run.dataset.y)
+    # f is of degree 2, so that its margins are those of the scaled network.
     flat, p = flat / math.sqrt(float(p.min())), p / float(p.min())
     active = p <= 1.0 + KKT_ROOM
     kernel = score_gram(run, flat)[np.ix_(active, active)]
+    # <grad p_i, W> = 2 p_i, by homogeneity.
     certificate = nearest(kernel, 2.0 * p[active], float(flat @ flat), p[active])
     return common.once("<=", KKT_ROOM, certificate.residual)
 

@@ -128,7 +128,7 @@ def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
     begun = run.problem.start
     if kept:
         frame = kept[-1]
-        at = replace(
+        kept_start = replace(
             begun,
             parameters=np.array(run.parameters(frame)),
             rho=float(run.rho[frame]),
@@ -136,7 +136,7 @@ def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
             log10_time=float(run.log10_time[frame]),
             state=run.state(frame),
         )
-        return frame, at
+        return frame, kept_start
     # A run that took up a state has it at frame 0, unless it was interrupted before that.
     stateless = not begun.goes_on or "note" in (run.continues or {})
     return (0, begun) if stateless or begun.log10_time == -np.inf else None
@@ -188,9 +188,11 @@ def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Exper
     study = study.with_settings(settings)
     if study.axes:
         raise InputError("continue makes one run; give one value for each --set.")
+    # By a study of one cell, so that settings are read and refused as everywhere.
     experiment = next(study.each()).experiment
     extends = any(s.partition("=")[0].strip() == "dynamics.until_log10_time" for s in settings)
     until = experiment.dynamics.until_log10_time
+    # The horizon of a run that came to its end, but for rounding: it goes on to a later one.
     if until <= time * (1 + 1e-12) and not extends:
         return _extended(experiment, until)
     if until <= time:

@@ -101,6 +101,7 @@ def record(
     except GeneratorExit:
         _end(sink, dynamics, control, FinishReason.CANCELLED)
         raise
+    # Ctrl-C too: whatever ends a run, its file says that it ended and how.
     except BaseException:
         _end(sink, dynamics, control, FinishReason.FAILED)
         raise

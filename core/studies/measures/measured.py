@@ -94,6 +94,7 @@ def formula_values(trials: Sequence[Trial], quantity: Quantity, formula: str) ->
 def with_interval(trials: Sequence[Trial], values: Sequence[float], over: str) -> Measured:
     """As `aggregated`; a mean over runs that differ in their seeds only has Student's interval."""
     result = aggregated(values, over)
+    # Student's interval is for repetitions; runs that differ in more than seeds are none.
     alike = len(grouped(trials, lambda trial: trial.apart_from_seeds)) == 1
     if over != "mean" or not alike or result.missing:
         return result

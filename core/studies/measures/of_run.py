@@ -36,6 +36,7 @@ from core.theorems.frei23_points import (
 from core.theorems.statement import Context
 
 POINTS = 20_000  # random points on which signs are compared
+# Up to 40, where e^-z is below the spacing of numbers at 1, and a smoothed leaky ReLU straight.
 ARGUMENTS = np.linspace(-40.0, 40.0, 32_001)  # at which an activation is looked at
 Functions = Mapping[str, Callable[[Run], float]]
 
@@ -96,6 +97,7 @@ def item(measure: Callable[[KktPoint, Context], float]) -> Callable[[Run], float
         if not isinstance(run.network, FixedOuter) or run.frames == 0:
             raise InputError("The items of Theorem 3.2 are those of network.kind = fixed_outer.")
         point = KktPoint(run)
+        # In this form NaN does not fit either.
         if not point.least > 0.0:
             raise InputError(
                 "The run does not fit its data, so the items of Theorem 3.2 say nothing."
@@ -127,9 +129,11 @@ def disagreements(point: KktPoint, context: Context) -> float:
     flat, x = run.parameters(run.frames - 1), run.dataset.x
     V = run.network.directions(flat)
     z = run.network.fixed["a"] @ (V if run.reduction is None else run.reduction.full(V))
+    # Always the same points, so that a verdict does not change from one look to the next.
     rng = np.random.default_rng(0)
     inside = rng.standard_normal((POINTS // 2, x.shape[0])) @ x
     points = np.concatenate([rng.standard_normal((POINTS // 2, x.shape[1])), inside])
+    # `seen`, since in row-space form points have parts that the coordinates do not hold.
     f = np.asarray(run.network.outputs(flat, *run.seen(points)))
     return float(np.mean(np.sign(f) != np.sign(points @ z)))
 
@@ -202,6 +206,7 @@ PATH: Functions = MappingProxyType(
 def cases(run: Run) -> float:
     """The largest difference from 1/4 of the shares of e_1, -e_1 (y = +1), e_2, -e_2 (y = -1)."""
     x, y = run.dataset.x, run.dataset.y
+    # `scaled` data have their zeros and ones at another size.
     scale = float(np.abs(x).max())
     shares = [
         np.mean((y == label) & (np.sign(x[:, k]) == sign) & (np.abs(x[:, 1 - k]) < 1e-12 * scale))

@@ -22,7 +22,7 @@ from core.studies.statistics import NAN, aggregate
 from core.studies.trials import Trial
 from core.theorems.statement import Context, assess
 
-MARGIN_SECONDS = 20.0
+MARGIN_SECONDS = 20.0  # for a reference margin, of which then the bracket at hand is taken
 
 
 def span(trials: Sequence[Trial], quantity: Quantity) -> Measured:
@@ -83,6 +83,7 @@ def _followed(trial: Trial, quantity: Quantity, name: str = "of") -> Array:
     else:
         values = trial.trace(formula)
     times = trial.log10_times
+    # Frames of descent are steps, at which log10 t is a mark but for rounding.
     chosen = times >= number(quantity, "since", -math.inf) - 1e-9
     chosen &= times <= number(quantity, "until", math.inf) + 1e-9
     if "after" in quantity.options:
@@ -106,6 +107,7 @@ class RunMargins(Mapping[str, ReferenceMargin]):
         from core.reference.registry import compute
         from core.reference.watch import Watch
 
+        # Not at once: a margin can take all of its seconds, and few statements ask for one.
         return compute(self._references[name], self._run.problem, Watch(MARGIN_SECONDS))
 
     def __iter__(self) -> Iterator[str]:
