@@ -6,6 +6,7 @@ What a killed program has left is removed by the next one that writes into the s
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -23,7 +24,7 @@ from typing import BinaryIO
 from core.errors import DiskError, InputError
 from core.stopping import removed_when_stopped
 
-DISK_ERRORS = ("No space left on device", "File too large", "Disk quota exceeded")
+DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 # .NAME.HOST-PID-RANDOM.part, with the suffix of NAME for writers that go by it
 LEFT = re.compile(r"\..+\.(?P<host>[\w.-]+)-(?P<pid>\d+)-[0-9a-f]{8}\.part(?:\.\w+)?")
 FOLDER = re.compile(r"marginscope-[a-z]*-(?P<host>[\w.-]+)-(?P<pid>\d+)-.*")
@@ -153,7 +154,7 @@ def replacing(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
                 yield temporary, file
             temporary.replace(path)
     except OSError as error:
-        if error.strerror in DISK_ERRORS:
+        if error.errno in DISK_ERRORS:
             raise DiskError(
                 f"The disk is full: {path} was not written; free some space and try again."
             ) from error

@@ -29,7 +29,7 @@ def natural(path: Path) -> list[object]:
     """A sort key in which m=16 comes before m=256."""
     # Texts and numbers alternate in what split returns, so that like is compared with like.
     parts = re.split(r"(\d+)", path.name)
-    return [int(part) if part.isdigit() else part for part in parts]
+    return [int(part) if part.isdecimal() else part for part in parts]
 
 
 def run_files(target: str, stack: ExitStack, quiet: bool) -> list[Path]:

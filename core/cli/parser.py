@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import Any, NoReturn, final
 
@@ -10,6 +11,8 @@ from core import __version__
 from core.cli.output import MARGIN_SECONDS, PROGRAM
 from core.compiled import warming
 from core.figures.names import PANELS
+
+WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @final
@@ -30,9 +33,13 @@ def number(text: str) -> float:
 
 
 def whole(text: str) -> int:
-    """A whole number of at most 18 digits."""
+    """A whole number of at most 18 digits.
+
+    >>> whole("123456789012345678")
+    123456789012345678
+    """
     # So many digits fit into 64 bits; Python turns longer texts into numbers in quadratic time.
-    if len(text) > 18 or number(text) != int(text):
+    if not WHOLE.fullmatch(text):
         raise ValueError
     return int(text)
 

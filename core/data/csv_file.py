@@ -6,13 +6,16 @@ import csv
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
 from core.data.dataset import Array
 from core.errors import InputError
 from core.settings import MAX_ELEMENTS
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 MOST_LINE = 32_000_000  # characters: a million coordinates with all their digits
 
@@ -59,12 +62,14 @@ def _label_column(header: list[str], path: Path, what: str) -> int:
 
 
 def _columns(
-    rows: Iterator[list[str]], column: int, width: int, path: Path, what: str
+    rows: Reader, column: int, width: int, path: Path, what: str
 ) -> tuple[array[float], array[float]]:
     # Eight bytes a number, where a list of Python's takes four times as much.
     x, y = array("d"), array("d")
     most = MAX_ELEMENTS // (width - 1)
-    for line, row in enumerate((row for row in rows if row), start=2):
+    for row in filter(None, rows):
+        # That of the file, which may have empty lines and quoted ends of lines.
+        line = rows.line_num
         if len(row) != width:
             raise InputError(
                 f"{what}: line {line} of {path} has {len(row)} values, its header {width}."

@@ -141,7 +141,7 @@ def _evaluated(formula: str, known: Mapping[str, float]) -> float:
     try:
         return evaluate(formula, known)
     except InputError:
-        if names_of(formula) - known.keys():
+        if names_of(formula) - known.keys() - set(FUNCTIONS):
             raise
         return NAN
 
@@ -186,8 +186,10 @@ def cell_of(run: Run, study: Study) -> StudyCell:
     # They are in no section of an experiment: nothing else of a run says them.
     for part in run.path.stem.split("__")[1:]:
         key, _, text = part.partition("=")
+        # The study's own value, of which the name has six digits.
         if key.startswith(f"{FACTOR}."):
-            settings[key] = float(text)
+            values = study.axes.get(key, ())
+            settings[key] = next((v for v in values if value_text(v) == text), float(text))
         elif key == VARIANT:
             settings[key] = next((v for v in study.variants if value_text(v) == text), text)
     frames = run.frames

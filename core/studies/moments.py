@@ -25,7 +25,7 @@ from core.studies.layout import PanelLayout
 from core.studies.study import Study
 
 Array = NDArray[np.float64]
-NAMES = re.compile(r"[A-Za-z_]\w*")
+NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*")  # not the e of 1e-3
 AT_START = "_0"
 # How far from a claim's moment its frame may be in log10 t: 12 % of t, and 2 % of log10 t far out,
 # where frames stand geometrically in log10 t.
@@ -92,7 +92,11 @@ START, END = Moment("start"), Moment("end")
 
 @cache
 def names_of(formula: str) -> frozenset[str]:
-    """All names in a formula."""
+    """All names in a formula.
+
+    >>> sorted(names_of("1e-3 * ln(risk) + 2 d"))
+    ['d', 'ln', 'risk']
+    """
     return frozenset(NAMES.findall(formula))
 
 

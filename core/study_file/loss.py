@@ -61,4 +61,3 @@ class CrossEntropyLoss(LossSection):
 LOSSES: Registry[type[LossSection]] = Registry(
     kind_of, ExponentialLoss, LogisticLoss, SquaredLoss, CrossEntropyLoss
 )
-EXP_TAILED = tuple(kind for kind, loss in LOSSES.items() if loss.exp_tailed)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.runs import Run
+from core.study_file.loss import LOSSES
 from core.theorems import statement
 from core.theorems.statement import Comparison, Context, Hypothesis, proved_below
 
@@ -93,6 +94,11 @@ def loss_is(run: Run, *kinds: str) -> Hypothesis:
     """The loss is one of some kinds."""
     kind = run.loss.kind
     return Hypothesis("loss", " or ".join(kinds), kind, kind in kinds)
+
+
+def exp_tailed(run: Run) -> Hypothesis:
+    """The loss is one of those with an exponential tail, which is asked of the registry."""
+    return loss_is(run, *(kind for kind, loss in LOSSES.items() if loss.exp_tailed))
 
 
 def flow(run: Run) -> Hypothesis:

@@ -9,7 +9,6 @@ import numpy as np
 from core.observables.registry import OBSERVABLES
 from core.reference.leaky import optimum
 from core.runs import Run
-from core.study_file.loss import EXP_TAILED
 from core.theorems import common
 from core.theorems.frei23_points import (
     CERTIFIED,
@@ -38,7 +37,7 @@ def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     needed = math.log10(math.log(2.0) / run.dataset.n)
     smallest = float(context.trace("log10_risk").min())
     reached = common.below("log10 L(t_0) < log10 log(2)/n", needed, smallest)
-    return common.flow(run), common.loss_is(run, *EXP_TAILED), reached
+    return common.flow(run), common.exp_tailed(run), reached
 
 
 def becomes_kkt(context: Context) -> Comparison:

@@ -14,7 +14,6 @@ from core.observables.registry import OBSERVABLES
 from core.observables.testing import points_of
 from core.reference.leaky import optimum
 from core.runs import Run
-from core.study_file.loss import EXP_TAILED
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
@@ -111,7 +110,7 @@ def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         *network_hypotheses(run),
         near_orthogonal(run),
         common.flow(run),
-        common.loss_is(run, *EXP_TAILED),
+        common.exp_tailed(run),
     )
 
 
@@ -271,7 +270,7 @@ def linear_norm(point: KktPoint, context: Context) -> float:
     """|z| over (2/(kappa + gamma)) |z*|, |z*| = 1/gamma_linear."""
     first, second = len(point.plus), len(point.minus)
     kappa = math.sqrt(min(first, second) / max(first, second))
-    allowed = common.over(2.0 / (kappa + slope(context.run)), context.upper("gamma_linear"))
+    allowed = common.over(2.0 / (kappa + slope(context.run)), context.lower("gamma_linear"))
     return float(np.linalg.norm(point.z)) / allowed
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 
 from core.runs import Run
-from core.study_file.loss import EXP_TAILED
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis
@@ -48,7 +47,7 @@ def general(context: Context) -> tuple[Hypothesis, ...]:
     """What section 1.2 assumes throughout."""
     run = context.run
     start = common.paper_start(run, GAUSSIAN)
-    return common.unit_ball(run), start, common.loss_is(run, *EXP_TAILED)
+    return common.unit_ball(run), start, common.exp_tailed(run)
 
 
 def needed_width(factor: float, count: float, context: Context, gamma: float) -> float:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.cli.drawing import natural
 from core.cli.main import main
 from core.cli.parser import whole
 from core.data.csv_file import read_csv
@@ -163,6 +164,19 @@ def test_what_is_no_number(tmp_path: Path, text: str) -> None:
         read_csv(path, "data.path")
     with pytest.raises(InputError, match="number is needed"):
         build_experiment({"network": {"m": text or "x"}}, "mine")
+
+
+def test_lines_are_numbered_as_an_editor_does(tmp_path: Path) -> None:
+    """A row of a quoted end of line is two lines, an empty line is one."""
+    path = tmp_path / "a.csv"
+    path.write_text('a,y\n\n"1.5\n",1\nx,-1\n')
+    with pytest.raises(InputError, match=r"line 5 of .* 'x' where a number is needed"):
+        read_csv(path, "data.path")
+
+
+def test_run_files_are_sorted_by_any_name() -> None:
+    names = ["m=256.msrun", "m=16.msrun", "1\u00b22.msrun", "\u0663.msrun"]
+    assert [path.name for path in sorted(map(Path, names), key=natural)][-2:] == names[1::-1]
 
 
 def test_numbers_are_read_as_before(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from core.data.dataset import Array, Law
 from core.data.registry import DATA
-from core.data.section import D_MEANING, MAX_N, MAX_SEED, N_MEANING, DataSection
-from core.settings import SEED_MEANING, setting
+from core.data.section import D_MEANING, MAX_N, N_MEANING, DataSection
+from core.settings import MAX_SEED, SEED_MEANING, setting
 
 
 @DATA.add

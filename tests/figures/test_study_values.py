@@ -90,6 +90,15 @@ def test_formulas_know_the_start_sizes_and_factors() -> None:
     assert (line.x.tolist(), line.mean.tolist()) == ([1.5], [202.0])
 
 
+def test_a_formula_with_a_function_is_undefined_where_the_function_is() -> None:
+    """At t = 100, where the first run has risk 0: it does not count, as without a function."""
+    cells = [cell(lambda _n, t, d=d: t * (d - 2), data__d=d) for d in (2, 3)]
+    for y, value in (("ln(risk)", math.log(100.0)), ("1 / risk", 0.01), ("1e-3 * risk", 0.1)):
+        (line,) = lines_of(panel(y=y), cells)
+        assert line.mean[-1] == pytest.approx(value)
+        assert np.isnan(line.mean[0]) or y.startswith("1e")
+
+
 def test_a_name_that_does_not_exist_is_refused() -> None:
     one = cell(lambda _n, t: t, data__d=4)
     for y in ("rsik", "rotation", "risk + q"):
