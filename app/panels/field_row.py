@@ -93,7 +93,9 @@ class FieldRow(QObject):
         self.problem.setText(sentence)
         self.problem.setVisible(bool(sentence) and self.is_shown)
         set_property(self.control, "wrong", bool(sentence))
-        self.control.setToolTip(sentence or self.field.explanation)
+        # What is wrong first; what is meant is needed all the more.
+        tips = (sentence, self.field.explanation)
+        self.control.setToolTip("\n\n".join(filter(None, tips)))
 
     def set_shown(self, shown: bool) -> None:
         """Show the row, or fold it away; a row with a wrong value is always shown."""

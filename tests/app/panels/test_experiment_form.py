@@ -142,7 +142,7 @@ def check_fields(form: ExperimentForm, section: str, cls) -> None:
         info = cls.model_fields[item.field.name]
         tip = item.control.toolTip()
         assert info.description in tip and item.field.key in tip
-        assert item.label.text() and item.label.toolTip() == tip
+        assert item.label.text() and item.label.toolTip() in tip
         for extra in ("unit", "source"):
             assert info.json_schema_extra[extra] in tip
 

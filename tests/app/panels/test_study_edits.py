@@ -58,3 +58,25 @@ def test_form_and_core_agree_on_edits_of_shipped_studies(name: str) -> None:
             assert not why or any(first in said for said in outcome.problems.values()), why
             seen.add(bool(why))
     assert seen == {True, False}  # else the edits say nothing of this study
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "key"),
+    [
+        ("network.custom", {}, "network.path"),
+        ("network.head", {"dynamics.kind": "flow", "loss.l2": "0.1"}, "loss.l2"),
+        ("data.parity", {"data.k": "30"}, "data.k"),
+        ("data.parity", {"data.k": "5", "data.d": "4"}, "data.d"),
+    ],
+)
+def test_a_rule_is_said_at_what_was_edited_last_of_what_it_is_about(
+    kind: str, texts: dict[str, str], key: str
+) -> None:
+    edits = StudyEdits(load_study("telgarsky22-figure-1"))
+    edits.set_kind(*kind.split("."))
+    for name, text in texts.items():
+        if name.endswith(".kind"):
+            edits.set_kind(name.split(".")[0], text)
+        else:
+            edits.set_text(name, text)
+    assert list(edits.outcome().problems) == [key]
