@@ -52,7 +52,10 @@ UNPAINTED_MS = 500
 SWITCH_S = 2e-4
 EDITED = "Edited: press Run to train these settings."
 # Intent and Settings have these names in common: one is filled from the other.
-REMEMBERED = {"palette", "pace", "loop", "views", "curves"}  # wishes that are settings too
+REMEMBERED = {  # wishes that are settings too
+    *("palette", "pace", "loop", "views", "curves"),
+    *("neuron_range", "neuron_points"),
+}
 
 
 @final
@@ -111,7 +114,7 @@ class Marginscope(QObject):
         self.looks.set_inspector(self.settings.inspector_shown)
         self.actions["dark"].setChecked(self.settings.palette == "dark")
         self.window.set_recent(self.settings.recent)
-        self.window.show_views(self.display.view.wishes.views)
+        self.window.show_wishes(self.display.view.wishes)
 
     def _connect(self) -> None:
         window, worker, display = self.window, self.worker, self.display
@@ -119,7 +122,8 @@ class Marginscope(QObject):
         self._unpainted.timeout.connect(self._begin)
         window.dropped.connect(self.files.open_files)
         window.recent.triggered.connect(self.files.open_recent)
-        window.margin_axes.triggered.connect(self.looks.choose_margin_axis)
+        for menu in (window.margin_axes, window.neuron_choice):
+            menu.triggered.connect(self.looks.choose)
         window.view_choice.triggered.connect(self.looks.choose_view)
         window.curve_choice.aboutToShow.connect(self.looks.offer_curves)
         window.curve_choice.triggered.connect(self.looks.choose_curve)

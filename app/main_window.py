@@ -35,7 +35,7 @@ from app.panels.side import SidePanel
 from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
 from app.panels.transport import TransportBar
-from app.state.intent import MARGIN_AXES
+from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
@@ -82,6 +82,7 @@ class MainWindow(QMainWindow):
         self.recent = QMenu("Open &recent", self)
         self.margin_axes = QMenu("Curves a&gainst", self)
         self.view_choice = QMenu("&Views", self)
+        self.neuron_choice = QMenu("&Neurons", self)
         self.curve_choice = QMenu("C&urves", self, toolTipsVisible=True)
         self.margin_choice = QMenu("Reference &margins", self, toolTipsVisible=True)
         self.setCentralWidget(self._arranged())
@@ -101,7 +102,13 @@ class MainWindow(QMainWindow):
         """Menus, tool bar and transport from the table's actions."""
         menus = fill_menus(self, actions)
         menus["&File"].insertMenu(actions["save_study"], self.recent)
-        for menu in (self.view_choice, self.curve_choice, self.margin_choice, self.margin_axes):
+        for menu in (
+            self.view_choice,
+            self.neuron_choice,
+            self.curve_choice,
+            self.margin_choice,
+            self.margin_axes,
+        ):
             menus["&View"].insertMenu(actions["coordinates"], menu)
         self._fill_choices()
         self.tools = bar = QToolBar("Tools", self, movable=False, iconSize=QSize(16, 16))
@@ -131,13 +138,28 @@ class MainWindow(QMainWindow):
             action = self.view_choice.addAction(kind.title)
             action.setData(kind.name)
             action.setCheckable(True)
-        group = QActionGroup(self)
-        for name, title in MARGIN_AXES.items():
-            action = self.margin_axes.addAction(title)
-            action.setData(name)
+        self._offer(self.margin_axes, "margin_axis", MARGIN_AXES)
+        self._offer(self.neuron_choice, "neuron_range", NEURON_RANGES)
+        self._offer(self.neuron_choice, "neuron_points", NEURON_POINTS)
+
+    def _offer(self, menu: QMenu, wish: str, titles: Mapping[str, str]) -> None:
+        """Entries of which one is chosen; their data are (wish, value) of app.state.intent."""
+        menu.addSeparator()
+        group = QActionGroup(menu)
+        for value, title in titles.items():
+            action = menu.addAction(title)
+            action.setData((wish, value))
             action.setCheckable(True)
-            action.setChecked(name == "log10_time")
             group.addAction(action)
+
+    def show_wishes(self, wishes: Intent) -> None:
+        """Mark what is chosen in the menus of one choice, and the views that are shown."""
+        for menu in (self.margin_axes, self.neuron_choice):
+            for action in menu.actions():
+                if not action.isSeparator():
+                    wish, value = action.data()
+                    action.setChecked(getattr(wishes, wish) == value)
+        self.show_views(wishes.views)
 
     def show_views(self, names: Sequence[str]) -> None:
         """Mark the views that are shown."""

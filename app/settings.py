@@ -35,6 +35,8 @@ class Settings(BaseModel):
     loop: bool = False
     form_shown: bool = True
     inspector_shown: bool = True
+    neuron_range: Literal["moment", "run", "root"] = "moment"
+    neuron_points: Literal["weights", "directions"] = "weights"
     views: tuple[str, ...] = Field(FIGURE_1, max_length=20)
     curves: tuple[str, ...] = Field(FIRST_CURVES, max_length=20)
     recent: tuple[str, ...] = ()

@@ -336,6 +336,9 @@ class DisplayController(QObject):
                 slot.panel.set_colours(PALETTES[now.palette])
             if then is None or then.coordinates != now.coordinates:
                 slot.panel.set_coordinates(*now.coordinates)
+            picture = (now.neuron_range, now.neuron_points)
+            if then is None or (then.neuron_range, then.neuron_points) != picture:
+                slot.panel.set_neurons(*picture)
             if then is None or then.margin_axis != now.margin_axis:
                 slot.panel.set_axis(now.margin_axis)
             if then is None or then.curves != now.curves:

@@ -15,7 +15,7 @@ from app.controllers.display import DisplayController
 from app.main_window import PAPER, MainWindow
 from app.panels.coordinates import CoordinatesDialog
 from app.panels.inspector import definitions
-from app.state.intent import FIGURE_1, MARGIN_AXES, MOST_CURVES
+from app.state.intent import FIGURE_1, MOST_CURVES
 from core import __version__
 from core.figures.palette import PALETTES, Palette
 
@@ -106,10 +106,10 @@ class Looks(QObject):
             self._display.ask(coordinates=dialog.chosen())
         dialog.deleteLater()  # else the window, its parent, would keep it
 
-    def choose_margin_axis(self, action: QAction) -> None:
-        """Draw curves and margins against what an action of the menu stands for."""
-        if action.data() in MARGIN_AXES:
-            self._display.ask(margin_axis=action.data())
+    def choose(self, action: QAction) -> None:
+        """Show what an entry of a menu of one choice stands for."""
+        wish, value = action.data()
+        self._display.ask(**{wish: value})
 
     def choose_view(self, action: QAction) -> None:
         """Show or hide the view that an action of the menu stands for; one always stays."""

@@ -82,6 +82,7 @@ class DisplayData:
         self.frames = 0
         self.m = int(run.network.m)
         self.coordinates = coordinates
+        self.directions = False
         room = max(run.planned, run.frames, 1)
         # Room for all frames that are planned, at once: the arrays of a growing run are then
         # lengthened only where it has more of them. Single precision, as no screen has more than
@@ -172,17 +173,24 @@ class DisplayData:
         self._place(index)
 
     def _place(self, index: int) -> None:
-        from core.observables.nodes import plane
+        from core.observables.nodes import direction_plane, plane
 
-        points = plane(self.run, index, self.coordinates)
+        points = (direction_plane if self.directions else plane)(self.run, index, self.coordinates)
         self._flat[index] = points
-        self._reach[index] = np.abs(points).max(initial=0.0)
+        # fmax passes over NaN, which nodes without a direction have.
+        self._reach[index] = np.fmax.reduce(np.abs(points), axis=None, initial=0.0)
         self._placed[index] = True
 
     def set_coordinates(self, first: int, second: int) -> None:
         """Show two other coordinates, from 0; frames are read again when they are asked for."""
         if (first, second) != self.coordinates:
             self.coordinates = (first, second)
+            self._placed[:] = False
+
+    def set_directions(self, directions: bool) -> None:
+        """Whether positions are v_j/|v_j| in place of |a_j| v_j; frames are read again as above."""
+        if directions != self.directions:
+            self.directions = directions
             self._placed[:] = False
 
     # ------------------------------------------------------------------------------ the run
@@ -251,11 +259,14 @@ class DisplayData:
     # ---------------------------------------------------------------------------------- nodes
 
     def log10_scale(self, frames: Any) -> Any:
-        """log10 of what stored positions are multiplied by to be physical."""
+        """log10 of what stored positions are multiplied by to be physical; directions are as they
+        are."""
+        if self.directions:
+            return np.zeros_like(self.run.rho[frames])
         return self.run.network.degree * self.run.rho[frames] / math.log(10.0)
 
     def positions(self, frames: Indices, power: int = 0) -> Singles:
-        """|a_j| v_j on the two coordinates in units of 10^power, (len(frames), m, 2)."""
+        """|a_j| v_j, or v_j/|v_j|, on the plane in units of 10^power, (len(frames), m, 2)."""
         missing = frames[~self._placed[frames]]
         if missing.size:
             with self.run.batch():
@@ -266,12 +277,15 @@ class DisplayData:
         factor = (10.0**exponent).astype(np.float32)
         return np.asarray(self._flat[frames] * factor[:, None, None])
 
-    def log10_extent(self, frames: Indices) -> float:
-        """log10 of the largest coordinate at some frames; -inf where all nodes are 0."""
+    def log10_extents(self, frames: Indices) -> Floats:
+        """log10 of the largest coordinate at each of some frames; -inf where all nodes are 0."""
         self.positions(frames[~self._placed[frames]])
         with np.errstate(divide="ignore"):
-            reach = np.log10(self._reach[frames]) + self.log10_scale(frames)
-        return float(reach.max(initial=-math.inf))
+            return np.asarray(np.log10(self._reach[frames]) + self.log10_scale(frames))
+
+    def log10_extent(self, frames: Indices) -> float:
+        """log10 of the largest coordinate at some frames together."""
+        return float(self.log10_extents(frames).max(initial=-math.inf))
 
     def known_frames(self, frames: Indices) -> Indices:
         """Some frames, and all others whose positions need not be read for it."""

@@ -16,6 +16,17 @@ FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 MOST_CURVES = 6
 FIRST_CURVES = ("log10_risk", "distance")
 
+# How far the neurons' view reaches, and what stands there for a node.
+NEURON_RANGES = {
+    "moment": "This moment",
+    "run": "The whole run",
+    "root": "The whole run, as signed roots",
+}
+NEURON_POINTS = {
+    "weights": "Weights |a\u2c7c| v\u2c7c",
+    "directions": "Directions v\u2c7c / |v\u2c7c|",
+}
+
 # The key of a run and the index of one of its nodes.
 Mark = tuple[int, int]
 
@@ -39,6 +50,8 @@ class Intent:
     hovered: Mark | None = None
     pinned: frozenset[Mark] = frozenset()
     coordinates: tuple[int, int] = (0, 1)
+    neuron_range: str = "moment"
+    neuron_points: str = "weights"
     margin_axis: str = "log10_time"
     views: tuple[str, ...] = FIGURE_1
     curves: tuple[str, ...] = FIRST_CURVES

@@ -16,6 +16,7 @@ from app.state.intent import FIGURE_1, FIRST_CURVES
 from app.state.views import VIEWS
 from app.views.curves import CurvesView
 from app.views.margins import MarginsView
+from app.views.neurons import NeuronsView
 from app.views.trace_view import Bound, TraceView
 from app.views.view import RunView
 from app.widgets.elided import ElidedLabel
@@ -47,6 +48,7 @@ class RunPanel(QWidget):
         self._hovered, self._pinned = -1, frozenset[int]()
         self._palette = palette
         self._axis = "log10_time"
+        self._neurons = ("moment", "weights")
         self._curves: tuple[str, ...] = FIRST_CURVES
         self._references: tuple[ReferenceMargin, ...] = ()
         self._bounds: tuple[Bound, ...] = ()
@@ -234,6 +236,11 @@ class RunPanel(QWidget):
                 view.set_data(self._data)
                 view.show_frame(self.frame)
 
+    def set_neurons(self, reach: str, points: str) -> None:
+        """How far the neurons' view reaches, and what it shows: of NEURON_RANGES, NEURON_POINTS."""
+        self._neurons = (reach, points)
+        self._tell(*self.views)
+
     def set_axis(self, name: str) -> None:
         """What curves are shown against: log10_time, step or norm_squared."""
         self._axis = name
@@ -254,7 +261,9 @@ class RunPanel(QWidget):
         for view in views:
             if isinstance(view, TraceView):
                 view.set_axis(self._axis)
-            if isinstance(view, MarginsView):
+            if isinstance(view, NeuronsView):
+                view.set_picture(*self._neurons)
+            elif isinstance(view, MarginsView):
                 view.set_references(self._references)
                 view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
             elif isinstance(view, CurvesView):

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.settings import load_settings
-from app.state.intent import FIGURE_1, FIRST_CURVES
+from app.state.intent import FIGURE_1, FIRST_CURVES, NEURON_POINTS
 from app.state.later import SPECTRUM
 from app.state.views import VIEWS
 from core.observables.registry import scalars_of
@@ -141,3 +141,23 @@ def test_the_heading_names_what_was_run_by_what(program: Marginscope) -> None:
 def test_the_tool_bar_has_the_menu_of_views(program: Marginscope) -> None:
     buttons = program.window.tools.findChildren(QToolButton)
     assert any(button.menu() is program.window.view_choice for button in buttons)
+
+
+def test_the_picture_of_the_neurons_is_chosen_and_remembered(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    window, panel = program.window, program.display.slots[0].panel
+    view = panel.view("neurons")
+    assert entry(opened(qtbot, window, "View", "Neurons"), "This moment").isChecked()
+    close_menus()
+    pick(qtbot, window, "View", "Neurons", "The whole run, as signed roots")
+    assert "signed roots" in view.header.text
+    pick(qtbot, window, "View", "Neurons", NEURON_POINTS["directions"])
+    assert view.header.text.startswith("directions")
+    menu = opened(qtbot, window, "View", "Neurons")
+    chosen = [action.data() for action in menu.actions() if action.isChecked()]
+    assert chosen == [("neuron_range", "root"), ("neuron_points", "directions")]
+    close_menus()
+    window.close()
+    settings = load_settings(program.places.settings)[0]
+    assert (settings.neuron_range, settings.neuron_points) == ("root", "directions")

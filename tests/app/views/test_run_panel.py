@@ -82,6 +82,7 @@ def test_trails_and_nodes_have_the_colours_of_the_present(panel: RunPanel, data)
 
 
 def test_the_data_are_scaled_and_it_is_said(panel: RunPanel, data: DisplayData) -> None:
+    panel.set_neurons("run", "weights")
     text = panel.view("neurons").header.text
     assert "data \u00d7" in text
     factor = float(text.split("\u00d7")[1])
@@ -92,6 +93,7 @@ def test_the_data_are_scaled_and_it_is_said(panel: RunPanel, data: DisplayData) 
 
 
 def test_a_unit_is_as_long_on_both_axes_and_the_range_stays(qtbot, panel: RunPanel, data) -> None:
+    panel.set_neurons("run", "weights")
     plot = panel.view("neurons").plot
     before = plot.shown()
     box = plot.inside()
@@ -246,6 +248,7 @@ def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
         panel = RunPanel(LIGHT)
         qtbot.addWidget(panel)
         panel.resize(800, 700)
+        panel.set_neurons("run", "weights")
         panel.set_data(data, "")
         panel.show()
         assert panel.view("neurons").nodes.points.size == 0
@@ -268,6 +271,7 @@ def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
         data = DisplayData(run)
         panel = RunPanel(LIGHT)
         qtbot.addWidget(panel)
+        panel.set_neurons("run", "weights")
         panel.set_data(data, "")
         while data.update(0.0) < 5:
             pass
