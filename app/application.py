@@ -262,7 +262,7 @@ class Marginscope(QObject):
         intent = self.display.intent
         runs = tuple(run.source for run in self.session if run.data is not None)
         lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
-        return Exportable(runs, intent.coordinates, PALETTES[intent.palette], lines)
+        return Exportable(runs, intent.plane, PALETTES[intent.palette], lines)
 
     def _remember(self, name: str) -> None:
         self.settings = self.settings.with_recent(Path(name))

@@ -40,6 +40,7 @@ from app.state.views import VIEWS
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
+from core.observables.planes import PLANES
 
 PAPER = "paper"  # the entry of the menu of views for the layout of the paper's figure
 LOADING = "Loading the numerical libraries ..."
@@ -141,6 +142,9 @@ class MainWindow(QMainWindow):
         self._offer(self.margin_axes, "margin_axis", MARGIN_AXES)
         self._offer(self.neuron_choice, "neuron_range", NEURON_RANGES)
         self._offer(self.neuron_choice, "neuron_points", NEURON_POINTS)
+        self._offer(
+            self.neuron_choice, "plane", {kind.name: kind.title for kind in PLANES.values()}
+        )
 
     def _offer(self, menu: QMenu, wish: str, titles: Mapping[str, str]) -> None:
         """Entries of which one is chosen; their data are (wish, value) of app.state.intent."""
@@ -158,7 +162,8 @@ class MainWindow(QMainWindow):
             for action in menu.actions():
                 if not action.isSeparator():
                     wish, value = action.data()
-                    action.setChecked(getattr(wishes, wish) == value)
+                    chosen = getattr(wishes, wish)
+                    action.setChecked(value in (chosen, getattr(chosen, "kind", "")))
         self.show_views(wishes.views)
 
     def show_views(self, names: Sequence[str]) -> None:

@@ -167,7 +167,7 @@ class DisplayController(QObject):
         from core.runs import open_run
 
         try:
-            return DisplayData(open_run(path), self.intent.coordinates)
+            return DisplayData(open_run(path), self.intent.plane)
         except MarginscopeError as error:
             self.failed(run.key, error.sentence)
             return None
@@ -334,8 +334,8 @@ class DisplayController(QObject):
         for place, slot in enumerate(self.slots):
             if then is None or then.palette != now.palette:
                 slot.panel.set_colours(PALETTES[now.palette])
-            if then is None or then.coordinates != now.coordinates:
-                slot.panel.set_coordinates(*now.coordinates)
+            if then is None or then.plane != now.plane:
+                slot.panel.set_plane(now.plane)
             picture = (now.neuron_range, now.neuron_points)
             if then is None or (then.neuron_range, then.neuron_points) != picture:
                 slot.panel.set_neurons(*picture)

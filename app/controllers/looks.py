@@ -18,8 +18,10 @@ from app.panels.inspector import definitions
 from app.state.intent import FIGURE_1, MOST_CURVES
 from core import __version__
 from core.figures.palette import PALETTES, Palette
+from core.observables.planes import COORDINATES, NodePlane
 
 LECTURE_SCALE = 1.4
+PIN_TWO = "Pin two nodes of a run, by a click on each: they span the plane."
 NO_RUN = "Run a study, or open a run, to choose its curves."
 ABOUT = (
     "Marginscope {version}: watch shallow networks learn, against what theory promises.\n\n"
@@ -101,15 +103,39 @@ class Looks(QObject):
         """Let the user choose the two coordinates that the neurons are drawn on."""
         runs = [run.data.run for run in self._display.session if run.data is not None]
         dimension = min((run.dataset.d for run in runs), default=2)
-        dialog = CoordinatesDialog(self._display.intent.coordinates, dimension, self._window)
+        plane = self._display.intent.plane
+        present = plane if plane.kind == COORDINATES.kind else COORDINATES
+        dialog = CoordinatesDialog(present.numbers, dimension, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            self._display.ask(coordinates=dialog.chosen())
+            self._display.ask(plane=NodePlane(COORDINATES.kind, dialog.chosen()))
+            self._window.show_wishes(self._display.view.wishes)
         dialog.deleteLater()  # else the window, its parent, would keep it
 
     def choose(self, action: QAction) -> None:
         """Show what an entry of a menu of one choice stands for."""
         wish, value = action.data()
-        self._display.ask(**{wish: value})
+        if wish == "plane":
+            self._choose_plane(value)
+        else:
+            self._display.ask(**{wish: value})
+        # A plane that cannot be had is not the one that is marked.
+        self._window.show_wishes(self._display.view.wishes)
+
+    def _choose_plane(self, kind: str) -> None:
+        numbers: tuple[int, ...] = COORDINATES.numbers if kind == COORDINATES.kind else ()
+        if kind == "nodes":
+            numbers = self._two_nodes()
+            if not numbers:
+                self._window.bar.say(PIN_TWO)
+                return
+        self._display.ask(plane=NodePlane(kind, numbers))
+
+    def _two_nodes(self) -> tuple[int, ...]:
+        """The two nodes that are pinned in the first run with two, and its frame; else none."""
+        for run in self._display.view.runs:
+            if len(run.pinned) == 2 and run.frame >= 0:
+                return (*sorted(run.pinned), run.frame)
+        return ()
 
     def choose_view(self, action: QAction) -> None:
         """Show or hide the view that an action of the menu stands for; one always stays."""

@@ -26,6 +26,7 @@ from app.state.exports import DataJob, ExportJob, FigureJob, FilmJob
 from app.widgets.layouts import filled, laid
 from core.figures.names import PANELS
 from core.figures.palette import PALETTES, Palette
+from core.observables.planes import NodePlane
 
 FIGURE_FORMATS = {".pdf": "PDF", ".svg": "SVG", ".png": "PNG"}
 FILM_FORMATS = {".gif": "GIF", ".webp": "WebP"}
@@ -50,10 +51,10 @@ class FigureDialog(ExportDialog):
         self,
         runs: Sequence[Path],
         folder: Path,
-        coordinates: tuple[int, int],
+        plane: NodePlane,
         parent: QWidget | None = None,
     ) -> None:
-        self._coordinates = coordinates
+        self._plane = plane
         super().__init__("Save a figure", FIGURE_FORMATS, runs, folder, parent)
 
     def _add_options(self) -> None:
@@ -74,7 +75,7 @@ class FigureDialog(ExportDialog):
             name for name, box in zip(PANELS, self.panels, strict=True) if box.isChecked()
         )
         palette = list(PALETTES)[self.palette_choice.currentIndex()]
-        return FigureJob(runs, paths[0], panels, self.dpi.value(), palette, self._coordinates)
+        return FigureJob(runs, paths[0], panels, self.dpi.value(), palette, self._plane)
 
 
 @final
@@ -85,11 +86,11 @@ class FilmDialog(ExportDialog):
         self,
         runs: Sequence[Path],
         folder: Path,
-        coordinates: tuple[int, int],
+        plane: NodePlane,
         palette: Palette,
         parent: QWidget | None = None,
     ) -> None:
-        self._coordinates = coordinates
+        self._plane = plane
         super().__init__("Save a film", FILM_FORMATS, runs, folder, parent)
         self.palette_choice.setCurrentIndex(list(PALETTES).index(palette.name))
 
@@ -119,7 +120,7 @@ class FilmDialog(ExportDialog):
             self.seconds.value(),
             self.rate.value(),
             list(PALETTES)[self.palette_choice.currentIndex()],
-            self._coordinates,
+            self._plane,
         )
 
 

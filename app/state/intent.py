@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from core.observables.planes import COORDINATES, NodePlane
+
 # Not the first frame's coordinate, which moves when the frame after t = 0 is read.
 START = float("-inf")
 MARGIN_AXES = {"log10_time": "log10 t", "step": "step", "norm_squared": "|W|^2"}
@@ -49,7 +51,7 @@ class Intent:
     follow: bool = False
     hovered: Mark | None = None
     pinned: frozenset[Mark] = frozenset()
-    coordinates: tuple[int, int] = (0, 1)
+    plane: NodePlane = COORDINATES
     neuron_range: str = "moment"
     neuron_points: str = "weights"
     margin_axis: str = "log10_time"

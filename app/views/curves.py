@@ -10,8 +10,9 @@ from typing import final
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData, Floats
+from app.state.display import DisplayData
 from app.state.intent import MOST_CURVES
+from app.state.node_values import Floats
 from app.views.trace_view import Bound, TraceCurve, TraceView, padded
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.overlay import Overlay

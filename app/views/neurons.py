@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData, Indices, Singles
+from app.state.display import DisplayData
 from app.state.intent import NEURON_POINTS, NEURON_RANGES
+from app.state.node_values import Indices, Singles
 from app.views.examples import example_entries, shaded, show_points
 from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
@@ -40,7 +41,7 @@ class NeuronsView(NodeView):
     in units of 10^power, as the axes say."""
 
     shows = ("positions",)
-    on_coordinates = True
+    on_plane = True
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(
@@ -56,7 +57,7 @@ class NeuronsView(NodeView):
         self._range, self._shows_points = "moment", "weights"
         # The data in their own units, and how far they reach.
         self._examples: tuple[NDArray[np.float64], float] = NOWHERE, 0.0
-        self._examples_of: tuple[tuple[int, int], bool, Palette] | None = None
+        self._examples_of: tuple[object, bool, Palette] | None = None
         self.plot.add_zero_line()
         self.plot.add_zero_line(vertical=True)
         self.circle = self.plot.add(CurveStack(), -8.0)
@@ -115,13 +116,12 @@ class NeuronsView(NodeView):
 
     def _find_examples(self, data: DisplayData) -> None:
         """The data on the plane, to be multiplied by what the range asks for."""
-        from core.figures.neurons import projected
         from core.observables.nodes import unit_rows
 
-        of = (data.coordinates, self._directed, self._palette)
+        of = (data.projection, self._directed, self._palette)
         if of != self._examples_of:
             x = data.run.dataset.x
-            places = projected(unit_rows(x)[0] if self._directed else x, data.coordinates)
+            places = data.projection.inputs(unit_rows(x)[0] if self._directed else x)
             show_points(self.examples, np.round(places, 9), data, self._palette)
             reach = float(np.fmax.reduce(np.abs(places), axis=None, initial=0.0))
             self._examples, self._examples_of = (self.examples.points, reach), of
@@ -175,9 +175,9 @@ class NeuronsView(NodeView):
 
     def _show_names(self, data: DisplayData) -> None:
         unit = raised(f" (10^{self.power})") if self.power else ""
-        for axis, c in zip((self.plot.bottom, self.plot.side), data.coordinates, strict=True):
-            exists = c < data.run.dataset.d
-            axis.set_label(f"coordinate {c + 1}{unit}" if exists else f"no coordinate {c + 1}")
+        labels = data.projection.labels
+        for axis, label in zip((self.plot.bottom, self.plot.side), labels, strict=True):
+            axis.set_label(label if label.startswith("no ") else f"{label}{unit}")
 
     def _recolour(self) -> None:
         data, palette = self.data, self._palette
@@ -289,6 +289,9 @@ class NeuronsView(NodeView):
     def _numbers(self, x: float, y: float) -> str:
         values = 10.0**self.power * (signed_square([x, y]) if self._rooted else np.array([x, y]))
         return f"({', '.join(raised(number_text(value, 2)) for value in values.tolist())})"
+
+    def _corner(self, data: DisplayData) -> tuple[str, ...]:
+        return (data.plane_problem,) if data.plane_problem else ()
 
     def _emptiness(self, data: DisplayData) -> str:
         reach = data.log10_extent(np.array([self.frame]))

@@ -22,6 +22,7 @@ from app.views.view import RunView
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import filled, laid
 from core.figures.palette import Palette
+from core.observables.planes import NodePlane
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
@@ -226,13 +227,13 @@ class RunPanel(QWidget):
         for view in self.views:
             view.set_marked(hovered, pinned)
 
-    def set_coordinates(self, first: int, second: int) -> None:
-        """Show the nodes on two other coordinates, from 0."""
-        if self._data is None or self._data.coordinates == (first, second):
+    def set_plane(self, plane: NodePlane) -> None:
+        """Show the nodes on another plane."""
+        if self._data is None or self._data.plane == plane:
             return
-        self._data.set_coordinates(first, second)
+        self._data.set_plane(plane)
         for view in self.views:
-            if view.on_coordinates:
+            if view.on_plane:
                 view.set_data(self._data)
                 view.show_frame(self.frame)
 

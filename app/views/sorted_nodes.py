@@ -8,7 +8,8 @@ from typing import Any, final
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData, Indices
+from app.state.display import DisplayData
+from app.state.node_values import Indices
 from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
 from app.widgets.header import TimeColours
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of

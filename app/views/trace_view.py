@@ -13,8 +13,9 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QPainterPath, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.state.display import DisplayData, Floats, with_stand_in
+from app.state.display import DisplayData
 from app.state.intent import MARGIN_AXES
+from app.state.node_values import Floats, with_stand_in
 from app.views.thinning import TOLERANCE, thinned
 from app.views.view import RunView
 from app.widgets.header import Sign

@@ -24,7 +24,7 @@ class RunView(QWidget):
     """
 
     shows: ClassVar[tuple[str, ...]] = ()
-    on_coordinates: ClassVar[bool] = False  # whether it shows the two chosen input coordinates
+    on_plane: ClassVar[bool] = False  # whether it shows the plane that is chosen
 
     node_hovered = Signal(int)  # -1: none
     node_clicked = Signal(int)  # -1: the background

@@ -30,6 +30,7 @@ from core.figures.writers import (
     check_film_path,
 )
 from core.files import replacing
+from core.observables.planes import COORDINATES, NodePlane
 from core.runs import Run
 
 HOLD = 0.12  # the share of the film that stands still at the end before it begins again
@@ -142,7 +143,7 @@ def film_frames(
     count: int,
     size: tuple[int, int],
     palette: Palette,
-    coordinates: Sequence[int],
+    plane: NodePlane = COORDINATES,
 ) -> Iterator[Pixels]:
     """The pictures (height, width, 3) of a film, drawn as they are asked for."""
     kinds = PANELS if panel == "all" else (panel,)
@@ -151,7 +152,7 @@ def film_frames(
     shown = [frames_shown(run, axis, count) for run in runs]
     # The last frame as well: the scene's axes are made for all that is ever shown.
     stops = [np.unique(np.append(frames, last)) for frames, last in zip(shown, lasts, strict=True)]
-    material = gather(runs, kinds, lasts, palette, coordinates, stops)
+    material = gather(runs, kinds, lasts, palette, plane, stops)
     scene, data, dpi, clock = film_scene(material, kinds, size)
     drawer = Drawer(scene, material, data, dpi, clock)
     before: tuple[int, ...] | None = None
@@ -199,7 +200,7 @@ def save_film(
     palette: Palette = LIGHT,
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
-    coordinates: Sequence[int] = (0, 1),
+    plane: NodePlane = COORDINATES,
 ) -> bool:
     """Write a film of one panel, or of "all", for one or more runs; .gif and .webp loop for ever.
 
@@ -218,7 +219,7 @@ def save_film(
     pixels = (requested[0] & ~1, requested[1] & ~1)
     # GIF counts in hundredths of a second.
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
-    pictures = film_frames(runs, panel, count, pixels, palette, coordinates)
+    pictures = film_frames(runs, panel, count, pixels, palette, plane)
     try:
         with (
             replacing(path) as (temporary, file),

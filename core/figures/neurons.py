@@ -10,19 +10,17 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import InputError
 from core.figures.numbers import linear_ticks, math_number, number_text
 from core.figures.palette import Palette, class_colours, kind_colours, rgba
 from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, KeyEntry, Marker, Panel
-from core.observables.nodes import outer_classes, outer_signs, positions
+from core.observables.nodes import outer_classes, outer_signs
+from core.observables.projection import Projection
 from core.observables.registry import OBSERVABLES
-from core.runs import Run
 
 LONGEST_TRAIL = 128
 MOST_POINTS = 100_000  # of all trails together, so that a PDF of thousands of nodes opens quickly
 SHORTEST_TRAIL = 12
 DATA_REACH = 0.84  # the data's corner as a share of the panel's half width
-Coordinates = tuple[int, int]
 
 
 @final
@@ -45,26 +43,6 @@ class Track:
     inner: bool = True  # whether nodes have inner weights
 
 
-def check_coordinates(coordinates: Sequence[int], d: int) -> Coordinates:
-    """The two coordinates, counted from 0; with d = 1 the second one does not exist."""
-    if len(coordinates) != 2:
-        raise InputError(f"Two coordinates are shown; {len(coordinates)} were given.")
-    first, second = (int(value) for value in coordinates)
-    if first == second and d > 1:
-        raise InputError(f"Coordinate {first} was given twice; choose two of 0 to {d - 1}.")
-    for value in (first, second):
-        if not 0 <= value < max(d, 2):
-            raise InputError(f"There is no coordinate {value}; with d = {d} choose 0 to {d - 1}.")
-    return first, second
-
-
-def projected(x: Array, coordinates: Coordinates) -> Array:
-    """Rows on two coordinates, (k, 2); a coordinate that does not exist is 0."""
-    d = x.shape[1]
-    columns = [x[:, c] if c < d else np.zeros(x.shape[0]) for c in coordinates]
-    return np.stack(columns, axis=1)
-
-
 def longest_trail(m: int) -> int:
     """The most points of a trail: 128, and fewer for many nodes."""
     return int(np.clip(MOST_POINTS // max(m, 1), SHORTEST_TRAIL, LONGEST_TRAIL))
@@ -85,12 +63,14 @@ def trail(size: int, until: int, m: int) -> NDArray[np.int64]:
     return np.append(np.arange(0, until, stride, dtype=np.int64), until)
 
 
-def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Track:
-    """The nodes of a run at increasing frames."""
+def track(projection: Projection, frames: NDArray[np.int64]) -> Track:
+    """The nodes of a run on a plane at increasing frames."""
+    run = projection.run
     points, kinds, norms, classes = [], [], [], int(run.dataset.classes)
     for index in frames.tolist():
         with np.errstate(over="ignore"):
-            points.append(positions(run, index, coordinates))
+            factor = np.exp(run.network.degree * run.rho[index])
+            points.append(factor * projection.weights(index))
         # The present sign and not the first one: up to 43 % of Figure 1's nodes have changed theirs
         # by t = 1000 (docs/theory.md, 3.6).
         kinds.append(np.where(outer_signs(run, index) == 0, classes, outer_classes(run, index)))
@@ -108,11 +88,11 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
     return Track(frames, everything * scale, kind, norm, power, extent * scale, classes, inner)
 
 
-def data_factor(run: Run, nodes: Track, coordinates: Coordinates) -> float:
+def data_factor(nodes: Track, projection: Projection) -> float:
     """What the data are multiplied by to reach as far as the nodes, to three digits; 1 if neither
     has an extent."""
     # Corners lie at +-1/sqrt(d) and late nodes at up to 28 (Figure 1): unscaled, data are a dot.
-    extent = float(np.abs(projected(run.dataset.x, coordinates)).max())
+    extent = float(np.abs(projection.inputs(projection.run.dataset.x)).max())
     if extent == 0.0 or nodes.extent == 0.0:
         return 1.0
     return float(f"{DATA_REACH * nodes.extent / extent:.3g}")
@@ -129,11 +109,11 @@ def factor_text(factor: float) -> str:
     return f"{mantissa}$\\times10^{{{power}}}$" if power else math_number(text)
 
 
-def data_dots(run: Run, factor: float, coordinates: Coordinates, palette: Palette) -> list[Dots]:
+def data_dots(projection: Projection, factor: float, palette: Palette) -> list[Dots]:
     """One marker for every distinct position and label, larger where more examples lie."""
-    result = []
+    result, run = [], projection.run
     # Corners that differ by rounding are one place.
-    points = np.round(projected(run.dataset.x, coordinates), 9)
+    points = np.round(projection.inputs(run.dataset.x), 9)
     two = run.dataset.classes == 2
     for number, colour in enumerate(class_colours(run.dataset.classes, palette)):
         label = 2.0 * number - 1.0 if two else float(number)
@@ -183,20 +163,13 @@ def _axes(nodes: Track, data: Sequence[Dots], box: Box, labels: Sequence[str]) -
 
 
 def neurons_panel(
-    run: Run,
-    row: int,
-    letter: str,
-    box: Box,
-    nodes: Track,
-    coordinates: Coordinates,
-    palette: Palette,
+    row: int, letter: str, box: Box, nodes: Track, projection: Projection, palette: Palette
 ) -> tuple[Panel, tuple[Dots, ...]]:
     """The panel with the trails of a whole track, and the data's dots."""
-    factor = data_factor(run, nodes, coordinates)
-    data = tuple(data_dots(run, factor, coordinates, palette))
+    factor = data_factor(nodes, projection)
+    data = tuple(data_dots(projection, factor, palette))
     labels = [
-        f"coordinate {c + 1}" if c < run.dataset.d else f"no coordinate {c + 1} ($d$ = 1)"
-        for c in coordinates
+        f"{label} ($d$ = 1)" if label.startswith("no ") else label for label in projection.labels
     ]
     x, y = _axes(nodes, data, box, labels)
     key = KeyEntry(

@@ -102,16 +102,6 @@ def plane(run: Run, index: int, columns: Sequence[int]) -> Array:
     return np.asarray(np.abs(s)[:, None] * inner_columns(run, U, columns))
 
 
-def direction_plane(run: Run, index: int, columns: Sequence[int]) -> Array:
-    """u_j/|u_j| on some coordinates, (m, len(columns)); NaN for nodes of length 0.
-
-    |u_j| is over all d coordinates: what lies across the plane makes a direction short in it.
-    """
-    U = run.network.nodes(run.parameters(index))[1]
-    # The row-space form keeps lengths, so that the same holds for its coordinates.
-    return inner_columns(run, unit_rows(U)[0], columns)
-
-
 def positions(run: Run, index: int, columns: Sequence[int] | None = None) -> Array:
     """|alpha_j| u_j at the physical scale, by default on all d coordinates (m, d).
 

@@ -51,7 +51,7 @@ def test_a_film_has_its_frames_size_length_and_loops(tmp_path, suffix) -> None:
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 def test_films_show_the_drawn_pictures(tmp_path, palette) -> None:
-    pictures = list(film_frames(two_runs()[:1], "neurons", 6, SIZE, palette, (0, 1)))
+    pictures = list(film_frames(two_runs()[:1], "neurons", 6, SIZE, palette))
     saved(tmp_path / "film.webp", palette=palette)
     saved(tmp_path / "film.gif", palette=palette)
     for suffix, tolerance in ((".webp", 0.0), (".gif", 6.0)):
@@ -67,12 +67,12 @@ def test_films_show_the_drawn_pictures(tmp_path, palette) -> None:
 
 @pytest.mark.parametrize("panel", ["rotations", "norms", "margins", "all"])
 def test_every_panel_makes_a_film_of_two_runs(panel) -> None:
-    pictures = list(film_frames(two_runs(), panel, 3, (320, 240), LIGHT, (0, 1)))
+    pictures = list(film_frames(two_runs(), panel, 3, (320, 240), LIGHT))
     assert [picture.shape for picture in pictures] == [(240, 320, 3)] * 3
 
 
 def test_axes_do_not_move() -> None:
-    pictures = np.array(list(film_frames([two_runs()[0]], "norms", 8, SIZE, LIGHT, (0, 1))))
+    pictures = np.array(list(film_frames([two_runs()[0]], "norms", 8, SIZE, LIGHT)))
     left_and_below = pictures[:, 40:, :20], pictures[:, -18:, :]
     for strip in left_and_below:
         assert (strip == strip[0]).all()
@@ -161,11 +161,11 @@ def test_films_are_the_same_again(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["one frame", "d = 1", "dead", "huge", "m = 1"])
 def test_degenerate_runs_make_films(name) -> None:
-    assert len(list(film_frames([DEGENERATE[name]()], "all", 2, SIZE, LIGHT, (0, 1)))) == 2
+    assert len(list(film_frames([DEGENERATE[name]()], "all", 2, SIZE, LIGHT))) == 2
 
 
 def test_a_far_run_makes_a_film() -> None:
-    pictures = list(film_frames([far_run()], "margins", 3, SIZE, LIGHT, (0, 1)))
+    pictures = list(film_frames([far_run()], "margins", 3, SIZE, LIGHT))
     assert all(not np.array_equal(one, two) for one, two in pairwise(pictures))
 
 

@@ -15,6 +15,7 @@ from app.settings import load_settings
 from app.state.intent import FIGURE_1, FIRST_CURVES, NEURON_POINTS
 from app.state.later import SPECTRUM
 from app.state.views import VIEWS
+from core.observables.planes import PLANES, NodePlane
 from core.observables.registry import scalars_of
 from tests.app.mouse import click, close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained
@@ -156,8 +157,43 @@ def test_the_picture_of_the_neurons_is_chosen_and_remembered(
     assert view.header.text.startswith("directions")
     menu = opened(qtbot, window, "View", "Neurons")
     chosen = [action.data() for action in menu.actions() if action.isChecked()]
-    assert chosen == [("neuron_range", "root"), ("neuron_points", "directions")]
+    assert chosen[:2] == [("neuron_range", "root"), ("neuron_points", "directions")]
+    assert chosen[2:] == [("plane", "coordinates")]
     close_menus()
     window.close()
     settings = load_settings(program.places.settings)[0]
     assert (settings.neuron_range, settings.neuron_points) == ("root", "directions")
+
+
+def test_the_plane_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) -> None:
+    window, display = program.window, program.display
+    view = display.slots[0].panel.view("neurons")
+    program.playback.to_end()
+    qtbot.waitUntil(lambda: not display.slots[0].panel.owed)
+    pick(qtbot, window, "View", "Neurons", PLANES["motion"].title)
+    assert view.plot.bottom.labelText == "motion 1"
+    # Two nodes are needed for their span; what cannot be had is not marked either.
+    pick(qtbot, window, "View", "Neurons", PLANES["nodes"].title)
+    assert "Pin two nodes" in window.bar.text
+    assert display.view.wishes.plane == NodePlane("motion", ())
+    assert not entry(window.neuron_choice, PLANES["nodes"].title).isChecked()
+    key = display.view.runs[0].key
+    display.ask(pinned=frozenset({(key, 4), (key, 1)}))
+    pick(qtbot, window, "View", "Neurons", PLANES["nodes"].title)
+    assert display.view.wishes.plane == NodePlane("nodes", (1, 4, display.view.runs[0].frame))
+    assert view.plot.bottom.labelText == "along v of node 1"
+    assert entry(window.neuron_choice, PLANES["nodes"].title).isChecked()
+
+
+def test_a_plane_that_a_run_does_not_have_is_said(program: Marginscope, qtbot: QtBot) -> None:
+    display = program.display
+    view = display.slots[0].panel.view("neurons")
+    program.playback.to_end()
+    before = view.nodes.points.copy()
+    display.ask(plane=NodePlane("nodes", (0, 5000, 0)))
+    qtbot.waitUntil(lambda: not display.slots[0].panel.owed)
+    (words,) = view.plot.overlay.corner
+    assert words.startswith("Nodes 0 and 5000: choose two of 0 to")
+    np.testing.assert_array_equal(view.nodes.points, before)
+    display.ask(plane=NodePlane())
+    assert view.plot.overlay.corner == ()

@@ -14,6 +14,7 @@ from app.state.views import VIEWS
 from app.views.run_panel import RunPanel
 from app.views.sorted_nodes import MOST_MOMENTS
 from core.figures.palette import DARK, LIGHT, node_colours, rgba
+from core.observables.planes import NodePlane
 from core.runs import open_run
 from tests.app.mouse import LEFT, move, pixel, pull, wheel
 from tests.recording import recorded
@@ -112,7 +113,7 @@ def test_a_unit_is_as_long_on_both_axes_and_the_range_stays(qtbot, panel: RunPan
 
 def test_other_coordinates(panel: RunPanel, data: DisplayData) -> None:
     before = panel.view("neurons").nodes.points.copy()
-    panel.set_coordinates(5, 6)
+    panel.set_plane(NodePlane("coordinates", (5, 6)))
     assert not np.array_equal(before, panel.view("neurons").nodes.points)
     assert panel.view("neurons").plot.bottom.labelText == "coordinate 6"
 
