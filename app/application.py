@@ -52,7 +52,14 @@ UNPAINTED_MS = 500
 SWITCH_S = 2e-4
 EDITED = "Edited: press Run to train these settings."
 # Intent and Settings have these names in common: one is filled from the other.
-REMEMBERED = {"palette", "pace", "loop", "views", "curves"}  # wishes that are settings too
+REMEMBERED = {
+    "palette",
+    "pace",
+    "loop",
+    "linked",
+    "views",
+    "curves",
+}  # wishes that are settings too
 
 
 @final
@@ -110,6 +117,7 @@ class Marginscope(QObject):
         self.looks.set_form(self.settings.form_shown)
         self.looks.set_inspector(self.settings.inspector_shown)
         self.actions["dark"].setChecked(self.settings.palette == "dark")
+        self.actions["link"].setChecked(self.settings.linked)
         self.window.set_recent(self.settings.recent)
         self.window.show_views(self.display.view.wishes.views)
 

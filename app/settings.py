@@ -33,6 +33,7 @@ class Settings(BaseModel):
     palette: Literal["light", "dark"] = "light"
     pace: float = Field(1.0, ge=0.01, le=100.0)
     loop: bool = False
+    linked: bool = True
     form_shown: bool = True
     inspector_shown: bool = True
     views: tuple[str, ...] = Field(FIGURE_1, max_length=20)

@@ -106,6 +106,10 @@ class Looks(QObject):
             self._display.ask(coordinates=dialog.chosen())
         dialog.deleteLater()  # else the window, its parent, would keep it
 
+    def set_linked(self, linked: bool) -> None:
+        """Whether runs side by side share the ranges of their axes."""
+        self._display.ask(linked=linked)
+
     def choose_margin_axis(self, action: QAction) -> None:
         """Draw curves and margins against what an action of the menu stands for."""
         if action.data() in MARGIN_AXES:

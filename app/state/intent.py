@@ -28,7 +28,7 @@ class Intent:
     `cursor` is a moment in the coordinate of core.problem.schedule, START for t = 0. At pace 1 a
     whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
     Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
-    statements whose bounds are shown.
+    statements whose bounds are shown. `linked`: runs side by side share the ranges of their axes.
     """
 
     cursor: float = START
@@ -45,3 +45,4 @@ class Intent:
     palette: str = "light"
     hidden_margins: frozenset[str] = frozenset()
     shown_bounds: frozenset[str] = frozenset()
+    linked: bool = True
