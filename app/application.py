@@ -28,6 +28,7 @@ from app.controllers.help import HelpController
 from app.controllers.looks import Looks
 from app.controllers.playback import Playback
 from app.controllers.preview import PreviewController
+from app.controllers.proposals import Proposals
 from app.controllers.readout import Readout
 from app.controllers.slot import PanelSlot
 from app.controllers.theory import TheoryController
@@ -38,6 +39,7 @@ from app.places import Places, user_places
 from app.settings import load_settings, save_settings
 from app.state.intent import Intent
 from app.state.session import MOST_RUNS, Session
+from app.state.views import known
 from app.termination import Termination
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
@@ -94,6 +96,7 @@ class Marginscope(QObject):
         self.theory = TheoryController(
             window, self.display, margins or MarginWorker(), judge or Judge(), self
         )
+        self.proposals = Proposals(self.display, window)
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)
         self.whole = WholeStudyController(
@@ -136,7 +139,14 @@ class Marginscope(QObject):
         window.form.submitted.connect(self.experiment.run)
         window.empty.run_requested.connect(self.experiment.run)
         window.empty.open_requested.connect(self.files.open)
-        for source in (self.experiment, self.files, self.playback, self.whole, display):
+        for source in (
+            self.experiment,
+            self.files,
+            self.playback,
+            self.whole,
+            self.proposals,
+            display,
+        ):
             source.message.connect(window.bar.say)
         self.export.error.connect(window.bar.say)
         for words in (self.experiment.started, self.export.finished, self.whole.status):
@@ -144,6 +154,8 @@ class Marginscope(QObject):
         self.whole.run_requested.connect(self.files.open_files)
         self.looks.recoloured.connect(self.whole.set_colours)
         self.experiment.loaded.connect(self._show_study)
+        self.experiment.loaded.connect(self.proposals.set_study)
+        display.runs_changed.connect(self.proposals.refresh)
         self.experiment.loaded.connect(self.preview.refresh)
         self.looks.recoloured.connect(self.preview.set_colours)
         window.form.changed.connect(self._show_edit)
@@ -297,6 +309,7 @@ class Marginscope(QObject):
         geometry = base64.b64encode(self.window.saveGeometry().data()).decode()
         cluster, jobs = self.whole.remembered
         changes = {name: getattr(wishes, name) for name in REMEMBERED} | {
+            "views": known(self.display.intent.views),
             "geometry": geometry,
             "form_shown": self.actions["form"].isChecked(),
             "inspector_shown": self.actions["inspector"].isChecked(),

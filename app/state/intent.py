@@ -29,6 +29,7 @@ class Intent:
     whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
     Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
     statements whose bounds are shown. `linked`: runs side by side share the ranges of their axes.
+    `views` are those that the user chose; while there are none, the `proposed` ones are shown.
     """
 
     cursor: float = START
@@ -40,7 +41,8 @@ class Intent:
     pinned: frozenset[Mark] = frozenset()
     coordinates: tuple[int, int] = (0, 1)
     margin_axis: str = "log10_time"
-    views: tuple[str, ...] = FIGURE_1
+    views: tuple[str, ...] = ()
+    proposed: tuple[str, ...] = FIGURE_1
     curves: tuple[str, ...] = FIRST_CURVES
     palette: str = "light"
     hidden_margins: frozenset[str] = frozenset()
