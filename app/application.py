@@ -45,7 +45,7 @@ from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from app.workers.run_worker import RunWorker
 from core.figures.palette import PALETTES
-from core.studies.study import Study
+from core.studies.study import Study, shipped_ids
 
 FIRST_STUDY = "telgarsky22-figure-1"
 # For windows that are covered or minimised when they open, and so are not painted.
@@ -106,7 +106,7 @@ class Marginscope(QObject):
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
         self._connect()
-        self._begun = self._ended = self._settled = False
+        self._begun = self._ended = self._settled = self._studied = False
 
     # -------------------------------------------------------------------------------- making
 
@@ -186,10 +186,19 @@ class Marginscope(QObject):
             self.window.bar.say(self._warning)
         self._show_runs()
         self._show_transport()
+        self._offer()
         self.window.show()
         # Keys play from the start: in a field of the form the space bar would type.
         self.window.transport.slider.setFocus()
         self._unpainted.start()
+
+    def _offer(self) -> None:
+        """The form has the study that is about to be trained, and no other one before it."""
+        name = self._names[0] if self._names else FIRST_STUDY
+        if name in shipped_ids():
+            self.experiment.offer(name)
+        else:
+            self.window.chooser.announce(f"Opening {Path(name).name} ...")
 
     def _begin(self) -> None:
         """Load what is heavy, make the views, and open what was asked for."""
@@ -211,7 +220,6 @@ class Marginscope(QObject):
             panel.moment_clicked.connect(self.playback.to_moment)
             panel.help_requested.connect(self.help.explain)
         if self._names:
-            self.experiment.offer(FIRST_STUDY)  # so that Run means something if none can be opened
             self.files.open_files(self._names)
         else:
             self.experiment.choose(FIRST_STUDY)
@@ -231,6 +239,8 @@ class Marginscope(QObject):
         """Run files can be read; told by the training thread, and so perhaps after the end."""
         if not self._ended:
             self.files.ready()
+            if not self._studied:  # so that Run means something where nothing could be opened
+                self.experiment.offer(FIRST_STUDY)
 
     # ------------------------------------------------------------------------------- showing
 
@@ -263,6 +273,7 @@ class Marginscope(QObject):
         window.setWindowTitle(f"{headings} \u2013 Marginscope" if headings else "Marginscope")
 
     def _show_study(self, study: Study) -> None:
+        self._studied = True
         self.window.chooser.set_study(study)
         self.window.empty.set_study(study.title)
         self.window.empty.set_runnable(True)

@@ -89,6 +89,10 @@ def suited(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[str, ...
         name for name in dict.fromkeys((*NEXT, *VIEWS)) if name in useful and name not in chosen
     ]
     chosen += others[: len(first) - len(chosen)]
+    for run in runs:  # none is left with sentences alone
+        own = [name for name in dict.fromkeys((*NEXT, *VIEWS)) if VIEWS[name].fits(run)]
+        if own and not set(own) & set(chosen):
+            chosen[-1:] = own[:1]
     return known(chosen) or first
 
 

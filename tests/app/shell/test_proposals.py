@@ -68,6 +68,16 @@ def _light() -> object:
     return LIGHT
 
 
+def test_neither_of_two_runs_is_left_with_sentences_alone(tmp_path: Path) -> None:
+    (tmp_path / "kernel").mkdir()
+    kernel, other = shown(tmp_path / "kernel", RUNS["kernel"]), shown(tmp_path, RUNS["standard"])
+    with kernel.run, other.run:
+        found = suited((), [other, kernel])
+        assert len(found) == 4
+        for data in (kernel, other):
+            assert any(VIEWS[name].fits(data) for name in found)
+
+
 def test_every_view_can_take_the_place_of_another() -> None:
     assert set(NEXT) == set(VIEWS)
 
