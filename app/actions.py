@@ -77,6 +77,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     ),
     "&View": (
         ActionRow("coordinates", "&Coordinates ...", "looks.choose_coordinates", "Ctrl+K"),
+        ActionRow("link", "&Link axes of runs", "looks.set_linked", "Ctrl+L", checkable=True),
         ActionRow("unpin", "&Unpin all nodes", "display.unpin", "Esc"),
         None,
         ActionRow("dark", "&Dark", "looks.set_dark", "Ctrl+D", "dark", checkable=True),
@@ -127,6 +128,7 @@ TIPS = {
     "loop": "Begin again when the end is reached",
     "follow": "Stay at the latest frame while the training goes on",
     "coordinates": "Which two input coordinates the neurons are drawn on",
+    "link": "Runs side by side share the ranges of their axes, and a zoom; or each has its own",
     "unpin": "Let go of pinned nodes",
     "dark": "Light figures on a dark ground, or dark ones on a light ground",
     "lecture": "Only the views, in large type",

@@ -28,6 +28,7 @@ from app.controllers.help import HelpController
 from app.controllers.looks import Looks
 from app.controllers.playback import Playback
 from app.controllers.preview import PreviewController
+from app.controllers.proposals import Proposals
 from app.controllers.readout import Readout
 from app.controllers.slot import PanelSlot
 from app.controllers.theory import TheoryController
@@ -38,12 +39,13 @@ from app.places import Places, user_places
 from app.settings import load_settings, save_settings
 from app.state.intent import Intent
 from app.state.session import MOST_RUNS, Session
+from app.state.views import known
 from app.termination import Termination
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from app.workers.run_worker import RunWorker
 from core.figures.palette import PALETTES
-from core.studies.study import Study
+from core.studies.study import Study, shipped_ids
 
 FIRST_STUDY = "telgarsky22-figure-1"
 # For windows that are covered or minimised when they open, and so are not painted.
@@ -53,7 +55,7 @@ SWITCH_S = 2e-4
 EDITED = "Edited: press Run to train these settings."
 # Intent and Settings have these names in common: one is filled from the other.
 REMEMBERED = {  # wishes that are settings too
-    *("palette", "pace", "loop", "views", "curves"),
+    *("palette", "pace", "loop", "linked", "views", "curves"),
     *("neuron_range", "neuron_points"),
 }
 
@@ -90,6 +92,7 @@ class Marginscope(QObject):
         self.theory = TheoryController(
             window, self.display, margins or MarginWorker(), judge or Judge(), self
         )
+        self.proposals = Proposals(self.display, window)
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)
         self.whole = WholeStudyController(
@@ -99,7 +102,7 @@ class Marginscope(QObject):
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
         self._connect()
-        self._begun = self._ended = self._settled = False
+        self._begun = self._ended = self._settled = self._studied = False
 
     # -------------------------------------------------------------------------------- making
 
@@ -113,6 +116,7 @@ class Marginscope(QObject):
         self.looks.set_form(self.settings.form_shown)
         self.looks.set_inspector(self.settings.inspector_shown)
         self.actions["dark"].setChecked(self.settings.palette == "dark")
+        self.actions["link"].setChecked(self.settings.linked)
         self.window.set_recent(self.settings.recent)
         self.window.show_wishes(self.display.view.wishes)
 
@@ -132,7 +136,14 @@ class Marginscope(QObject):
         window.form.submitted.connect(self.experiment.run)
         window.empty.run_requested.connect(self.experiment.run)
         window.empty.open_requested.connect(self.files.open)
-        for source in (self.experiment, self.files, self.playback, self.whole, display):
+        for source in (
+            self.experiment,
+            self.files,
+            self.playback,
+            self.whole,
+            self.proposals,
+            display,
+        ):
             source.message.connect(window.bar.say)
         self.export.error.connect(window.bar.say)
         for words in (self.experiment.started, self.export.finished, self.whole.status):
@@ -140,6 +151,8 @@ class Marginscope(QObject):
         self.whole.run_requested.connect(self.files.open_files)
         self.looks.recoloured.connect(self.whole.set_colours)
         self.experiment.loaded.connect(self._show_study)
+        self.experiment.loaded.connect(self.proposals.set_study)
+        display.runs_changed.connect(self.proposals.refresh)
         self.experiment.loaded.connect(self.preview.refresh)
         self.looks.recoloured.connect(self.preview.set_colours)
         window.form.changed.connect(self._show_edit)
@@ -170,10 +183,19 @@ class Marginscope(QObject):
             self.window.bar.say(self._warning)
         self._show_runs()
         self._show_transport()
+        self._offer()
         self.window.show()
         # Keys play from the start: in a field of the form the space bar would type.
         self.window.transport.slider.setFocus()
         self._unpainted.start()
+
+    def _offer(self) -> None:
+        """The form has the study that is about to be trained, and no other one before it."""
+        name = self._names[0] if self._names else FIRST_STUDY
+        if name in shipped_ids():
+            self.experiment.offer(name)
+        else:
+            self.window.chooser.announce(f"Opening {Path(name).name} ...")
 
     def _begin(self) -> None:
         """Load what is heavy, make the views, and open what was asked for."""
@@ -195,7 +217,6 @@ class Marginscope(QObject):
             panel.moment_clicked.connect(self.playback.to_moment)
             panel.help_requested.connect(self.help.explain)
         if self._names:
-            self.experiment.offer(FIRST_STUDY)  # so that Run means something if none can be opened
             self.files.open_files(self._names)
         else:
             self.experiment.choose(FIRST_STUDY)
@@ -215,6 +236,8 @@ class Marginscope(QObject):
         """Run files can be read; told by the training thread, and so perhaps after the end."""
         if not self._ended:
             self.files.ready()
+            if not self._studied:  # so that Run means something where nothing could be opened
+                self.experiment.offer(FIRST_STUDY)
 
     # ------------------------------------------------------------------------------- showing
 
@@ -247,6 +270,7 @@ class Marginscope(QObject):
         window.setWindowTitle(f"{headings} \u2013 Marginscope" if headings else "Marginscope")
 
     def _show_study(self, study: Study) -> None:
+        self._studied = True
         self.window.chooser.set_study(study)
         self.window.empty.set_study(study.title)
         self.window.empty.set_runnable(True)
@@ -293,6 +317,7 @@ class Marginscope(QObject):
         geometry = base64.b64encode(self.window.saveGeometry().data()).decode()
         cluster, jobs = self.whole.remembered
         changes = {name: getattr(wishes, name) for name in REMEMBERED} | {
+            "views": known(self.display.intent.views),
             "geometry": geometry,
             "form_shown": self.actions["form"].isChecked(),
             "inspector_shown": self.actions["inspector"].isChecked(),

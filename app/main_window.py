@@ -42,7 +42,7 @@ from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
 from core.observables.planes import PLANES
 
-PAPER = "paper"  # the entry of the menu of views for the layout of the paper's figure
+OF_STUDY = "study"  # the entry of the menu of views for those that the study opens with
 LOADING = "Loading the numerical libraries ..."
 
 
@@ -132,8 +132,7 @@ class MainWindow(QMainWindow):
 
     def _fill_choices(self) -> None:
         """The entries of the menus of views and of axes; that of curves depends on the run."""
-        paper = self.view_choice.addAction("The &paper's figure")
-        paper.setData(PAPER)
+        self.view_choice.addAction("The &study's views").setData(OF_STUDY)
         self.view_choice.addSeparator()
         for kind in VIEWS.values():
             action = self.view_choice.addAction(kind.title)

@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QApplication, QDialog, QMessageBox
 from app import style
 from app.actions import set_icons
 from app.controllers.display import DisplayController
-from app.main_window import PAPER, MainWindow
+from app.main_window import OF_STUDY, MainWindow
 from app.panels.coordinates import CoordinatesDialog
 from app.panels.inspector import definitions
-from app.state.intent import FIGURE_1, MOST_CURVES
+from app.state.intent import MOST_CURVES
 from core import __version__
 from core.figures.palette import PALETTES, Palette
 from core.observables.planes import COORDINATES, NodePlane
@@ -137,11 +137,15 @@ class Looks(QObject):
                 return (*sorted(run.pinned), run.frame)
         return ()
 
+    def set_linked(self, linked: bool) -> None:
+        """Whether runs side by side share the ranges of their axes."""
+        self._display.ask(linked=linked)
+
     def choose_view(self, action: QAction) -> None:
         """Show or hide the view that an action of the menu stands for; one always stays."""
-        before = self._display.intent.views
-        if action.data() == PAPER:
-            self._show(FIGURE_1)
+        before = self._display.view.wishes.views
+        if action.data() == OF_STUDY:
+            self._show(())
         elif action.isChecked():
             self._show((*before, action.data()))
         else:
@@ -182,8 +186,9 @@ class Looks(QObject):
         if action.isChecked():
             # The one chosen first makes room.
             curves = (*curves, name)[-MOST_CURVES:]
-            if "curves" not in self._display.intent.views:
-                self._show((*self._display.intent.views, "curves"))
+            shown = self._display.view.wishes.views
+            if "curves" not in shown:
+                self._show((*shown, "curves"))
         self._display.ask(curves=curves)
 
     def about(self) -> None:

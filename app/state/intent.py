@@ -41,7 +41,8 @@ class Intent:
     `cursor` is a moment in the coordinate of core.problem.schedule, START for t = 0. At pace 1 a
     whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
     Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
-    statements whose bounds are shown.
+    statements whose bounds are shown. `linked`: runs side by side share the ranges of their axes.
+    `views` are those that the user chose; while there are none, the `proposed` ones are shown.
     """
 
     cursor: float = START
@@ -55,8 +56,10 @@ class Intent:
     neuron_range: str = "moment"
     neuron_points: str = "weights"
     margin_axis: str = "log10_time"
-    views: tuple[str, ...] = FIGURE_1
+    views: tuple[str, ...] = ()
+    proposed: tuple[str, ...] = FIGURE_1
     curves: tuple[str, ...] = FIRST_CURVES
     palette: str = "light"
     hidden_margins: frozenset[str] = frozenset()
     shown_bounds: frozenset[str] = frozenset()
+    linked: bool = True

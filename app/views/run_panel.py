@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
@@ -41,6 +41,8 @@ class RunPanel(QWidget):
     moment_clicked = Signal(float)  # in the schedule's coordinate
     requested = Signal()  # numbers are wanted that take a while
     help_requested = Signal(object)  # what a view shows, by its names in core.observables.help
+    ranged = Signal(str)  # the name of a view that has another range of its own
+    zoomed = Signal(str)
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -103,9 +105,20 @@ class RunPanel(QWidget):
             view.moment_clicked.connect(self.moment_clicked)
             view.requested.connect(self.requested)
             view.help_requested.connect(self.help_requested)
+            view.ranged.connect(self._ranged)
+            view.zoomed.connect(self._zoomed)
             view.plot.setAcceptDrops(False)  # a file dropped there is the window's
             self._made[name] = view
         return self._made[name]
+
+    def _ranged(self) -> None:
+        self.ranged.emit(self._name_of(self.sender()))
+
+    def _zoomed(self) -> None:
+        self.zoomed.emit(self._name_of(self.sender()))
+
+    def _name_of(self, view: QObject | None) -> str:
+        return next((name for name, made in self._made.items() if made is view), "")
 
     def set_views(self, names: Sequence[str]) -> None:
         """Show some views, in the order of app.state.views.VIEWS."""

@@ -37,7 +37,7 @@ class SpectrumView(TraceView):
     shows = ("singular_values",)
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(palette, "singular values of V", parent)
+        super().__init__(palette, "singular values of V", parent, "singular value")
         self._values: Floats = np.empty((0, 0))
         self.plot.side.set_ticks(logarithmic)
 

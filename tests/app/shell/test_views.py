@@ -58,7 +58,7 @@ def test_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> N
         assert "f = 0" in slot.panel.view("predictor").header.text
     choose_view(qtbot, program, "Neurons")
     assert "neurons" not in program.display.view.wishes.views
-    choose_view(qtbot, program, "The paper's figure")
+    choose_view(qtbot, program, "The study's views")
     assert program.display.view.wishes.views == FIGURE_1
     marked = [a.data() for a in program.window.view_choice.actions() if a.isChecked()]
     assert marked == list(FIGURE_1)
