@@ -43,6 +43,10 @@ def _too_many(runs: Sequence[Path]) -> str:
     return ""
 
 
+# Whether a film's range follows the nodes.
+FILM_RANGES = {"the moment's": True, "the whole run's": False}
+
+
 @final
 class FigureDialog(ExportDialog):
     """A figure: format, panels, resolution and colours."""
@@ -96,6 +100,7 @@ class FilmDialog(ExportDialog):
 
     def _add_options(self) -> None:
         self.panel = self._choice("panel", [*PANELS, "all"])
+        self.range = self._choice("range of the nodes", list(FILM_RANGES))
         self.seconds = QDoubleSpinBox(self)
         self.seconds.setDecimals(1)
         self._number("seconds", self.seconds, 0.1, 600.0, 8.0)
@@ -121,6 +126,7 @@ class FilmDialog(ExportDialog):
             self.rate.value(),
             list(PALETTES)[self.palette_choice.currentIndex()],
             self._plane,
+            FILM_RANGES[self.range.currentText()],
         )
 
 

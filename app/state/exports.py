@@ -149,7 +149,7 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
 @final
 @dataclass(frozen=True, slots=True)
 class FilmJob(ExportJob):
-    """A film of one panel, or of "all", as GIF or WebP."""
+    """A film of one panel, or of "all", as GIF or WebP; `follow` is the neurons' range."""
 
     runs: tuple[Path, ...]
     path: Path
@@ -158,6 +158,7 @@ class FilmJob(ExportJob):
     frames_per_second: float = 20.0
     palette: str = LIGHT.name
     plane: NodePlane = COORDINATES
+    follow: bool = True
 
     @property
     def title(self) -> str:
@@ -177,6 +178,7 @@ class FilmJob(ExportJob):
                 progress=progress,
                 cancelled=cancelled,
                 plane=self.plane,
+                follow=self.follow,
             )
         return _done([self.path]) if finished else ""
 

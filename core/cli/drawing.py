@@ -148,6 +148,7 @@ def movie(arguments: argparse.Namespace) -> int:
                 palette=DARK if arguments.dark else LIGHT,
                 progress=bar.part,
                 plane=plane,
+                follow=arguments.range == "moment",
             )
     print(out)
     return 0

@@ -161,6 +161,12 @@ def _drawing(commands: Any) -> None:
     command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
     command.add_argument("--panel", default="neurons", choices=(*PANELS, "all"))
     command.add_argument("--plane", default=None, help=PLANE)
+    command.add_argument(
+        "--range",
+        default="moment",
+        choices=("moment", "run"),
+        help="of the nodes: it follows them, or is that of the whole run (default: moment)",
+    )
     command.add_argument("--seconds", type=number, default=8.0, help="length (default: 8)")
     command.add_argument("--fps", type=whole, default=20, help="frames a second (default: 20)")
     command.add_argument("--dark", action="store_true", help="the dark palette")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.camera import eased, looks
 from core.figures.numbers import linear_ticks, math_number, number_text
 from core.figures.palette import Palette, class_colours, kind_colours, rgba
 from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, KeyEntry, Marker, Panel
@@ -30,7 +31,8 @@ class Track:
 
     The kind of a node is the class that it speaks for, 1 where alpha_j > 0 of two, and `classes`
     where its outer weights are 0.
-    Points are in units of 10^power, so that late runs need no long tick texts.
+    Points are in units of 10^power, so that late runs need no long tick texts; `extents` (F,) are
+    log10 of the largest coordinate of each frame, in the runs' own units.
     """
 
     frames: NDArray[np.int64]
@@ -39,6 +41,7 @@ class Track:
     norms: Array
     power: int
     extent: float
+    extents: Array
     classes: int = 2
     inner: bool = True  # whether nodes have inner weights
 
@@ -79,13 +82,35 @@ def track(projection: Projection, frames: NDArray[np.int64]) -> Track:
     inner = not np.isnan(np.array(points)).all()
     # Late nodes are beyond float64: they lie at the rim, and not nowhere.
     everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
-    extent = float(np.abs(everything).max())
+    extents = np.abs(everything).max(axis=(1, 2))
+    extent = float(extents.max())
+    power = _power(extent)
+    scale = 10.0**-power
+    with np.errstate(divide="ignore"):
+        logs = np.log10(extents)
+    kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
+    points = everything * scale
+    return Track(frames, points, kind, norm, power, extent * scale, logs, classes, inner)
+
+
+def _power(extent: float) -> int:
+    """The power of ten that points are given in units of."""
     power = math.floor(math.log10(extent)) if extent > 0.0 else 0
     # Below 10^4, and down to hundredths, ticks are short enough without a power.
-    power = power if power >= 4 or power <= -3 else 0
-    scale = 10.0**-power
-    kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
-    return Track(frames, everything * scale, kind, norm, power, extent * scale, classes, inner)
+    return power if power >= 4 or power <= -3 else 0
+
+
+def followed(nodes: Track, position: int) -> Track:
+    """A track as a camera sees it at one of its frames, which follows the nodes."""
+    log10_extent = eased(
+        nodes.extents[looks(position, nodes.frames.size, nodes.frames.size)],
+        float(nodes.extents[position]),
+    )
+    if not math.isfinite(log10_extent):
+        return nodes
+    power = _power(10.0**log10_extent)
+    scale, extent = 10.0 ** (nodes.power - power), 10.0 ** (log10_extent - power)
+    return replace(nodes, points=nodes.points * scale, power=power, extent=extent)
 
 
 def data_factor(nodes: Track, projection: Projection) -> float:
@@ -163,9 +188,16 @@ def _axes(nodes: Track, data: Sequence[Dots], box: Box, labels: Sequence[str]) -
 
 
 def neurons_panel(
-    row: int, letter: str, box: Box, nodes: Track, projection: Projection, palette: Palette
+    row: int,
+    letter: str,
+    box: Box,
+    nodes: Track,
+    projection: Projection,
+    palette: Palette,
+    position: int | None = None,
 ) -> tuple[Panel, tuple[Dots, ...]]:
-    """The panel with the trails of a whole track, and the data's dots."""
+    """The panel with the trails of a track up to a position, or all of it, and the data's dots."""
+    position = nodes.frames.size - 1 if position is None else position
     factor = data_factor(nodes, projection)
     data = tuple(data_dots(projection, factor, palette))
     labels = [
@@ -177,6 +209,6 @@ def neurons_panel(
         tuple(f"#{bytes(dots.colours[0, :3]).hex()}" for dots in data),
         markers=tuple(dots.marker for dots in data),
     )
-    title, ink = "nodes $|a_j|\\,v_j$", neurons_ink(nodes, nodes.frames.size - 1, data, palette)
+    title, ink = "nodes $|a_j|\\,v_j$", neurons_ink(nodes, position, data, palette)
     panel = Panel("neurons", row, letter, title, box, x, y, ink, centre_lines=True, key=(key,))
     return panel, data

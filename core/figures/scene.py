@@ -26,6 +26,7 @@ from core.figures.margin_curves import (
 from core.figures.names import PANELS
 from core.figures.neurons import (
     Track,
+    followed,
     neurons_ink,
     neurons_panel,
     track,
@@ -123,6 +124,13 @@ class Material:
             return margin_panel(row, letter, box, traces, self.time, y, self.palette, drawn), ()
         frames = self.moment_frames[row]
         return sorted_panel(run, row, kind, letter, box, y, frames, self.moments, self.palette), ()
+
+    def followed(self, row: int, index: int, box: Box) -> Panel:
+        """The panel of the neurons at one of the track's frames, in the range of that moment."""
+        nodes, palette = self.tracks[row], self.palette
+        position = int(np.searchsorted(nodes.frames, index))
+        seen = followed(nodes, position)
+        return neurons_panel(row, "", box, seen, self.projections[row], palette, position)[0]
 
     def ink(self, row: int, kind: str, index: int, data: Sequence[Dots]) -> Ink:
         """What a panel shows at a frame; for neurons one of the track's frames."""

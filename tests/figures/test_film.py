@@ -14,11 +14,16 @@ import pytest
 from PIL import Image, ImageSequence
 
 from core.errors import DiskError, InputError
+from core.figures.camera import eased, looks
 from core.figures.film import film_frames, frames_shown, save_film
 from core.figures.film_layout import film_size
+from core.figures.neurons import followed, track
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.time_axis import TimeAxis, time_axis
 from core.figures.writers import GifWriter, WebpWriter
+from core.observables.nodes import positions
+from core.observables.planes import NodePlane
+from core.observables.projection import checked_projection
 from tests.figures.helpers import DEGENERATE, far_run, two_runs
 
 SIZE = (200, 160)
@@ -223,3 +228,43 @@ def test_an_mp4_goes_through_the_encoder(tmp_path, monkeypatch, stop_after) -> N
     assert completed == (stop_after == 99)
     assert frames == [SIZE[0] * SIZE[1] * 3] * min(stop_after, 6)
     assert [entry.name for entry in tmp_path.iterdir()] == (["film.mp4"] if completed else [])
+
+
+def test_the_range_of_the_neurons_follows_them() -> None:
+    """Figure 1's nodes are a dot in the middle at first, in the range of the whole run."""
+    run = two_runs()[0]
+    inks = []
+    for follow in (False, True):
+        (first, *_, last) = film_frames([run], "neurons", 4, SIZE, LIGHT, follow=follow)
+        inks.append((first, last))
+    (fixed, end), (moving, moved_end) = inks
+    # Both end in the range of the last frame, which the camera may look a little beyond.
+    assert np.abs(end.astype(int) - moved_end).mean() < np.abs(fixed.astype(int) - moving).mean()
+    assert not np.array_equal(fixed, moving)
+
+
+def test_the_camera_of_films_is_that_of_the_window() -> None:
+    """Extents at the frames of a track, eased; points and units say the same place."""
+    run = two_runs()[0]
+    nodes = track(checked_projection(run, NodePlane()), np.arange(run.frames))
+    for position in (0, run.frames // 2, run.frames - 1):
+        seen = followed(nodes, position)
+        around = nodes.extents[looks(position, run.frames, run.frames)]
+        reach = seen.extent * 10.0**seen.power
+        assert np.log10(reach) == pytest.approx(eased(around, nodes.extents[position]))
+        np.testing.assert_allclose(
+            seen.points * 10.0**seen.power, nodes.points * 10.0**nodes.power, rtol=1e-12
+        )
+        largest = np.abs(positions(run, position, (0, 1))).max()
+        assert nodes.extents[position] == pytest.approx(np.log10(largest))
+
+
+def test_axes_that_follow_leave_nothing_behind() -> None:
+    """The same frame after others is the same picture, and the figure holds no more axes."""
+    run = two_runs()[0]
+    pictures = list(film_frames([run], "neurons", 6, SIZE, LIGHT))
+    again = list(film_frames([run], "neurons", 6, SIZE, LIGHT))
+    for one, other in zip(pictures, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    # Corners are background in every frame: no ticks of earlier ones stay.
+    assert {tuple(picture[2, 2]) for picture in pictures} == {(255, 255, 255)}
