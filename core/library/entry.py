@@ -1,0 +1,179 @@
+"""What the library knows of a run, as frozen values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import final
+
+Setting = str | int | float | bool
+# Of what a file says: it is listed before it is read, and one that is no run stays listed.
+UNREAD, UNREADABLE, RECORDING = "not read yet", "unreadable", "recording"
+GROWING, LEFT = "growing", "cut off"
+RESULTS = (
+    "risk",
+    "log10_risk",
+    "hard_margin",
+    "smoothed_margin",
+    "l1_margin",
+    "norm_squared",
+    "train_error",
+)
+DETAILS = frozenset({"recording", "run.device"})  # how a run was watched, not what it is
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the user says of a run: a name, a note and tags. `kept`: it was restored by hand."""
+
+    name: str = ""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    kept: bool = False
+
+    @property
+    def empty(self) -> bool:
+        return self == About()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a run file says: of its study, its settings, and its last frame.
+
+    `settings` have dotted keys; `results` are scalars of the last frame by their names, and `norm`
+    and `log10_time`. `margins` are those reference margins that were computed for its data, NaN
+    where there is none; `waiting` names the cache's files of those that were not yet. `factor`
+    makes of gamma_gl what the run's margins are compared with, NaN where they are not.
+    `parent` is the file of the run that it continues. `wrong` says why a file cannot be read.
+    """
+
+    title: str = ""
+    source: str = ""
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    results: Mapping[str, float] = field(default_factory=dict)
+    margins: Mapping[str, float] = field(default_factory=dict)
+    waiting: Mapping[str, str] = field(default_factory=dict)
+    factor: float = math.nan
+    frames: int = 0
+    created: str = ""
+    status: str = UNREAD
+    reason: str = ""
+    parent: str = ""
+    wrong: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """One run of the library. `origin` is where it lay before it came into the trash, else None.
+
+    `modified` is when the file or its `-wal` was last written, in seconds; `size` that of both in
+    bytes. `state` is how the run ended, or that it is growing, cut off, or cannot be read.
+    `verdicts` counts what statements say, None where nobody has asked. `heading` is what tells it
+    from the other runs of its study.
+    """
+
+    path: Path
+    size: int
+    modified: float
+    state: str = UNREAD
+    facts: Facts = Facts()
+    about: About = About()
+    verdicts: Mapping[str, int] | None = None
+    origin: Path | None = None
+    heading: str = ""
+
+    @property
+    def trashed(self) -> bool:
+        return self.origin is not None
+
+    @property
+    def readable(self) -> bool:
+        return not self.facts.wrong and self.facts.status != UNREAD
+
+    @property
+    def share(self) -> float:
+        """The hard margin as a share of the most it can be, gamma_gl / 2; NaN where not known."""
+        facts = self.facts
+        most = facts.factor * facts.margins.get("gamma_gl", math.nan)
+        margin = facts.results.get("hard_margin", math.nan)
+        return margin / most if most > 0.0 else math.nan
+
+    @property
+    def date(self) -> str:
+        """When the recording began: UTC, ISO 8601."""
+        return self.facts.created
+
+    @cached_property
+    def text(self) -> str:
+        """Where words are looked for: study, name, heading, note, tags, settings and file."""
+        facts, about = self.facts, self.about
+        settings = (f"{key}={value}" for key, value in facts.settings.items())
+        parts = (facts.title, facts.source, about.name, self.heading, about.note, *about.tags)
+        rest = (self.state, facts.created, self.path.name, facts.wrong, *settings)
+        return "\n".join((*parts, *rest)).casefold()
+
+
+def with_headings(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The entries, each headed by the settings that tell it from the other runs of its study."""
+    entries = tuple(entries)
+    values: dict[str, dict[str, set[Setting]]] = {}
+    counts: dict[str, int] = {}
+    for entry in entries:
+        if entry.readable:
+            title = entry.facts.title
+            counts[title] = counts.get(title, 0) + 1
+            known = values.setdefault(title, {})
+            for key, value in entry.facts.settings.items():
+                known.setdefault(key, set()).add(value)
+    # A key that some of the runs do not have tells them apart as well, but their kind does so too.
+    varied = {
+        title: [key for key, some in known.items() if len(some) > 1 and _tells(key)]
+        for title, known in values.items()
+    }
+    return tuple(
+        replace(entry, heading=_heading(entry, varied[entry.facts.title]))
+        if entry.readable
+        else entry
+        for entry in entries
+    )
+
+
+def _tells(key: str) -> bool:
+    return key not in DETAILS and key.partition(".")[0] not in DETAILS
+
+
+def _heading(entry: Entry, keys: Iterable[str]) -> str:
+    settings = entry.facts.settings
+    parts = [f"{short_key(key)} = {shown(settings[key])}" for key in keys if key in settings]
+    if entry.facts.parent:
+        parts.append("continued")
+    return ", ".join(parts)
+
+
+def short_key(key: str) -> str:
+    """The last part of a key, with its section where many sections have the same.
+
+    >>> short_key("network.m"), short_key("run.seed"), short_key("network.kind")
+    ('m', 'run seed', 'network')
+    """
+    section, _, name = key.partition(".")
+    if name == "kind":
+        return section
+    return f"{section} seed" if name == "seed" else (name or section).replace("_", " ")
+
+
+def shown(value: Setting) -> str:
+    """A setting as headings have it.
+
+    >>> shown(0.1), shown(16), shown(True), shown("flow")
+    ('0.1', '16', 'yes', 'flow')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
