@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import final
@@ -22,6 +22,7 @@ RESULTS = (
     "norm_squared",
     "train_error",
 )
+LONGEST_HEADING = 8  # settings
 DETAILS = frozenset({"recording", "run.device"})  # how a run was watched, not what it is
 
 
@@ -41,7 +42,7 @@ class About:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Facts:
     """What a run file says: of its study, its settings, and its last frame.
 
@@ -65,6 +66,17 @@ class Facts:
     reason: str = ""
     parent: str = ""
     wrong: str = ""
+
+    @property
+    def readable(self) -> bool:
+        return not self.wrong and self.status != UNREAD
+
+    @cached_property
+    def text(self) -> str:
+        """Where words are looked for; made once for each state of a file."""
+        settings = "\n".join([f"{key}={value}" for key, value in self.settings.items()])
+        parts = (self.title, self.source, self.created, self.wrong, settings)
+        return "\n".join(parts).casefold()
 
 
 @final
@@ -94,7 +106,7 @@ class Entry:
 
     @property
     def readable(self) -> bool:
-        return not self.facts.wrong and self.facts.status != UNREAD
+        return self.facts.readable
 
     @property
     def share(self) -> float:
@@ -112,46 +124,41 @@ class Entry:
     @cached_property
     def text(self) -> str:
         """Where words are looked for: study, name, heading, note, tags, settings and file."""
-        facts, about = self.facts, self.about
-        settings = (f"{key}={value}" for key, value in facts.settings.items())
-        parts = (facts.title, facts.source, about.name, self.heading, about.note, *about.tags)
-        rest = (self.state, facts.created, self.path.name, facts.wrong, *settings)
-        return "\n".join((*parts, *rest)).casefold()
+        about = self.about
+        said = (about.name, about.note, *about.tags, self.heading, self.state, self.path.name)
+        return "\n".join(said).casefold() + self.facts.text
 
 
-def with_headings(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """The entries, each headed by the settings that tell it from the other runs of its study."""
-    entries = tuple(entries)
+def headings(some: Iterable[Facts]) -> list[str]:
+    """For each run the settings that tell it from the other runs of its study; empty where none
+    do, or it cannot be read."""
+    some = list(some)
     values: dict[str, dict[str, set[Setting]]] = {}
-    counts: dict[str, int] = {}
-    for entry in entries:
-        if entry.readable:
-            title = entry.facts.title
-            counts[title] = counts.get(title, 0) + 1
-            known = values.setdefault(title, {})
-            for key, value in entry.facts.settings.items():
-                known.setdefault(key, set()).add(value)
-    # A key that some of the runs do not have tells them apart as well, but their kind does so too.
+    for facts in some:
+        if facts.readable:
+            known = values.setdefault(facts.title, {})
+            for key, value in facts.settings.items():
+                if key in known:
+                    known[key].add(value)
+                else:
+                    known[key] = {value}
     varied = {
-        title: [key for key, some in known.items() if len(some) > 1 and _tells(key)]
+        title: [(key, short_key(key)) for key, one in known.items() if len(one) > 1 and _tells(key)]
         for title, known in values.items()
     }
-    return tuple(
-        replace(entry, heading=_heading(entry, varied[entry.facts.title]))
-        if entry.readable
-        else entry
-        for entry in entries
-    )
+    return [_heading(facts, varied[facts.title]) if facts.readable else "" for facts in some]
 
 
 def _tells(key: str) -> bool:
     return key not in DETAILS and key.partition(".")[0] not in DETAILS
 
 
-def _heading(entry: Entry, keys: Iterable[str]) -> str:
-    settings = entry.facts.settings
-    parts = [f"{short_key(key)} = {shown(settings[key])}" for key in keys if key in settings]
-    if entry.facts.parent:
+def _heading(facts: Facts, keys: Iterable[tuple[str, str]]) -> str:
+    settings = facts.settings
+    parts = [f"{short} = {shown(settings[key])}" for key, short in keys if key in settings]
+    if len(parts) > LONGEST_HEADING:
+        parts = [*parts[: LONGEST_HEADING - 1], "..."]
+    if facts.parent:
         parts.append("continued")
     return ", ".join(parts)
 

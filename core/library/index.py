@@ -30,6 +30,7 @@ ANEW = "The list of runs is made anew from the run files; nothing of them is los
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL)
 NO_NOTES = About()
+EMPTY = dump_about(NO_NOTES)  # as with most runs
 T = TypeVar("T")
 
 
@@ -61,19 +62,20 @@ class RunIndex:
 
     # ------------------------------------------------------------------------------ what is kept
 
-    def load(self) -> dict[Path, Row]:
+    def load(self) -> dict[str, Row]:
         """All rows that can be read; a damaged one is as if its file had never been read."""
         sql = "SELECT path, stamp, facts, noted, about, verdicts FROM run"
         rows = self._do(lambda database: database.execute(sql).fetchall()) or []
         known = {}
         for path, stamp, facts, noted, about, verdicts in rows:
-            one, other = load_facts(facts), load_about(about)
+            one = load_facts(facts)
+            other = NO_NOTES if about == EMPTY else load_about(about)
             if one is not None and other is not None and isinstance(path, bytes):
                 counts = load_counts(verdicts) if verdicts is not None else None
-                known[Path(os.fsdecode(path))] = Row(stamp, one, noted, other, counts)
+                known[os.fsdecode(path)] = Row(stamp, one, noted, other, counts)
         return known
 
-    def put(self, rows: Mapping[Path, Row]) -> None:
+    def put(self, rows: Mapping[str, Row]) -> None:
         """Keep rows; the picture of a file goes where its stamp has changed."""
         sql = (
             "INSERT INTO run (path, stamp, facts, noted, about) VALUES (?, ?, ?, ?, ?)"
@@ -89,18 +91,18 @@ class RunIndex:
         ]
         self._do(lambda database: database.executemany(sql, values))
 
-    def forget(self, paths: Iterable[Path]) -> None:
+    def forget(self, paths: Iterable[str]) -> None:
         """Drop the rows of files that are gone."""
         keys = [(_key(path),) for path in paths]
         if keys:
             self._do(lambda one: one.executemany("DELETE FROM run WHERE path = ?", keys))
 
-    def move(self, before: Path, after: Path) -> None:
+    def move(self, before: str, after: str) -> None:
         """A file lies elsewhere now, unchanged."""
         sql = "UPDATE OR REPLACE run SET path = ? WHERE path = ?"
         self._do(lambda database: database.execute(sql, (_key(after), _key(before))))
 
-    def judged(self, path: Path, verdicts: Mapping[str, int]) -> None:
+    def judged(self, path: str, verdicts: Mapping[str, int]) -> None:
         """Keep what statements say of a run; lost with the next change of its file."""
         import json
 
@@ -108,13 +110,13 @@ class RunIndex:
         sql = "UPDATE run SET verdicts = ? WHERE path = ?"
         self._do(lambda database: database.execute(sql, values))
 
-    def picture(self, path: Path) -> bytes | None:
+    def picture(self, path: str) -> bytes | None:
         """The picture of a run; None where there is none yet."""
         sql = "SELECT picture FROM run WHERE path = ?"
         row = self._do(lambda database: database.execute(sql, (_key(path),)).fetchone())
         return row[0] if row and isinstance(row[0], bytes) else None
 
-    def put_picture(self, path: Path, picture: bytes) -> None:
+    def put_picture(self, path: str, picture: bytes) -> None:
         """Keep a picture; lost with the next change of its file."""
         sql = "UPDATE run SET picture = ? WHERE path = ?"
         self._do(lambda database: database.execute(sql, (picture, _key(path))))
@@ -181,7 +183,7 @@ class RunIndex:
             self.said.append(sentence)
 
 
-def _key(path: Path) -> bytes:
+def _key(path: str) -> bytes:
     # Names of files are bytes: not every one is text.
     return os.fsencode(path)
 

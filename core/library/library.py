@@ -22,7 +22,7 @@ from core.library.entry import (
     About,
     Entry,
     Facts,
-    with_headings,
+    headings,
 )
 from core.library.index import Row, RunIndex
 from core.library.reading import picture_of, read_facts
@@ -31,6 +31,7 @@ from core.library.trash import Trash
 
 GROWING_S = 60.0  # a recording that was not written for so long was cut off, or rests
 TELL_S = 1.0
+NOTHING = Row("", Facts())
 BEING_RECORDED = "{name} is being recorded; stop the training first."
 
 
@@ -63,7 +64,7 @@ class Library:
         self.root = root.absolute()
         self.index = RunIndex(index)
         self.trash = Trash(self.root)
-        self._rows: dict[Path, Row] | None = None
+        self._rows: dict[str, Row] | None = None
 
     # --------------------------------------------------------------------------------- what is
 
@@ -76,7 +77,7 @@ class Library:
         `tell` hears of those already known at once, and then once a second while others are read.
         """
         self.trash.mend()
-        found: dict[Path, Places] = {one.path: (one, None) for one in run_files(self.root)}
+        found: dict[str, Places] = {one.path: (one, None) for one in run_files(self.root)}
         found |= {item.found.path: (item.found, item.origin) for item in self.trash.items()}
         if self._rows is None:
             self._rows, again = self.index.load(), True
@@ -90,13 +91,16 @@ class Library:
             path for path, (one, _) in found.items() if not _known(rows.get(path), one, again)
         ]
         waiting.sort(key=lambda path: -found[path][0].modified)
-        if tell is not None and waiting:
+        self._look_for_margins(rows)
+        if tell is not None:
             tell(self._listing(found, said))
         self._read(waiting, found, said, tell, halt)
-        self._look_for_margins(rows)
-        return self._listing(found, said)
+        listing = self._listing(found, said)
+        for entry in listing.entries:  # made here, so that the first search need not wait for it
+            _ = entry.text
+        return listing
 
-    def _note(self, found: Mapping[Path, Places], rows: dict[Path, Row], said: list[str]) -> None:
+    def _note(self, found: Mapping[str, Places], rows: dict[str, Row], said: list[str]) -> None:
         """Read the notes that changed."""
         changed = {}
         for path, (one, _) in found.items():
@@ -104,7 +108,7 @@ class Library:
             if one.noted == (row.noted if row is not None else ""):
                 continue
             try:
-                about, noted = read_about(path), one.noted
+                about, noted = read_about(Path(path)), one.noted
             except MarginscopeError as error:
                 said.append(error.sentence)
                 about, noted = About(), ""
@@ -115,20 +119,20 @@ class Library:
 
     def _read(
         self,
-        waiting: list[Path],
-        found: dict[Path, Places],
+        waiting: list[str],
+        found: dict[str, Places],
         said: list[str],
         tell: Tell | None,
         halt: Halt | None,
     ) -> None:
         assert self._rows is not None
-        read: dict[Path, Row] = {}
+        read: dict[str, Row] = {}
         told = time.monotonic()
         try:
             for count, path in enumerate(waiting):
                 if halt is not None:
                     halt()
-                facts = read_facts(path)
+                facts = read_facts(Path(path))
                 if facts is None:  # gone since the folder was looked at
                     del found[path]
                     continue
@@ -144,7 +148,7 @@ class Library:
             if read:
                 self.index.put(read)
 
-    def _look_for_margins(self, rows: dict[Path, Row]) -> None:
+    def _look_for_margins(self, rows: dict[str, Row]) -> None:
         """Margins that were computed since their runs were read."""
         from core.reference import cache
 
@@ -169,36 +173,37 @@ class Library:
             self.index.put(changed)
 
     def _listing(
-        self, found: Mapping[Path, Places], said: Iterable[str], left: int | None = None
+        self, found: Mapping[str, Places], said: Iterable[str], left: int | None = None
     ) -> Listing:
         assert self._rows is not None
-        now, entries, unread = time.time(), [], 0
-        for path, (one, origin) in found.items():
-            row = self._rows.get(path)
-            facts = row.facts if row is not None else Facts()
-            unread += facts.status == UNREAD
-            entries.append(
-                Entry(
-                    path,
-                    one.size,
-                    one.modified,
-                    _state(facts, one, now),
-                    facts,
-                    row.about if row is not None else About(),
-                    row.verdicts if row is not None else None,
-                    origin,
-                )
+        rows = [self._rows.get(path, NOTHING) for path in found]
+        heads = headings([row.facts for row in rows])
+        now = time.time()
+        entries = [
+            Entry(
+                Path(path),
+                one.size,
+                one.modified,
+                _state(row.facts, one, now),
+                row.facts,
+                row.about,
+                row.verdicts,
+                origin,
+                heading,
             )
-        entries.sort(key=lambda entry: (entry.date or "", entry.modified), reverse=True)
-        sentences = tuple(dict.fromkeys((*self.index.said, *said)))
-        return Listing(with_headings(entries), unread if left is None else left, sentences)
+            for (path, (one, origin)), row, heading in zip(found.items(), rows, heads, strict=True)
+        ]
+        entries.sort(key=_age, reverse=True)
+        if left is None:
+            left = sum(row.facts.status == UNREAD for row in rows)
+        return Listing(tuple(entries), left, tuple(dict.fromkeys((*self.index.said, *said))))
 
     def picture(self, path: Path) -> bytes:
         """The margin curve of a run as heights (core.library.reading), made once."""
-        picture = self.index.picture(path)
+        picture = self.index.picture(str(path))
         if picture is None:
             picture = picture_of(path)
-            self.index.put_picture(path, picture)
+            self.index.put_picture(str(path), picture)
         return picture
 
     # ------------------------------------------------------------------------------- what is done
@@ -209,9 +214,9 @@ class Library:
 
     def judged(self, path: Path, verdicts: Mapping[str, int]) -> None:
         """Keep what the statements say of a finished run."""
-        if self._rows is not None and (row := self._rows.get(path)) is not None:
-            self._rows[path] = replace(row, verdicts=dict(verdicts))
-        self.index.judged(path, verdicts)
+        if self._rows is not None and (row := self._rows.get(str(path))) is not None:
+            self._rows[str(path)] = replace(row, verdicts=dict(verdicts))
+        self.index.judged(str(path), verdicts)
 
     def throw(self, entry: Entry) -> Path:
         """Move a run into the trash. Raises InputError, also for one that is being recorded."""
@@ -229,14 +234,14 @@ class Library:
     def purge(self, entry: Entry) -> None:
         """Remove a run in the trash from the disk, for good. Raises InputError."""
         self.trash.purge(entry.path)
-        self.index.forget([entry.path])
+        self.index.forget([str(entry.path)])
         if self._rows is not None:
-            self._rows.pop(entry.path, None)
+            self._rows.pop(str(entry.path), None)
 
     def _moved(self, before: Path, after: Path) -> Path:
-        self.index.move(before, after)
-        if self._rows is not None and (row := self._rows.pop(before, None)) is not None:
-            self._rows[after] = row
+        self.index.move(str(before), str(after))
+        if self._rows is not None and (row := self._rows.pop(str(before), None)) is not None:
+            self._rows[str(after)] = row
         return after
 
     def close(self) -> None:
@@ -244,6 +249,10 @@ class Library:
 
 
 Places = tuple[Found, Path | None]  # of a file, and where it lay before it came into the trash
+
+
+def _age(entry: Entry) -> tuple[str, float]:
+    return entry.date, entry.modified
 
 
 def _known(row: Row | None, found: Found, again: bool) -> bool:

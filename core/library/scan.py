@@ -21,10 +21,11 @@ DEEPEST, MOST_FILES = 8, 100_000
 class Found:
     """A run file with its `-wal` and notes. `stamp` changes with the file, `noted` with the notes.
 
-    `size` is that of both in bytes, `modified` when either was written last, in seconds.
+    The path is text, since tables of thousands are made by it. `size` is that of both in bytes,
+    `modified` when either was written last, in seconds.
     """
 
-    path: Path
+    path: str
     stamp: str
     noted: str
     size: int
@@ -74,12 +75,13 @@ def listed(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
 
 def in_folder(folder: Path, files: dict[str, os.stat_result]) -> Iterator[Found]:
     """The runs among the files of a folder."""
+    prefix = f"{folder}{os.sep}"
     for name, status in files.items():
         if not name.endswith(RUN) or name.startswith("."):
             continue
         wal, notes = files.get(name + WAL), files.get(name + NOTES)
         yield Found(
-            folder / name,
+            f"{prefix}{name}",
             _stamp(status) + _stamp(wal),
             _stamp(notes),
             status.st_size + (wal.st_size if wal else 0),

@@ -29,10 +29,10 @@ def load_facts(text: object) -> Facts | None:
         fields = json.loads(text)  # type: ignore[arg-type]
         facts = Facts(
             **{name: _text(fields[name]) for name in TEXTS},
-            settings=_table(fields["settings"], (str, int, float, bool)),
+            settings=_table(fields["settings"], {str, int, float, bool}),
             results=_numbers(fields["results"]),
             margins=_numbers(fields["margins"]),
-            waiting=_table(fields["waiting"], (str,)),
+            waiting=_table(fields["waiting"], {str}),
             factor=_nan(fields["factor"]),
             frames=fields["frames"],
         )
@@ -60,7 +60,7 @@ def load_about(text: object) -> About | None:
 def load_counts(text: object) -> Mapping[str, int] | None:
     """Counts of verdicts; None where there are none."""
     try:
-        return _table(json.loads(text), (int,))  # type: ignore[arg-type]
+        return _table(json.loads(text), {int})  # type: ignore[arg-type]
     except (ValueError, TypeError, RecursionError):
         return None
 
@@ -84,8 +84,8 @@ def _numbers(fields: dict[str, Any]) -> dict[str, float]:
     return {_text(key): _nan(value) for key, value in fields.items()}
 
 
-def _table(fields: Any, types: tuple[type, ...]) -> dict[str, Any]:
-    if not isinstance(fields, dict) or not all(type(one) in types for one in fields.values()):
+def _table(fields: Any, types: set[type]) -> dict[str, Any]:
+    if not isinstance(fields, dict) or not set(map(type, fields.values())) <= types:
         raise TypeError
     return fields
 

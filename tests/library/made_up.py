@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from core.library.entry import About, Entry, Facts, Setting, with_headings
+from core.library.entry import About, Entry, Facts, Setting, headings
 from core.library.library import Library
 
 
@@ -33,6 +34,13 @@ def entry(
     )
     values = {"size": 1000 * number, "modified": float(number), "state": "completed", **others}
     return Entry(Path(f"/runs/run-{number}.msrun"), facts=facts, about=about or About(), **values)
+
+
+def with_headings(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The same runs, headed by what differs."""
+    some = list(entries)
+    heads = headings([one.facts for one in some])
+    return tuple(replace(one, heading=head) for one, head in zip(some, heads, strict=True))
 
 
 def many(count: int) -> tuple[Entry, ...]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.library.about import change_about, place, read_about, tags_of
-from core.library.entry import About, Entry, Facts, with_headings
+from core.library.entry import About, Entry, Facts
 from core.library.library import Listing, surplus
 from core.library.reading import heights, read_facts
 from core.library.stored import dump_facts, load_about, load_facts
@@ -24,7 +24,7 @@ from core.reference import cache
 from core.reference.margin import exact
 from core.reference.registry import REFERENCES
 from core.runs import open_run
-from tests.library.made_up import entry, library_of
+from tests.library.made_up import entry, library_of, with_headings
 from tests.runs.helpers import crash, frames_of, record, recorder_at, small_problem
 
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.library.entry import About, Entry, with_headings
+from core.library.entry import About, Entry
 from core.library.query import chosen, query
-from tests.library.made_up import entry, many
+from tests.library.made_up import entry, many, with_headings
 
 RUNS = (
     entry(1, {"dynamics.kind": "gd"}, {"hard_margin": 0.03}, {"gamma_gl": 0.08}),

@@ -195,7 +195,7 @@ def test_killed_at_any_moment_nothing_is_lost(tmp_path: Path, act: str) -> None:
         trash = Trash(root)
         trash.mend()
         items = trash.items()
-        home = items[0].found.path.parent if items else root
+        home = Path(items[0].found.path).parent if items else root
         found = {p.name: p.read_bytes() for p in home.iterdir() if p.is_file()}
         found.pop(ORIGIN, None)
         assert found == expected, (moment, sorted(found))
