@@ -166,13 +166,15 @@ def _heading(facts: Facts, keys: Iterable[tuple[str, str]]) -> str:
 def short_key(key: str) -> str:
     """The last part of a key, with its section where many sections have the same.
 
-    >>> short_key("network.m"), short_key("run.seed"), short_key("network.kind")
-    ('m', 'run seed', 'network')
+    >>> short_key("network.m"), short_key("data.seed"), short_key("network.kind")
+    ('m', 'data seed', 'network')
     """
     section, _, name = key.partition(".")
     if name == "kind":
         return section
-    return f"{section} seed" if name == "seed" else (name or section).replace("_", " ")
+    if name == "seed" and section != "run":
+        return f"{section} seed"
+    return (name or section).replace("_", " ")
 
 
 def shown(value: Setting) -> str:

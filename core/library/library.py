@@ -26,7 +26,7 @@ from core.library.entry import (
 )
 from core.library.index import Row, RunIndex
 from core.library.reading import picture_of, read_facts
-from core.library.scan import Found, run_files
+from core.library.scan import Found, in_folder, listed, run_files
 from core.library.trash import Trash
 
 GROWING_S = 60.0  # a recording that was not written for so long was cut off, or rests
@@ -65,6 +65,7 @@ class Library:
         self.index = RunIndex(index)
         self.trash = Trash(self.root)
         self._rows: dict[str, Row] | None = None
+        self._first = True
 
     # --------------------------------------------------------------------------------- what is
 
@@ -80,7 +81,9 @@ class Library:
         found: dict[str, Places] = {one.path: (one, None) for one in run_files(self.root)}
         found |= {item.found.path: (item.found, item.origin) for item in self.trash.items()}
         if self._rows is None:
-            self._rows, again = self.index.load(), True
+            self._rows = self.index.load()
+        again = again or self._first
+        self._first = False
         rows, said = self._rows, list[str]()
         gone = [path for path in rows if path not in found]
         for path in gone:
@@ -213,10 +216,25 @@ class Library:
         change_about(path, change)
 
     def judged(self, path: Path, verdicts: Mapping[str, int]) -> None:
-        """Keep what the statements say of a finished run."""
-        if self._rows is not None and (row := self._rows.get(str(path))) is not None:
-            self._rows[str(path)] = replace(row, verdicts=dict(verdicts))
-        self.index.judged(str(path), verdicts)
+        """Keep what the statements say of a finished run, which is read where it was not yet."""
+        name = str(path)
+        found = next(
+            (one for one in in_folder(path.parent, listed(path.parent)[0]) if one.path == name),
+            None,
+        )
+        if self._rows is None:
+            self._rows = self.index.load()
+        row = self._rows.get(name)
+        if found is None:
+            return
+        if row is None or row.stamp != found.stamp:
+            facts = read_facts(path)
+            if facts is None:
+                return
+            row = replace(row or NOTHING, stamp=found.stamp, facts=facts)
+            self.index.put({name: row})
+        self._rows[name] = replace(row, verdicts=dict(verdicts))
+        self.index.judged(name, verdicts)
 
     def throw(self, entry: Entry) -> Path:
         """Move a run into the trash. Raises InputError, also for one that is being recorded."""
