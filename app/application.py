@@ -25,6 +25,7 @@ from app.controllers.export import Exportable, ExportController
 from app.controllers.files import FileController
 from app.controllers.first_start import FirstStart
 from app.controllers.help import HelpController
+from app.controllers.library import LibraryController
 from app.controllers.looks import Looks
 from app.controllers.playback import Playback
 from app.controllers.preview import PreviewController
@@ -41,11 +42,11 @@ from app.state.intent import Intent
 from app.state.session import MOST_RUNS, Session
 from app.state.views import known
 from app.termination import Termination
-from app.workers.judge import Judge
+from app.workers.judge import Judge, Judgement
 from app.workers.margin_worker import MarginWorker
 from app.workers.run_worker import RunWorker
 from core.figures.palette import PALETTES
-from core.studies.study import Study, shipped_ids
+from core.studies.study import Study, load_study, shipped_ids
 
 FIRST_STUDY = "telgarsky22-figure-1"
 # For windows that are covered or minimised when they open, and so are not painted.
@@ -98,6 +99,15 @@ class Marginscope(QObject):
         self.whole = WholeStudyController(
             window, places, self.settings.cluster, self.settings.jobs, window.form.study
         )
+        self.library = LibraryController(
+            window,
+            self.session,
+            places,
+            self.settings.library_columns,
+            first_settings,
+            1e6 * self.settings.first_starts_mb,
+        )
+        self.library.librarian.sharing(self.theory.share)
         self.closing = Closing(window, self.session, self.whole, self.put_away)
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
@@ -115,6 +125,7 @@ class Marginscope(QObject):
         self.actions["inspector"].setChecked(self.settings.inspector_shown)
         self.looks.set_form(self.settings.form_shown)
         self.looks.set_inspector(self.settings.inspector_shown)
+        self.actions["library"].setChecked(self.settings.library_shown)
         self.actions["dark"].setChecked(self.settings.palette == "dark")
         self.actions["link"].setChecked(self.settings.linked)
         self.window.set_recent(self.settings.recent)
@@ -142,6 +153,7 @@ class Marginscope(QObject):
             self.playback,
             self.whole,
             self.proposals,
+            self.library,
             display,
         ):
             source.message.connect(window.bar.say)
@@ -149,6 +161,13 @@ class Marginscope(QObject):
         for words in (self.experiment.started, self.export.finished, self.whole.status):
             words.connect(self.readout.say)
         self.whole.run_requested.connect(self.files.open_files)
+        self.library.open_requested.connect(self.files.open_files)
+        self.library.shown.connect(self.actions["library"].setChecked)
+        self.library.status.connect(self.readout.say)
+        self.looks.recoloured.connect(self.library.set_colours)
+        self.theory.judge.result.connect(self._keep_verdicts)
+        worker.finished.connect(self.library.refresh)
+        worker.started.connect(self.library.refresh)
         self.looks.recoloured.connect(self.whole.set_colours)
         self.experiment.loaded.connect(self._show_study)
         self.experiment.loaded.connect(self.proposals.set_study)
@@ -238,6 +257,7 @@ class Marginscope(QObject):
             self.files.ready()
             if not self._studied:  # so that Run means something where nothing could be opened
                 self.experiment.offer(FIRST_STUDY)
+            self.library.begin()
 
     # ------------------------------------------------------------------------------- showing
 
@@ -288,6 +308,15 @@ class Marginscope(QObject):
         lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
         return Exportable(runs, intent.plane, PALETTES[intent.palette], lines)
 
+    def _keep_verdicts(self, judgement: Judgement) -> None:
+        """What statements say of a run that has ended is kept in the library."""
+        run = self.session.get(judgement.key)
+        if run is None or run.data is None or run.live or run.stands_in or judgement.failed:
+            return
+        if judgement.frames and judgement.frames == run.data.run.frames:
+            words = [one.verdict.value for one in judgement.assessments]
+            self.library.judged(run.path, {word: words.count(word) for word in words})
+
     def _remember(self, name: str) -> None:
         self.settings = self.settings.with_recent(Path(name))
         self.window.set_recent(self.settings.recent)
@@ -305,6 +334,7 @@ class Marginscope(QObject):
         self.preview.close()
         self.theory.stop()
         self.whole.close()
+        self.library.close()
         if not self.worker.close():
             LOG.error("The training did not end in time.")
         self.session.clear()  # last, since the threads were reading its files until here
@@ -321,11 +351,22 @@ class Marginscope(QObject):
             "geometry": geometry,
             "form_shown": self.actions["form"].isChecked(),
             "inspector_shown": self.actions["inspector"].isChecked(),
+            "library_shown": self.actions["library"].isChecked(),
+            "library_columns": self.library.columns,
             "cluster": cluster,
             "jobs": jobs,
         }
         self.settings = self.settings.model_copy(update=changes)
         save_settings(self.places.settings, self.settings)
+
+
+def first_settings() -> list[dict[str, object]]:
+    """The settings of the runs that are trained when the window opens by itself."""
+    from core.library.reading import flattened
+
+    cells = load_study(FIRST_STUDY).cells()
+    tables = [cell.experiment.model_dump(mode="json", exclude_none=True) for cell in cells]
+    return [dict(flattened(table)) for table in tables]
 
 
 def main(arguments: Sequence[str]) -> int:

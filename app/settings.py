@@ -41,6 +41,9 @@ class Settings(BaseModel):
     views: tuple[str, ...] = Field((), max_length=20)  # chosen by the user; empty: the study's
     curves: tuple[str, ...] = Field(FIRST_CURVES, max_length=20)
     recent: tuple[str, ...] = ()
+    library_shown: bool = False
+    library_columns: tuple[str, ...] = Field((), max_length=100)
+    first_starts_mb: float = Field(200.0, ge=0.0)  # what the runs of first starts may take
     cluster: str = Field("", max_length=1000)  # the address of a Dask scheduler
     jobs: int = Field(0, ge=0, le=512)  # processes of a whole study; 0: as many as cores
 

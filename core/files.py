@@ -31,13 +31,14 @@ FOLDER = re.compile(r"marginscope-[a-z]*-(?P<host>[\w.-]+)-(?P<pid>\d+)-.*")
 DAY = 86_400.0  # after which a file of another machine, or on Windows, has no writer any more
 
 
-def _host() -> str:
+def host_name() -> str:
+    """The name of this machine, as it stands in names of files."""
     return re.sub(r"[^\w.-]", "_", socket.gethostname()) or "here"
 
 
-def _has_no_writer(place: Path, host: str, pid: int) -> bool:
+def has_no_writer(place: Path, host: str, pid: int) -> bool:
     """Whether the program that writes there is gone, as far as can be told."""
-    if host == _host() and sys.platform != "win32":
+    if host == host_name() and sys.platform != "win32":
         try:
             # On POSIX 0 is no signal and only asks; on Windows it is Ctrl-C, and would be sent.
             os.kill(pid, 0)
@@ -57,7 +58,7 @@ def remove_left(folder: Path, pattern: re.Pattern[str] = LEFT) -> None:
     with suppress(OSError):
         for place in folder.iterdir():
             match = pattern.fullmatch(place.name)
-            if match and _has_no_writer(place, match["host"], int(match["pid"])):
+            if match and has_no_writer(place, match["host"], int(match["pid"])):
                 with suppress(OSError):
                     if place.is_dir() and not place.is_symlink():
                         shutil.rmtree(place, ignore_errors=True)
@@ -72,7 +73,7 @@ def beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
     Gone at the end unless it was renamed. The mode is limited by the user's mask, as everywhere.
     """
     remove_left(path.parent)
-    random = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+    random = f"{host_name()}-{os.getpid()}-{secrets.token_hex(4)}"
     # Long names are cut: what is added must not make a name that the file system refuses.
     temporary = path.with_name(f".{path.name[:100]}.{random}.part{path.suffix[:16].lower()}")
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
@@ -89,7 +90,7 @@ def beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
 def scratch(purpose: str) -> Iterator[Path]:
     """A folder for files that nobody needs later, gone at the end."""
     remove_left(Path(tempfile.gettempdir()), FOLDER)
-    prefix = f"marginscope-{purpose}-{_host()}-{os.getpid()}-"
+    prefix = f"marginscope-{purpose}-{host_name()}-{os.getpid()}-"
     with tempfile.TemporaryDirectory(prefix=prefix) as name, removed_when_stopped(Path(name)):
         yield Path(name)
 

@@ -13,7 +13,7 @@ from core.figures.scene import MOST_ROWS, build_scene
 from core.figures.study_scene import Caption, study_scene
 from core.runs import open_run
 from core.studies.cells import StudyCell, cell_by_row, open_cell, studies_in
-from core.studies.derived import FUNCTIONS
+from core.studies.formulas import FUNCTIONS
 from core.studies.layout import FigureLayout, PanelLayout
 from core.studies.moments import names_of, observables_of
 from core.studies.row import Known

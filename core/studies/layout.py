@@ -1,7 +1,7 @@
 """The `[figure]` table of a study: its panels, as the paper arranges them.
 
 A layout is a number of columns and a list of `[[figure.panels]]`. What stands on an axis is told by
-a formula of `core.studies.derived` over names: observables of a frame ("1 - test_error"), their
+a formula of `core.studies.formulas` over names: observables of a frame ("1 - test_error"), their
 values at t = 0 with _0 added ("stable_rank / stable_rank_0"), reference margins ("hard_margin /
 gamma_gl"), the sizes d, n, m, k and the factors of a cell ("n / d"); or by one setting under its
 dotted key ("network.init_multiple"). Kinds of panels:

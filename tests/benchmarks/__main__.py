@@ -15,6 +15,7 @@ from tests.benchmarks import (
     engines,
     first_start,
     flows,
+    library,
     margins,
     sweeps,
     tables,
@@ -31,6 +32,7 @@ PARTS = (
     "far",
     "table",
     "margins",
+    "library",
     "views",
     "window",
     "start",
@@ -81,6 +83,8 @@ def _measure(parts: Sequence[str], rounds: int) -> None:
             tables.recordings(rounds)
         if "margins" in parts:
             margins.global_margins()
+    if "library" in parts:
+        library.main(rounds)
     if "views" in parts:
         print()
         views.main()

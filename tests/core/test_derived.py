@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.studies.derived import evaluate
+from core.studies.formulas import evaluate
 from core.studies.study import load_study, parse_study
 
 VALUES = {"d": 20.0, "m": 64.0, "c": 0.5}

@@ -1,0 +1,206 @@
+"""The columns of the library's table: what each shows of a run, and what it is sorted by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import final
+
+from app.widgets.screen_text import shown_number
+from core.library.entry import Entry, Setting, shown
+
+Key = float | str
+DASH = "\u2013"
+VIOLATED, HOLDS = "violated", "holds"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`key` gives what is sorted by, NaN or "" where there is nothing; `text` what is shown."""
+
+    name: str
+    title: str
+    tip: str
+    key: Callable[[Entry], Key]
+    text: Callable[[Entry], str]
+    number: bool = False
+
+
+def size_text(size: float) -> str:
+    """Bytes as people read them.
+
+    >>> size_text(999), size_text(18_400_000), size_text(2.5e9)
+    ('1 kB', '18.4 MB', '2.5 GB')
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
+        if size >= factor:
+            return f"{size / factor:.{1 if size < 100 * factor else 0}f} {unit}"
+    return f"{size / 1e3:.0f} kB"
+
+
+def name_of(entry: Entry) -> str:
+    """How a run is called: by its user, by what differs, or by its file."""
+    return entry.about.name or entry.heading or entry.path.stem
+
+
+def date_text(entry: Entry) -> str:
+    """When the recording began, by the clock of the user."""
+    try:
+        moment = datetime.fromisoformat(entry.date)
+    except ValueError:
+        return DASH
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def verdict_text(entry: Entry) -> str:
+    """How many statements hold, and how many are violated."""
+    if entry.verdicts is None:
+        return DASH
+    holds = sum(count for word, count in entry.verdicts.items() if word.startswith(HOLDS))
+    violated = entry.verdicts.get(VIOLATED, 0)
+    return f"{holds} hold" + (f", {violated} violated" if violated else "")
+
+
+def _verdicts(entry: Entry) -> float:
+    verdicts = entry.verdicts
+    # Violated ones first: they are what somebody looks for.
+    return (
+        math.nan if verdicts is None else 1e3 * verdicts.get(VIOLATED, 0) + verdicts.get(HOLDS, 0)
+    )
+
+
+def _result(name: str, title: str, tip: str, digits: int = 4) -> Column:
+    def value(entry: Entry) -> float:
+        return entry.facts.results.get(name, math.nan)
+
+    return Column(name, title, tip, value, lambda one: shown_number(value(one), digits), True)
+
+
+def _margin(name: str, title: str, tip: str) -> Column:
+    def value(entry: Entry) -> float:
+        return entry.facts.margins.get(name, math.nan)
+
+    return Column(name, title, tip, value, lambda one: shown_number(value(one), 4), True)
+
+
+def _setting(key: str, title: str, number: bool = True) -> Column:
+    def value(entry: Entry) -> Setting | None:
+        return entry.facts.settings.get(key)
+
+    def sorted_by(entry: Entry) -> Key:
+        found = value(entry)
+        if found is None:
+            return math.nan if number else ""
+        return found if isinstance(found, str) else float(found)
+
+    def text(entry: Entry) -> str:
+        found = value(entry)
+        return DASH if found is None else shown(found)
+
+    return Column(key, title, f"The setting {key}", sorted_by, text, number)
+
+
+def _share(entry: Entry) -> str:
+    return DASH if math.isnan(entry.share) else f"{100.0 * entry.share:.1f} %"
+
+
+PICTURE = Column(
+    "picture",
+    "",
+    "The hard margin over the frames; its lowest point is 0 or the least margin",
+    lambda _: "",
+    lambda _: "",
+)
+COLUMNS: tuple[Column, ...] = (
+    PICTURE,
+    Column("name", "Run", "The name you gave it, or what differs", name_of, name_of),
+    Column(
+        "study",
+        "Study",
+        "The study that it is a run of",
+        lambda one: one.facts.title,
+        lambda one: one.facts.title or DASH,
+    ),
+    _result("hard_margin", "margin", "hard_margin at the last frame: min_i p_i / |W|^L"),
+    Column(
+        "share",
+        "of gamma_gl/2",
+        "share: the hard margin as a share of gamma_gl / 2, where gamma_gl was computed",
+        lambda one: one.share,
+        _share,
+        True,
+    ),
+    Column(
+        "verdicts",
+        "Verdicts",
+        "How many statements hold of it and how many are violated, once it was open",
+        _verdicts,
+        verdict_text,
+    ),
+    Column(
+        "tags",
+        "Tags",
+        "Your tags",
+        lambda one: ", ".join(one.about.tags),
+        lambda one: ", ".join(one.about.tags),
+    ),
+    Column(
+        "note",
+        "Note",
+        "Your note",
+        lambda one: one.about.note,
+        lambda one: one.about.note.partition("\n")[0],
+    ),
+    Column("date", "Date", "When the recording began", lambda one: one.date, date_text),
+    Column(
+        "size",
+        "Size",
+        "On the disk",
+        lambda one: float(one.size),
+        lambda one: size_text(one.size),
+        True,
+    ),
+    Column("state", "State", "How the run ended", lambda one: one.state, lambda one: one.state),
+    _setting("network.m", "m"),
+    _setting("data.n", "n"),
+    _setting("data.d", "d"),
+    _setting("run.seed", "seed"),
+    _setting("network.kind", "network", False),
+    _setting("data.kind", "data", False),
+    _setting("loss.kind", "loss", False),
+    _setting("dynamics.kind", "dynamics", False),
+    _setting("dynamics.step", "step"),
+    _result("log10_time", "log10 t", "log10 of the time of the last frame"),
+    _result("log10_risk", "log10 R", "log10 of the risk at the last frame"),
+    _result("smoothed_margin", "smoothed", "smoothed_margin at the last frame"),
+    _result("l1_margin", "l1 margin", "l1_margin at the last frame"),
+    _result("norm", "|W|", "norm of the homogeneous parameters at the last frame"),
+    _result("train_error", "training error", "train_error at the last frame"),
+    _margin("gamma_gl", "gamma_gl", "The global margin, where it was computed"),
+    _margin("gamma_ntk", "gamma_ntk", "The tangent margin, where it was computed"),
+    Column(
+        "frames",
+        "Frames",
+        "How many frames it has",
+        lambda one: float(one.facts.frames),
+        lambda one: str(one.facts.frames),
+        True,
+    ),
+    Column("file", "File", "The run file", lambda one: one.path.name, lambda one: one.path.name),
+)
+BY_NAME = {column.name: column for column in COLUMNS}
+FIRST = (
+    "picture",
+    "name",
+    "study",
+    "hard_margin",
+    "share",
+    "verdicts",
+    "tags",
+    "note",
+    "date",
+    "size",
+)

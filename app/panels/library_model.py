@@ -1,0 +1,215 @@
+"""The runs of the library as Qt's tables want them: sorted, and drawn as far as they are seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, final
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from app.panels.library_columns import COLUMNS, PICTURE, Column, Key, name_of
+from core.library.entry import GROWING, Entry
+
+Index = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
+Role = Qt.ItemDataRole
+ENTRY = int(Role.UserRole)
+NO_HEIGHT = 255
+PICTURE_SIZE = QSize(64, 20)
+MARGIN = 3
+
+
+@final
+class LibraryModel(QAbstractTableModel):
+    """A row a run. picture_wanted(path): a run is seen whose picture is not there yet."""
+
+    picture_wanted = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[Entry] = []
+        self._order = (COLUMNS[0], Qt.SortOrder.AscendingOrder)
+        self._pictures: dict[Path, bytes] = {}
+        self._danger, self._quiet = QColor(), QColor()
+
+    def set_entries(self, entries: Sequence[Entry]) -> None:
+        """Other runs, the latest first; they are sorted as the table is."""
+        self.beginResetModel()
+        self._rows = self._sorted(entries)
+        self.endResetModel()
+
+    def set_picture(self, path: Path, picture: bytes) -> None:
+        self._pictures[path] = picture
+        for row, entry in enumerate(self._rows):
+            if entry.path == path:
+                self.dataChanged.emit(self.index(row, 0), self.index(row, 0))
+
+    def forget_picture(self, path: Path) -> None:
+        """The run has grown."""
+        self._pictures.pop(path, None)
+
+    def picture(self, path: Path) -> bytes | None:
+        return self._pictures.get(path)
+
+    def set_colours(self, danger: str, quiet: str) -> None:
+        """The colours of runs that cannot be read, and of those that are not read yet."""
+        self._danger, self._quiet = QColor(danger), QColor(quiet)
+
+    def entry(self, row: int) -> Entry:
+        return self._rows[row]
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The runs in the order of the rows."""
+        return self._rows
+
+    # ------------------------------------------------------------------------------- for Qt
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column; numbers before words, and what is not there last."""
+        self._order = (COLUMNS[column] if 0 <= column < len(COLUMNS) else PICTURE, order)
+        # The selection is kept in persistent indexes, which must go with their runs.
+        self.layoutAboutToBeChanged.emit()
+        before = self.persistentIndexList()
+        kept = [self._rows[index.row()].path for index in before]
+        self._rows = self._sorted(self._rows)
+        places = {entry.path: row for row, entry in enumerate(self._rows)}
+        after = [
+            self.index(places[path], index.column())
+            for path, index in zip(kept, before, strict=True)
+        ]
+        self.changePersistentIndexList(before, after)
+        self.layoutChanged.emit()
+
+    def _sorted(self, entries: Sequence[Entry]) -> list[Entry]:
+        column, order = self._order
+        rows = list(entries)
+        if column is PICTURE:
+            return rows
+        keys = {entry.path: _rank(column.key(entry)) for entry in rows}
+        there = [entry for entry in rows if keys[entry.path][0] < 2]
+        there.sort(
+            key=lambda entry: keys[entry.path], reverse=order == Qt.SortOrder.DescendingOrder
+        )
+        return there + [entry for entry in rows if keys[entry.path][0] == 2]
+
+    def rowCount(self, parent: Index = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
+    ) -> Any:
+        if orientation == Qt.Orientation.Vertical:
+            return None
+        column = COLUMNS[section]
+        if role == Role.DisplayRole:
+            return column.title
+        if role == Role.ToolTipRole:
+            return column.tip
+        if role == Role.AccessibleTextRole:
+            return column.title or "Picture"
+        if role == Role.TextAlignmentRole:
+            return _alignment(column)
+        return None
+
+    def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
+        entry, column = self._rows[index.row()], COLUMNS[index.column()]
+        if role == ENTRY:
+            return entry
+        if role == Role.DisplayRole:
+            return column.text(entry)
+        if role == Role.TextAlignmentRole:
+            return _alignment(column)
+        if role == Role.ToolTipRole:
+            return _tip(entry, column)
+        if role == Role.AccessibleTextRole and column is PICTURE:
+            return f"Picture of {name_of(entry)}"
+        if role == Role.ForegroundRole:
+            if entry.facts.wrong:
+                return self._danger
+            if not entry.readable or entry.state == GROWING:
+                return self._quiet
+        return None
+
+
+def _alignment(column: Column) -> int:
+    side = Qt.AlignmentFlag.AlignRight if column.number else Qt.AlignmentFlag.AlignLeft
+    return int(side | Qt.AlignmentFlag.AlignVCenter)
+
+
+def _rank(key: Key) -> tuple[int, Key]:
+    if isinstance(key, str):
+        return (1, key.casefold()) if key else (2, "")
+    return (2, 0.0) if math.isnan(key) else (0, key)
+
+
+def _tip(entry: Entry, column: Column) -> str:
+    if entry.facts.wrong:
+        return entry.facts.wrong
+    if column.name == "note" and entry.about.note:
+        return entry.about.note
+    where = f"\nIt lay at {entry.origin}" if entry.origin is not None else ""
+    return f"{name_of(entry)}\n{entry.facts.title}\n{entry.state}, {entry.path}{where}"
+
+
+@final
+class CurveDelegate(QStyledItemDelegate):
+    """Draws the picture of a run: the curve of its margin, in the colour of the text."""
+
+    def __init__(self, model: LibraryModel, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._colour = QColor()
+
+    def set_colour(self, colour: str) -> None:
+        self._colour = QColor(colour)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return PICTURE_SIZE
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().paint(painter, option, index)
+        entry = self._model.entry(index.row())
+        picture = self._model.picture(entry.path)
+        if picture is None:
+            # Asked for what is painted, which is what is seen.
+            if entry.readable and entry.facts.frames:
+                self._model.picture_wanted.emit(entry.path)
+            return
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._colour, 1.2))
+        inner = QRectF(option.rect).adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+        for piece in curve(picture, inner):
+            painter.drawPolyline(piece)
+        painter.restore()
+
+
+def curve(picture: bytes, room: QRectF) -> list[QPolygonF]:
+    """The pieces of a curve of heights in a rectangle, broken where there is no height."""
+    pieces, points = [], list[QPointF]()
+    for place, height in enumerate([*picture, NO_HEIGHT]):
+        if height == NO_HEIGHT:
+            if points:
+                pieces.append(QPolygonF(points))
+            points = []
+            continue
+        x = room.left() + room.width() * place / max(len(picture) - 1, 1)
+        points.append(QPointF(x, room.bottom() - room.height() * height / (NO_HEIGHT - 1)))
+    return pieces

@@ -1,0 +1,1 @@
+"""The library of runs: every run file of a folder, found by words and by conditions."""

@@ -1,0 +1,131 @@
+"""Names, notes and tags: a small JSON file beside each run that has any.
+
+It is the user's, so that it lies with the run and not in the index, and goes where the run goes.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from core.errors import InputError
+from core.files import read_text, write_whole
+from core.library.entry import About
+
+SUFFIX = ".notes"
+MOST_BYTES = 200_000
+LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS = 200, 20_000, 60, 50
+VERSION = 1
+WRITING = threading.Lock()
+
+
+def place(run: Path) -> Path:
+    """The file of a run's notes.
+
+    >>> place(Path("runs/a.msrun")).name
+    'a.msrun.notes'
+    """
+    return run.with_name(run.name + SUFFIX)
+
+
+def read_about(run: Path) -> About:
+    """What the user says of a run; empty where there is nothing.
+
+    Raises InputError for a file that is none of ours.
+    """
+    path = place(run)
+    if not path.exists():
+        return About()
+    text = read_text(path, MOST_BYTES, "Notes")
+    try:
+        return _about(json.loads(text))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"The notes in {path} cannot be read; mend or remove that file, the run is unharmed."
+        ) from error
+
+
+def _about(fields: Any) -> About:
+    """Raises ValueError or TypeError for what `change_about` cannot have written."""
+    if not isinstance(fields, dict):
+        raise TypeError
+    name, note = fields.get("name", ""), fields.get("note", "")
+    tags, kept = fields.get("tags", []), fields.get("kept", False)
+    if not isinstance(name, str) or not isinstance(note, str) or not isinstance(kept, bool):
+        raise TypeError
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise TypeError
+    if len(name) > LONGEST_NAME or len(note) > LONGEST_NOTE or len(tags) > MOST_TAGS:
+        raise ValueError
+    return About(name, note, tuple(tags), kept)
+
+
+def change_about(run: Path, change: Callable[[About], About]) -> About:
+    """Change what is said of a run, read anew just before: another window may have written it.
+
+    A file that cannot be read is set aside beside itself, under the end .broken.
+    Raises InputError or DiskError where it cannot be written, or the run is not there.
+    """
+    with WRITING:
+        if not run.exists():
+            raise InputError(f"There is no run file {run} any more; list the library anew.")
+        path = place(run)
+        try:
+            before = read_about(run)
+        except InputError:
+            before = About()
+            try:
+                path.replace(path.with_name(f"{path.name}.broken"))
+            except OSError as error:
+                raise InputError(f"{path} cannot be set aside: {error.strerror}.") from error
+        after = checked(change(before))
+        if after == before:
+            return after
+        try:
+            if after.empty:
+                path.unlink(missing_ok=True)
+                return after
+        except OSError as error:
+            raise InputError(f"{path} cannot be removed: {error.strerror}.") from error
+        fields = {"version": VERSION, "name": after.name, "note": after.note}
+        write_whole(path, json.dumps(fields | {"tags": after.tags, "kept": after.kept}).encode())
+        return after
+
+
+def checked(about: About) -> About:
+    """The same with trimmed texts and tags once each. Raises InputError for what is too long."""
+    name, note = about.name.strip(), about.note.strip()
+    tags = tags_of(",".join(about.tags))
+    for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
+        if len(text) > most:
+            raise InputError(f"A {what} has at most {most:,} letters, and this one {len(text):,}.")
+    if len(tags) > MOST_TAGS:
+        raise InputError(f"A run has at most {MOST_TAGS} tags; take some away first.")
+    return About(name, note, tags, about.kept)
+
+
+def tags_of(text: str) -> tuple[str, ...]:
+    """Tags from a line, between commas, each once.
+
+    >>> tags_of(" talk, figure 1,,talk ")
+    ('talk', 'figure 1')
+
+    Raises InputError for one that is too long.
+    """
+    tags = tuple(dict.fromkeys(" ".join(tag.split()) for tag in text.split(",")))
+    for tag in tags:
+        if len(tag) > LONGEST_TAG:
+            raise InputError(
+                f"A tag has at most {LONGEST_TAG} letters, and {tag[:20]} ... {len(tag)}; "
+                "write a note instead."
+            )
+    return tuple(tag for tag in tags if tag)
+
+
+def common_tags(some: Iterable[About]) -> tuple[str, ...]:
+    """The tags that all of them carry."""
+    rows = [about.tags for about in some]
+    return tuple(tag for tag in (rows[0] if rows else ()) if all(tag in row for row in rows))

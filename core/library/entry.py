@@ -1,0 +1,188 @@
+"""What the library knows of a run, as frozen values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import final
+
+Setting = str | int | float | bool
+# Of what a file says: it is listed before it is read, and one that is no run stays listed.
+UNREAD, UNREADABLE, RECORDING = "not read yet", "unreadable", "recording"
+GROWING, LEFT = "growing", "cut off"
+RESULTS = (
+    "risk",
+    "log10_risk",
+    "hard_margin",
+    "smoothed_margin",
+    "l1_margin",
+    "norm_squared",
+    "train_error",
+)
+LONGEST_HEADING = 8  # settings
+DETAILS = frozenset({"recording", "run.device"})  # how a run was watched, not what it is
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the user says of a run: a name, a note and tags. `kept`: it was restored by hand."""
+
+    name: str = ""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    kept: bool = False
+
+    @property
+    def empty(self) -> bool:
+        return self == About()
+
+
+@final
+@dataclass(frozen=True)
+class Facts:
+    """What a run file says: of its study, its settings, and its last frame.
+
+    `settings` have dotted keys; `results` are scalars of the last frame by their names, and `norm`
+    and `log10_time`. `margins` are those reference margins that were computed for its data, NaN
+    where there is none; `waiting` names the cache's files of those that were not yet. `factor`
+    makes of gamma_gl what the run's margins are compared with, NaN where they are not.
+    `parent` is the file of the run that it continues. `wrong` says why a file cannot be read.
+    """
+
+    title: str = ""
+    source: str = ""
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    results: Mapping[str, float] = field(default_factory=dict)
+    margins: Mapping[str, float] = field(default_factory=dict)
+    waiting: Mapping[str, str] = field(default_factory=dict)
+    factor: float = math.nan
+    frames: int = 0
+    created: str = ""
+    status: str = UNREAD
+    reason: str = ""
+    parent: str = ""
+    wrong: str = ""
+
+    @property
+    def readable(self) -> bool:
+        return not self.wrong and self.status != UNREAD
+
+    @cached_property
+    def text(self) -> str:
+        """Where words are looked for; made once for each state of a file."""
+        settings = "\n".join([f"{key}={value}" for key, value in self.settings.items()])
+        parts = (self.title, self.source, self.created, self.wrong, settings)
+        return "\n".join(parts).casefold()
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """One run of the library. `origin` is where it lay before it came into the trash, else None.
+
+    `modified` is when the file or its `-wal` was last written, in seconds; `size` that of both in
+    bytes. `state` is how the run ended, or that it is growing, cut off, or cannot be read.
+    `verdicts` counts what statements say, None where nobody has asked. `heading` is what tells it
+    from the other runs of its study.
+    """
+
+    path: Path
+    size: int
+    modified: float
+    state: str = UNREAD
+    facts: Facts = Facts()
+    about: About = About()
+    verdicts: Mapping[str, int] | None = None
+    origin: Path | None = None
+    heading: str = ""
+
+    @property
+    def trashed(self) -> bool:
+        return self.origin is not None
+
+    @property
+    def readable(self) -> bool:
+        return self.facts.readable
+
+    @property
+    def share(self) -> float:
+        """The hard margin as a share of the most it can be, gamma_gl / 2; NaN where not known."""
+        facts = self.facts
+        most = facts.factor * facts.margins.get("gamma_gl", math.nan)
+        margin = facts.results.get("hard_margin", math.nan)
+        return margin / most if most > 0.0 else math.nan
+
+    @property
+    def date(self) -> str:
+        """When the recording began: UTC, ISO 8601."""
+        return self.facts.created
+
+    @cached_property
+    def text(self) -> str:
+        """Where words are looked for: study, name, heading, note, tags, settings and file."""
+        about = self.about
+        said = (about.name, about.note, *about.tags, self.heading, self.state, self.path.name)
+        return "\n".join(said).casefold() + self.facts.text
+
+
+def headings(some: Iterable[Facts]) -> list[str]:
+    """For each run the settings that tell it from the other runs of its study; empty where none
+    do, or it cannot be read."""
+    some = list(some)
+    values: dict[str, dict[str, set[Setting]]] = {}
+    for facts in some:
+        if facts.readable:
+            known = values.setdefault(facts.title, {})
+            for key, value in facts.settings.items():
+                if key in known:
+                    known[key].add(value)
+                else:
+                    known[key] = {value}
+    varied = {
+        title: [(key, short_key(key)) for key, one in known.items() if len(one) > 1 and _tells(key)]
+        for title, known in values.items()
+    }
+    return [_heading(facts, varied[facts.title]) if facts.readable else "" for facts in some]
+
+
+def _tells(key: str) -> bool:
+    return key not in DETAILS and key.partition(".")[0] not in DETAILS
+
+
+def _heading(facts: Facts, keys: Iterable[tuple[str, str]]) -> str:
+    settings = facts.settings
+    parts = [f"{short} = {shown(settings[key])}" for key, short in keys if key in settings]
+    if len(parts) > LONGEST_HEADING:
+        parts = [*parts[: LONGEST_HEADING - 1], "..."]
+    if facts.parent:
+        parts.append("continued")
+    return ", ".join(parts)
+
+
+def short_key(key: str) -> str:
+    """The last part of a key, with its section where many sections have the same.
+
+    >>> short_key("network.m"), short_key("data.seed"), short_key("network.kind")
+    ('m', 'data seed', 'network')
+    """
+    section, _, name = key.partition(".")
+    if name == "kind":
+        return section
+    if name == "seed" and section != "run":
+        return f"{section} seed"
+    return (name or section).replace("_", " ")
+
+
+def shown(value: Setting) -> str:
+    """A setting as headings have it.
+
+    >>> shown(0.1), shown(16), shown(True), shown("flow")
+    ('0.1', '16', 'yes', 'flow')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,319 @@
+"""The library of a folder of runs: what is there, known from the index or read from the files."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import final
+
+from core.errors import InputError, MarginscopeError
+from core.library.about import change_about, read_about
+from core.library.entry import (
+    GROWING,
+    LEFT,
+    RECORDING,
+    UNREAD,
+    UNREADABLE,
+    About,
+    Entry,
+    Facts,
+    headings,
+)
+from core.library.index import Row, RunIndex
+from core.library.reading import picture_of, read_facts
+from core.library.scan import Found, in_folder, listed, run_files
+from core.library.trash import Trash
+
+GROWING_S = 60.0  # a recording that was not written for so long was cut off, or rests
+TELL_S = 1.0
+NOTHING = Row("", Facts())
+BEING_RECORDED = "{name} is being recorded; stop the training first."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All runs of a library, the latest first; `left` of them are not read yet.
+
+    `said` are sentences of what went wrong and was mended.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    left: int = 0
+    said: tuple[str, ...] = ()
+
+    def total(self, *, trashed: bool) -> int:
+        """The bytes of the runs in the trash, or of the others."""
+        return sum(entry.size for entry in self.entries if entry.trashed == trashed)
+
+
+Tell = Callable[[Listing], object]
+Halt = Callable[[], object]  # looks whether to go on, and raises where not
+
+
+@final
+class Library:
+    """The runs in a folder and in its trash. For one thread, that does not mind waiting."""
+
+    def __init__(self, root: Path, index: Path) -> None:
+        self.root = root.absolute()
+        self.index = RunIndex(index)
+        self.trash = Trash(self.root)
+        self._rows: dict[str, Row] | None = None
+        self._first = True
+
+    # --------------------------------------------------------------------------------- what is
+
+    def refresh(
+        self, tell: Tell | None = None, halt: Halt | None = None, again: bool = False
+    ) -> Listing:
+        """The runs as they are now; files that changed are read anew, and with `again`, as at the
+        first time, those that could not be read: they may have been locked, or not been trusted.
+
+        `tell` hears of those already known at once, and then once a second while others are read.
+        """
+        self.trash.mend()
+        found: dict[str, Places] = {one.path: (one, None) for one in run_files(self.root)}
+        found |= {item.found.path: (item.found, item.origin) for item in self.trash.items()}
+        if self._rows is None:
+            self._rows = self.index.load()
+        again = again or self._first
+        self._first = False
+        rows, said = self._rows, list[str]()
+        gone = [path for path in rows if path not in found]
+        for path in gone:
+            del rows[path]
+        self.index.forget(gone)
+        self._note(found, rows, said)
+        waiting = [
+            path for path, (one, _) in found.items() if not _known(rows.get(path), one, again)
+        ]
+        waiting.sort(key=lambda path: -found[path][0].modified)
+        self._look_for_margins(rows)
+        if tell is not None:
+            tell(self._listing(found, said))
+        self._read(waiting, found, said, tell, halt)
+        listing = self._listing(found, said)
+        for entry in listing.entries:  # made here, so that the first search need not wait for it
+            _ = entry.text
+        return listing
+
+    def _note(self, found: Mapping[str, Places], rows: dict[str, Row], said: list[str]) -> None:
+        """Read the notes that changed."""
+        changed = {}
+        for path, (one, _) in found.items():
+            row = rows.get(path)
+            if one.noted == (row.noted if row is not None else ""):
+                continue
+            try:
+                about, noted = read_about(Path(path)), one.noted
+            except MarginscopeError as error:
+                said.append(error.sentence)
+                about, noted = About(), ""
+            known = row or Row("", Facts())
+            changed[path] = rows[path] = replace(known, noted=noted, about=about)
+        if changed:
+            self.index.put(changed)
+
+    def _read(
+        self,
+        waiting: list[str],
+        found: dict[str, Places],
+        said: list[str],
+        tell: Tell | None,
+        halt: Halt | None,
+    ) -> None:
+        assert self._rows is not None
+        read: dict[str, Row] = {}
+        told = time.monotonic()
+        try:
+            for count, path in enumerate(waiting):
+                if halt is not None:
+                    halt()
+                facts = read_facts(Path(path))
+                if facts is None:  # gone since the folder was looked at
+                    del found[path]
+                    continue
+                row = self._rows.get(path) or Row("", facts)
+                row = replace(row, stamp=found[path][0].stamp, facts=facts, verdicts=None)
+                self._rows[path] = read[path] = row
+                if time.monotonic() - told > TELL_S:
+                    self.index.put(read)
+                    read, told = {}, time.monotonic()
+                    if tell is not None:
+                        tell(self._listing(found, said, len(waiting) - count - 1))
+        finally:
+            if read:
+                self.index.put(read)
+
+    def _look_for_margins(self, rows: dict[str, Row]) -> None:
+        """Margins that were computed since their runs were read."""
+        from core.reference import cache
+
+        try:
+            there = {entry.name for entry in os.scandir(cache.folder())}
+        except OSError:
+            return
+        changed = {}
+        for path, row in rows.items():
+            new = {name: file for name, file in row.facts.waiting.items() if file in there}
+            if not new:
+                continue
+            margins, waiting = dict(row.facts.margins), dict(row.facts.waiting)
+            for name, file in new.items():
+                entry = cache.load(cache.folder() / file)
+                if entry is not None:
+                    margins[name] = entry.bracket.value
+                    del waiting[name]
+            facts = replace(row.facts, margins=margins, waiting=waiting)
+            changed[path] = rows[path] = replace(row, facts=facts)
+        if changed:
+            self.index.put(changed)
+
+    def _listing(
+        self, found: Mapping[str, Places], said: Iterable[str], left: int | None = None
+    ) -> Listing:
+        assert self._rows is not None
+        rows = [self._rows.get(path, NOTHING) for path in found]
+        heads = headings([row.facts for row in rows])
+        now = time.time()
+        entries = [
+            Entry(
+                Path(path),
+                one.size,
+                one.modified,
+                _state(row.facts, one, now),
+                row.facts,
+                row.about,
+                row.verdicts,
+                origin,
+                heading,
+            )
+            for (path, (one, origin)), row, heading in zip(found.items(), rows, heads, strict=True)
+        ]
+        entries.sort(key=_age, reverse=True)
+        if left is None:
+            left = sum(row.facts.status == UNREAD for row in rows)
+        return Listing(tuple(entries), left, tuple(dict.fromkeys((*self.index.said, *said))))
+
+    def picture(self, path: Path) -> bytes:
+        """The margin curve of a run as heights (core.library.reading), made once."""
+        picture = self.index.picture(str(path))
+        if picture is None:
+            picture = picture_of(path)
+            self.index.put_picture(str(path), picture)
+        return picture
+
+    # ------------------------------------------------------------------------------- what is done
+
+    def describe(self, path: Path, change: Callable[[About], About]) -> None:
+        """Change name, note or tags of a run. Raises InputError or DiskError."""
+        change_about(path, change)
+
+    def judged(self, path: Path, verdicts: Mapping[str, int]) -> None:
+        """Keep what the statements say of a finished run, which is read where it was not yet."""
+        name = str(path)
+        found = next(
+            (one for one in in_folder(path.parent, listed(path.parent)[0]) if one.path == name),
+            None,
+        )
+        if self._rows is None:
+            self._rows = self.index.load()
+        row = self._rows.get(name)
+        if found is None:
+            return
+        if row is None or row.stamp != found.stamp:
+            facts = read_facts(path)
+            if facts is None:
+                return
+            row = replace(row or NOTHING, stamp=found.stamp, facts=facts)
+            self.index.put({name: row})
+        self._rows[name] = replace(row, verdicts=dict(verdicts))
+        self.index.judged(name, verdicts)
+
+    def throw(self, entry: Entry) -> Path:
+        """Move a run into the trash. Raises InputError, also for one that is being recorded."""
+        if entry.state == GROWING:
+            raise InputError(BEING_RECORDED.format(name=entry.path.name))
+        return self._moved(entry.path, self.trash.throw(entry.path))
+
+    def restore(self, entry: Entry) -> Path:
+        """Move a run back where it lay; the trash leaves it alone from then on by itself."""
+        path = self._moved(entry.path, self.trash.restore(entry.path))
+        with suppress(MarginscopeError):  # it is restored all the same
+            change_about(path, lambda about: replace(about, kept=True))
+        return path
+
+    def purge(self, entry: Entry) -> None:
+        """Remove a run in the trash from the disk, for good. Raises InputError."""
+        self.trash.purge(entry.path)
+        self.index.forget([str(entry.path)])
+        if self._rows is not None:
+            self._rows.pop(str(entry.path), None)
+
+    def _moved(self, before: Path, after: Path) -> Path:
+        self.index.move(str(before), str(after))
+        if self._rows is not None and (row := self._rows.pop(str(before), None)) is not None:
+            self._rows[str(after)] = row
+        return after
+
+    def close(self) -> None:
+        self.index.close()
+
+
+Places = tuple[Found, Path | None]  # of a file, and where it lay before it came into the trash
+
+
+def _age(entry: Entry) -> tuple[str, float]:
+    return entry.date, entry.modified
+
+
+def _known(row: Row | None, found: Found, again: bool) -> bool:
+    if row is None or row.stamp != found.stamp or row.facts.status == UNREAD:
+        return False
+    return not (again and row.facts.wrong)
+
+
+def _state(facts: Facts, found: Found, now: float) -> str:
+    """How a run ended; one that has not is growing while somebody writes it."""
+    if facts.wrong:
+        return UNREADABLE
+    if facts.status == RECORDING:
+        # abs: a clock that was set back makes files of the future.
+        return GROWING if abs(now - found.modified) < GROWING_S else LEFT
+    return facts.reason or facts.status
+
+
+def surplus(
+    entries: Iterable[Entry], plain: Iterable[Mapping[str, object]], limit: float, root: Path
+) -> tuple[Entry, ...]:
+    """Which runs of first starts are too many: the oldest, where all take more than `limit` bytes.
+
+    A run of a first start has exactly the settings of one that the window trains by itself when it
+    opens (`plain`), and lies where the window records. Those that carry a name, a note or a tag,
+    that were restored or continued, that grow, or that cannot be read, are never among them.
+    """
+    shapes = [dict(settings) for settings in plain]
+    starts = [
+        entry
+        for entry in entries
+        if entry.readable
+        and not entry.trashed
+        and entry.about.empty
+        and entry.state not in (GROWING, LEFT)
+        and not entry.facts.parent
+        and entry.path.parent == root
+        and entry.facts.settings in shapes
+    ]
+    starts.sort(key=lambda entry: (entry.date, entry.modified), reverse=True)
+    total, chosen = 0.0, []
+    for entry in starts:
+        total += entry.size
+        if total > (limit if not math.isnan(limit) else math.inf):
+            chosen.append(entry)
+    return tuple(chosen)

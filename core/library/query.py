@@ -1,0 +1,179 @@
+"""Searches: words, or a condition such as `m >= 256 and hard_margin > .9 * gamma_gl / 2`.
+
+Words must all occur, wherever `Entry.text` has them; those between quotes belong together. A text
+with <, > or = is a condition. It is read by Python's grammar and never run (core.studies.formulas
+has the arithmetic): comparisons, also in chains, of numbers and texts, `and`, `or`, `not`; a text
+in quotes by itself is words. A comparison is false where one of its sides is undefined, with != as
+well: where a run has no such setting or result, where a margin is not known, where there is no
+number, as for 1 / 0, and where a number is compared with a text.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any
+
+from core.errors import InputError
+from core.library.entry import Entry
+from core.library.names import DATE, TAGS, Value, reader
+from core.studies.formulas import DEEPEST, QUOTED, Number, arithmetic, dotted, parsed
+
+LONGEST = 1_000
+EXAMPLE = "write one such as m >= 256 and hard_margin > .9 * gamma_gl / 2"
+SIGNS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+WORD = re.compile(r'"([^"]*)"|(\S+)')
+COMPARED = re.compile(r"[<>=]")
+JOINED = re.compile(r"\b(?:and|or|not)\b")
+SINGLE = re.compile(r"(?<![<>=!])=(?!=)")
+
+Condition = Callable[[Entry], bool]
+Side = Callable[[Entry], Value]
+
+
+def chosen(entries: Iterable[Entry], text: str) -> list[Entry]:
+    """The entries that a query is true of. Raises InputError for one that is not understood."""
+    condition = query(text)
+    return [entry for entry in entries if condition(entry)]
+
+
+def query(text: str) -> Condition:
+    """The condition that a text stands for. Raises InputError, a sentence."""
+    text = text.strip()
+    if len(text) > LONGEST:
+        raise InputError(f"A search has at most {LONGEST:,} letters, and this one {len(text):,}.")
+    outside = QUOTED.sub(" ", text)
+    if not COMPARED.search(outside) and not (outside != text and JOINED.search(outside)):
+        return _words(text)
+    node = parsed(_equal(text), LONGEST + 100)
+    if node is None:
+        raise InputError(f"{_cut(text)} is not a condition; {EXAMPLE}.")
+    try:
+        return _condition(node, text, 0)
+    except RecursionError:
+        raise InputError(f"{_cut(text)} is nested too deeply; write it flatter.") from None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]} ..."
+
+
+def _equal(text: str) -> str:
+    """The text with == for each = by itself, but between quotes."""
+    begin, parts = 0, []
+    for match in QUOTED.finditer(text):
+        parts += [SINGLE.sub("==", text[begin : match.start()]), match[0]]
+        begin = match.end()
+    return "".join([*parts, SINGLE.sub("==", text[begin:])])
+
+
+def _words(text: str) -> Condition:
+    words = [(quoted or word).casefold() for quoted, word in WORD.findall(text)]
+    words = [word.strip('"') for word in words]
+    return lambda entry: all(word in entry.text for word in words)
+
+
+def _condition(node: ast.expr, text: str, depth: int) -> Condition:
+    if depth > DEEPEST:
+        raise InputError(f"{_cut(text)} is nested more than {DEEPEST} deep; write it flatter.")
+    if isinstance(node, ast.BoolOp):
+        parts = [_condition(value, text, depth + 1) for value in node.values]
+        if isinstance(node.op, ast.And):
+            return lambda entry: all(part(entry) for part in parts)
+        return lambda entry: any(part(entry) for part in parts)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        part = _condition(node.operand, text, depth + 1)
+        return lambda entry: not part(entry)
+    if isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+        pairs = zip(pairwise(sides), node.ops, strict=True)
+        links = [_link(a, sign, b, text) for (a, b), sign in pairs]
+        return links[0] if len(links) == 1 else lambda entry: all(one(entry) for one in links)
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return _words(f'"{node.value}"')
+    raise InputError(f"{_cut(text)}: {_cut(_source(node))} is compared with nothing; {EXAMPLE}.")
+
+
+def _source(node: ast.expr) -> str:
+    return dotted(node) or ast.unparse(node).replace("**", "^")
+
+
+def _link(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condition:
+    """One comparison."""
+    holds = SIGNS.get(type(sign))
+    if holds is None:
+        raise InputError(f"{_cut(text)}: values are compared by <, <=, >, >=, == and != only.")
+    if (names := {dotted(left), dotted(right)}) & set(TAGS):
+        return _tagged(left, sign, right, text)
+    a, b = _side(left, text), _side(right, text)
+    same = _prefixes if DATE in names else _plain
+
+    def link(entry: Entry) -> bool:
+        one, other = a(entry), b(entry)
+        # NaN is no match either: to Python it is unequal to everything.
+        if isinstance(one, float) and isinstance(other, float):
+            return one == one and other == other and holds(one, other)
+        if isinstance(one, str) and isinstance(other, str):
+            return holds(*same(one, other))
+        return False
+
+    return link
+
+
+def _plain(one: str, other: str) -> tuple[str, str]:
+    return one.casefold(), other.casefold()
+
+
+def _prefixes(one: str, other: str) -> tuple[str, str]:
+    """Dates to the digits that both have: 2026-11 is all of November."""
+    digits = min(len(one), len(other))
+    return one[:digits].casefold(), other[:digits].casefold()
+
+
+def _tagged(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condition:
+    """tag == "x": a run carries it, tag != "x": it does not."""
+    other = right if dotted(left) in TAGS else left
+    value = other.value if isinstance(other, ast.Constant) else None
+    if not isinstance(sign, ast.Eq | ast.NotEq) or not isinstance(value, str):
+        raise InputError(f'{_cut(text)}: write tag == "talk", or tag != "talk" for the others.')
+    wanted, there = value.casefold(), isinstance(sign, ast.Eq)
+    return lambda entry: any(tag.casefold() == wanted for tag in entry.about.tags) is there
+
+
+def _side(node: ast.expr, text: str) -> Side:
+    """One side of a comparison: a text, a name's value as it is, or arithmetic."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        words = node.value
+        return lambda _: words
+    if name := dotted(node):
+        return reader(name, text)
+    number = arithmetic(node, text, lambda name: _number(name, text))
+
+    def value(entry: Entry) -> float:
+        try:
+            return number(entry)
+        except (ArithmeticError, ValueError, TypeError, InputError):
+            return math.nan
+
+    return value
+
+
+def _number(name: str, text: str) -> Number:
+    read = reader(name, text)
+
+    def number(entry: Entry) -> float:
+        value = read(entry)
+        return value if isinstance(value, float) else math.nan
+
+    return number

@@ -1,0 +1,148 @@
+"""What the library keeps of a run file: read once for each state of the file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import MarginscopeError
+from core.library.entry import RESULTS, UNREADABLE, Facts, Setting
+from core.runs import Run, open_run
+from core.runs.meta import printable
+
+LONGEST_VALUE = 200  # characters of a setting; the code of a custom network is no setting
+POINTS = 48  # of a picture
+PICTURE_BYTES = 64 << 20  # of frames that are read for one
+NOTHING = 255  # stands for NaN among the heights
+
+
+def read_facts(path: Path) -> Facts | None:
+    """What a run file says; None where it is gone. A file that is no run says why."""
+    try:
+        with open_run(path) as run:
+            return facts_of(run)
+    except (MarginscopeError, OSError, MemoryError) as error:
+        if not path.exists():
+            return None
+        sentence = getattr(error, "sentence", "") or f"{path} cannot be read: {error}."
+        return Facts(status=UNREADABLE, wrong=sentence)
+    # Code of a custom network may raise anything, and one run must not hide the others.
+    except Exception as error:
+        sentence = f"{path} cannot be read: {type(error).__name__}: {str(error)[:200]}."
+        return Facts(status=UNREADABLE, wrong=sentence)
+
+
+def facts_of(run: Run) -> Facts:
+    """What an open run says."""
+    margins, waiting, factor = _margins(run)
+    continues = run.continues or {}
+    return Facts(
+        title=run.title,
+        source=run.source,
+        settings=settings_of(run),
+        results=_results(run),
+        margins=margins,
+        waiting=waiting,
+        factor=factor,
+        frames=run.frames,
+        created=run.created,
+        status=run.status,
+        reason=run.reason or "",
+        parent=printable(str(continues.get("file", "")))[:LONGEST_VALUE],
+    )
+
+
+def settings_of(run: Run) -> dict[str, Setting]:
+    """The settings by their dotted keys, with n and d of data that came from a file."""
+    flat = flattened(run.experiment.model_dump(mode="json", exclude_none=True))
+    return flat | {"data.n": run.dataset.n, "data.d": run.dataset.d, "network.m": run.network.m}
+
+
+def flattened(tables: Mapping[str, Any]) -> dict[str, Setting]:
+    """Tables of settings as one; lists as their text.
+
+    >>> flattened({"data": {"n": 4, "marks": [1, 2]}, "title": "A"})
+    {'data.n': 4, 'data.marks': '1, 2', 'title': 'A'}
+    """
+    flat: dict[str, Setting] = {}
+    for section, table in tables.items():
+        items = table.items() if isinstance(table, Mapping) else [("", table)]
+        for name, value in items:
+            key = f"{section}.{name}" if name else section
+            if isinstance(value, list | tuple):
+                value = ", ".join(map(str, value[:20]))
+            short = isinstance(value, str) and len(value) <= LONGEST_VALUE
+            if short or isinstance(value, bool | int | float):
+                flat[key] = value
+    return flat
+
+
+def _results(run: Run) -> dict[str, float]:
+    from core.observables.registry import OBSERVABLES
+
+    if run.frames == 0:
+        return {}
+    last = run.frames - 1
+    values = {}
+    for name in RESULTS:
+        if OBSERVABLES[name].applies(run):
+            values[name] = float(OBSERVABLES[name].at(run, last))
+    values["norm"] = math.sqrt(max(values.get("norm_squared", math.nan), 0.0))
+    values["log10_time"] = float(run.log10_time[last])
+    return values
+
+
+def _margins(run: Run) -> tuple[dict[str, float], dict[str, str], float]:
+    """Values in the cache, the files of those that are not, and the factor of gamma_gl."""
+    from core.reference import cache
+    from core.reference.registry import references_of
+
+    margins, waiting, factor = {}, {}, math.nan
+    for reference in references_of(run.problem):
+        if reference.name == "gamma_gl" and reference.drawn_in(run.problem):
+            factor = reference.factor or math.nan
+        path = cache.place(reference, run.problem)
+        entry = cache.load(path)
+        if entry is None:
+            waiting[reference.name] = path.name
+        else:
+            margins[reference.name] = entry.bracket.value
+    return margins, waiting, factor
+
+
+def picture_of(path: Path) -> bytes:
+    """The hard margin over the frames as heights from 0 to 254, 255 where there is none.
+
+    The lowest is the least margin, or 0; the highest the largest. Empty where nothing can be read.
+    """
+    from core.observables.margins import hard_margin
+
+    try:
+        with open_run(path) as run:
+            if run.frames == 0:
+                return b""
+            most = max(2, min(POINTS, PICTURE_BYTES // max(8 * run.network.size, 1), run.frames))
+            frames = np.unique(np.linspace(0, run.frames - 1, most).round().astype(int))
+            return heights([hard_margin(run, int(frame)) for frame in frames])
+    except Exception:  # a picture less; what is wrong with the run, its facts say
+        return b""
+
+
+def heights(values: list[float]) -> bytes:
+    """Numbers as heights.
+
+    >>> list(heights([-1.0, 0.0, float("nan"), 1.0]))
+    [0, 127, 255, 254]
+    """
+    curve = np.array(values, dtype=np.float64)
+    finite = curve[np.isfinite(curve)]
+    if not finite.size:
+        return b""
+    least, most = min(float(finite.min()), 0.0), max(float(finite.max()), 0.0)
+    with np.errstate(invalid="ignore"):
+        scaled = np.rint((curve - least) / (most - least or 1.0) * (NOTHING - 1))
+    return bytes(np.where(np.isfinite(curve), scaled, NOTHING).astype(np.uint8))

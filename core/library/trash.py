@@ -1,0 +1,227 @@
+"""The trash: a folder beside the runs, with a folder for each run that was thrown away.
+
+    runs/.trash/2026-11-22T10-00-00-1f2e3d4c/
+        origin.json      where it lay, and who is moving it
+        NAME.msrun       and its -wal and notes, if it had any
+
+Everything is moved by renaming, and the origin is written first. The run file is the first that
+leaves its place and the last that comes back, so that whoever is killed in between leaves a run
+that is either in the trash or in its place, and `mend` puts the rest beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, final
+
+from core.errors import InputError, MarginscopeError
+from core.files import has_no_writer, host_name, read_text, write_whole
+from core.library.about import SUFFIX as NOTES
+from core.library.scan import RUN, TRASH, WAL, Found, in_folder, listed
+
+ORIGIN, GOING = "origin.json", ".purged"
+BESIDE = (WAL, NOTES)
+MOST_BYTES = 20_000
+MOVING = threading.RLock()  # one for all: what `mend` takes for left half done may be under way
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A run in the trash: its file, and where it lay."""
+
+    found: Found
+    origin: Path
+
+
+@final
+class Trash:
+    """The trash of one folder of runs; for any thread. Nothing is removed but by `purge`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.folder = root, root / TRASH
+
+    def items(self) -> list[Item]:
+        """The runs in the trash; folders of other content are left alone."""
+        found = []
+        for name in listed(self.folder)[1]:
+            folder = self.folder / name
+            origin = _origin(folder)
+            if origin is None or name.endswith(GOING):
+                continue
+            path = Path(origin["path"])
+            found += [Item(one, path) for one in in_folder(folder, listed(folder)[0])]
+        return found
+
+    def throw(self, run: Path) -> Path:
+        """Move a run into the trash; where it lies now. Raises InputError where that cannot be."""
+        with MOVING:
+            if not run.is_file():
+                raise InputError(f"There is no run file {run} any more; list the library anew.")
+            moment = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
+            folder = self.folder / f"{moment}-{secrets.token_hex(4)}"
+            try:
+                folder.mkdir(parents=True)
+                _write_origin(folder, run)
+                run.rename(folder / run.name)
+            except (OSError, MarginscopeError) as error:
+                self._back(folder, run)
+                raise InputError(
+                    f"{run} cannot be moved to the trash ({_reason(error)}); check that you may "
+                    "write in its folder, and that it is on the same disk as the folder of runs."
+                ) from error
+            self._gather(folder, run)
+            return folder / run.name
+
+    def restore(self, run: Path) -> Path:
+        """Move a run back to where it lay, beside a file that is there now; where it lies then.
+
+        Raises InputError where that cannot be.
+        """
+        with MOVING:
+            folder = run.parent
+            origin = _origin(folder)
+            if origin is None or folder.parent != self.folder or not run.is_file():
+                raise InputError(f"{run} is not in the trash any more; list the library anew.")
+            try:
+                target = Path(origin["path"])
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target = _free(target)
+                # Written first: whoever mends it puts notes where the run is going to be.
+                _write_origin(folder, target)
+                for suffix in BESIDE:
+                    _move(_named(run, suffix), _named(target, suffix))
+                _move_alone(run, target)
+            except (OSError, MarginscopeError) as error:
+                with suppress(OSError):
+                    self._gather(folder, target)
+                raise InputError(f"{run.name} cannot be restored ({_reason(error)}).") from error
+            shutil.rmtree(folder, ignore_errors=True)
+            return target
+
+    def purge(self, run: Path) -> None:
+        """Remove a run from the trash and the disk, for good. Raises InputError."""
+        with MOVING:
+            folder = run.parent
+            if folder.parent != self.folder or _origin(folder) is None:
+                raise InputError(f"{run} is not in the trash any more; list the library anew.")
+            # Renamed first: half of a run is never listed.
+            going = folder.with_name(folder.name + GOING)
+            try:
+                folder.rename(going)
+                shutil.rmtree(going)
+            except OSError as error:
+                raise InputError(f"{run.name} cannot be removed ({_reason(error)}).") from error
+
+    def mend(self) -> None:
+        """Bring to an end what killed programs have left half done."""
+        with MOVING:
+            for name in listed(self.folder)[1]:
+                folder = self.folder / name
+                if name.endswith(GOING):
+                    shutil.rmtree(folder, ignore_errors=True)
+                    continue
+                origin = _origin(folder)
+                if origin is None:
+                    with suppress(OSError):  # only where nothing is in it: a kill before the origin
+                        folder.rmdir()
+                    continue
+                mine = (origin["host"], origin["pid"]) == (host_name(), os.getpid())
+                if mine or has_no_writer(folder, origin["host"], origin["pid"]):
+                    with suppress(OSError):
+                        self._gather(folder, Path(origin["path"]))
+
+    def _gather(self, folder: Path, origin: Path) -> None:
+        """Put the parts of a run where its file is: in the trash, or in its place."""
+        runs = [folder / name for name in listed(folder)[0] if name.endswith(RUN)]
+        if runs and _same(runs[0], origin):  # killed between the two halves of its way back
+            runs.pop().unlink()
+        if not runs:
+            self._back(folder, origin)
+        elif not origin.exists():  # what lies there now is another run, with notes of its own
+            for suffix in BESIDE:
+                _move(_named(origin, suffix), _named(runs[0], suffix))
+
+    def _back(self, folder: Path, origin: Path) -> None:
+        """A folder without a run file: its other parts go to their run."""
+        with suppress(OSError):
+            for name in listed(folder)[0]:
+                suffix = next(one for one in BESIDE if name.endswith(one))
+                _move(folder / name, _named(origin, suffix))
+            (folder / ORIGIN).unlink(missing_ok=True)
+            folder.rmdir()
+
+
+def _named(run: Path, suffix: str) -> Path:
+    return run.with_name(run.name + suffix)
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two names are of one file."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename a file that may be there, over no other; or end what was begun."""
+    if _same(source, target):
+        source.unlink()
+        return
+    with suppress(FileNotFoundError):
+        _move_alone(source, target)
+
+
+def _move_alone(source: Path, target: Path) -> None:
+    """Rename a file over none. Raises OSError."""
+    try:
+        target.hardlink_to(source)  # in one step, it fails where something is there
+        source.unlink()
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if not source.exists():
+            raise FileNotFoundError(source) from None
+        if target.exists():
+            raise FileExistsError(target) from None
+        source.rename(target)
+
+
+def _free(path: Path) -> Path:
+    """A name where nothing lies: the path itself, or with a number."""
+    number, free = 2, path
+    while any(_named(free, suffix).exists() for suffix in ("", *BESIDE)):
+        free = path.with_name(f"{path.stem}-{number}{path.suffix}")
+        number += 1
+    return free
+
+
+def _write_origin(folder: Path, run: Path) -> None:
+    fields = {"path": os.fsencode(run.absolute()).decode("latin-1")}
+    content = json.dumps(fields | {"host": host_name(), "pid": os.getpid()})
+    write_whole(folder / ORIGIN, content.encode())
+
+
+def _origin(folder: Path) -> dict[str, Any] | None:
+    """Where the run of a folder lay, and who moved it; None for a folder that is none of ours."""
+    try:
+        fields = json.loads(read_text(folder / ORIGIN, MOST_BYTES, "The trash"))
+        path = os.fsdecode(fields["path"].encode("latin-1"))
+        if "\0" in path or not Path(path).is_absolute() or not path.endswith(RUN):
+            return None
+        return {"path": path, "host": str(fields["host"]), "pid": int(fields["pid"])}
+    except (MarginscopeError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error).rstrip(".")

@@ -1,0 +1,191 @@
+"""Formulas of numbers and names, such as 2 * d^2: read by Python's grammar, and never run.
+
+`parsed` gives the tree and `arithmetic` makes a function of it, once for all the values that it is
+asked for; what names stand for is up to the caller.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from core.errors import InputError, did_you_mean
+
+LONGEST = 200
+DEEPEST = 100
+LARGEST_POWER = 64.0
+BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+FUNCTIONS: dict[str, Callable[..., float]] = {
+    "min": min,
+    "max": max,
+    "sqrt": math.sqrt,
+    "ln": math.log,
+    "log10": math.log10,
+    "round": round,
+    "ceil": math.ceil,
+}
+# Words of the grammar, which no number is multiplied with.
+WORDS = frozenset({"and", "or", "not", "if", "else", "in", "is", "for", "lambda"})
+QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+
+Number = Callable[[Any], float]
+Names = Callable[[str], Number]  # what a name stands for; raises InputError for one not known
+
+
+def evaluate(formula: str, values: Mapping[str, float]) -> float:
+    """The number that a formula of + - * / ^, names and the functions above stands for.
+
+    Raises InputError for anything else, and where there is no finite number.
+
+    >>> evaluate("3.2 * d / (m + d)", {"d": 20.0, "m": 44.0}), evaluate("min(2 d, d^2)", {"d": 3.0})
+    (1.0, 6.0)
+    """
+    number = _compiled(formula)
+    try:
+        value = number(values)
+    except (ArithmeticError, ValueError, TypeError) as error:
+        raise InputError(f"The formula {formula} has no value here ({error}).") from error
+    if not math.isfinite(value):
+        raise InputError(f"The formula {formula} has no finite value here.")
+    return value
+
+
+@lru_cache(maxsize=64)  # a study has a few, and thousands of cells
+def _compiled(formula: str) -> Number:
+    node = parsed(formula)
+    if node is None:
+        raise InputError(f"{formula!r} is not a formula; write one such as 2 * d^2.")
+
+    def named(name: str) -> Number:
+        if "." in name:
+            raise not_a_formula(formula)
+
+        def of(values: Mapping[str, float]) -> float:
+            if name in values:
+                return float(values[name])
+            raise InputError(f"{formula}: {name} is not known; {did_you_mean(name, [*values])}")
+
+        return of
+
+    return arithmetic(node, formula, named)
+
+
+def not_a_formula(formula: str) -> InputError:
+    """What is said of a tree that is no arithmetic."""
+    return InputError(f"{formula} is not a formula of numbers, names, + - * / ^ and functions.")
+
+
+def parsed(formula: str, longest: int = LONGEST) -> ast.expr | None:
+    """The tree of a formula; None for what has none, or is too long."""
+    if len(formula) > longest:
+        return None
+    try:
+        # Parsed and walked through, and never run: a study may come from a stranger.
+        return ast.parse(_in_python(formula), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _in_python(formula: str) -> str:
+    """Python's signs: ** for ^, and * between a number and a name; text in quotes as it is."""
+    begin, parts = 0, []
+    for match in QUOTED.finditer(formula):
+        # Written anew: to Python a backslash would be the beginning of another character.
+        parts += [_with_signs(formula[begin : match.start()]), repr(match[0][1:-1])]
+        begin = match.end()
+    return " ".join([*parts, _with_signs(formula[begin:])]).strip()
+
+
+def _with_signs(formula: str) -> str:
+    text, previous = [], ""
+    for word in formula.replace("^", " ** ").replace("(", " ( ").replace(")", " ) ").split():
+        number = previous[-1:].isdigit() or previous[-1:] == "."
+        if number and word[0].isalpha() and word not in WORDS:
+            text.append("*")
+        text.append(word)
+        previous = word
+    return " ".join(text)
+
+
+def dotted(node: ast.expr) -> str:
+    """The name that a tree is, dots included; empty for any other tree.
+
+    >>> dotted(ast.parse("network.m", mode="eval").body), dotted(ast.parse("2", mode="eval").body)
+    ('network.m', '')
+    """
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def arithmetic(node: ast.expr, formula: str, named: Names, depth: int = 0) -> Number:
+    """The function of a tree: of the values that `named` reads, to a number; NaN stays NaN.
+
+    It raises ArithmeticError, ValueError or TypeError where there is no number. Raises InputError
+    for a tree that is no arithmetic.
+    """
+    if depth > DEEPEST:
+        raise InputError(
+            f"{formula[:40]} ... is nested more than {DEEPEST} deep; write it flatter."
+        )
+    deeper = depth + 1
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return _constant(node.value, formula)
+    if name := dotted(node):
+        return named(name)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        operand = arithmetic(node.operand, formula, named, deeper)
+        return lambda values: -operand(values)
+    if isinstance(node, ast.BinOp):
+        left = arithmetic(node.left, formula, named, deeper)
+        right = arithmetic(node.right, formula, named, deeper)
+        if isinstance(node.op, ast.Pow):
+            return lambda values: _power(left(values), right(values), formula)
+        if (sign := BINARY.get(type(node.op))) is not None:
+            return lambda values: float(sign(left(values), right(values)))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        return _call(node, node.func.id, formula, named, deeper)
+    raise not_a_formula(formula)
+
+
+def _constant(value: object, formula: str) -> Number:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        raise InputError(f"{formula[:40]} ... holds a number that is too large.") from None
+    return lambda _: number
+
+
+def _power(left: float, right: float, formula: str) -> float:
+    if abs(right) > LARGEST_POWER:
+        raise InputError(f"{formula}: the power {right:g} is larger than {LARGEST_POWER:g}.")
+    if math.isnan(left) or math.isnan(right):  # to Python nan^0 and 1^nan are 1
+        return math.nan
+    # A negative number to a broken power is complex to Python, which float refuses.
+    return float(left**right)
+
+
+def _call(node: ast.Call, name: str, formula: str, named: Names, depth: int) -> Number:
+    if name not in FUNCTIONS:
+        raise InputError(f"{formula}: {name} is no function; {did_you_mean(name, FUNCTIONS)}")
+    function = FUNCTIONS[name]
+    given = [arithmetic(argument, formula, named, depth) for argument in node.args]
+
+    def called(values: Any) -> float:
+        numbers = [one(values) for one in given]
+        # Of NaN and 1 Python's min is either, by their order.
+        return math.nan if any(map(math.isnan, numbers)) else float(function(*numbers))
+
+    return called

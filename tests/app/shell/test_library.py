@@ -1,0 +1,300 @@
+"""The library of runs in the window: listed, searched, described, thrown away, opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMessageBox, QPushButton, QTableView
+from pytestqt.qtbot import QtBot
+
+from app.application import FIRST_STUDY, Marginscope, first_settings
+from app.panels.library import LibraryPanel
+from app.panels.library_columns import COLUMNS, FIRST
+from app.panels.library_dialogs import TextDialog
+from app.places import Places
+from app.workers.librarian import Librarian
+from core.library.about import change_about, read_about
+from core.library.entry import Entry
+from core.library.reading import read_facts
+from core.problem.problem import resolve
+from core.studies.study import load_study
+from tests.app.mouse import close_menus, entry, opened, pick
+from tests.app.shell.conftest import Opener, trained
+from tests.runs.helpers import record, small_problem
+
+Key = Qt.Key
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """The folder of a window's runs, with three small ones and a file that is none."""
+    folder = Places.under(tmp_path / "user").runs
+    folder.mkdir(parents=True)
+    for m in (3, 4, 5):
+        record(folder / f"small__network.m={m}.msrun", small_problem(m=m), count=2 + m)
+    (folder / "broken.msrun").write_text("no run")
+    return folder
+
+
+@pytest.fixture
+def library(open_program: Opener, runs: Path, study: Path, qtbot: QtBot) -> Marginscope:
+    """A window whose library is shown, by its key."""
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program))
+    qtbot.keyClick(program.window, Key.Key_L, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: len(names(program)) == 6)
+    qtbot.waitUntil(lambda: all(one.facts.status != "not read yet" for one in shown(program)))
+    return program
+
+
+def panel(program: Marginscope) -> LibraryPanel:
+    assert program.library.panel is not None
+    return program.library.panel
+
+
+def shown(program: Marginscope) -> list[Entry]:
+    return list(panel(program).model.entries) if program.library.panel else []
+
+
+def names(program: Marginscope) -> list[str]:
+    return [one.path.name for one in shown(program)]
+
+
+def place(program: Marginscope, name: str, column: str = "name") -> QPoint:
+    """Where a run stands in the table."""
+    table = panel(program).table
+    row = next(k for k, one in enumerate(names(program)) if name in one)
+    number = next(k for k, one in enumerate(COLUMNS) if one.name == column)
+    index = panel(program).model.index(row, number)
+    table.scrollTo(index)
+    return table.visualRect(index).center()
+
+
+def choose(program: Marginscope, qtbot: QtBot, *parts: str) -> QTableView:
+    """Click on runs, all but the first with Ctrl."""
+    table = panel(program).table
+    program.window.activateWindow()  # as a window manager does where a dialog was closed
+    qtbot.waitUntil(program.window.isActiveWindow)
+    table.setFocus()
+    for number, part in enumerate(parts):
+        held = Qt.KeyboardModifier.ControlModifier if number else Qt.KeyboardModifier.NoModifier
+        qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, held, place(program, part))
+    assert len(panel(program).selected) == len(parts)
+    return table
+
+
+def search(program: Marginscope, qtbot: QtBot, text: str) -> None:
+    panel(program).search.clear()
+    qtbot.keyClicks(panel(program).search, text)
+
+
+def dialog(program: Marginscope, qtbot: QtBot) -> TextDialog:
+    qtbot.waitUntil(lambda: program.window.findChild(TextDialog) is not None)
+    found = program.window.findChild(TextDialog)
+    assert found is not None
+    qtbot.waitUntil(found.isActiveWindow)
+    return found
+
+
+def has(program: Marginscope, count: int) -> Callable[[], bool]:
+    return lambda: len(names(program)) == count
+
+
+def test_words_and_conditions_find_runs(library: Marginscope, qtbot: QtBot) -> None:
+    assert panel(library).search.hasFocus() or not library.window.isActiveWindow()
+    search(library, qtbot, "a title")
+    qtbot.waitUntil(has(library, 3))
+    search(library, qtbot, "m >= 4 and m < 8")
+    qtbot.waitUntil(has(library, 2))
+    assert "2 of 6 runs" in panel(library).total.text()
+    search(library, qtbot, "m >= 4 and hard_margn > .1")
+    qtbot.waitUntil(lambda: "did you mean 'hard_margin'" in panel(library).problem.text())
+    assert panel(library).problem.isVisible()
+    assert len(names(library)) == 2  # the last result stays
+    qtbot.keyClick(panel(library).search, Key.Key_Escape)
+    qtbot.waitUntil(has(library, 6))
+    assert not panel(library).problem.isVisible()
+
+
+def test_columns_sort_and_can_be_chosen(library: Marginscope, qtbot: QtBot) -> None:
+    table = panel(library).table
+    header = table.horizontalHeader()
+    number = next(k for k, one in enumerate(COLUMNS) if one.name == "size")
+    for order in ("ascending", "descending"):
+        table.scrollTo(panel(library).model.index(0, number))
+        here = QPoint(header.sectionViewportPosition(number) + 20, header.height() // 2)
+        qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=here)
+        sizes = [one.size for one in shown(library)]
+        assert sizes == sorted(sizes, reverse=order == "descending")
+    assert panel(library).shown_columns == FIRST
+    menu = panel(library).columns.menu()
+    menu.popup(library.window.mapToGlobal(QPoint(10, 10)))
+    qtbot.waitUntil(menu.isVisible)
+    QTest.mouseClick(
+        menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(entry(menu, "m")).center()
+    )
+    close_menus()
+    assert "network.m" in panel(library).shown_columns
+
+
+def test_runs_are_named_noted_and_tagged(library: Marginscope, runs: Path, qtbot: QtBot) -> None:
+    change_about(runs / "small__network.m=3.msrun", lambda about: replace(about, tags=("old",)))
+    table = choose(library, qtbot, "m=3", "m=4")
+    qtbot.keyClick(table, Key.Key_T, Qt.KeyboardModifier.ControlModifier)
+    asked = dialog(library, qtbot)
+    qtbot.keyClicks(asked.line, "talk, figure 1")
+    qtbot.keyClick(asked.line, Key.Key_Return)
+    qtbot.waitUntil(lambda: sum("talk" in one.about.tags for one in shown(library)) == 2)
+    assert read_about(runs / "small__network.m=3.msrun").tags == ("old", "talk", "figure 1")
+    assert read_about(runs / "small__network.m=4.msrun").tags == ("talk", "figure 1")
+    qtbot.waitUntil(lambda: library.window.findChild(TextDialog) is None)
+    table = choose(library, qtbot, "m=4")
+    qtbot.keyClick(table, Key.Key_F2)
+    asked = dialog(library, qtbot)
+    qtbot.keyClicks(asked.line, "The one")
+    qtbot.keyClick(asked.line, Key.Key_Return)
+    qtbot.waitUntil(lambda: any(one.about.name == "The one" for one in shown(library)))
+    search(library, qtbot, 'tag == "talk" and not name == "the one"')
+    qtbot.waitUntil(lambda: names(library) == ["small__network.m=3.msrun"])
+
+
+def test_runs_go_to_the_trash_come_back_and_are_removed(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
+    table = choose(library, qtbot, "m=3", "m=4")
+    qtbot.keyClick(table, Key.Key_Delete)
+    qtbot.waitUntil(has(library, 4))
+    assert not (runs / "small__network.m=3.msrun").exists()
+    qtbot.mouseClick(panel(library).trash, Qt.MouseButton.LeftButton, pos=QPoint(8, 10))
+    qtbot.waitUntil(has(library, 2))
+    choose(library, qtbot, "m=3")
+    qtbot.keyClick(table, Key.Key_Backspace, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(has(library, 1))
+    assert (runs / "small__network.m=3.msrun").exists()
+    choose(library, qtbot, "m=4")
+    for button, left in (("Cancel", 1), ("Remove", 0)):
+        qtbot.keyClick(table, Key.Key_Delete, SHIFT)
+        box = library.window.findChild(QMessageBox, "purge")
+        assert box is not None
+        pressed = next(
+            one for one in box.findChildren(QPushButton) if one.text().replace("&", "") == button
+        )
+        qtbot.mouseClick(pressed, Qt.MouseButton.LeftButton)
+        box.setObjectName("answered")
+        qtbot.waitUntil(has(library, left))
+    assert not [one for one in runs.rglob("*m=4*") if one.is_file()]
+
+
+def test_a_run_that_is_open_is_not_thrown_away(library: Marginscope, qtbot: QtBot) -> None:
+    name = next(iter(library.session)).path.name
+    table = choose(library, qtbot, name)
+    qtbot.keyClick(table, Key.Key_Delete)
+    qtbot.waitUntil(lambda: "is open" in library.window.bar.text)
+    assert next(iter(library.session)).path.exists()
+
+
+def test_runs_are_opened_and_compared(library: Marginscope, qtbot: QtBot) -> None:
+    def open_names() -> list[str]:
+        return [run.path.name for run in library.session]
+
+    table = choose(library, qtbot, "m=3")
+    qtbot.keyClick(table, Key.Key_Return)
+    qtbot.waitUntil(lambda: open_names() == ["small__network.m=3.msrun"])
+    choose(library, qtbot, "m=4")
+    qtbot.keyClick(table, Key.Key_Return, SHIFT)
+    qtbot.waitUntil(
+        lambda: open_names() == ["small__network.m=3.msrun", "small__network.m=4.msrun"]
+    )
+    choose(library, qtbot, "m=5", "m=4")
+    panel(library).deeds["compare"].trigger()
+    qtbot.waitUntil(lambda: "small__network.m=5.msrun" in open_names())
+    assert len(open_names()) == 2
+
+
+def test_pictures_of_what_is_seen_are_drawn(library: Marginscope, qtbot: QtBot) -> None:
+    model = panel(library).model
+    readable = [one for one in shown(library) if one.readable]
+    library.window.grab()
+    qtbot.waitUntil(lambda: all(model.picture(one.path) is not None for one in readable))
+    assert all(model.picture(one.path) for one in readable)
+
+
+def test_verdicts_of_open_runs_are_kept(library: Marginscope, qtbot: QtBot) -> None:
+    keys = {run.path: run.key for run in library.session}
+    qtbot.waitUntil(lambda: all(library.theory.known(key).judgement for key in keys.values()))
+    qtbot.waitUntil(
+        lambda: all(one.verdicts is not None for one in shown(library) if one.path in keys)
+    )
+    for one in shown(library):
+        assert (one.verdicts is not None) is (one.path in keys)
+
+
+def test_the_library_is_closed_remembered_and_reached_by_the_menu(
+    library: Marginscope, qtbot: QtBot
+) -> None:
+    dock = library.library.dock
+    assert dock is not None
+    dock.close()
+    assert not library.actions["library"].isChecked()
+    opened(qtbot, library.window, "View")
+    close_menus()
+    pick(qtbot, library.window, "View", "Library of runs")
+    assert dock.isVisible()
+    library.put_away()
+    assert library.settings.library_shown
+    assert library.settings.library_columns == FIRST
+
+
+def test_runs_of_first_starts_are_known_by_their_settings(tmp_path: Path) -> None:
+    cell = load_study(FIRST_STUDY).cells()[0]
+    facts = read_facts(record(tmp_path / "a.msrun", resolve(cell.experiment), count=2))
+    other = read_facts(record(tmp_path / "b.msrun", small_problem(), count=2))
+    assert facts is not None
+    assert other is not None
+    assert facts.settings in first_settings()
+    assert other.settings not in first_settings()
+
+
+def test_old_runs_of_first_starts_go_to_the_trash(
+    open_program: Opener, runs: Path, study: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    problem = resolve(load_study(FIRST_STUDY).cells()[0].experiment)
+    for number in range(3):
+        record(runs / f"start-{number}.msrun", problem, count=2)
+    change_about(runs / "start-0.msrun", lambda about: replace(about, note="mine"))
+    (tmp_path / "user" / "settings.json").write_text('{"first_starts_mb": 0.0}')
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program))
+    program.library._starts.setInterval(1)
+    program.library._starts.start()
+    qtbot.waitUntil(lambda: not (runs / "start-1.msrun").exists())
+    qtbot.waitUntil(lambda: not (runs / "start-2.msrun").exists())
+    assert (runs / "start-0.msrun").exists()
+    assert len(list(runs.glob("*.msrun"))) == 7
+    assert len(list((runs / ".trash").glob("*/start-*.msrun"))) == 2
+
+
+def test_the_librarian_says_what_could_not_be_done(tmp_path: Path, qtbot: QtBot) -> None:
+    (tmp_path / "runs").mkdir()
+    path = record(tmp_path / "runs" / "a.msrun")
+    librarian = Librarian(tmp_path / "runs", tmp_path / "index.sqlite")
+    try:
+        with qtbot.waitSignal(librarian.listed) as listed:
+            librarian.list()
+        path.unlink()
+        with qtbot.waitSignal(librarian.done) as done:
+            librarian.do("throw", _thrown, listed.args[0].entries)
+        assert done.args[0].paths == ()
+        assert "no run file" in done.args[0].wrong[0]
+    finally:
+        librarian.close()
+
+
+def _thrown(library: object, entry: Entry) -> None:
+    library.throw(entry)

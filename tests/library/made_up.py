@@ -1,0 +1,63 @@
+"""Runs that were never trained, and small ones that were recorded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from core.library.entry import About, Entry, Facts, Setting, headings
+from core.library.library import Library
+
+
+def entry(
+    number: int = 0,
+    settings: Mapping[str, Setting] | None = None,
+    results: Mapping[str, float] | None = None,
+    margins: Mapping[str, float] | None = None,
+    about: About | None = None,
+    **others: object,
+) -> Entry:
+    """A run of a made-up study."""
+    facts = Facts(
+        title="Figure 1",
+        source="telgarsky22",
+        settings={"network.m": 2**number, "run.seed": number, **(settings or {})},
+        results=results or {},
+        margins=margins or {},
+        factor=0.5,
+        frames=10,
+        created=f"2026-11-{1 + number % 28:02d}T10:00:00+00:00",
+        status="finished",
+        reason="completed",
+    )
+    values = {"size": 1000 * number, "modified": float(number), "state": "completed", **others}
+    return Entry(Path(f"/runs/run-{number}.msrun"), facts=facts, about=about or About(), **values)
+
+
+def with_headings(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The same runs, headed by what differs."""
+    some = list(entries)
+    heads = headings([one.facts for one in some])
+    return tuple(replace(one, heading=head) for one, head in zip(some, heads, strict=True))
+
+
+def many(count: int) -> tuple[Entry, ...]:
+    """Runs of which every third has no margin, and every fifth none that is a number."""
+    entries = []
+    for number in range(count):
+        results = {} if number % 3 == 0 else {"hard_margin": 0.001 * (number % 50)}
+        if number % 5 == 0 and results:
+            results["hard_margin"] = math.nan
+        tags = ("talk",) if number % 7 == 0 else ()
+        settings = {"network.m": 1 << (number % 11), "run.seed": number, "dynamics.kind": "flow"}
+        margins = {"gamma_gl": 0.08} if number % 2 else {}
+        entries.append(entry(number, settings, results, margins, About(tags=tags)))
+    return with_headings(entries)
+
+
+def library_of(folder: Path) -> Library:
+    """The library of the folder `runs`, its index beside it."""
+    (folder / "runs").mkdir(exist_ok=True)
+    return Library(folder / "runs", folder / "library.sqlite")

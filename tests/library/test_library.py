@@ -1,0 +1,352 @@
+"""The library of a folder: what it says of runs, and what becomes of a lost or broken index."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.library.about import change_about, place, read_about, tags_of
+from core.library.entry import About, Entry, Facts
+from core.library.library import Listing, surplus
+from core.library.reading import heights, read_facts
+from core.library.stored import dump_facts, load_about, load_facts
+from core.observables.registry import last_values
+from core.reference import cache
+from core.reference.margin import exact
+from core.reference.registry import REFERENCES
+from core.runs import open_run
+from tests.library.made_up import entry, library_of, with_headings
+from tests.runs.helpers import crash, frames_of, record, recorder_at, small_problem
+
+
+def by_name(listing: Listing) -> dict[str, Entry]:
+    return {one.path.name: one for one in listing.entries}
+
+
+def only(listing: Listing) -> Entry:
+    (one,) = listing.entries
+    return one
+
+
+def test_a_run_is_listed_with_what_its_file_says(tmp_path: Path) -> None:
+    library = library_of(tmp_path)
+    path = record(library.root / "a.msrun", small_problem(m=4))
+    (library.root / "studies").mkdir()
+    record(library.root / "studies" / "b.msrun", small_problem(m=5))
+    listed = by_name(library.refresh())
+    library.close()
+    assert set(listed) == {"a.msrun", "b.msrun"}
+    one = listed["a.msrun"]
+    with open_run(path) as run:
+        values = last_values(run)
+        for name in ("hard_margin", "smoothed_margin", "l1_margin", "risk", "norm_squared"):
+            assert one.facts.results[name] == pytest.approx(values[name], rel=1e-12, nan_ok=True)
+        assert one.facts.results["norm"] == pytest.approx(math.sqrt(values["norm_squared"]))
+        assert one.facts.results["log10_time"] == run.log10_time[-1]
+        assert (one.facts.frames, one.size, one.date) == (6, run.bytes_on_disk, run.created)
+    assert one.facts.settings["network.m"] == 4
+    assert one.facts.settings["dynamics.kind"] == "flow"
+    assert (one.state, one.facts.title, one.verdicts) == ("completed", "A title", None)
+    assert one.heading.startswith("m = 4")
+    assert listed["b.msrun"].heading.startswith("m = 5")
+
+
+def test_margins_are_taken_from_the_cache_and_never_computed(tmp_path: Path) -> None:
+    library = library_of(tmp_path)
+    path = record(library.root / "a.msrun")
+    before = only(library.refresh())
+    assert not before.facts.margins
+    assert math.isnan(before.share)
+    with open_run(path) as run:
+        file = cache.place(REFERENCES["gamma_gl"], run.problem)
+    cache.store(file, cache.Entry(exact(0.25, "by hand"), 1.0))
+    # The run file is as it was; the margin is found all the same, and kept.
+    for one in (only(library.refresh()), only(library_of(tmp_path).refresh())):
+        assert one.facts.margins == {"gamma_gl": 0.25}
+        assert one.share == pytest.approx(one.facts.results["hard_margin"] / 0.125)
+    library.close()
+
+
+def test_what_is_no_run_is_listed_with_the_reason(tmp_path: Path) -> None:
+    library = library_of(tmp_path)
+    (library.root / "text.msrun").write_text("no run")
+    (library.root / "empty.msrun").touch()
+    sqlite3.connect(library.root / "foreign.msrun").execute("CREATE TABLE a (b)").connection.close()
+    good = record(library.root / "good.msrun")
+    (library.root / "cut.msrun").write_bytes(good.read_bytes()[:9000])
+    (library.root / "folder.msrun").mkdir()
+    (library.root / "link.msrun").symlink_to(library.root / "nowhere.msrun")
+    listed = by_name(library.refresh())
+    assert set(listed) == {"text.msrun", "empty.msrun", "foreign.msrun", "cut.msrun", "good.msrun"}
+    for name, one in listed.items():
+        assert (one.state == "unreadable") is (name != "good.msrun")
+        assert one.readable is (name == "good.msrun")
+        assert not one.facts.wrong or one.facts.wrong.endswith(".")
+    # A file that has become a run, or can be read now, is read anew.
+    shutil.copy(good, library.root / "text.msrun")
+    assert by_name(library.refresh())["text.msrun"].readable
+    library.close()
+
+
+def test_a_file_that_is_gone_between_two_looks_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = library_of(tmp_path)
+    for name in ("a", "b"):
+        record(library.root / f"{name}.msrun")
+
+    def vanishing(path: Path) -> Facts | None:
+        path.unlink(missing_ok=True)
+        return read_facts(path)
+
+    monkeypatch.setattr("core.library.library.read_facts", vanishing)
+    assert library.refresh().entries == ()
+    assert read_facts(library.root / "a.msrun") is None
+    library.close()
+
+
+def test_a_recording_grows_and_one_that_was_left_is_cut_off(tmp_path: Path) -> None:
+    library = library_of(tmp_path)
+    problem = small_problem()
+    recorder = recorder_at(library.root / "a.msrun", problem)
+    recorder.append(frames_of(problem, 3))
+    recorder.flush()
+    growing = only(library.refresh())
+    assert (growing.state, growing.facts.frames) == ("growing", 3)
+    with pytest.raises(InputError, match="being recorded"):
+        library.throw(growing)
+    recorder.append(frames_of(problem, 5)[3:])
+    recorder.flush()
+    assert only(library.refresh()).facts.frames == 5
+    recorder.finish("completed")
+    assert only(library.refresh()).state == "completed"
+    left = crash(library.root / "b.msrun")
+    for suffix in ("", "-wal"):
+        os.utime(f"{left}{suffix}", (1.7e9, 1.7e9))
+    assert by_name(library.refresh())["b.msrun"].state == "cut off"
+    library.close()
+
+
+# ------------------------------------------------------------------------------------ the index
+
+
+def test_an_index_spares_reading_and_a_changed_file_is_read_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = library_of(tmp_path)
+    path = record(first.root / "a.msrun")
+    record(first.root / "b.msrun")
+    expected = first.refresh().entries
+    first.judged(path, {"holds": 2})
+    first.close()
+    read: list[str] = []
+
+    def noting(path: Path) -> Facts | None:
+        read.append(path.name)
+        return read_facts(path)
+
+    monkeypatch.setattr("core.library.library.read_facts", noting)
+    library = library_of(tmp_path)
+    again = library.refresh()
+    assert read == []
+    assert [replace(one, verdicts=None) for one in again.entries] == list(expected)
+    assert by_name(again)["a.msrun"].verdicts == {"holds": 2}
+    record(path.with_name("c.msrun"), count=3).replace(path)
+    changed = by_name(library.refresh())["a.msrun"]
+    assert read == ["a.msrun"]
+    assert (changed.facts.frames, changed.verdicts) == (3, None)
+    library.close()
+
+
+@pytest.mark.parametrize("what", ["lost", "text", "cut", "flipped", "foreign", "version", "rows"])
+def test_a_broken_index_is_made_anew_with_a_sentence(tmp_path: Path, what: str) -> None:
+    library = library_of(tmp_path)
+    for name in ("a", "b"):
+        record(library.root / f"{name}.msrun")
+    change_about(library.root / "a.msrun", lambda about: replace(about, note="mine"))
+    expected = library.refresh().entries
+    library.close()
+    index = tmp_path / "library.sqlite"
+    content = index.read_bytes()
+    if what == "lost":
+        index.unlink()
+    elif what in ("text", "cut"):
+        index.write_bytes(b"no database" * 500 if what == "text" else content[: len(content) // 2])
+    elif what == "flipped":
+        index.write_bytes(content[:100] + b"\xff" * 200 + content[300:])
+    else:
+        database = sqlite3.connect(index)
+        if what == "foreign":
+            database.execute("DROP TABLE run")
+            database.execute("CREATE TABLE run (other TEXT)")
+        elif what == "version":
+            database.execute("PRAGMA user_version = 9")
+        else:
+            database.execute("UPDATE run SET facts = '{}', about = 'null'")
+        database.commit()
+        database.close()
+    library = library_of(tmp_path)
+    listing = library.refresh()
+    library.close()
+    assert listing.entries == expected
+    if what in ("lost", "rows"):
+        assert listing.said == ()
+    else:
+        (sentence,) = listing.said
+        assert "made anew" in sentence
+        assert sentence.endswith(".")
+        assert (tmp_path / "library.sqlite.broken").exists()
+
+
+def test_an_index_that_cannot_be_kept_is_made_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "library.sqlite").mkdir()
+    (tmp_path / "library.sqlite.broken").mkdir()
+    (tmp_path / "library.sqlite.broken" / "full").touch()
+    library = library_of(tmp_path)
+    record(library.root / "a.msrun")
+    listing = library.refresh()
+    library.close()
+    assert only(listing).state == "completed"
+    assert len(listing.said) == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+    lambda some: st.lists(some, max_size=3) | st.dictionaries(st.text(max_size=5), some),
+)
+
+
+@given(st.text() | st.binary() | st.none() | st.integers(), JSON, st.sampled_from(["", "frames"]))
+def test_rows_of_others_are_no_facts(text: object, value: object, key: str) -> None:
+    import json
+
+    assert load_facts(text) is None
+    assert load_about(text) is None
+    fields = json.loads(dump_facts(Facts()))
+    loaded = load_facts(json.dumps(fields | {"settings": value, key: value}))
+    assert loaded is None or isinstance(loaded.settings, dict)
+
+
+def test_facts_come_back_from_the_index_as_they_were() -> None:
+    facts = entry(3, {"dynamics.step": 0.1, "a.b": True}, {"risk": 1e-300, "t": -math.inf}).facts
+    assert load_facts(dump_facts(facts)) == facts
+    again = load_facts(dump_facts(replace(facts, results={"risk": math.nan})))
+    assert again is not None
+    assert math.isnan(again.results["risk"])
+
+
+# -------------------------------------------------------------------------------- names and notes
+
+
+def test_names_notes_and_tags_lie_beside_the_run_and_outlive_the_index(tmp_path: Path) -> None:
+    library = library_of(tmp_path)
+    path = record(library.root / "a.msrun")
+    content = path.read_bytes()
+    library.refresh()
+    said = About("The one", "for the talk", ("talk", "figure 1"))
+    library.describe(path, lambda _: About(" The one ", "for the talk\n", ("talk", "figure 1")))
+    assert only(library.refresh()).about == said
+    library.close()
+    (tmp_path / "library.sqlite").unlink()
+    library = library_of(tmp_path)
+    assert only(library.refresh()).about == said
+    assert path.read_bytes() == content
+    library.describe(path, lambda _: About())
+    assert not place(path).exists()
+    assert only(library.refresh()).about == About()
+    library.close()
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{", b'{"tags": "a"}', b'{"note": 3}', b"\xff\xfe"])
+def test_notes_that_cannot_be_read_are_said_and_set_aside(tmp_path: Path, content: bytes) -> None:
+    library = library_of(tmp_path)
+    path = record(library.root / "a.msrun")
+    place(path).write_bytes(content)
+    listing = library.refresh()
+    assert only(listing).state == "completed"
+    assert any(place(path).name in sentence for sentence in listing.said)
+    library.describe(path, lambda about: replace(about, tags=("new",)))
+    assert read_about(path).tags == ("new",)
+    assert path.with_name(f"{path.name}.notes.broken").read_bytes() == content
+    library.close()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        About(name="a" * 201),
+        About(note="a" * 20_001),
+        About(tags=("a" * 61,)),
+        About(tags=tuple(map(str, range(51)))),
+    ],
+)
+def test_too_much_is_refused(tmp_path: Path, wrong: About) -> None:
+    path = record(tmp_path / "a.msrun")
+    with pytest.raises(InputError, match="at most"):
+        change_about(path, lambda _: wrong)
+    with pytest.raises(InputError, match="no run file"):
+        change_about(tmp_path / "b.msrun", lambda _: About("x"))
+
+
+def test_tags_are_told_apart_by_commas() -> None:
+    assert tags_of("a,, b  c ,a") == ("a", "b c")
+
+
+# ---------------------------------------------------------------------------- headings, pictures
+
+
+def test_headings_say_what_differs_within_a_study() -> None:
+    entries = [
+        entry(1, {"network.m": 4, "dynamics.step": 0.5, "recording.frames": 3}),
+        entry(1, {"network.m": 8, "dynamics.step": 0.5, "recording.frames": 4}),
+        entry(1, {"network.m": 8}, about=About("named")),
+    ]
+    assert [one.heading for one in with_headings(entries)] == ["m = 4", "m = 8", "m = 8"]
+
+
+def test_heights_are_shares_of_the_largest() -> None:
+    assert list(heights([0.0, 1.0, 2.0])) == [0, 127, 254]
+    assert list(heights([-2.0, 2.0])) == [0, 254]
+    assert heights([math.nan]) == b""
+    assert list(heights([3.0])) == [254]
+
+
+# ---------------------------------------------------------------------------- first starts
+
+
+def test_the_oldest_runs_of_first_starts_are_too_many() -> None:
+    root = Path("/runs")
+    plain = [entry(1).facts.settings]
+    starts = [
+        replace(entry(1), path=root / f"{day}.msrun", size=10, facts=_on(entry(1).facts, day))
+        for day in range(1, 6)
+    ]
+    others = [
+        replace(starts[0], path=root / "noted.msrun", about=About(note="keep")),
+        replace(starts[0], path=root / "tagged.msrun", about=About(tags=("keep",))),
+        replace(starts[0], path=root / "named.msrun", about=About("keep")),
+        replace(starts[0], path=root / "restored.msrun", about=About(kept=True)),
+        replace(starts[0], path=root / "growing.msrun", state="growing"),
+        replace(starts[0], path=root / "left.msrun", state="cut off"),
+        replace(starts[0], path=root / "studies" / "cell.msrun"),
+        replace(starts[0], path=root / "gone.msrun", origin=root / "x.msrun"),
+        replace(entry(2), path=root / "other.msrun", size=10_000),
+    ]
+    chosen = surplus([*others, *starts], plain, 30.0, root)
+    assert [one.path.name for one in chosen] == ["2.msrun", "1.msrun"]
+    assert surplus(starts, plain, 50.0, root) == ()
+    assert surplus(starts, plain, math.nan, root) == ()
+    assert len(surplus(starts, plain, 0.0, root)) == 5
+
+
+def _on(facts: Facts, day: int) -> Facts:
+    return replace(facts, created=f"2026-11-{day:02d}T10:00:00+00:00")
