@@ -77,7 +77,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     ),
     "&View": (
         ActionRow("coordinates", "&Coordinates ...", "looks.choose_coordinates", "Ctrl+K"),
-        ActionRow("link", "&Link axes of runs", "looks.set_linked", "Ctrl+L", checkable=True),
+        ActionRow("link", "Lin&k axes of runs", "looks.set_linked", "Ctrl+Shift+L", checkable=True),
         ActionRow("unpin", "&Unpin all nodes", "display.unpin", "Esc"),
         None,
         ActionRow("library", "Li&brary of runs", "library.set_shown", "Ctrl+L", checkable=True),

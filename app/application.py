@@ -161,13 +161,6 @@ class Marginscope(QObject):
         for words in (self.experiment.started, self.export.finished, self.whole.status):
             words.connect(self.readout.say)
         self.whole.run_requested.connect(self.files.open_files)
-        self.library.open_requested.connect(self.files.open_files)
-        self.library.shown.connect(self.actions["library"].setChecked)
-        self.library.status.connect(self.readout.say)
-        self.looks.recoloured.connect(self.library.set_colours)
-        self.theory.judge.result.connect(self._keep_verdicts)
-        worker.finished.connect(self.library.refresh)
-        worker.started.connect(self.library.refresh)
         self.looks.recoloured.connect(self.whole.set_colours)
         self.experiment.loaded.connect(self._show_study)
         self.experiment.loaded.connect(self.proposals.set_study)
@@ -192,6 +185,16 @@ class Marginscope(QObject):
         window.status.cancel_requested.connect(self.actions["margins_stop"].trigger)
         display.changed.connect(self._show_transport)
         display.runs_changed.connect(self._show_runs)
+        self._connect_library()
+
+    def _connect_library(self) -> None:
+        self.library.open_requested.connect(self.files.open_files)
+        self.library.shown.connect(self.actions["library"].setChecked)
+        self.library.status.connect(self.readout.say)
+        self.looks.recoloured.connect(self.library.set_colours)
+        self.theory.judge.result.connect(self._keep_verdicts)
+        self.worker.finished.connect(self.library.refresh)
+        self.worker.started.connect(self.library.refresh)
 
     def start(self) -> None:
         """Show the window, and begin once it can be seen."""
