@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from core.library.query import Condition
 
 TYPING_MS, SEEN_MS = 150, 60
-AGAIN_MS = 15_000  # while it is shown: other programs record, too
+AGAIN_MS = 30_000  # while it is shown: other programs record, too
 STARTS_MS = 20_000  # after the start, until it is looked how many runs of first starts there are
 MOST_OPENED = 2
 OPEN_NOW = "{name} is open; close it before it goes to the trash."
 TIDIED = "{count} old runs of first starts ({size}) are in the trash of the library now."
 PURGE = "Remove {what} from the disk for good? {size} become free; nothing can bring it back."
-Change = Callable[["Library", "Entry"], object]
+RENAMED = "Another file lies where {name} lay; it is restored as {now}."
+Change = Callable[["Library", "Entry"], str]
 
 
 @final
@@ -142,7 +143,12 @@ class LibraryController(QObject):
     def _on_listed(self, listing: Listing) -> None:
         if self._ended:
             return
-        before = {} if self._listing is None else {one.path: one for one in self._listing.entries}
+        same = listing is self._listing
+        before = (
+            {}
+            if same or self._listing is None
+            else {one.path: one for one in self._listing.entries}
+        )
         self._listing = listing
         new = tuple(sentence for sentence in listing.said if sentence not in self._told)
         self._told += new
@@ -153,7 +159,8 @@ class LibraryController(QObject):
                 old = before.get(entry.path)
                 if old is not None and old.modified != entry.modified:
                     self.panel.model.forget_picture(entry.path)
-        self._show()
+        if not same:
+            self._show()
         if self._tidying and not listing.left:
             self._tidying = False
             self._tidy(listing)
@@ -309,9 +316,10 @@ class LibraryController(QObject):
             self.librarian.do("purge", _purge, self._chosen)
 
     def _on_done(self, done: Done) -> None:
-        if done.wrong:
-            more = f" ({len(done.wrong) - 1} more like it)" if len(done.wrong) > 1 else ""
-            self.message.emit(done.wrong[0] + more)
+        sentences = done.wrong or done.said
+        if sentences:
+            more = f" ({len(sentences) - 1} more like it)" if len(sentences) > 1 else ""
+            self.message.emit(sentences[0] + more)
 
     # --------------------------------------------------------------------- runs of first starts
 
@@ -357,8 +365,9 @@ class _Describe:
     ) -> None:
         self._name, self._note, self._tags, self._gone = name, note, tags, gone
 
-    def __call__(self, library: Library, entry: Entry) -> None:
+    def __call__(self, library: Library, entry: Entry) -> str:
         library.describe(entry.path, self._changed)
+        return ""
 
     def _changed(self, about: Any) -> Any:
         kept = tuple(tag for tag in about.tags if tag not in self._gone)
@@ -370,16 +379,19 @@ class _Describe:
         )
 
 
-def _throw(library: Library, entry: Entry) -> None:
+def _throw(library: Library, entry: Entry) -> str:
     library.throw(entry)
+    return ""
 
 
-def _restore(library: Library, entry: Entry) -> None:
-    library.restore(entry)
+def _restore(library: Library, entry: Entry) -> str:
+    path = library.restore(entry)
+    return "" if path == entry.origin else RENAMED.format(name=entry.path.name, now=path.name)
 
 
-def _purge(library: Library, entry: Entry) -> None:
+def _purge(library: Library, entry: Entry) -> str:
     library.purge(entry)
+    return ""
 
 
 def _runs(count: int) -> str:

@@ -148,9 +148,9 @@ class LibraryPanel(QWidget):
         rows.setVisible(False)
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(max(table.fontMetrics().height() + 6, PICTURE_SIZE.height() + 4))
-        # Before sorting is enabled, which sorts by the column of the indicator at once; the first
-        # column is the order in which the runs were recorded.
-        header.setSortIndicator(0, Qt.SortOrder.AscendingOrder)
+        # Before sorting is enabled, which sorts by the column of the indicator at once.
+        date = next(place for place, column in enumerate(COLUMNS) if column.name == "date")
+        header.setSortIndicator(date, Qt.SortOrder.DescendingOrder)
         header.setResizeContentsPrecision(50)
         header.setHighlightSections(False)
         header.setSectionsMovable(True)

@@ -162,6 +162,8 @@ def _rank(key: Key) -> tuple[int, Key]:
 def _tip(entry: Entry, column: Column) -> str:
     if entry.facts.wrong:
         return entry.facts.wrong
+    if column.name == "verdicts" and entry.verdicts:
+        return "\n".join(f"{count} {word}" for word, count in entry.verdicts.items())
     if column.name == "note" and entry.about.note:
         return entry.about.note
     where = f"\nIt lay at {entry.origin}" if entry.origin is not None else ""

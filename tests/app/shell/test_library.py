@@ -20,6 +20,7 @@ from app.places import Places
 from app.workers.librarian import Librarian
 from core.library.about import change_about, read_about
 from core.library.entry import Entry
+from core.library.library import Library
 from core.library.reading import read_facts
 from core.problem.problem import resolve
 from core.studies.study import load_study
@@ -173,10 +174,12 @@ def test_runs_go_to_the_trash_come_back_and_are_removed(
     assert not (runs / "small__network.m=3.msrun").exists()
     qtbot.mouseClick(panel(library).trash, Qt.MouseButton.LeftButton, pos=QPoint(8, 10))
     qtbot.waitUntil(has(library, 2))
+    record(runs / "small__network.m=3.msrun")  # another one, in its place
     choose(library, qtbot, "m=3")
     qtbot.keyClick(table, Key.Key_Backspace, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(has(library, 1))
-    assert (runs / "small__network.m=3.msrun").exists()
+    assert (runs / "small__network.m=3-2.msrun").exists()
+    assert "small__network.m=3-2.msrun" in library.window.bar.text
     choose(library, qtbot, "m=4")
     for button, left in (("Cancel", 1), ("Remove", 0)):
         qtbot.keyClick(table, Key.Key_Delete, SHIFT)
@@ -296,5 +299,6 @@ def test_the_librarian_says_what_could_not_be_done(tmp_path: Path, qtbot: QtBot)
         librarian.close()
 
 
-def _thrown(library: object, entry: Entry) -> None:
+def _thrown(library: Library, entry: Entry) -> str:
     library.throw(entry)
+    return ""
