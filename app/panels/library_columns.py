@@ -136,6 +136,15 @@ COLUMNS: tuple[Column, ...] = (
         _verdicts,
         verdict_text,
     ),
+    Column("date", "Date", "When the recording began", lambda one: one.date, date_text),
+    Column(
+        "size",
+        "Size",
+        "On the disk",
+        lambda one: float(one.size),
+        lambda one: size_text(one.size),
+        True,
+    ),
     Column(
         "tags",
         "Tags",
@@ -149,15 +158,6 @@ COLUMNS: tuple[Column, ...] = (
         "Your note",
         lambda one: one.about.note,
         lambda one: one.about.note.partition("\n")[0],
-    ),
-    Column("date", "Date", "When the recording began", lambda one: one.date, date_text),
-    Column(
-        "size",
-        "Size",
-        "On the disk",
-        lambda one: float(one.size),
-        lambda one: size_text(one.size),
-        True,
     ),
     Column("state", "State", "How the run ended", lambda one: one.state, lambda one: one.state),
     _setting("network.m", "m"),
@@ -187,7 +187,6 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column("file", "File", "The run file", lambda one: one.path.name, lambda one: one.path.name),
 )
-BY_NAME = {column.name: column for column in COLUMNS}
 FIRST = (
     "picture",
     "name",
@@ -195,8 +194,8 @@ FIRST = (
     "hard_margin",
     "share",
     "verdicts",
-    "tags",
-    "note",
     "date",
     "size",
+    "tags",
+    "note",
 )
