@@ -223,7 +223,10 @@ class LibraryController(QObject):
 
     def _ask(self, deed: str) -> None:
         assert self.panel is not None
-        self.deeds.ask(deed, self.panel.selected)
+        chosen = self.panel.selected
+        if deed == "empty" and self._listing is not None:
+            deed, chosen = "purge", tuple(one for one in self._listing.entries if one.trashed)
+        self.deeds.ask(deed, chosen)
 
     # --------------------------------------------------------------------- runs of first starts
 

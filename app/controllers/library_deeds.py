@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from core.library.entry import Entry
     from core.library.library import Library
 
+BESIDE = "It lies beside the run file, and goes where that goes."
 OPEN_NOW = "{name} is open; close it before it goes to the trash."
 PURGE = "Remove {what} from the disk for good? {size} become free; nothing can bring it back."
 RENAMED = "Another file lies where {name} lay; it is restored as {now}."
@@ -67,7 +68,8 @@ class LibraryDeeds(QObject):
             before = ", ".join(common_tags(entry.about for entry in chosen))
         else:
             notes = {entry.about.note for entry in chosen}
-            words = (f"A note on {which}", "It lies beside the run file, and goes where that goes.")
+            several = "Their notes differ; this one takes the place of all of them."
+            words = (f"A note on {which}", several if len(notes) > 1 else BESIDE)
             before = notes.pop() if len(notes) == 1 else ""
         dialog = TextDialog(deed, *words, before, self._window, lines=deed == "note")
         dialog.accepted.connect(self._describe)
@@ -79,6 +81,8 @@ class LibraryDeeds(QObject):
 
         dialog: Any = self.sender()
         deed, before, text = dialog.deed, dialog.before, dialog.text()
+        if text == before:  # also of several that differ, for which nothing stood there
+            return
         try:
             if deed == "tags":
                 old, new = tags_of(before), tags_of(text)

@@ -45,9 +45,10 @@ DEEDS = (
     ("throw", "Move to the tras&h", "Del", "out"),
     ("restore", "Re&store", "Ctrl+Backspace", "in"),
     ("purge", "Remove for &good ...", "Shift+Del", "in"),
+    ("empty", "E&mpty the trash ...", "", "in"),
     ("again", "List an&ew", "F5", ""),
 )
-FOR_ONE = ("rename",)
+FOR_ONE, FOR_ALL = ("rename",), ("empty", "again")
 
 
 @final
@@ -275,7 +276,7 @@ class LibraryPanel(QWidget):
         for name, _text, _key, place in DEEDS:
             action = self.deeds[name]
             action.setVisible(place in ("", where))
-            if name != "again":
+            if name not in FOR_ALL:
                 wanted = count == 2 if name == "compare" else count > 0
                 wanted = count == 1 if name in FOR_ONE else wanted
                 action.setEnabled(wanted and place in ("", where))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMessageBox, QPushButton, QTableView
+from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QPushButton, QTableView
 from pytestqt.qtbot import QtBot
 
 from app.application import FIRST_STUDY, Marginscope, first_settings
@@ -24,7 +24,7 @@ from core.library.library import Library
 from core.library.reading import read_facts
 from core.problem.problem import resolve
 from core.studies.study import load_study
-from tests.app.mouse import close_menus, entry, opened, pick
+from tests.app.mouse import click, close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained
 from tests.runs.helpers import record, small_problem
 
@@ -161,6 +161,21 @@ def test_runs_are_named_noted_and_tagged(library: Marginscope, runs: Path, qtbot
     qtbot.keyClicks(asked.line, "The one")
     qtbot.keyClick(asked.line, Key.Key_Return)
     qtbot.waitUntil(lambda: any(one.about.name == "The one" for one in shown(library)))
+    change_about(runs / "small__network.m=3.msrun", lambda about: replace(about, note="first"))
+    panel(library).deeds["again"].trigger()
+    qtbot.waitUntil(lambda: any(one.about.note == "first" for one in shown(library)))
+    table = choose(library, qtbot, "m=3", "m=4")
+    for typed, found in (("", {"first", ""}), ("both", {"both"})):
+        qtbot.keyClick(table, Key.Key_M, Qt.KeyboardModifier.ControlModifier)
+        asked = dialog(library, qtbot)
+        qtbot.keyClicks(asked.field, typed)
+        asked.accept()
+        qtbot.waitUntil(lambda: library.window.findChild(TextDialog) is None)
+        library.window.activateWindow()
+        qtbot.waitUntil(library.window.isActiveWindow)
+        qtbot.waitUntil(
+            lambda found=found: {one.about.note for one in panel(library).selected} == found
+        )
     search(library, qtbot, 'tag == "talk" and not name == "the one"')
     qtbot.waitUntil(lambda: names(library) == ["small__network.m=3.msrun"])
 
@@ -192,6 +207,28 @@ def test_runs_go_to_the_trash_come_back_and_are_removed(
         box.setObjectName("answered")
         qtbot.waitUntil(has(library, left))
     assert not [one for one in runs.rglob("*m=4*") if one.is_file()]
+
+
+def test_the_trash_is_emptied_by_the_menu_of_the_table(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
+    table = choose(library, qtbot, "m=3", "m=4")
+    assert not panel(library).deeds["empty"].isVisible()
+    qtbot.keyClick(table, Key.Key_Delete)
+    qtbot.waitUntil(has(library, 4))
+    panel(library).trash.setChecked(True)
+    qtbot.waitUntil(has(library, 2))
+    table.customContextMenuRequested.emit(QPoint(20, 150))
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    click(qtbot, menu, entry(menu, "Empty the trash ..."))
+    box = library.window.findChild(QMessageBox, "purge")
+    assert box is not None
+    assert "2 runs" in box.text()
+    box.button(QMessageBox.StandardButton.Yes).click()
+    qtbot.waitUntil(has(library, 0))
+    assert "the trash is empty" in panel(library).total.text()
+    assert not list((runs / ".trash").iterdir())
 
 
 def test_a_run_that_is_open_is_not_thrown_away(library: Marginscope, qtbot: QtBot) -> None:
