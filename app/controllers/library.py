@@ -141,22 +141,17 @@ class LibraryController(QObject):
     def _on_listed(self, listing: Listing) -> None:
         if self._ended:
             return
-        same = listing is self._listing
-        before = (
-            {}
-            if same or self._listing is None
-            else {one.path: one for one in self._listing.entries}
-        )
+        same, before = listing is self._listing, self._listing
         self._listing = listing
         new = tuple(sentence for sentence in listing.said if sentence not in self._told)
         self._told += new
         if new:
             self.message.emit(" ".join(new))
-        if self.panel is not None:
-            for entry in listing.entries:
-                old = before.get(entry.path)
-                if old is not None and old.modified != entry.modified:
-                    self.panel.model.forget_picture(entry.path)
+        if self.panel is not None and before is not None and not same:
+            model = self.panel.model
+            drawn = {one.path: one.modified for one in before.entries if one.path in model.drawn}
+            now = {one.path: one.modified for one in listing.entries if one.path in drawn}
+            model.forget_pictures(path for path in drawn if now.get(path) != drawn[path])
         if not same:
             self._show()
         if self._tidying and not listing.left:

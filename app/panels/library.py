@@ -207,6 +207,9 @@ class LibraryPanel(QWidget):
             self._fit()
 
     def _select(self, kept: set[Path], here: Path | None) -> None:
+        if not kept and here is None:  # there may be ten thousand rows to look at
+            self._follow()
+            return
         selection = QItemSelection()
         for row, entry in enumerate(self.model.entries):
             index = self.model.index(row, 1)

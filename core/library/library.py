@@ -210,7 +210,8 @@ class Library:
         picture = self.index.picture(str(path))
         if picture is None:
             picture = picture_of(path)
-            self.index.put_picture(str(path), picture)
+            if picture:  # a file that cannot be read now may be so the next time
+                self.index.put_picture(str(path), picture)
         return picture
 
     # ------------------------------------------------------------------------------- what is done

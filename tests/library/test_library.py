@@ -21,7 +21,7 @@ from core.library.entry import About, Entry, Facts
 from core.library.library import Listing, surplus
 from core.library.reading import heights, picture_of, read_facts
 from core.library.stored import dump_facts, load_about, load_facts
-from core.observables.registry import last_values
+from core.observables.registry import OBSERVABLES, last_values
 from core.reference import cache as margins
 from core.reference.margin import exact
 from core.reference.registry import REFERENCES
@@ -356,6 +356,26 @@ def test_headings_say_what_differs_within_a_study() -> None:
         entry(1, {"network.m": 8}, about=About("named")),
     ]
     assert [one.heading for one in with_headings(entries)] == ["m = 4", "m = 8", "m = 8"]
+
+
+def test_a_picture_is_kept_until_its_file_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = library_of(tmp_path)
+    path = record(library.root / "a.msrun")
+    library.refresh()
+    with open_run(path) as run:
+        curve = [OBSERVABLES["hard_margin"].at(run, frame) for frame in range(run.frames)]
+    drawn = library.picture(path)
+    assert drawn == heights(curve)
+    monkeypatch.setattr("core.library.library.picture_of", lambda _: b"")
+    assert library.picture(path) == drawn
+    record(path.with_name("b.msrun"), count=3).replace(path)
+    library.refresh()
+    assert library.picture(path) == b""
+    monkeypatch.undo()
+    assert len(library.picture(path)) == 3
+    library.close()
 
 
 def test_heights_are_shares_of_the_largest() -> None:
