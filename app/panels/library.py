@@ -33,6 +33,7 @@ from core.library.entry import Entry
 
 EXAMPLE = "Search: words, or a condition such as  m >= 256 and hard_margin > .9 * gamma_gl / 2"
 WIDEST = 300
+LEAST = {"name": 220, "study": 120}  # the first runs may be called by little
 ROOM = 8
 # What can be done: name, text, key, and where (in the trash, outside of it, or "").
 DEEDS = (
@@ -226,7 +227,8 @@ class LibraryPanel(QWidget):
     def _fit(self) -> None:
         self.table.resizeColumnsToContents()
         for place in range(len(COLUMNS)):
-            width = min(self.table.columnWidth(place), WIDEST)
+            least = LEAST.get(COLUMNS[place].name, 0)
+            width = max(least, min(self.table.columnWidth(place), WIDEST))
             self.table.setColumnWidth(place, width)
         self.table.setColumnWidth(0, PICTURE_SIZE.width())
 
