@@ -189,6 +189,7 @@ class Marginscope(QObject):
 
     def _connect_library(self) -> None:
         self.library.open_requested.connect(self.files.open_files)
+        self.actions["library"].triggered.connect(self.library.search)
         self.library.shown.connect(self.actions["library"].setChecked)
         self.library.status.connect(self.readout.say)
         self.looks.recoloured.connect(self.library.set_colours)

@@ -28,6 +28,11 @@ class Places:
         """All of them in one folder."""
         return cls(folder / "settings.json", folder / "runs", folder / "logs")
 
+    @property
+    def library(self) -> Path:
+        """The index of the recorded runs."""
+        return self.runs.parent / "library.sqlite"
+
     def new_run(self, name: str) -> Path:
         """A run file that does not exist yet: <name>__<time, UTC>.msrun."""
         # No colons: file systems of Windows refuse them.

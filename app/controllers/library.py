@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QMessageBox
 
+from app.controllers.library_deeds import LibraryDeeds
 from app.main_window import MainWindow
 from app.places import Places
 from app.state.session import Session
-from app.workers.librarian import Done, Librarian, Picture
+from app.workers.librarian import Librarian, Picture
 from core.errors import InputError
 from core.figures.palette import PALETTES, Palette
 
 if TYPE_CHECKING:
     from app.panels.library import LibraryDock, LibraryPanel
-    from core.library.entry import Entry
-    from core.library.library import Library, Listing
+    from core.library.library import Listing
     from core.library.query import Condition
 
 TYPING_MS, SEEN_MS = 150, 60
-AGAIN_MS = 15_000  # while it is shown: other programs record, too
+AGAIN_MS = 30_000  # while it is shown: other programs record, too
 STARTS_MS = 20_000  # after the start, until it is looked how many runs of first starts there are
-MOST_OPENED = 2
-OPEN_NOW = "{name} is open; close it before it goes to the trash."
 TIDIED = "{count} old runs of first starts ({size}) are in the trash of the library now."
-PURGE = "Remove {what} from the disk for good? {size} become free; nothing can bring it back."
-Change = Callable[["Library", "Entry"], object]
 
 
 @final
@@ -59,10 +53,12 @@ class LibraryController(QObject):
         self._window, self._session, self._places = window, session, places
         self._columns, self._plain, self._limit = tuple(columns), plain, limit
         self._palette = PALETTES["light"]
-        self.librarian = Librarian(places.runs, places.runs.parent / "library.sqlite", self)
+        self.librarian = Librarian(places.runs, places.library, self)
         self.librarian.listed.connect(self._on_listed)
         self.librarian.drawn.connect(self._on_drawn)
-        self.librarian.done.connect(self._on_done)
+        self.deeds = LibraryDeeds(window, session, self.librarian)
+        self.deeds.message.connect(self.message)
+        self.deeds.open_requested.connect(self.open_requested)
         self.librarian.error.connect(self.message)
         self.dock: LibraryDock | None = None
         self.panel: LibraryPanel | None = None
@@ -70,7 +66,6 @@ class LibraryController(QObject):
         self._condition: Condition | None = None
         self._wanted: dict[Path, None] = {}
         self._told: tuple[str, ...] = ()
-        self._chosen: tuple[Entry, ...] = ()
         self._ended = False
         self._typing = self._timer(TYPING_MS, self._search, single=True)
         self._seen = self._timer(SEEN_MS, self._draw, single=True)
@@ -95,9 +90,13 @@ class LibraryController(QObject):
         if shown:
             self._again.start()
             self.refresh()
-            self.panel.search.setFocus()
         else:
             self._again.stop()
+
+    def search(self, shown: bool) -> None:
+        """Its user has opened it, and may type: not so where a lecture ends, or at the start."""
+        if shown and self.panel is not None:
+            self.panel.search.setFocus()
 
     def _make(self) -> None:
         from app.panels.library import LibraryDock, LibraryPanel
@@ -142,18 +141,19 @@ class LibraryController(QObject):
     def _on_listed(self, listing: Listing) -> None:
         if self._ended:
             return
-        before = {} if self._listing is None else {one.path: one for one in self._listing.entries}
+        same, before = listing is self._listing, self._listing
         self._listing = listing
         new = tuple(sentence for sentence in listing.said if sentence not in self._told)
         self._told += new
         if new:
             self.message.emit(" ".join(new))
-        if self.panel is not None:
-            for entry in listing.entries:
-                old = before.get(entry.path)
-                if old is not None and old.modified != entry.modified:
-                    self.panel.model.forget_picture(entry.path)
-        self._show()
+        if self.panel is not None and before is not None and not same:
+            model = self.panel.model
+            drawn = {one.path: one.modified for one in before.entries if one.path in model.drawn}
+            now = {one.path: one.modified for one in listing.entries if one.path in drawn}
+            model.forget_pictures(path for path in drawn if now.get(path) != drawn[path])
+        if not same:
+            self._show()
         if self._tidying and not listing.left:
             self._tidying = False
             self._tidy(listing)
@@ -216,102 +216,12 @@ class LibraryController(QObject):
             self.librarian.judged(path.absolute(), verdicts)
             self.refresh()
 
-    # ----------------------------------------------------------------------------------- deeds
-
     def _ask(self, deed: str) -> None:
         assert self.panel is not None
-        chosen = self._chosen = self.panel.selected
-        if deed == "again":
-            self.librarian.list(again=True)
-        elif deed in ("rename", "tags", "note") and chosen:
-            self._ask_for_text(deed, chosen)
-        elif deed == "throw":
-            self._throw(chosen)
-        elif deed == "restore":
-            self.librarian.do(deed, _restore, chosen)
-        elif deed == "purge" and chosen:
-            self._ask_to_purge(chosen)
-        elif deed in ("open", "beside", "compare") and chosen:
-            names = [str(entry.path) for entry in chosen[:MOST_OPENED]]
-            self.open_requested.emit(names, deed == "beside")
-
-    def _ask_for_text(self, deed: str, chosen: Sequence[Entry]) -> None:
-        from app.panels.library_dialogs import TextDialog
-        from core.library.about import common_tags
-
-        which = _called(chosen)
-        if deed == "rename":
-            words = (f"A name for {which}", "Without one it is called by what differs.")
-            before = chosen[0].about.name
-        elif deed == "tags":
-            words = (f"Tags of {which}", "Between commas. Of several runs: those that all carry.")
-            before = ", ".join(common_tags(entry.about for entry in chosen))
-        else:
-            notes = {entry.about.note for entry in chosen}
-            words = (f"A note on {which}", "It lies beside the run file, and goes where that goes.")
-            before = notes.pop() if len(notes) == 1 else ""
-        dialog = TextDialog(deed, *words, before, self._window, lines=deed == "note")
-        dialog.accepted.connect(self._describe)
-        dialog.open()
-
-    def _describe(self) -> None:
-        from core.library.about import checked, tags_of
-        from core.library.entry import About
-
-        dialog: Any = self.sender()
-        deed, before, text = dialog.deed, dialog.before, dialog.text()
-        try:
-            if deed == "tags":
-                old, new = tags_of(before), tags_of(text)
-                change: Change = _Describe(gone=frozenset(old) - frozenset(new), tags=new)
-            elif deed == "rename":
-                change = _Describe(name=checked(About(name=text)).name)
-            else:
-                change = _Describe(note=checked(About(note=text)).note)
-        except InputError as error:
-            self.message.emit(error.sentence)
-            return
-        self.librarian.do(deed, change, self._chosen)
-
-    def _throw(self, chosen: Sequence[Entry]) -> None:
-        shown = self._open_paths()
-        kept = [entry for entry in chosen if entry.path in shown]
-        if kept:
-            self.message.emit(OPEN_NOW.format(name=kept[0].path.name))
-        gone = [entry for entry in chosen if entry.path not in shown]
-        if gone:
-            self.librarian.do("throw", _throw, gone)
-
-    def _open_paths(self) -> set[Path]:
-        paths = {run.path.absolute() for run in self._session}
-        return paths | {run.source.absolute() for run in self._session}
-
-    def _ask_to_purge(self, chosen: Sequence[Entry]) -> None:
-        from app.panels.library_columns import size_text
-
-        size = size_text(sum(entry.size for entry in chosen))
-        buttons = QMessageBox.StandardButton
-        box = QMessageBox(
-            QMessageBox.Icon.Warning,
-            "Library of runs",
-            PURGE.format(what=_called(chosen), size=size),
-            buttons.Yes | buttons.Cancel,
-            self._window,
-        )
-        box.setDefaultButton(buttons.Cancel)
-        box.button(buttons.Yes).setText("Remove")
-        box.setObjectName("purge")
-        box.finished.connect(self._purge)
-        box.open()
-
-    def _purge(self, answer: int) -> None:
-        if answer == QMessageBox.StandardButton.Yes:
-            self.librarian.do("purge", _purge, self._chosen)
-
-    def _on_done(self, done: Done) -> None:
-        if done.wrong:
-            more = f" ({len(done.wrong) - 1} more like it)" if len(done.wrong) > 1 else ""
-            self.message.emit(done.wrong[0] + more)
+        chosen = self.panel.selected
+        if deed == "empty" and self._listing is not None:
+            deed, chosen = "purge", tuple(one for one in self._listing.entries if one.trashed)
+        self.deeds.ask(deed, chosen)
 
     # --------------------------------------------------------------------- runs of first starts
 
@@ -328,11 +238,11 @@ class LibraryController(QObject):
         from core.library.library import surplus
 
         root = self._places.runs.absolute()
-        shown = self._open_paths()
+        shown = self.deeds.open_paths()
         many = surplus(listing.entries, self._plain(), self._limit, root)
         gone = [entry for entry in many if entry.path not in shown]
         if gone:
-            self.librarian.do("throw", _throw, gone)
+            self.deeds.throw(gone)
             size = size_text(sum(entry.size for entry in gone))
             self.status.emit(TIDIED.format(count=len(gone), size=size))
 
@@ -344,49 +254,5 @@ class LibraryController(QObject):
         self.librarian.close()
 
 
-@final
-class _Describe:
-    """Changes what is said of a run; None leaves it."""
-
-    def __init__(
-        self,
-        name: str | None = None,
-        note: str | None = None,
-        tags: tuple[str, ...] = (),
-        gone: frozenset[str] = frozenset(),
-    ) -> None:
-        self._name, self._note, self._tags, self._gone = name, note, tags, gone
-
-    def __call__(self, library: Library, entry: Entry) -> None:
-        library.describe(entry.path, self._changed)
-
-    def _changed(self, about: Any) -> Any:
-        kept = tuple(tag for tag in about.tags if tag not in self._gone)
-        return replace(
-            about,
-            name=about.name if self._name is None else self._name,
-            note=about.note if self._note is None else self._note,
-            tags=tuple(dict.fromkeys((*kept, *self._tags))),
-        )
-
-
-def _throw(library: Library, entry: Entry) -> None:
-    library.throw(entry)
-
-
-def _restore(library: Library, entry: Entry) -> None:
-    library.restore(entry)
-
-
-def _purge(library: Library, entry: Entry) -> None:
-    library.purge(entry)
-
-
 def _runs(count: int) -> str:
     return "1 run" if count == 1 else f"{count} runs"
-
-
-def _called(chosen: Sequence[Entry]) -> str:
-    from app.panels.library_columns import name_of
-
-    return f'"{name_of(chosen[0])}"' if len(chosen) == 1 else f"{len(chosen)} runs"

@@ -21,6 +21,7 @@ from core.figures.palette import PALETTES, Palette
 from core.observables.planes import COORDINATES, NodePlane
 
 LECTURE_SCALE = 1.4
+FOLDED = ("form", "inspector", "library")  # in a lecture
 PIN_TWO = "Pin two nodes of a run, by a click on each: they span the plane."
 NO_RUN = "Run a study, or open a run, to choose its curves."
 ABOUT = (
@@ -45,7 +46,7 @@ class Looks(QObject):
         self._actions: Mapping[str, QAction] = {}
         # Noted once: made larger and smaller in turn a size would drift by its rounding.
         self._base_size = QApplication.font().pointSizeF()
-        self._folded_before: tuple[bool, bool] | None = None
+        self._folded_before: tuple[bool, ...] | None = None
 
     @property
     def palette_now(self) -> Palette:
@@ -85,14 +86,14 @@ class Looks(QObject):
 
     def set_lecture(self, lecture: bool) -> None:
         """Only the views, in large type; afterwards everything is as before."""
-        form, inspector = self._actions["form"], self._actions["inspector"]
+        panels = [self._actions[name] for name in FOLDED]
         if lecture:
-            self._folded_before = (form.isChecked(), inspector.isChecked())
-            form.setChecked(False)
-            inspector.setChecked(False)
+            self._folded_before = tuple(panel.isChecked() for panel in panels)
+            for panel in panels:
+                panel.setChecked(False)
         elif self._folded_before is not None:
-            form.setChecked(self._folded_before[0])
-            inspector.setChecked(self._folded_before[1])
+            for panel, shown in zip(panels, self._folded_before, strict=True):
+                panel.setChecked(shown)
         self._window.status.setVisible(not lecture)
         font = QApplication.font()
         font.setPointSizeF(self._base_size * (LECTURE_SCALE if lecture else 1.0))

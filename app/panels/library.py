@@ -33,6 +33,7 @@ from core.library.entry import Entry
 
 EXAMPLE = "Search: words, or a condition such as  m >= 256 and hard_margin > .9 * gamma_gl / 2"
 WIDEST = 300
+LEAST = {"name": 220, "study": 120}  # the first runs may be called by little
 ROOM = 8
 # What can be done: name, text, key, and where (in the trash, outside of it, or "").
 DEEDS = (
@@ -45,9 +46,10 @@ DEEDS = (
     ("throw", "Move to the tras&h", "Del", "out"),
     ("restore", "Re&store", "Ctrl+Backspace", "in"),
     ("purge", "Remove for &good ...", "Shift+Del", "in"),
+    ("empty", "E&mpty the trash ...", "", "in"),
     ("again", "List an&ew", "F5", ""),
 )
-FOR_ONE = ("rename",)
+FOR_ONE, FOR_ALL = ("rename",), ("empty", "again")
 
 
 @final
@@ -148,9 +150,9 @@ class LibraryPanel(QWidget):
         rows.setVisible(False)
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(max(table.fontMetrics().height() + 6, PICTURE_SIZE.height() + 4))
-        # Before sorting is enabled, which sorts by the column of the indicator at once; the first
-        # column is the order in which the runs were recorded.
-        header.setSortIndicator(0, Qt.SortOrder.AscendingOrder)
+        # Before sorting is enabled, which sorts by the column of the indicator at once.
+        date = next(place for place, column in enumerate(COLUMNS) if column.name == "date")
+        header.setSortIndicator(date, Qt.SortOrder.DescendingOrder)
         header.setResizeContentsPrecision(50)
         header.setHighlightSections(False)
         header.setSectionsMovable(True)
@@ -206,6 +208,9 @@ class LibraryPanel(QWidget):
             self._fit()
 
     def _select(self, kept: set[Path], here: Path | None) -> None:
+        if not kept and here is None:  # there may be ten thousand rows to look at
+            self._follow()
+            return
         selection = QItemSelection()
         for row, entry in enumerate(self.model.entries):
             index = self.model.index(row, 1)
@@ -222,7 +227,8 @@ class LibraryPanel(QWidget):
     def _fit(self) -> None:
         self.table.resizeColumnsToContents()
         for place in range(len(COLUMNS)):
-            width = min(self.table.columnWidth(place), WIDEST)
+            least = LEAST.get(COLUMNS[place].name, 0)
+            width = max(least, min(self.table.columnWidth(place), WIDEST))
             self.table.setColumnWidth(place, width)
         self.table.setColumnWidth(0, PICTURE_SIZE.width())
 
@@ -275,7 +281,7 @@ class LibraryPanel(QWidget):
         for name, _text, _key, place in DEEDS:
             action = self.deeds[name]
             action.setVisible(place in ("", where))
-            if name != "again":
+            if name not in FOR_ALL:
                 wanted = count == 2 if name == "compare" else count > 0
                 wanted = count == 1 if name in FOR_ONE else wanted
                 action.setEnabled(wanted and place in ("", where))

@@ -13,7 +13,6 @@ from core.library.entry import Entry, Setting, shown
 
 Key = float | str
 DASH = "\u2013"
-VIOLATED, HOLDS = "violated", "holds"
 
 
 @final
@@ -59,17 +58,14 @@ def verdict_text(entry: Entry) -> str:
     """How many statements hold, and how many are violated."""
     if entry.verdicts is None:
         return DASH
-    holds = sum(count for word, count in entry.verdicts.items() if word.startswith(HOLDS))
-    violated = entry.verdicts.get(VIOLATED, 0)
-    return f"{holds} hold" + (f", {violated} violated" if violated else "")
+    return f"{entry.holds:.0f} hold" + (
+        f", {entry.violated:.0f} violated" if entry.violated else ""
+    )
 
 
 def _verdicts(entry: Entry) -> float:
-    verdicts = entry.verdicts
-    # Violated ones first: they are what somebody looks for.
-    return (
-        math.nan if verdicts is None else 1e3 * verdicts.get(VIOLATED, 0) + verdicts.get(HOLDS, 0)
-    )
+    # By violated ones first: they are what somebody looks for.
+    return 1e3 * entry.violated + entry.holds
 
 
 def _result(name: str, title: str, tip: str, digits: int = 4) -> Column:
@@ -127,7 +123,7 @@ COLUMNS: tuple[Column, ...] = (
     _result("hard_margin", "margin", "hard_margin at the last frame: min_i p_i / |W|^L"),
     Column(
         "share",
-        "of gamma_gl/2",
+        "of \u03b3_gl/2",
         "share: the hard margin as a share of gamma_gl / 2, where gamma_gl was computed",
         lambda one: one.share,
         _share,
@@ -139,6 +135,15 @@ COLUMNS: tuple[Column, ...] = (
         "How many statements hold of it and how many are violated, once it was open",
         _verdicts,
         verdict_text,
+    ),
+    Column("date", "Date", "When the recording began", lambda one: one.date, date_text),
+    Column(
+        "size",
+        "Size",
+        "On the disk",
+        lambda one: float(one.size),
+        lambda one: size_text(one.size),
+        True,
     ),
     Column(
         "tags",
@@ -153,15 +158,6 @@ COLUMNS: tuple[Column, ...] = (
         "Your note",
         lambda one: one.about.note,
         lambda one: one.about.note.partition("\n")[0],
-    ),
-    Column("date", "Date", "When the recording began", lambda one: one.date, date_text),
-    Column(
-        "size",
-        "Size",
-        "On the disk",
-        lambda one: float(one.size),
-        lambda one: size_text(one.size),
-        True,
     ),
     Column("state", "State", "How the run ended", lambda one: one.state, lambda one: one.state),
     _setting("network.m", "m"),
@@ -179,8 +175,8 @@ COLUMNS: tuple[Column, ...] = (
     _result("l1_margin", "l1 margin", "l1_margin at the last frame"),
     _result("norm", "|W|", "norm of the homogeneous parameters at the last frame"),
     _result("train_error", "training error", "train_error at the last frame"),
-    _margin("gamma_gl", "gamma_gl", "The global margin, where it was computed"),
-    _margin("gamma_ntk", "gamma_ntk", "The tangent margin, where it was computed"),
+    _margin("gamma_gl", "\u03b3_gl", "The global margin, where it was computed"),
+    _margin("gamma_ntk", "\u03b3_ntk", "The tangent margin, where it was computed"),
     Column(
         "frames",
         "Frames",
@@ -191,7 +187,6 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column("file", "File", "The run file", lambda one: one.path.name, lambda one: one.path.name),
 )
-BY_NAME = {column.name: column for column in COLUMNS}
 FIRST = (
     "picture",
     "name",
@@ -199,8 +194,8 @@ FIRST = (
     "hard_margin",
     "share",
     "verdicts",
-    "tags",
-    "note",
     "date",
     "size",
+    "tags",
+    "note",
 )

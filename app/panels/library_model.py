@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -28,6 +28,7 @@ NOWHERE = QModelIndex()
 Role = Qt.ItemDataRole
 ENTRY = int(Role.UserRole)
 NO_HEIGHT = 255
+NOTHING = 2  # the rank of what is not there, behind numbers and words
 PICTURE_SIZE = QSize(64, 20)
 MARGIN = 3
 
@@ -57,9 +58,15 @@ class LibraryModel(QAbstractTableModel):
             if entry.path == path:
                 self.dataChanged.emit(self.index(row, 0), self.index(row, 0))
 
-    def forget_picture(self, path: Path) -> None:
-        """The run has grown."""
-        self._pictures.pop(path, None)
+    def forget_pictures(self, paths: Iterable[Path]) -> None:
+        """These runs have grown."""
+        for path in paths:
+            self._pictures.pop(path, None)
+
+    @property
+    def drawn(self) -> Collection[Path]:
+        """The runs whose pictures are there."""
+        return self._pictures.keys()
 
     def picture(self, path: Path) -> bytes | None:
         return self._pictures.get(path)
@@ -99,12 +106,12 @@ class LibraryModel(QAbstractTableModel):
         rows = list(entries)
         if column is PICTURE:
             return rows
-        keys = {entry.path: _rank(column.key(entry)) for entry in rows}
-        there = [entry for entry in rows if keys[entry.path][0] < 2]
-        there.sort(
-            key=lambda entry: keys[entry.path], reverse=order == Qt.SortOrder.DescendingOrder
-        )
-        return there + [entry for entry in rows if keys[entry.path][0] == 2]
+        ranks = [_rank(column.key(entry)) for entry in rows]
+        there = [place for place, rank in enumerate(ranks) if rank[0] != NOTHING]
+        there.sort(key=ranks.__getitem__, reverse=order == Qt.SortOrder.DescendingOrder)
+        # Apart from the others, which turned round would put them first.
+        missing = [place for place, rank in enumerate(ranks) if rank[0] == NOTHING]
+        return [rows[place] for place in (*there, *missing)]
 
     def rowCount(self, parent: Index = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._rows)
@@ -155,13 +162,15 @@ def _alignment(column: Column) -> int:
 
 def _rank(key: Key) -> tuple[int, Key]:
     if isinstance(key, str):
-        return (1, key.casefold()) if key else (2, "")
-    return (2, 0.0) if math.isnan(key) else (0, key)
+        return (1, key.casefold()) if key else (NOTHING, "")
+    return (NOTHING, 0.0) if math.isnan(key) else (0, key)
 
 
 def _tip(entry: Entry, column: Column) -> str:
     if entry.facts.wrong:
         return entry.facts.wrong
+    if column.name == "verdicts" and entry.verdicts:
+        return "\n".join(f"{count} {word}" for word, count in entry.verdicts.items())
     if column.name == "note" and entry.about.note:
         return entry.about.note
     where = f"\nIt lay at {entry.origin}" if entry.origin is not None else ""

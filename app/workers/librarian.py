@@ -30,14 +30,17 @@ class Picture:
 @final
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of a deed: the runs that it was done to, and the sentences of those that failed."""
+    """What came of a deed: the runs that it was done to, what is to be said of them, and the
+    sentences of those that it could not be done to.
+    """
 
     deed: str
     paths: tuple[Path, ...]
+    said: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
 
 
-Deed = Callable[["Library", "Entry"], object]
+Deed = Callable[["Library", "Entry"], str]  # what is to be said, or nothing
 
 
 @final
@@ -127,14 +130,14 @@ class Librarian(QObject):
     def _did(self, library: Library, name: str, deed: Deed, entries: Sequence[Entry]) -> Done:
         from core.errors import MarginscopeError
 
-        paths, wrong = [], []
+        paths, said, wrong = [], [], []
         for entry in entries:
             try:
-                deed(library, entry)
+                said.append(deed(library, entry))
                 paths.append(entry.path)
             except MarginscopeError as error:
                 wrong.append(error.sentence)
-        return Done(name, tuple(paths), tuple(wrong))
+        return Done(name, tuple(paths), tuple(filter(None, said)), tuple(wrong))
 
 
 @final

@@ -117,6 +117,18 @@ class Entry:
         return margin / most if most > 0.0 else math.nan
 
     @property
+    def holds(self) -> float:
+        """How many statements hold, whether their hypotheses are met or not; NaN: not judged."""
+        if self.verdicts is None:
+            return math.nan
+        return float(sum(n for word, n in self.verdicts.items() if word.startswith("holds")))
+
+    @property
+    def violated(self) -> float:
+        """How many statements are violated although their hypotheses are met; NaN: not judged."""
+        return math.nan if self.verdicts is None else float(self.verdicts.get("violated", 0))
+
+    @property
     def date(self) -> str:
         """When the recording began: UTC, ISO 8601."""
         return self.facts.created
@@ -133,20 +145,28 @@ def headings(some: Iterable[Facts]) -> list[str]:
     """For each run the settings that tell it from the other runs of its study; empty where none
     do, or it cannot be read."""
     some = list(some)
-    values: dict[str, dict[str, set[Setting]]] = {}
+    first: dict[str, Mapping[str, Setting]] = {}  # of each study: the settings of its first run
+    values: dict[str, dict[str, Setting]] = {}  # of each key: the first value
+    varied: dict[str, set[str]] = {}
     for facts in some:
-        if facts.readable:
-            known = values.setdefault(facts.title, {})
-            for key, value in facts.settings.items():
-                if key in known:
-                    known[key].add(value)
-                else:
-                    known[key] = {value}
-    varied = {
-        title: [(key, short_key(key)) for key, one in known.items() if len(one) > 1 and _tells(key)]
-        for title, known in values.items()
+        if not facts.readable:
+            continue
+        title = facts.title
+        if title not in first:
+            first[title], values[title], varied[title] = facts.settings, {}, set()
+        # As sets, which takes a tenth of the time of a look at each of forty settings.
+        for key, value in facts.settings.items() - values[title].items():
+            if values[title].setdefault(key, value) != value:
+                varied[title].add(key)
+    names = {
+        title: [
+            (key, short_key(key))
+            for key in dict.fromkeys((*settings, *sorted(varied[title])))
+            if key in varied[title] and _tells(key)
+        ]
+        for title, settings in first.items()
     }
-    return [_heading(facts, varied[facts.title]) if facts.readable else "" for facts in some]
+    return [_heading(facts, names[facts.title]) if facts.readable else "" for facts in some]
 
 
 def _tells(key: str) -> bool:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,6 +65,7 @@ class Library:
         self.trash = Trash(self.root)
         self._rows: dict[str, Row] | None = None
         self._first = True
+        self._last: tuple[object, Listing] | None = None  # what was seen, and what was made of it
 
     # --------------------------------------------------------------------------------- what is
 
@@ -82,6 +82,9 @@ class Library:
         found |= {item.found.path: (item.found, item.origin) for item in self.trash.items()}
         if self._rows is None:
             self._rows = self.index.load()
+        seen = (dict(found), _margin_files())  # a copy: files that are gone are taken out below
+        if self._last is not None and not again and self._last[0] == seen:
+            return self._last[1]
         again = again or self._first
         self._first = False
         rows, said = self._rows, list[str]()
@@ -94,13 +97,18 @@ class Library:
             path for path, (one, _) in found.items() if not _known(rows.get(path), one, again)
         ]
         waiting.sort(key=lambda path: -found[path][0].modified)
-        self._look_for_margins(rows)
-        if tell is not None:
-            tell(self._listing(found, said))
-        self._read(waiting, found, said, tell, halt)
+        self._look_for_margins(rows, seen[1])
         listing = self._listing(found, said)
+        if tell is not None:
+            tell(listing)
+        if waiting:
+            self._read(waiting, found, said, tell, halt)
+            listing = self._listing(found, said)
         for entry in listing.entries:  # made here, so that the first search need not wait for it
             _ = entry.text
+        # What grows ceases to by itself, with the time.
+        quiet = all(entry.state != GROWING for entry in listing.entries)
+        self._last = (seen, listing) if quiet and not listing.said else None
         return listing
 
     def _note(self, found: Mapping[str, Places], rows: dict[str, Row], said: list[str]) -> None:
@@ -151,14 +159,10 @@ class Library:
             if read:
                 self.index.put(read)
 
-    def _look_for_margins(self, rows: dict[str, Row]) -> None:
+    def _look_for_margins(self, rows: dict[str, Row], there: Container[str]) -> None:
         """Margins that were computed since their runs were read."""
         from core.reference import cache
 
-        try:
-            there = {entry.name for entry in os.scandir(cache.folder())}
-        except OSError:
-            return
         changed = {}
         for path, row in rows.items():
             new = {name: file for name, file in row.facts.waiting.items() if file in there}
@@ -206,7 +210,8 @@ class Library:
         picture = self.index.picture(str(path))
         if picture is None:
             picture = picture_of(path)
-            self.index.put_picture(str(path), picture)
+            if picture:  # a file that cannot be read now may be so the next time
+                self.index.put_picture(str(path), picture)
         return picture
 
     # ------------------------------------------------------------------------------- what is done
@@ -234,6 +239,7 @@ class Library:
             row = replace(row or NOTHING, stamp=found.stamp, facts=facts)
             self.index.put({name: row})
         self._rows[name] = replace(row, verdicts=dict(verdicts))
+        self._last = None
         self.index.judged(name, verdicts)
 
     def throw(self, entry: Entry) -> Path:
@@ -267,6 +273,16 @@ class Library:
 
 
 Places = tuple[Found, Path | None]  # of a file, and where it lay before it came into the trash
+
+
+def _margin_files() -> frozenset[str]:
+    """The names of the files of margins that were computed."""
+    from core.reference import cache
+
+    try:
+        return frozenset(path.name for path in cache.folder().iterdir())
+    except OSError:
+        return frozenset()
 
 
 def _age(entry: Entry) -> tuple[str, float]:

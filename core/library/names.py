@@ -15,7 +15,6 @@ Reader = Callable[[Entry], Value]
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "true": 1.0, "false": 0.0}
 DATE = "date"
 TAGS = ("tag", "tags")
-VERDICTS = ("verdicts", "violated", "holds")
 
 
 def _time(entry: Entry) -> float:
@@ -25,14 +24,6 @@ def _time(entry: Entry) -> float:
 
 def _verdicts(entry: Entry) -> float:
     return math.nan if entry.verdicts is None else float(sum(entry.verdicts.values()))
-
-
-def _verdict(word: str) -> Reader:
-    def count(entry: Entry) -> float:
-        verdicts = entry.verdicts
-        return math.nan if verdicts is None else float(verdicts.get(word, 0))
-
-    return count
 
 
 def _setting(key: str) -> Reader:
@@ -71,8 +62,8 @@ OTHERS: dict[str, Reader] = {
     "growing": lambda entry: float(entry.state == GROWING),
     "continued": lambda entry: float(bool(entry.facts.parent)),
     "verdicts": _verdicts,
-    "violated": _verdict("violated"),
-    "holds": _verdict("holds"),
+    "violated": lambda entry: entry.violated,
+    "holds": lambda entry: entry.holds,
 } | dict.fromkeys(TAGS, lambda entry: entry.about.tags)
 # Where many sections have a key of this name.
 PREFERRED = {"seed": "run.seed"} | {name: f"{name}.kind" for name in KINDS}

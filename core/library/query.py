@@ -38,6 +38,8 @@ COMPARED = re.compile(r"[<>=]")
 JOINED = re.compile(r"\b(?:and|or|not)\b")
 SINGLE = re.compile(r"(?<![<>=!])=(?!=)")
 
+WORDS = ', or with words, "figure 1" and m > 16'
+
 Condition = Callable[[Entry], bool]
 Side = Callable[[Entry], Value]
 
@@ -58,7 +60,7 @@ def query(text: str) -> Condition:
         return _words(text)
     node = parsed(_equal(text), LONGEST + 100)
     if node is None:
-        raise InputError(f"{_cut(text)} is not a condition; {EXAMPLE}.")
+        raise InputError(f"{_cut(text)} is not a condition; {EXAMPLE}{WORDS}.")
     try:
         return _condition(node, text, 0)
     except RecursionError:

@@ -6,7 +6,9 @@ import math
 import os
 import shutil
 import sqlite3
+import tempfile
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,10 @@ from core.errors import InputError
 from core.library.about import change_about, place, read_about, tags_of
 from core.library.entry import About, Entry, Facts
 from core.library.library import Listing, surplus
-from core.library.reading import heights, read_facts
+from core.library.reading import heights, picture_of, read_facts
 from core.library.stored import dump_facts, load_about, load_facts
-from core.observables.registry import last_values
-from core.reference import cache
+from core.observables.registry import OBSERVABLES, last_values
+from core.reference import cache as margins
 from core.reference.margin import exact
 from core.reference.registry import REFERENCES
 from core.runs import open_run
@@ -67,8 +69,8 @@ def test_margins_are_taken_from_the_cache_and_never_computed(tmp_path: Path) -> 
     assert not before.facts.margins
     assert math.isnan(before.share)
     with open_run(path) as run:
-        file = cache.place(REFERENCES["gamma_gl"], run.problem)
-    cache.store(file, cache.Entry(exact(0.25, "by hand"), 1.0))
+        file = margins.place(REFERENCES["gamma_gl"], run.problem)
+    margins.store(file, margins.Entry(exact(0.25, "by hand"), 1.0))
     # The run file is as it was; the margin is found all the same, and kept.
     for one in (only(library.refresh()), only(library_of(tmp_path).refresh())):
         assert one.facts.margins == {"gamma_gl": 0.25}
@@ -133,6 +135,49 @@ def test_a_recording_grows_and_one_that_was_left_is_cut_off(tmp_path: Path) -> N
     for suffix in ("", "-wal"):
         os.utime(f"{left}{suffix}", (1.7e9, 1.7e9))
     assert by_name(library.refresh())["b.msrun"].state == "cut off"
+    library.close()
+
+
+@given(st.integers(0, 60_000), st.binary(min_size=1, max_size=40))
+def test_a_damaged_file_is_listed_and_never_raises(begin: int, damage: bytes) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "a.msrun"
+        content = whole_file()
+        begin %= len(content)
+        path.write_bytes(content[:begin] + damage + content[begin + len(damage) :])
+        facts = read_facts(path)
+        assert facts is not None
+        assert facts.readable is not bool(facts.wrong)
+        assert isinstance(picture_of(path), bytes)
+        assert load_facts(dump_facts(facts)) is not None
+
+
+@cache
+def whole_file() -> bytes:
+    with tempfile.TemporaryDirectory() as name:
+        return record(Path(name) / "a.msrun").read_bytes()
+
+
+def test_nothing_is_listed_anew_where_nothing_has_changed(tmp_path: Path) -> None:
+    library = library_of(tmp_path)
+    path = record(library.root / "a.msrun")
+    first = library.refresh()
+    assert library.refresh() is first
+    library.judged(path, {"holds": 2, "holds although the hypotheses are not met": 1})
+    one = only(library.refresh())
+    assert (one.holds, one.violated) == (3.0, 0.0)
+    assert math.isnan(replace(one, verdicts=None).holds)
+    path.unlink()
+    assert library.refresh().entries == ()
+    library.close()
+
+
+def test_verdicts_of_a_run_that_was_never_listed_are_kept(tmp_path: Path) -> None:
+    library = library_of(tmp_path)
+    path = record(library.root / "a.msrun")
+    library.judged(path, {"violated": 1})
+    library.judged(library.root / "b.msrun", {"violated": 1})
+    assert only(library.refresh()).violated == 1.0
     library.close()
 
 
@@ -311,6 +356,26 @@ def test_headings_say_what_differs_within_a_study() -> None:
         entry(1, {"network.m": 8}, about=About("named")),
     ]
     assert [one.heading for one in with_headings(entries)] == ["m = 4", "m = 8", "m = 8"]
+
+
+def test_a_picture_is_kept_until_its_file_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = library_of(tmp_path)
+    path = record(library.root / "a.msrun")
+    library.refresh()
+    with open_run(path) as run:
+        curve = [OBSERVABLES["hard_margin"].at(run, frame) for frame in range(run.frames)]
+    drawn = library.picture(path)
+    assert drawn == heights(curve)
+    monkeypatch.setattr("core.library.library.picture_of", lambda _: b"")
+    assert library.picture(path) == drawn
+    record(path.with_name("b.msrun"), count=3).replace(path)
+    library.refresh()
+    assert library.picture(path) == b""
+    monkeypatch.undo()
+    assert len(library.picture(path)) == 3
+    library.close()
 
 
 def test_heights_are_shares_of_the_largest() -> None:

@@ -84,6 +84,7 @@ def test_what_is_found(text: str, found: list[int]) -> None:
     [
         ("m >", "is not a condition"),
         ("m == 2 and", "is not a condition"),
+        ("figure seed=1", 'with words, "figure 1" and m > 16'),
         ("hard_margn > 1", "did you mean 'hard_margin'"),
         ("network.mm > 1", "did you mean 'network.m'"),
         ("dynamics == gd", "write it in quotes"),

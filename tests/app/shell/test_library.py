@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMessageBox, QPushButton, QTableView
+from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QPushButton, QTableView
 from pytestqt.qtbot import QtBot
 
 from app.application import FIRST_STUDY, Marginscope, first_settings
@@ -20,10 +20,11 @@ from app.places import Places
 from app.workers.librarian import Librarian
 from core.library.about import change_about, read_about
 from core.library.entry import Entry
+from core.library.library import Library
 from core.library.reading import read_facts
 from core.problem.problem import resolve
 from core.studies.study import load_study
-from tests.app.mouse import close_menus, entry, opened, pick
+from tests.app.mouse import click, close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained
 from tests.runs.helpers import record, small_problem
 
@@ -107,7 +108,7 @@ def has(program: Marginscope, count: int) -> Callable[[], bool]:
 
 
 def test_words_and_conditions_find_runs(library: Marginscope, qtbot: QtBot) -> None:
-    assert panel(library).search.hasFocus() or not library.window.isActiveWindow()
+    assert library.window.focusWidget() is panel(library).search
     search(library, qtbot, "a title")
     qtbot.waitUntil(has(library, 3))
     search(library, qtbot, "m >= 4 and m < 8")
@@ -160,6 +161,21 @@ def test_runs_are_named_noted_and_tagged(library: Marginscope, runs: Path, qtbot
     qtbot.keyClicks(asked.line, "The one")
     qtbot.keyClick(asked.line, Key.Key_Return)
     qtbot.waitUntil(lambda: any(one.about.name == "The one" for one in shown(library)))
+    change_about(runs / "small__network.m=3.msrun", lambda about: replace(about, note="first"))
+    panel(library).deeds["again"].trigger()
+    qtbot.waitUntil(lambda: any(one.about.note == "first" for one in shown(library)))
+    table = choose(library, qtbot, "m=3", "m=4")
+    for typed, found in (("", {"first", ""}), ("both", {"both"})):
+        qtbot.keyClick(table, Key.Key_M, Qt.KeyboardModifier.ControlModifier)
+        asked = dialog(library, qtbot)
+        qtbot.keyClicks(asked.field, typed)
+        asked.accept()
+        qtbot.waitUntil(lambda: library.window.findChild(TextDialog) is None)
+        library.window.activateWindow()
+        qtbot.waitUntil(library.window.isActiveWindow)
+        qtbot.waitUntil(
+            lambda found=found: {one.about.note for one in panel(library).selected} == found
+        )
     search(library, qtbot, 'tag == "talk" and not name == "the one"')
     qtbot.waitUntil(lambda: names(library) == ["small__network.m=3.msrun"])
 
@@ -173,10 +189,12 @@ def test_runs_go_to_the_trash_come_back_and_are_removed(
     assert not (runs / "small__network.m=3.msrun").exists()
     qtbot.mouseClick(panel(library).trash, Qt.MouseButton.LeftButton, pos=QPoint(8, 10))
     qtbot.waitUntil(has(library, 2))
+    record(runs / "small__network.m=3.msrun")  # another one, in its place
     choose(library, qtbot, "m=3")
     qtbot.keyClick(table, Key.Key_Backspace, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(has(library, 1))
-    assert (runs / "small__network.m=3.msrun").exists()
+    assert (runs / "small__network.m=3-2.msrun").exists()
+    assert "small__network.m=3-2.msrun" in library.window.bar.text
     choose(library, qtbot, "m=4")
     for button, left in (("Cancel", 1), ("Remove", 0)):
         qtbot.keyClick(table, Key.Key_Delete, SHIFT)
@@ -189,6 +207,28 @@ def test_runs_go_to_the_trash_come_back_and_are_removed(
         box.setObjectName("answered")
         qtbot.waitUntil(has(library, left))
     assert not [one for one in runs.rglob("*m=4*") if one.is_file()]
+
+
+def test_the_trash_is_emptied_by_the_menu_of_the_table(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
+    table = choose(library, qtbot, "m=3", "m=4")
+    assert not panel(library).deeds["empty"].isVisible()
+    qtbot.keyClick(table, Key.Key_Delete)
+    qtbot.waitUntil(has(library, 4))
+    panel(library).trash.setChecked(True)
+    qtbot.waitUntil(has(library, 2))
+    table.customContextMenuRequested.emit(QPoint(20, 150))
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    click(qtbot, menu, entry(menu, "Empty the trash ..."))
+    box = library.window.findChild(QMessageBox, "purge")
+    assert box is not None
+    assert "2 runs" in box.text()
+    box.button(QMessageBox.StandardButton.Yes).click()
+    qtbot.waitUntil(has(library, 0))
+    assert "the trash is empty" in panel(library).total.text()
+    assert not list((runs / ".trash").iterdir())
 
 
 def test_a_run_that_is_open_is_not_thrown_away(library: Marginscope, qtbot: QtBot) -> None:
@@ -246,6 +286,12 @@ def test_the_library_is_closed_remembered_and_reached_by_the_menu(
     close_menus()
     pick(qtbot, library.window, "View", "Library of runs")
     assert dock.isVisible()
+    qtbot.keyClick(library.window, Key.Key_F11)
+    assert not dock.isVisible()
+    library.window.transport.slider.setFocus()
+    qtbot.keyClick(library.window, Key.Key_F11)
+    assert dock.isVisible()
+    assert library.window.focusWidget() is library.window.transport.slider
     library.put_away()
     assert library.settings.library_shown
     assert library.settings.library_columns == FIRST
@@ -296,5 +342,6 @@ def test_the_librarian_says_what_could_not_be_done(tmp_path: Path, qtbot: QtBot)
         librarian.close()
 
 
-def _thrown(library: object, entry: Entry) -> None:
+def _thrown(library: Library, entry: Entry) -> str:
     library.throw(entry)
+    return ""
