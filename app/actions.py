@@ -78,6 +78,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     "&View": (
         ActionRow("coordinates", "&Coordinates ...", "looks.choose_coordinates", "Ctrl+K"),
         ActionRow("link", "&Link axes of runs", "looks.set_linked", "Ctrl+L", checkable=True),
+        ActionRow("equal", "E&qual aspect", "looks.set_equal", checkable=True),
         ActionRow("unpin", "&Unpin all nodes", "display.unpin", "Esc"),
         None,
         ActionRow("dark", "&Dark", "looks.set_dark", "Ctrl+D", "dark", checkable=True),
@@ -129,6 +130,7 @@ TIPS = {
     "follow": "Stay at the latest frame while the training goes on",
     "coordinates": "Which two input coordinates the neurons are drawn on",
     "link": "Runs side by side share the ranges of their axes, and a zoom; or each has its own",
+    "equal": "A unit is as long on both axes, also where more than half of a plot is lost by it",
     "unpin": "Let go of pinned nodes",
     "dark": "Light figures on a dark ground, or dark ones on a light ground",
     "lecture": "Only the views, in large type",

@@ -24,6 +24,7 @@ from app.controllers.experiment import ExperimentController
 from app.controllers.export import Exportable, ExportController
 from app.controllers.files import FileController
 from app.controllers.first_start import FirstStart
+from app.controllers.folding import Folding
 from app.controllers.help import HelpController
 from app.controllers.looks import Looks
 from app.controllers.playback import Playback
@@ -54,14 +55,10 @@ UNPAINTED_MS = 500
 SWITCH_S = 2e-4
 EDITED = "Edited: press Run to train these settings."
 # Intent and Settings have these names in common: one is filled from the other.
-REMEMBERED = {
-    "palette",
-    "pace",
-    "loop",
-    "linked",
-    "views",
-    "curves",
-}  # wishes that are settings too
+REMEMBERED = {  # wishes that are settings too
+    *("palette", "pace", "loop"),
+    *("linked", "equal", "views", "curves"),
+}
 
 
 @final
@@ -115,10 +112,17 @@ class Marginscope(QObject):
         self.window.set_actions(self.actions)
         self.looks.set_actions(self.actions)
         # An action that is set as it was says nothing, so that the panels are told as well.
-        self.actions["form"].setChecked(self.settings.form_shown)
-        self.actions["inspector"].setChecked(self.settings.inspector_shown)
-        self.looks.set_form(self.settings.form_shown)
-        self.looks.set_inspector(self.settings.inspector_shown)
+        settings = self.settings
+        chosen = {
+            ("form", False): settings.form_shown,
+            ("form", True): settings.form_small,
+            ("inspector", False): settings.inspector_shown,
+            ("inspector", True): settings.inspector_small,
+        }
+        self.folding = Folding(self.window, self.actions, chosen)
+        self.looks.set_form(self.actions["form"].isChecked())
+        self.looks.set_inspector(self.actions["inspector"].isChecked())
+        self.actions["equal"].setChecked(settings.equal)
         self.actions["dark"].setChecked(self.settings.palette == "dark")
         self.actions["link"].setChecked(self.settings.linked)
         self.window.set_recent(self.settings.recent)
@@ -322,8 +326,10 @@ class Marginscope(QObject):
         changes = {name: getattr(wishes, name) for name in REMEMBERED} | {
             "views": known(self.display.intent.views),
             "geometry": geometry,
-            "form_shown": self.actions["form"].isChecked(),
-            "inspector_shown": self.actions["inspector"].isChecked(),
+            "form_shown": self.folding.chosen["form", False],
+            "form_small": self.folding.chosen["form", True],
+            "inspector_shown": self.folding.chosen["inspector", False],
+            "inspector_small": self.folding.chosen["inspector", True],
             "cluster": cluster,
             "jobs": jobs,
         }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAction,
     QActionGroup,
@@ -14,6 +14,7 @@ from PySide6.QtGui import (
     QDragEnterEvent,
     QDropEvent,
     QPaintEvent,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QLabel,
@@ -22,7 +23,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSplitter,
     QStackedWidget,
-    QToolBar,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -39,6 +39,7 @@ from app.state.intent import MARGIN_AXES
 from app.state.views import VIEWS
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
+from app.widgets.tool_bar import ToolBar
 from core.figures.palette import Palette
 
 OF_STUDY = "study"  # the entry of the menu of views for those that the study opens with
@@ -56,6 +57,7 @@ class MainWindow(QMainWindow):
     painted = Signal()
     dropped = Signal(list, bool)
     closing = Signal()
+    resized = Signal()
 
     def __init__(self, palette: Palette) -> None:
         super().__init__()
@@ -104,7 +106,7 @@ class MainWindow(QMainWindow):
         for menu in (self.view_choice, self.curve_choice, self.margin_choice, self.margin_axes):
             menus["&View"].insertMenu(actions["coordinates"], menu)
         self._fill_choices()
-        self.tools = bar = QToolBar("Tools", self, movable=False, iconSize=QSize(16, 16))
+        self.tools = bar = ToolBar("Tools", self)
         bar.setObjectName("tools")
         self.chooser.setMaximumWidth(400)
         bar.addWidget(self.chooser)
@@ -144,7 +146,7 @@ class MainWindow(QMainWindow):
             if action.isCheckable():
                 action.setChecked(action.data() in names)
 
-    def _fill(self, bar: QToolBar, actions: Mapping[str, QAction], keys: Sequence[str]) -> None:
+    def _fill(self, bar: ToolBar, actions: Mapping[str, QAction], keys: Sequence[str]) -> None:
         for key in keys:
             if key == SEPARATOR:
                 bar.addSeparator()
@@ -153,6 +155,8 @@ class MainWindow(QMainWindow):
             button = bar.widgetForAction(actions[key])
             if key in WITH_TEXT and isinstance(button, QToolButton):
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+                if key != "run":
+                    bar.drop_text(button)
 
     def set_recent(self, paths: Sequence[str]) -> None:
         """The files of the menu of recent ones."""
@@ -177,6 +181,10 @@ class MainWindow(QMainWindow):
             self._was_painted = True
             # Not from here: what follows takes long, and the picture is shown when this returns.
             self._after_paint.start(0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if event.mimeData().hasUrls():

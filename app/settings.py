@@ -36,6 +36,9 @@ class Settings(BaseModel):
     linked: bool = True
     form_shown: bool = True
     inspector_shown: bool = True
+    form_small: bool = False  # the same, of a window that is too small for it
+    inspector_small: bool = False
+    equal: bool = False
     views: tuple[str, ...] = Field((), max_length=20)  # chosen by the user; empty: the study's
     curves: tuple[str, ...] = Field(FIRST_CURVES, max_length=20)
     recent: tuple[str, ...] = ()

@@ -343,6 +343,8 @@ class DisplayController(QObject):
                 slot.panel.set_colours(PALETTES[now.palette])
             if then is None or then.coordinates != now.coordinates:
                 slot.panel.set_coordinates(*now.coordinates)
+            if then is None or then.equal != now.equal:
+                slot.panel.set_equal(now.equal)
             if then is None or then.margin_axis != now.margin_axis:
                 slot.panel.set_axis(now.margin_axis)
             if then is None or then.curves != now.curves:

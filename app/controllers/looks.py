@@ -43,7 +43,6 @@ class Looks(QObject):
         self._actions: Mapping[str, QAction] = {}
         # Noted once: made larger and smaller in turn a size would drift by its rounding.
         self._base_size = QApplication.font().pointSizeF()
-        self._folded_before: tuple[bool, bool] | None = None
 
     @property
     def palette_now(self) -> Palette:
@@ -65,6 +64,7 @@ class Looks(QObject):
         style.apply(application, self.palette_now)
         if self._actions:
             set_icons(self._actions, self.icon)
+            self._window.tools.set_extension_icon(self.icon("overflow"))
         self._window.set_colours(self.palette_now)
         self.recoloured.emit(self.palette_now)
 
@@ -82,15 +82,10 @@ class Looks(QObject):
         self._window.side.setVisible(shown)
 
     def set_lecture(self, lecture: bool) -> None:
-        """Only the views, in large type; afterwards everything is as before."""
-        form, inspector = self._actions["form"], self._actions["inspector"]
+        """Only the views, in large type; the panels come back by app.controllers.folding."""
         if lecture:
-            self._folded_before = (form.isChecked(), inspector.isChecked())
-            form.setChecked(False)
-            inspector.setChecked(False)
-        elif self._folded_before is not None:
-            form.setChecked(self._folded_before[0])
-            inspector.setChecked(self._folded_before[1])
+            for panel in ("form", "inspector"):
+                self._actions[panel].setChecked(False)
         self._window.status.setVisible(not lecture)
         font = QApplication.font()
         font.setPointSizeF(self._base_size * (LECTURE_SCALE if lecture else 1.0))
@@ -105,6 +100,10 @@ class Looks(QObject):
         if dialog.exec() == QDialog.DialogCode.Accepted:
             self._display.ask(coordinates=dialog.chosen())
         dialog.deleteLater()  # else the window, its parent, would keep it
+
+    def set_equal(self, equal: bool) -> None:
+        """Whether plots of space have equal axes however little room that leaves them."""
+        self._display.ask(equal=equal)
 
     def set_linked(self, linked: bool) -> None:
         """Whether runs side by side share the ranges of their axes."""

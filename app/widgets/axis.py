@@ -16,6 +16,7 @@ from core.figures.palette import Palette
 
 TICK_PIXELS = 4
 FEWEST = 3  # ticks that are asked for, however little room there is
+OVER = 8.0  # pixels that are free at the right of a plot
 BETWEEN = 6.0  # pixels between the texts of ticks
 
 
@@ -134,6 +135,10 @@ class PlotAxis(pg.AxisItem):
             ticks = self._shown(low, high, most)
         while across and len(ticks) > 1 and not _apart(ticks, metrics, size / (high - low)):
             ticks = ticks[::2]
+        if across and len(ticks) > 2:  # the last text may reach over the end, but not be cut
+            half = 0.5 * metrics.horizontalAdvance(ticks[-1][1])
+            over = (ticks[-1][0] - low) / (high - low) * size + half - size
+            ticks = ticks[:-1] if over > OVER else ticks
         return ticks
 
     def _shown(self, low: float, high: float, most: int) -> Ticks:
