@@ -60,6 +60,7 @@ class PlotAxis(pg.AxisItem):
             self._label, self._short = label, short
             self.setLabel(label)
             self.showLabel(bool(label))
+            self.resizeEvent()  # pyqtgraph places a label only when the axis has another size
 
     def labelString(self) -> str:
         return f"<span>{escape(self.fitting())}</span>"
@@ -98,7 +99,7 @@ class PlotAxis(pg.AxisItem):
             self.setWidth(room + TICK_PIXELS + 4.0 + label)
         else:
             self.setHeight(metrics.height() + TICK_PIXELS + 4.0 + label)
-        self.label.setHtml(self.labelString())
+        self.resizeEvent()  # places the label
 
     def needs(self, low: float, high: float, size: float) -> bool:
         """Whether the ticks of a range want another width; `set_look` gives it."""

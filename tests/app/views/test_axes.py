@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFont, QFontMetricsF
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
@@ -90,6 +90,19 @@ def test_a_short_name_is_taken_before_a_name_is_cut(plot_of: PlotOf) -> None:
     assert plot.side.label.toPlainText() == "quantity"
     plot.resize(200, 500)
     assert plot.side.label.toPlainText() == "the name of a quantity that is long"
+
+
+def test_another_name_stands_in_the_middle_of_its_axis(plot_of: PlotOf) -> None:
+    plot = plot_of(300, 200)
+    plot.set_labels("t", "f")
+    for names in (("the time of the run", "share of its range"), ("a", "b")):
+        plot.set_labels(*names)
+        QApplication.processEvents()
+        for axis, across in ((plot.bottom, True), (plot.side, False)):
+            ends = axis.label.mapRectToScene(axis.label.boundingRect()).center()
+            middle = axis.sceneBoundingRect().center()
+            off = ends.x() - middle.x() if across else ends.y() - middle.y()
+            assert abs(off) < 2.0
 
 
 EVERYWHERE = [(-0.1, 0.1), (0.0, 1.02), (-3.0, 9.0), (2.0, 40.0)]
