@@ -78,6 +78,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     "&View": (
         ActionRow("coordinates", "&Coordinates ...", "looks.choose_coordinates", "Ctrl+K"),
         ActionRow("link", "Lin&k axes of runs", "looks.set_linked", "Ctrl+Shift+L", checkable=True),
+        ActionRow("equal", "E&qual aspect", "looks.set_equal", checkable=True),
         ActionRow("unpin", "&Unpin all nodes", "display.unpin", "Esc"),
         None,
         ActionRow("library", "Li&brary of runs", "library.set_shown", "Ctrl+L", checkable=True),
@@ -130,6 +131,7 @@ TIPS = {
     "follow": "Stay at the latest frame while the training goes on",
     "coordinates": "Which two input coordinates the neurons are drawn on",
     "link": "Runs side by side share the ranges of their axes, and a zoom; or each has its own",
+    "equal": "A unit is as long on both axes, also where more than half of a plot is lost by it",
     "unpin": "Let go of pinned nodes",
     "library": "Every recorded run: search, compare, note, tag, throw away",
     "dark": "Light figures on a dark ground, or dark ones on a light ground",

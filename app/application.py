@@ -24,6 +24,7 @@ from app.controllers.experiment import ExperimentController
 from app.controllers.export import Exportable, ExportController
 from app.controllers.files import FileController
 from app.controllers.first_start import FirstStart
+from app.controllers.folding import Folding
 from app.controllers.help import HelpController
 from app.controllers.library import LibraryController
 from app.controllers.looks import Looks
@@ -42,7 +43,7 @@ from app.state.intent import Intent
 from app.state.session import MOST_RUNS, Session
 from app.state.views import known
 from app.termination import Termination
-from app.workers.judge import Judge, Judgement
+from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from app.workers.run_worker import RunWorker
 from core.figures.palette import PALETTES
@@ -56,7 +57,8 @@ SWITCH_S = 2e-4
 EDITED = "Edited: press Run to train these settings."
 # Intent and Settings have these names in common: one is filled from the other.
 REMEMBERED = {  # wishes that are settings too
-    *("palette", "pace", "loop", "linked", "views", "curves"),
+    *("palette", "pace", "loop"),
+    *("linked", "equal", "views", "curves"),
     *("neuron_range", "neuron_points"),
 }
 
@@ -121,11 +123,18 @@ class Marginscope(QObject):
         self.window.set_actions(self.actions)
         self.looks.set_actions(self.actions)
         # An action that is set as it was says nothing, so that the panels are told as well.
-        self.actions["form"].setChecked(self.settings.form_shown)
-        self.actions["inspector"].setChecked(self.settings.inspector_shown)
-        self.looks.set_form(self.settings.form_shown)
-        self.looks.set_inspector(self.settings.inspector_shown)
-        self.actions["library"].setChecked(self.settings.library_shown)
+        settings = self.settings
+        chosen = {
+            ("form", False): settings.form_shown,
+            ("form", True): settings.form_small,
+            ("inspector", False): settings.inspector_shown,
+            ("inspector", True): settings.inspector_small,
+        }
+        self.folding = Folding(self.window, self.actions, chosen)
+        self.looks.set_form(self.actions["form"].isChecked())
+        self.looks.set_inspector(self.actions["inspector"].isChecked())
+        self.actions["equal"].setChecked(settings.equal)
+        self.actions["library"].setChecked(settings.library_shown)
         self.actions["dark"].setChecked(self.settings.palette == "dark")
         self.actions["link"].setChecked(self.settings.linked)
         self.window.set_recent(self.settings.recent)
@@ -158,15 +167,16 @@ class Marginscope(QObject):
         ):
             source.message.connect(window.bar.say)
         self.export.error.connect(window.bar.say)
-        for words in (self.experiment.started, self.export.finished, self.whole.status):
+        parts = (self.experiment.started, self.export.finished)
+        for words in (*parts, self.whole.status, self.library.status):
             words.connect(self.readout.say)
         self.whole.run_requested.connect(self.files.open_files)
-        self.looks.recoloured.connect(self.whole.set_colours)
+        for part in (self.library, self.whole, self.preview):
+            self.looks.recoloured.connect(part.set_colours)
         self.experiment.loaded.connect(self._show_study)
         self.experiment.loaded.connect(self.proposals.set_study)
         display.runs_changed.connect(self.proposals.refresh)
         self.experiment.loaded.connect(self.preview.refresh)
-        self.looks.recoloured.connect(self.preview.set_colours)
         window.form.changed.connect(self._show_edit)
         self.files.opened.connect(self._remember)
         for opener in (self.experiment, self.files):
@@ -191,9 +201,7 @@ class Marginscope(QObject):
         self.library.open_requested.connect(self.files.open_files)
         self.actions["library"].triggered.connect(self.library.search)
         self.library.shown.connect(self.actions["library"].setChecked)
-        self.library.status.connect(self.readout.say)
-        self.looks.recoloured.connect(self.library.set_colours)
-        self.theory.judge.result.connect(self._keep_verdicts)
+        self.theory.judge.result.connect(self.library.keep_verdicts)
         self.worker.finished.connect(self.library.refresh)
         self.worker.started.connect(self.library.refresh)
 
@@ -312,15 +320,6 @@ class Marginscope(QObject):
         lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
         return Exportable(runs, intent.plane, PALETTES[intent.palette], lines)
 
-    def _keep_verdicts(self, judgement: Judgement) -> None:
-        """What statements say of a run that has ended is kept in the library."""
-        run = self.session.get(judgement.key)
-        if run is None or run.data is None or run.live or run.stands_in or judgement.failed:
-            return
-        if judgement.frames and judgement.frames == run.data.run.frames:
-            words = [one.verdict.value for one in judgement.assessments]
-            self.library.judged(run.path, {word: words.count(word) for word in words})
-
     def _remember(self, name: str) -> None:
         self.settings = self.settings.with_recent(Path(name))
         self.window.set_recent(self.settings.recent)
@@ -353,8 +352,10 @@ class Marginscope(QObject):
         changes = {name: getattr(wishes, name) for name in REMEMBERED} | {
             "views": known(self.display.intent.views),
             "geometry": geometry,
-            "form_shown": self.actions["form"].isChecked(),
-            "inspector_shown": self.actions["inspector"].isChecked(),
+            "form_shown": self.folding.chosen["form", False],
+            "form_small": self.folding.chosen["form", True],
+            "inspector_shown": self.folding.chosen["inspector", False],
+            "inspector_small": self.folding.chosen["inspector", True],
             "library_shown": self.actions["library"].isChecked(),
             "library_columns": self.library.columns,
             "cluster": cluster,

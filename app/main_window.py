@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAction,
     QActionGroup,
@@ -14,6 +14,7 @@ from PySide6.QtGui import (
     QDragEnterEvent,
     QDropEvent,
     QPaintEvent,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QLabel,
@@ -22,7 +23,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSplitter,
     QStackedWidget,
-    QToolBar,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -39,6 +39,7 @@ from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
+from app.widgets.tool_bar import ToolBar
 from core.figures.palette import Palette
 from core.observables.planes import PLANES
 
@@ -57,6 +58,7 @@ class MainWindow(QMainWindow):
     painted = Signal()
     dropped = Signal(list, bool)
     closing = Signal()
+    resized = Signal()
 
     def __init__(self, palette: Palette) -> None:
         super().__init__()
@@ -112,7 +114,7 @@ class MainWindow(QMainWindow):
         ):
             menus["&View"].insertMenu(actions["coordinates"], menu)
         self._fill_choices()
-        self.tools = bar = QToolBar("Tools", self, movable=False, iconSize=QSize(16, 16))
+        self.tools = bar = ToolBar("Tools", self)
         bar.setObjectName("tools")
         self.chooser.setMaximumWidth(400)
         bar.addWidget(self.chooser)
@@ -171,7 +173,7 @@ class MainWindow(QMainWindow):
             if action.isCheckable():
                 action.setChecked(action.data() in names)
 
-    def _fill(self, bar: QToolBar, actions: Mapping[str, QAction], keys: Sequence[str]) -> None:
+    def _fill(self, bar: ToolBar, actions: Mapping[str, QAction], keys: Sequence[str]) -> None:
         for key in keys:
             if key == SEPARATOR:
                 bar.addSeparator()
@@ -180,6 +182,8 @@ class MainWindow(QMainWindow):
             button = bar.widgetForAction(actions[key])
             if key in WITH_TEXT and isinstance(button, QToolButton):
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+                if key != "run":
+                    bar.drop_text(button)
 
     def set_recent(self, paths: Sequence[str]) -> None:
         """The files of the menu of recent ones."""
@@ -204,6 +208,10 @@ class MainWindow(QMainWindow):
             self._was_painted = True
             # Not from here: what follows takes long, and the picture is shown when this returns.
             self._after_paint.start(0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if event.mimeData().hasUrls():

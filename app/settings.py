@@ -36,6 +36,9 @@ class Settings(BaseModel):
     linked: bool = True
     form_shown: bool = True
     inspector_shown: bool = True
+    form_small: bool = False  # the same, of a window that is too small for it
+    inspector_small: bool = False
+    equal: bool = False
     neuron_range: Literal["moment", "run", "root"] = "moment"
     neuron_points: Literal["weights", "directions"] = "weights"
     views: tuple[str, ...] = Field((), max_length=20)  # chosen by the user; empty: the study's

@@ -94,6 +94,7 @@ QCheckBox::indicator:hover, QCheckBox::indicator:focus { border-color: @accent; 
 QCheckBox::indicator:disabled { background: @field; border-color: @line; }
 
 QToolBar { background: @background; border: 0px; spacing: 4px; padding: 4px 8px; }
+QToolButton#qt_toolbar_ext_button { padding: 0px; margin: 0px; border: 0px; }
 QToolBar::separator { background: @line; width: 1px; margin: 4px 8px; }
 QMenuBar { background: @background; }
 QMenuBar::item { padding: 4px 8px; background: transparent; border-radius: 4px; }

@@ -346,6 +346,8 @@ class DisplayController(QObject):
             picture = (now.neuron_range, now.neuron_points)
             if then is None or (then.neuron_range, then.neuron_points) != picture:
                 slot.panel.set_neurons(*picture)
+            if then is None or then.equal != now.equal:
+                slot.panel.set_equal(now.equal)
             if then is None or then.margin_axis != now.margin_axis:
                 slot.panel.set_axis(now.margin_axis)
             if then is None or then.curves != now.curves:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -164,14 +164,18 @@ class ExperimentController(QObject):
         self._session.clear()
         self._study = study
         self.started.emit("")
-        jobs = [self._planned(study, cell, recipe) for cell, recipe in planned]
+        headings = headings_of([cell.name for cell in cells])
+        jobs = [
+            self._planned(study, cell, heading, recipe)
+            for (cell, recipe), heading in zip(planned, headings, strict=True)
+        ]
         self.message.emit(words)
         self.replaced.emit()
         self._worker.submit(*jobs)
 
-    def _planned(self, study: Study, cell: Cell, recipe: Recipe) -> TrainingJob:
+    def _planned(self, study: Study, cell: Cell, heading: str, recipe: Recipe) -> TrainingJob:
         name = f"{value_text(study.id)}{'__' + cell.name if cell.name else ''}"
-        heading = heading_of(cell.name) or study.title
+        heading = heading or study.title
         until = float(coordinate(cell.experiment.dynamics.until_log10_time))
         return self._opened(name, heading, until, recipe)
 
@@ -279,15 +283,36 @@ def heading_of(cell_name: str) -> str:
     >>> heading_of("network.m=16"), heading_of("network.m=16__dynamics.step=0.1")
     ('m = 16', 'm = 16, step = 0.1')
     """
+    return ", ".join(_parts(cell_name))
+
+
+def _parts(cell_name: str) -> list[str]:
     parts = []
     for part in cell_name.split("__"):
         key, equals, value = part.partition("=")
         if equals:
             parts.append(f"{key.rsplit('.', 1)[-1]} = {value}")
-    return ", ".join(parts)
+    return parts
 
 
-def heading_of_file(path: Path) -> str:
-    """The heading of a run that is opened from a file."""
-    stem = MOMENT.sub("", path.stem)
-    return heading_of(stem.partition("__")[2]) or stem
+def headings_of(cell_names: Sequence[str]) -> list[str]:
+    """Headings of runs side by side: what differs between them, all of it where nothing does.
+
+    >>> headings_of(["network.m=16__run.seed=0", "network.m=16__run.seed=1"])
+    ['seed = 0', 'seed = 1']
+    >>> headings_of(["network.m=16__run.seed=0"])
+    ['m = 16, seed = 0']
+    """
+    whole = [_parts(name) for name in cell_names]
+    common = set.intersection(*map(set, whole)) if len(whole) > 1 else set()
+    own = [[part for part in parts if part not in common] for parts in whole]
+    return [", ".join(mine or parts) for mine, parts in zip(own, whole, strict=True)]
+
+
+def headings_of_files(paths: Sequence[Path]) -> list[str]:
+    """Headings of runs that are opened side by side: what differs between those of one study."""
+    stems = [MOMENT.sub("", path.stem).partition("__") for path in paths]
+    alike = len({study for study, _, _ in stems}) == 1
+    cells = [cell for _, _, cell in stems]
+    named = headings_of(cells) if alike else list(map(heading_of, cells))
+    return [name or "".join(stem) for name, stem in zip(named, stems, strict=True)]

@@ -10,16 +10,17 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.controllers.experiment import ExperimentController, heading_of_file
+from app.controllers.experiment import ExperimentController, headings_of_files
 from app.panels.experiment_form import ExperimentForm
 from app.places import Places
-from app.state.session import OpenRun, Session
+from app.state.session import MOST_RUNS, OpenRun, Session
 from core.errors import MarginscopeError
 from core.files import write_whole
 from core.problem.schedule import coordinate
 from core.studies.study import shipped_ids
 
 RUN, STUDY = ".msrun", ".toml"
+MOST_NAMED = 3  # files in a sentence
 FILTER = "Runs and studies (*.msrun *.toml);;All files (*)"
 
 
@@ -47,6 +48,7 @@ class FileController(QObject):
         self._window = window
         self._ready = False
         self._waiting: list[tuple[list[str], bool]] = []
+        self._left_out: list[str] = []
 
     def ready(self) -> None:
         """The libraries that read runs are loaded: open what was asked for before."""
@@ -87,8 +89,17 @@ class FileController(QObject):
         # A study takes the place of all runs, so that whatever came with it is left out.
         studies = [name for name in names if name in shipped_ids() or name.endswith(STUDY)]
         if studies:
-            if self._experiment.choose(studies[0]) and studies[0].endswith(STUDY):
+            others = [name for name in names if name != studies[0]]
+            if others:
+                self._left_out.append(
+                    f"{Path(studies[0]).name} is a study, which takes the place of all runs; "
+                    f"{_listed(others)} not opened."
+                )
+            if not self._experiment.choose(studies[0]):
+                self._left_out.clear()
+            elif studies[0].endswith(STUDY):
                 self.opened.emit(studies[0])
+            self._say_left_out()
             return
         wrong = [name for name in names if not name.endswith(RUN)]
         if wrong:
@@ -97,18 +108,30 @@ class FileController(QObject):
                 f"the id of a shipped one: {', '.join(shipped_ids())})."
             )
             return
-        self._open_runs([Path(name) for name in names], beside)
+        if len(names) > MOST_RUNS:
+            self._left_out.append(
+                f"{MOST_RUNS} runs stand side by side; {_listed(names[MOST_RUNS:])} not opened."
+            )
+        self._open_runs([Path(name) for name in names[:MOST_RUNS]], beside)
+        self._say_left_out()
+
+    def _say_left_out(self) -> None:
+        """Name the files for which there was no room, unless something worse was said."""
+        for words in self._left_out:
+            self.message.emit(words)
+        self._left_out.clear()
 
     def _open_runs(self, paths: Sequence[Path], beside: bool) -> None:
         from app.state.display import DisplayData
         from core.runs import open_run
 
         runs: list[OpenRun] = []
-        for path in paths[:2]:
+        for path, heading in zip(paths, headings_of_files(paths), strict=True):
             try:
                 run = open_run(path)
             except (MarginscopeError, OSError) as error:
                 self.message.emit(_words(error, path))
+                self._left_out.clear()
                 # What was opened before it is let go: neither of two is shown where one cannot be.
                 for other in runs:
                     other.close()
@@ -118,7 +141,7 @@ class FileController(QObject):
             times += run.log10_time[1:].tolist() or [0.0]
             until, key = float(coordinate(max(times))), self._session.new_key()
             data = DisplayData(run)
-            runs.append(OpenRun(key, path, heading_of_file(path), until, data=data))
+            runs.append(OpenRun(key, path, heading, until, data=data))
         if not runs:
             return
         if not beside:
@@ -162,6 +185,14 @@ class FileController(QObject):
         sentence = show_folder(folder)
         if sentence:
             self.message.emit(sentence)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Some files and a verb: the first ones by name, the others by their number."""
+    shown = [Path(name).name for name in names[:MOST_NAMED]]
+    rest = len(names) - len(shown)
+    words = ", ".join(shown) + (f" and {rest} more" if rest else "")
+    return f"{words} {'was' if len(names) == 1 else 'were'}"
 
 
 def show_folder(folder: Path) -> str:

@@ -18,6 +18,7 @@ from core.figures.palette import PALETTES, Palette
 
 if TYPE_CHECKING:
     from app.panels.library import LibraryDock, LibraryPanel
+    from app.workers.judge import Judgement
     from core.library.library import Listing
     from core.library.query import Condition
 
@@ -210,10 +211,16 @@ class LibraryController(QObject):
         if self.panel is not None:
             self.panel.model.set_picture(picture.path, picture.heights)
 
-    def judged(self, path: Path, verdicts: Mapping[str, int]) -> None:
-        """Statements about a finished run were judged: keep what they say."""
-        if path.absolute().is_relative_to(self._places.runs.absolute()):
-            self.librarian.judged(path.absolute(), verdicts)
+    def keep_verdicts(self, judgement: Judgement) -> None:
+        """What statements say of a run that has ended, and lies among the user's."""
+        run = self._session.get(judgement.key)
+        if run is None or run.data is None or run.live or run.stands_in or judgement.failed:
+            return
+        path = run.path.absolute()
+        whole = judgement.frames and judgement.frames == run.data.run.frames
+        if whole and path.is_relative_to(self._places.runs.absolute()):
+            words = [one.verdict.value for one in judgement.assessments]
+            self.librarian.judged(path, {word: words.count(word) for word in words})
             self.refresh()
 
     def _ask(self, deed: str) -> None:

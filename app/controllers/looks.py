@@ -46,7 +46,7 @@ class Looks(QObject):
         self._actions: Mapping[str, QAction] = {}
         # Noted once: made larger and smaller in turn a size would drift by its rounding.
         self._base_size = QApplication.font().pointSizeF()
-        self._folded_before: tuple[bool, ...] | None = None
+        self._library_before = False
 
     @property
     def palette_now(self) -> Palette:
@@ -68,6 +68,7 @@ class Looks(QObject):
         style.apply(application, self.palette_now)
         if self._actions:
             set_icons(self._actions, self.icon)
+            self._window.tools.set_extension_icon(self.icon("overflow"))
         self._window.set_colours(self.palette_now)
         self.recoloured.emit(self.palette_now)
 
@@ -85,15 +86,14 @@ class Looks(QObject):
         self._window.side.setVisible(shown)
 
     def set_lecture(self, lecture: bool) -> None:
-        """Only the views, in large type; afterwards everything is as before."""
-        panels = [self._actions[name] for name in FOLDED]
+        """Only the views, in large type; the panels come back by app.controllers.folding."""
+        library = self._actions["library"]
         if lecture:
-            self._folded_before = tuple(panel.isChecked() for panel in panels)
-            for panel in panels:
-                panel.setChecked(False)
-        elif self._folded_before is not None:
-            for panel, shown in zip(panels, self._folded_before, strict=True):
-                panel.setChecked(shown)
+            self._library_before = library.isChecked()
+            for panel in FOLDED:
+                self._actions[panel].setChecked(False)
+        else:
+            library.setChecked(self._library_before)
         self._window.status.setVisible(not lecture)
         font = QApplication.font()
         font.setPointSizeF(self._base_size * (LECTURE_SCALE if lecture else 1.0))
@@ -137,6 +137,10 @@ class Looks(QObject):
             if len(run.pinned) == 2 and run.frame >= 0:
                 return (*sorted(run.pinned), run.frame)
         return ()
+
+    def set_equal(self, equal: bool) -> None:
+        """Whether plots of space have equal axes however little room that leaves them."""
+        self._display.ask(equal=equal)
 
     def set_linked(self, linked: bool) -> None:
         """Whether runs side by side share the ranges of their axes."""

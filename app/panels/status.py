@@ -19,7 +19,7 @@ from core.figures.numbers import MINUS, clock_text, count_text
 
 # The longest texts that are usual: each place is this wide from the start, so nothing jumps.
 WIDEST = {
-    "step": "step 000\u202f000\u202f000",
+    "step": "trained to step 000\u202f000\u202f000",
     "time": "t = 10^-0.00",
     "rate": "000 k steps/s",
     "left": "00 min left",
@@ -27,7 +27,7 @@ WIDEST = {
 MESSAGE = "Compiling kernels: 00 of 00"  # what the message has room for in any window
 MEANINGS = {
     "step": "Steps that the training has taken.",
-    "time": "The time t that the training has reached; the slider has a moment of its own.",
+    "time": "The time t that the training has reached; what is shown is beside the slider.",
     "rate": "Steps a second, over the last moments.",
     "left": "How long the training will still take, about.",
 }
@@ -89,7 +89,7 @@ class StatusLine(QWidget):
 
         `rate` is in steps a second, `eta` in seconds, `saved` the path of the run file.
         """
-        self.places["step"].setText("" if step is None else f"step {whole_text(step)}")
+        self.places["step"].setText("" if step is None else f"trained to step {whole_text(step)}")
         # Not raised: whole powers would jump among those with decimals.
         clock = "" if log10_time is None else clock_text(log10_time)
         self.places["time"].setText(clock.replace("-", MINUS))

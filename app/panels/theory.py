@@ -61,6 +61,11 @@ class TheoryPanel(QWidget):
         self._column = laid(QVBoxLayout(content), (16, 8, 16, 16), 4)
         self.runs = QComboBox(content)
         self.runs.setAccessibleName("Run")
+        # Not as wide as the longest name, which would make the panel wider than it is.
+        self.runs.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.runs.setMinimumContentsLength(6)
         self.runs.setToolTip("The run that the theory is about")
         self.runs.activated.connect(self._run_chosen)
         self.runs.hide()

@@ -42,6 +42,7 @@ class Intent:
     whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
     Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
     statements whose bounds are shown. `linked`: runs side by side share the ranges of their axes.
+    `equal`: in plots of space a unit is as long on both axes, however little room that leaves.
     `views` are those that the user chose; while there are none, the `proposed` ones are shown.
     """
 
@@ -63,3 +64,4 @@ class Intent:
     hidden_margins: frozenset[str] = frozenset()
     shown_bounds: frozenset[str] = frozenset()
     linked: bool = True
+    equal: bool = False

@@ -52,6 +52,7 @@ class RunPanel(QWidget):
         self._palette = palette
         self._axis = "log10_time"
         self._neurons = ("moment", "weights")
+        self._equal = False
         self._curves: tuple[str, ...] = FIRST_CURVES
         self._references: tuple[ReferenceMargin, ...] = ()
         self._bounds: tuple[Bound, ...] = ()
@@ -260,6 +261,11 @@ class RunPanel(QWidget):
         self._axis = name
         self._tell(*self.views)
 
+    def set_equal(self, equal: bool) -> None:
+        """Equal axes of plots of space, however little room that leaves them."""
+        self._equal = equal
+        self._tell(*self.views)
+
     def set_curves(self, names: Sequence[str]) -> None:
         """The observables that the view of curves shows."""
         self._curves = tuple(names)
@@ -273,6 +279,7 @@ class RunPanel(QWidget):
     def _tell(self, *views: RunView) -> None:
         """Tell views what they draw beside the run; those that know it already draw nothing."""
         for view in views:
+            view.plot.set_always_equal(self._equal)
             if isinstance(view, TraceView):
                 view.set_axis(self._axis)
             if isinstance(view, NeuronsView):

@@ -16,6 +16,7 @@ from core.figures.palette import Palette
 
 TICK_PIXELS = 4
 FEWEST = 3  # ticks that are asked for, however little room there is
+OVER = 8.0  # pixels that are free at the right of a plot
 BETWEEN = 6.0  # pixels between the texts of ticks
 
 
@@ -59,6 +60,7 @@ class PlotAxis(pg.AxisItem):
             self._label, self._short = label, short
             self.setLabel(label)
             self.showLabel(bool(label))
+            self.resizeEvent()  # pyqtgraph places a label only when the axis has another size
 
     def labelString(self) -> str:
         return f"<span>{escape(self.fitting())}</span>"
@@ -97,7 +99,7 @@ class PlotAxis(pg.AxisItem):
             self.setWidth(room + TICK_PIXELS + 4.0 + label)
         else:
             self.setHeight(metrics.height() + TICK_PIXELS + 4.0 + label)
-        self.label.setHtml(self.labelString())
+        self.resizeEvent()  # places the label
 
     def needs(self, low: float, high: float, size: float) -> bool:
         """Whether the ticks of a range want another width; `set_look` gives it."""
@@ -134,6 +136,10 @@ class PlotAxis(pg.AxisItem):
             ticks = self._shown(low, high, most)
         while across and len(ticks) > 1 and not _apart(ticks, metrics, size / (high - low)):
             ticks = ticks[::2]
+        if across and len(ticks) > 2:  # the last text may reach over the end, but not be cut
+            half = 0.5 * metrics.horizontalAdvance(ticks[-1][1])
+            over = (ticks[-1][0] - low) / (high - low) * size + half - size
+            ticks = ticks[:-1] if over > OVER else ticks
         return ticks
 
     def _shown(self, low: float, high: float, most: int) -> Ticks:

@@ -7,7 +7,7 @@ click, a box or a pull, wheel to zoom, double click to reset. Pixels are those o
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any, TypeVar, final
 
@@ -33,7 +33,8 @@ from app.widgets.axis import PlotAxis
 from app.widgets.items import pen_of
 from app.widgets.levels import Drawn, LevelLine, level_at
 from app.widgets.overlay import Overlay, paint_overlay
-from app.widgets.ranges import scaled_about, squared
+from app.widgets.ranges import Home as Home
+from app.widgets.ranges import rect_of, scaled_about, squared, used
 from app.widgets.ticks import TickMaker, plain
 from core.figures.palette import Palette
 
@@ -55,17 +56,6 @@ class Drag(Enum):
     PAN = "move the range"
     BOX = "draw a box"
     SCRUB = "ask for every point on the way"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Home:
-    """The range a plot returns to: left, right, bottom, top."""
-
-    left: float
-    right: float
-    bottom: float
-    top: float
 
 
 @final
@@ -97,6 +87,7 @@ class Plot(pg.GraphicsView):
         super().__init__(parent, useOpenGL=False, background=palette.background)
         self._equal, self._drag = equal, drag
         self._home = Home(0.0, 1.0, 0.0, 1.0)
+        self._always_equal = False
         self._common: Home | None = None
         self._zoomed: QRectF | None = None
         self._pressed: QPointF | None = None
@@ -214,10 +205,23 @@ class Plot(pg.GraphicsView):
             self._apply()
 
     def set_equal(self, equal: bool) -> None:
-        """Whether a unit is as long on both axes."""
+        """Whether a unit is as long on both axes, where that loses less than half of the plot."""
         if equal != self._equal:
             self._equal = equal
             self._apply()
+
+    def set_always_equal(self, always: bool) -> None:
+        """Whether it is so however much of the plot that loses."""
+        if always != self._always_equal:
+            self._always_equal = always
+            self._apply()
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether a unit is as long on both axes."""
+        if not self._equal or self._always_equal:
+            return self._equal
+        return used(rect_of(self._common or self._home), self.view.rect().size()) > 0.5
 
     def reset_range(self) -> None:
         """Back from a zoom."""
@@ -239,10 +243,8 @@ class Plot(pg.GraphicsView):
 
     def _span(self) -> QRectF:
         """The range to be shown."""
-        home, span = self._common or self._home, self._zoomed
-        if span is None:
-            span = QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
-        return squared(span, self.view.rect().size()) if self._equal else span
+        span = self._zoomed or rect_of(self._common or self._home)
+        return squared(span, self.view.rect().size()) if self.is_equal else span
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)

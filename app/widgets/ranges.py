@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import final
+
 from PySide6.QtCore import QPointF, QRectF, QSizeF
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The range a plot returns to: left, right, bottom, top."""
+
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+
+def rect_of(home: Home) -> QRectF:
+    """A range as a rectangle."""
+    return QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
 
 
 def squared(span: QRectF, size: QSizeF) -> QRectF:
@@ -16,6 +35,17 @@ def squared(span: QRectF, size: QSizeF) -> QRectF:
     result = QRectF(0.0, 0.0, unit * width, unit * height)
     result.moveCenter(span.center())
     return result
+
+
+def used(span: QRectF, size: QSizeF) -> float:
+    """The share of a plot that a range takes if a unit is as long on both axes.
+
+    >>> used(QRectF(0.0, 0.0, 1.0, 1.0), QSizeF(200.0, 100.0))
+    0.5
+    """
+    whole = squared(span, size)
+    area = whole.width() * whole.height()
+    return span.width() * span.height() / area if area > 0.0 else 1.0
 
 
 def scaled_about(span: QRectF, point: QPointF, factor: float) -> QRectF:

@@ -174,7 +174,7 @@ def test_the_status_line_tells_all_and_nothing_jumps(status: StatusLine, qtbot) 
     assert places[0] == places[1]
     texts = [status.places[name].text() for name in ("step", "time", "rate", "left")]
     assert texts == [
-        "step 1\u202f234\u202f567",
+        "trained to step 1\u202f234\u202f567",
         "t = 10^2.31",
         "212 k steps/s",
         "13 min left",
@@ -189,7 +189,7 @@ def test_the_status_line_tells_all_and_nothing_jumps(status: StatusLine, qtbot) 
 def test_what_is_not_known_is_blank(status: StatusLine) -> None:
     status.show_texts(step=10, log10_time=-math.inf, rate=math.nan, eta=math.inf, message="Ready.")
     texts = [status.places[name].text() for name in ("step", "time", "rate", "left")]
-    assert texts == ["step 10", "t = 0", "", ""]
+    assert texts == ["trained to step 10", "t = 0", "", ""]
     assert status.saved.text() == "" == status.saved.toolTip()
     assert status.message.text() == "Ready."
     status.show_texts(message="")

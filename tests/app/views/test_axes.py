@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFont, QFontMetricsF
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
@@ -90,6 +90,19 @@ def test_a_short_name_is_taken_before_a_name_is_cut(plot_of: PlotOf) -> None:
     assert plot.side.label.toPlainText() == "quantity"
     plot.resize(200, 500)
     assert plot.side.label.toPlainText() == "the name of a quantity that is long"
+
+
+def test_another_name_stands_in_the_middle_of_its_axis(plot_of: PlotOf) -> None:
+    plot = plot_of(300, 200)
+    plot.set_labels("t", "f")
+    for names in (("the time of the run", "share of its range"), ("a", "b")):
+        plot.set_labels(*names)
+        QApplication.processEvents()
+        for axis, across in ((plot.bottom, True), (plot.side, False)):
+            ends = axis.label.mapRectToScene(axis.label.boundingRect()).center()
+            middle = axis.sceneBoundingRect().center()
+            off = ends.x() - middle.x() if across else ends.y() - middle.y()
+            assert abs(off) < 2.0
 
 
 EVERYWHERE = [(-0.1, 0.1), (0.0, 1.02), (-3.0, 9.0), (2.0, 40.0)]
@@ -230,3 +243,47 @@ def test_labels_of_reference_lines_are_whole_and_off_the_curves(
             at = np.interp(columns, x, y, left=np.nan, right=np.nan)
             crossed = (at > drawn.box.top()) & (at < drawn.box.bottom())
             assert width < 240 or not crossed.any()
+
+
+# --------------------------------------------------------------------------------------- aspect
+
+SQUARE = Home(-1.0, 1.0, -1.0, 1.0)
+
+
+def unit(plot: Plot) -> tuple[float, float]:
+    """Pixels for a unit of the two axes."""
+    (x0, y0), (x1, y1) = plot.pixels(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    return float(x1 - x0), float(y0 - y1)
+
+
+def test_units_are_equal_where_that_loses_less_than_half_of_the_plot(plot_of: PlotOf) -> None:
+    plot = plot_of(400, 400, equal=True)
+    plot.set_home(SQUARE)
+    for width in range(150, 401, 10):
+        plot.resize(width, 400)
+        box = plot.inside()
+        lost = 1.0 - min(box.width(), box.height()) / max(box.width(), box.height())
+        x, y = unit(plot)
+        assert (abs(x - y) < 1e-6 * x) == (lost < 0.5) or abs(lost - 0.5) < 0.01
+        if lost > 0.51:
+            assert (2 * x, 2 * y) == pytest.approx((box.width(), box.height()))
+
+
+def test_the_toggle_keeps_units_equal(plot_of: PlotOf) -> None:
+    plot = plot_of(150, 400, equal=True)
+    plot.set_home(SQUARE)
+    assert not plot.is_equal
+    plot.set_always_equal(True)
+    x, y = unit(plot)
+    assert x == pytest.approx(y)
+    plot.set_equal(False)  # a graph, which has no aspect
+    assert not plot.is_equal
+
+
+def test_a_zoom_does_not_change_the_aspect(plot_of: PlotOf) -> None:
+    plot = plot_of(150, 400, equal=True)
+    plot.set_home(SQUARE)
+    plot.set_zoom(QRectF(0.0, 0.0, 1.0, 3.0))
+    assert not plot.is_equal
+    shown = plot.shown()
+    assert (shown.width(), shown.height()) == pytest.approx((1.0, 3.0))

@@ -1,0 +1,59 @@
+"""Folds the panels at the sides where the window is small, unless they were opened by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import final
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
+
+from app.main_window import MainWindow
+
+# Pixels of the window's width below which a panel folds by itself.
+FOLDS = {"inspector": 1100, "form": 900}
+Choice = tuple[str, bool]  # a panel, and whether the window is too small for it
+
+
+def is_open(panel: str, width: int, chosen: Mapping[Choice, bool]) -> bool:
+    """Whether a panel is open at a width of the window: as it was left by hand at such a width,
+    else where there is room.
+
+    >>> is_open("form", 800, {}), is_open("form", 800, {("form", True): True})
+    (False, True)
+    """
+    small = width < FOLDS[panel]
+    return chosen.get((panel, small), not small)
+
+
+@final
+class Folding(QObject):
+    """Remembers what was chosen by hand apart for windows with room and for small ones."""
+
+    def __init__(
+        self, window: MainWindow, actions: Mapping[str, QAction], chosen: Mapping[Choice, bool]
+    ) -> None:
+        super().__init__(window)
+        self._window, self._actions = window, actions
+        self.chosen = dict(chosen)
+        self._fitting = False
+        window.resized.connect(self.fit)
+        for panel in FOLDS:
+            actions[panel].toggled.connect(self._note)
+        actions["lecture"].toggled.connect(self.fit)
+        self.fit()
+
+    def fit(self) -> None:
+        """Fold and open the panels for the window's width; a lecture has none."""
+        if self._actions["lecture"].isChecked():
+            return
+        self._fitting = True
+        for panel in FOLDS:
+            self._actions[panel].setChecked(is_open(panel, self._window.width(), self.chosen))
+        self._fitting = False
+
+    def _note(self, shown: bool) -> None:
+        """A panel was opened or folded: by hand, unless it was here or by a lecture."""
+        panel = self.sender().objectName()
+        if not self._fitting and not self._actions["lecture"].isChecked():
+            self.chosen[panel, self._window.width() < FOLDS[panel]] = shown

@@ -1,0 +1,134 @@
+"""A window with little room: panels fold, the tool bar loses texts before buttons."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QToolButton
+from pytestqt.qtbot import QtBot
+
+from app.actions import ROWS, TOOL_BAR, TOOL_BAR_RIGHT
+from app.application import Marginscope
+from app.controllers.folding import is_open
+from app.settings import load_settings
+from tests.app.shell.conftest import Opener
+
+
+def panels(program: Marginscope) -> tuple[bool, bool]:
+    """Whether the form and the inspector are seen."""
+    window = program.window
+    return window.form.isVisibleTo(window), window.side.isVisibleTo(window)
+
+
+def resized(program: Marginscope, width: int) -> tuple[bool, bool]:
+    program.window.resize(width, 640)
+    assert program.window.width() == width
+    return panels(program)
+
+
+def test_panels_fold_by_themselves_where_there_is_little_room(open_program: Opener) -> None:
+    program = open_program()
+    assert panels(program) == (True, True)
+    assert resized(program, 1100) == (True, True)
+    assert resized(program, 1099) == (True, False)
+    assert resized(program, 899) == (False, False)
+    marks = [program.actions[key].isChecked() for key in ("form", "inspector")]
+    assert marks == [False, False]
+    assert resized(program, 1280) == (True, True)
+
+
+def test_what_is_chosen_by_hand_stays_at_such_a_size(open_program: Opener) -> None:
+    program = open_program()
+    resized(program, 1000)
+    program.actions["inspector"].trigger()
+    assert panels(program) == (True, True)
+    assert resized(program, 1024) == (True, True)
+    assert resized(program, 1280) == (True, True)
+    program.actions["form"].trigger()
+    assert panels(program) == (False, True)
+    assert resized(program, 1000) == (False, True)
+    assert resized(program, 800) == (False, True)
+    program.actions["form"].trigger()
+    assert panels(program) == (True, True)
+    assert resized(program, 1280) == (False, True)
+    program.put_away()
+    settings, _ = load_settings(program.places.settings)
+    assert (settings.form_shown, settings.form_small) == (False, True)
+    assert (settings.inspector_shown, settings.inspector_small) == (True, True)
+    again = open_program()
+    assert resized(again, 1280) == (False, True)
+
+
+def test_a_lecture_leaves_the_panels_as_they_were(open_program: Opener) -> None:
+    program = open_program()
+    program.actions["lecture"].trigger()
+    assert panels(program) == (False, False)
+    assert resized(program, 1000) == (False, False)
+    program.actions["lecture"].trigger()
+    assert panels(program) == (True, False)  # as fits the width by now
+    assert resized(program, 1280) == (True, True)
+
+
+def test_what_was_folded_by_itself_was_not_chosen() -> None:
+    assert is_open("form", 1000, {})
+    assert not is_open("inspector", 1000, {("inspector", False): True})
+    assert is_open("inspector", 1200, {("inspector", True): False})
+
+
+# ------------------------------------------------------------------------------------ tool bar
+
+
+def unreachable(program: Marginscope) -> set[str]:
+    """The tool bar's actions whose buttons are not seen."""
+    bar, rect = program.window.tools, program.window.tools.rect()
+    hidden = set()
+    for key in (*TOOL_BAR, *TOOL_BAR_RIGHT):
+        button = bar.widgetForAction(program.actions[key]) if key in program.actions else None
+        if button is not None and not (button.isVisible() and rect.contains(button.geometry())):
+            hidden.add(key)
+    return hidden
+
+
+@pytest.mark.parametrize("width", [1024, 1100, 1280, 1600])
+def test_every_button_is_seen_at_usual_widths(
+    open_program: Opener, qtbot: QtBot, width: int
+) -> None:
+    program = open_program()
+    program.window.resize(width, 700)
+    qtbot.waitUntil(lambda: program.window.tools.width() == width)
+    QApplication.processEvents()
+    assert unreachable(program) == set()
+    named = {row.key for row in ROWS} & {*TOOL_BAR, *TOOL_BAR_RIGHT}
+    assert len(named) > 14
+    seed = program.window.tools.widgetForAction(program.actions["seed"])
+    assert isinstance(seed, QToolButton)
+    beside = seed.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+    assert beside == (width >= 1280)
+
+
+@pytest.mark.parametrize(("width", "lecture"), [(800, False), (1024, True), (1280, True)])
+def test_what_does_not_fit_is_behind_a_button_that_is_seen(
+    open_program: Opener, qtbot: QtBot, width: int, lecture: bool
+) -> None:
+    program = open_program()
+    program.actions["lecture"].setChecked(lecture)
+    program.window.resize(width, 700)
+    qtbot.waitUntil(lambda: program.window.tools.width() == width)
+    QApplication.processEvents()
+    bar = program.window.tools
+    extension = bar.extension
+    assert extension is not None
+    assert (unreachable(program) == set()) == extension.isHidden()
+    if not extension.isHidden():
+        assert bar.rect().contains(extension.geometry())
+        assert not extension.icon().isNull()
+        assert extension.toolTip() == "More tools"
+        here = QRect(extension.mapTo(program.window, QPoint(0, 0)), extension.size())
+        image = program.window.grab(here).toImage()
+        size = range(image.width()), range(image.height())
+        colours = {image.pixelColor(x, y).name() for x in size[0] for y in size[1]}
+        assert len(colours) > 2  # there is something to be seen in it
+        QTest.mouseClick(extension, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: unreachable(program) == set())
+    program.actions["lecture"].setChecked(False)

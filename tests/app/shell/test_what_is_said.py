@@ -1,0 +1,97 @@
+"""Headings say what differs, files that are not opened are named, two times are told apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.controllers.experiment import headings_of, headings_of_files
+from core.figures.numbers import MINUS, clock_text
+from tests.app.shell.conftest import STUDY, Opener, trained
+
+
+@pytest.mark.parametrize(
+    ("cells", "headings"),
+    [
+        (["network.m=16", "network.m=256"], ["m = 16", "m = 256"]),
+        (["network.m=16__run.seed=0", "network.m=16__run.seed=1"], ["seed = 0", "seed = 1"]),
+        (
+            ["run.seed=0__variant=with", "run.seed=1__variant=without"],
+            ["seed = 0, variant = with", "seed = 1, variant = without"],
+        ),
+        (["network.m=16__run.seed=0"], ["m = 16, seed = 0"]),
+        (["network.m=16", "network.m=16"], ["m = 16", "m = 16"]),
+        ([""], [""]),
+        ([], []),
+    ],
+)
+def test_a_heading_is_what_differs(cells: list[str], headings: list[str]) -> None:
+    assert headings_of(cells) == headings
+
+
+def test_files_of_two_studies_keep_all_of_their_settings() -> None:
+    one = Path("a__network.m=16__run.seed=0.msrun")
+    assert headings_of_files([one, Path("a__network.m=16__run.seed=1.msrun")]) == [
+        "seed = 0",
+        "seed = 1",
+    ]
+    assert headings_of_files([one, Path("b__network.m=16__run.seed=1.msrun")]) == [
+        "m = 16, seed = 0",
+        "m = 16, seed = 1",
+    ]
+    assert headings_of_files([Path("mine.msrun")]) == ["mine"]
+
+
+def test_runs_in_the_window_are_headed_by_what_differs(
+    open_program: Opener, qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "seeds.toml"
+    path.write_text(
+        STUDY.replace('"network.m" = [8, 12]', '"network.m" = [8]\n"run.seed" = [0, 1]')
+    )
+    program = open_program(path)
+    qtbot.waitUntil(lambda: trained(program))
+    assert [slot.panel.heading.text() for slot in program.display.slots] == ["seed = 0", "seed = 1"]
+
+
+def test_files_for_which_there_is_no_room_are_named(program: Marginscope, tmp_path: Path) -> None:
+    runs = [run.path for run in program.session]
+    copies = [runs[0].with_name(f"copy{k}.msrun") for k in range(5)]
+    for copy in copies:
+        copy.write_bytes(runs[0].read_bytes())
+    said: list[str] = []
+    program.files.message.connect(said.append)
+    program.files.open_files([*map(str, runs), str(copies[0])])
+    assert said[-1] == "2 runs stand side by side; copy0.msrun was not opened."
+    program.files.open_files([*map(str, runs), *map(str, copies)])
+    assert said[-1] == (
+        "2 runs stand side by side; copy0.msrun, copy1.msrun, copy2.msrun and 2 more were not "
+        "opened."
+    )
+    assert [run.path for run in program.session] == runs
+    said.clear()
+    program.files.open_files([*map(str, runs)])
+    assert said == [""]
+    program.files.open_files([str(copies[0]), "telgarsky22-figure-2"])
+    assert said[-1] == (
+        "telgarsky22-figure-2 is a study, which takes the place of all runs; copy0.msrun was not "
+        "opened."
+    )
+
+
+def test_what_is_trained_and_what_is_shown_are_told_apart(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    program.playback.to_start()
+    places = program.window.status.places
+    run = list(program.session)[-1]
+    assert run.control is not None
+    status = run.control.status
+    qtbot.waitUntil(lambda: bool(places["step"].text()))
+    words = places["step"].text().replace("\u202f", "")
+    assert words == f"trained to step {status.step}"
+    assert places["time"].text() == clock_text(status.log10_time).replace("-", MINUS)
+    assert program.window.transport.time.text() == "t = 0"
