@@ -77,6 +77,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     ),
     "&View": (
         ActionRow("coordinates", "&Coordinates ...", "looks.choose_coordinates", "Ctrl+K"),
+        ActionRow("link", "Lin&k axes of runs", "looks.set_linked", "Ctrl+Shift+L", checkable=True),
         ActionRow("unpin", "&Unpin all nodes", "display.unpin", "Esc"),
         None,
         ActionRow("library", "Li&brary of runs", "library.set_shown", "Ctrl+L", checkable=True),
@@ -128,6 +129,7 @@ TIPS = {
     "loop": "Begin again when the end is reached",
     "follow": "Stay at the latest frame while the training goes on",
     "coordinates": "Which two input coordinates the neurons are drawn on",
+    "link": "Runs side by side share the ranges of their axes, and a zoom; or each has its own",
     "unpin": "Let go of pinned nodes",
     "library": "Every recorded run: search, compare, note, tag, throw away",
     "dark": "Light figures on a dark ground, or dark ones on a light ground",

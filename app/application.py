@@ -29,6 +29,7 @@ from app.controllers.library import LibraryController
 from app.controllers.looks import Looks
 from app.controllers.playback import Playback
 from app.controllers.preview import PreviewController
+from app.controllers.proposals import Proposals
 from app.controllers.readout import Readout
 from app.controllers.slot import PanelSlot
 from app.controllers.theory import TheoryController
@@ -39,12 +40,13 @@ from app.places import Places, user_places
 from app.settings import load_settings, save_settings
 from app.state.intent import Intent
 from app.state.session import MOST_RUNS, Session
+from app.state.views import known
 from app.termination import Termination
 from app.workers.judge import Judge, Judgement
 from app.workers.margin_worker import MarginWorker
 from app.workers.run_worker import RunWorker
 from core.figures.palette import PALETTES
-from core.studies.study import Study, load_study
+from core.studies.study import Study, load_study, shipped_ids
 
 FIRST_STUDY = "telgarsky22-figure-1"
 # For windows that are covered or minimised when they open, and so are not painted.
@@ -53,7 +55,10 @@ UNPAINTED_MS = 500
 SWITCH_S = 2e-4
 EDITED = "Edited: press Run to train these settings."
 # Intent and Settings have these names in common: one is filled from the other.
-REMEMBERED = {"palette", "pace", "loop", "views", "curves"}  # wishes that are settings too
+REMEMBERED = {  # wishes that are settings too
+    *("palette", "pace", "loop", "linked", "views", "curves"),
+    *("neuron_range", "neuron_points"),
+}
 
 
 @final
@@ -88,6 +93,7 @@ class Marginscope(QObject):
         self.theory = TheoryController(
             window, self.display, margins or MarginWorker(), judge or Judge(), self
         )
+        self.proposals = Proposals(self.display, window)
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)
         self.whole = WholeStudyController(
@@ -106,7 +112,7 @@ class Marginscope(QObject):
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
         self._connect()
-        self._begun = self._ended = self._settled = False
+        self._begun = self._ended = self._settled = self._studied = False
 
     # -------------------------------------------------------------------------------- making
 
@@ -121,8 +127,9 @@ class Marginscope(QObject):
         self.looks.set_inspector(self.settings.inspector_shown)
         self.actions["library"].setChecked(self.settings.library_shown)
         self.actions["dark"].setChecked(self.settings.palette == "dark")
+        self.actions["link"].setChecked(self.settings.linked)
         self.window.set_recent(self.settings.recent)
-        self.window.show_views(self.display.view.wishes.views)
+        self.window.show_wishes(self.display.view.wishes)
 
     def _connect(self) -> None:
         window, worker, display = self.window, self.worker, self.display
@@ -130,7 +137,8 @@ class Marginscope(QObject):
         self._unpainted.timeout.connect(self._begin)
         window.dropped.connect(self.files.open_files)
         window.recent.triggered.connect(self.files.open_recent)
-        window.margin_axes.triggered.connect(self.looks.choose_margin_axis)
+        for menu in (window.margin_axes, window.neuron_choice):
+            menu.triggered.connect(self.looks.choose)
         window.view_choice.triggered.connect(self.looks.choose_view)
         window.curve_choice.aboutToShow.connect(self.looks.offer_curves)
         window.curve_choice.triggered.connect(self.looks.choose_curve)
@@ -144,6 +152,7 @@ class Marginscope(QObject):
             self.files,
             self.playback,
             self.whole,
+            self.proposals,
             self.library,
             display,
         ):
@@ -152,16 +161,10 @@ class Marginscope(QObject):
         for words in (self.experiment.started, self.export.finished, self.whole.status):
             words.connect(self.readout.say)
         self.whole.run_requested.connect(self.files.open_files)
-        self.library.open_requested.connect(self.files.open_files)
-        self.actions["library"].triggered.connect(self.library.search)
-        self.library.shown.connect(self.actions["library"].setChecked)
-        self.library.status.connect(self.readout.say)
-        self.looks.recoloured.connect(self.library.set_colours)
-        self.theory.judge.result.connect(self._keep_verdicts)
-        worker.finished.connect(self.library.refresh)
-        worker.started.connect(self.library.refresh)
         self.looks.recoloured.connect(self.whole.set_colours)
         self.experiment.loaded.connect(self._show_study)
+        self.experiment.loaded.connect(self.proposals.set_study)
+        display.runs_changed.connect(self.proposals.refresh)
         self.experiment.loaded.connect(self.preview.refresh)
         self.looks.recoloured.connect(self.preview.set_colours)
         window.form.changed.connect(self._show_edit)
@@ -182,6 +185,17 @@ class Marginscope(QObject):
         window.status.cancel_requested.connect(self.actions["margins_stop"].trigger)
         display.changed.connect(self._show_transport)
         display.runs_changed.connect(self._show_runs)
+        self._connect_library()
+
+    def _connect_library(self) -> None:
+        self.library.open_requested.connect(self.files.open_files)
+        self.actions["library"].triggered.connect(self.library.search)
+        self.library.shown.connect(self.actions["library"].setChecked)
+        self.library.status.connect(self.readout.say)
+        self.looks.recoloured.connect(self.library.set_colours)
+        self.theory.judge.result.connect(self._keep_verdicts)
+        self.worker.finished.connect(self.library.refresh)
+        self.worker.started.connect(self.library.refresh)
 
     def start(self) -> None:
         """Show the window, and begin once it can be seen."""
@@ -192,10 +206,19 @@ class Marginscope(QObject):
             self.window.bar.say(self._warning)
         self._show_runs()
         self._show_transport()
+        self._offer()
         self.window.show()
         # Keys play from the start: in a field of the form the space bar would type.
         self.window.transport.slider.setFocus()
         self._unpainted.start()
+
+    def _offer(self) -> None:
+        """The form has the study that is about to be trained, and no other one before it."""
+        name = self._names[0] if self._names else FIRST_STUDY
+        if name in shipped_ids():
+            self.experiment.offer(name)
+        else:
+            self.window.chooser.announce(f"Opening {Path(name).name} ...")
 
     def _begin(self) -> None:
         """Load what is heavy, make the views, and open what was asked for."""
@@ -217,7 +240,6 @@ class Marginscope(QObject):
             panel.moment_clicked.connect(self.playback.to_moment)
             panel.help_requested.connect(self.help.explain)
         if self._names:
-            self.experiment.offer(FIRST_STUDY)  # so that Run means something if none can be opened
             self.files.open_files(self._names)
         else:
             self.experiment.choose(FIRST_STUDY)
@@ -237,6 +259,8 @@ class Marginscope(QObject):
         """Run files can be read; told by the training thread, and so perhaps after the end."""
         if not self._ended:
             self.files.ready()
+            if not self._studied:  # so that Run means something where nothing could be opened
+                self.experiment.offer(FIRST_STUDY)
             self.library.begin()
 
     # ------------------------------------------------------------------------------- showing
@@ -270,6 +294,7 @@ class Marginscope(QObject):
         window.setWindowTitle(f"{headings} \u2013 Marginscope" if headings else "Marginscope")
 
     def _show_study(self, study: Study) -> None:
+        self._studied = True
         self.window.chooser.set_study(study)
         self.window.empty.set_study(study.title)
         self.window.empty.set_runnable(True)
@@ -285,7 +310,7 @@ class Marginscope(QObject):
         intent = self.display.intent
         runs = tuple(run.source for run in self.session if run.data is not None)
         lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
-        return Exportable(runs, intent.coordinates, PALETTES[intent.palette], lines)
+        return Exportable(runs, intent.plane, PALETTES[intent.palette], lines)
 
     def _keep_verdicts(self, judgement: Judgement) -> None:
         """What statements say of a run that has ended is kept in the library."""
@@ -326,6 +351,7 @@ class Marginscope(QObject):
         geometry = base64.b64encode(self.window.saveGeometry().data()).decode()
         cluster, jobs = self.whole.remembered
         changes = {name: getattr(wishes, name) for name in REMEMBERED} | {
+            "views": known(self.display.intent.views),
             "geometry": geometry,
             "form_shown": self.actions["form"].isChecked(),
             "inspector_shown": self.actions["inspector"].isChecked(),

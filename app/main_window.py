@@ -35,13 +35,14 @@ from app.panels.side import SidePanel
 from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
 from app.panels.transport import TransportBar
-from app.state.intent import MARGIN_AXES
+from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
+from core.observables.planes import PLANES
 
-PAPER = "paper"  # the entry of the menu of views for the layout of the paper's figure
+OF_STUDY = "study"  # the entry of the menu of views for those that the study opens with
 LOADING = "Loading the numerical libraries ..."
 
 
@@ -82,6 +83,7 @@ class MainWindow(QMainWindow):
         self.recent = QMenu("Open &recent", self)
         self.margin_axes = QMenu("Curves a&gainst", self)
         self.view_choice = QMenu("&Views", self)
+        self.neuron_choice = QMenu("&Neurons", self)
         self.curve_choice = QMenu("C&urves", self, toolTipsVisible=True)
         self.margin_choice = QMenu("Reference &margins", self, toolTipsVisible=True)
         self.setCentralWidget(self._arranged())
@@ -101,7 +103,13 @@ class MainWindow(QMainWindow):
         """Menus, tool bar and transport from the table's actions."""
         menus = fill_menus(self, actions)
         menus["&File"].insertMenu(actions["save_study"], self.recent)
-        for menu in (self.view_choice, self.curve_choice, self.margin_choice, self.margin_axes):
+        for menu in (
+            self.view_choice,
+            self.neuron_choice,
+            self.curve_choice,
+            self.margin_choice,
+            self.margin_axes,
+        ):
             menus["&View"].insertMenu(actions["coordinates"], menu)
         self._fill_choices()
         self.tools = bar = QToolBar("Tools", self, movable=False, iconSize=QSize(16, 16))
@@ -124,20 +132,38 @@ class MainWindow(QMainWindow):
 
     def _fill_choices(self) -> None:
         """The entries of the menus of views and of axes; that of curves depends on the run."""
-        paper = self.view_choice.addAction("The &paper's figure")
-        paper.setData(PAPER)
+        self.view_choice.addAction("The &study's views").setData(OF_STUDY)
         self.view_choice.addSeparator()
         for kind in VIEWS.values():
             action = self.view_choice.addAction(kind.title)
             action.setData(kind.name)
             action.setCheckable(True)
-        group = QActionGroup(self)
-        for name, title in MARGIN_AXES.items():
-            action = self.margin_axes.addAction(title)
-            action.setData(name)
+        self._offer(self.margin_axes, "margin_axis", MARGIN_AXES)
+        self._offer(self.neuron_choice, "neuron_range", NEURON_RANGES)
+        self._offer(self.neuron_choice, "neuron_points", NEURON_POINTS)
+        self._offer(
+            self.neuron_choice, "plane", {kind.name: kind.title for kind in PLANES.values()}
+        )
+
+    def _offer(self, menu: QMenu, wish: str, titles: Mapping[str, str]) -> None:
+        """Entries of which one is chosen; their data are (wish, value) of app.state.intent."""
+        menu.addSeparator()
+        group = QActionGroup(menu)
+        for value, title in titles.items():
+            action = menu.addAction(title)
+            action.setData((wish, value))
             action.setCheckable(True)
-            action.setChecked(name == "log10_time")
             group.addAction(action)
+
+    def show_wishes(self, wishes: Intent) -> None:
+        """Mark what is chosen in the menus of one choice, and the views that are shown."""
+        for menu in (self.margin_axes, self.neuron_choice):
+            for action in menu.actions():
+                if not action.isSeparator():
+                    wish, value = action.data()
+                    chosen = getattr(wishes, wish)
+                    action.setChecked(value in (chosen, getattr(chosen, "kind", "")))
+        self.show_views(wishes.views)
 
     def show_views(self, names: Sequence[str]) -> None:
         """Mark the views that are shown."""

@@ -12,7 +12,7 @@ import contextlib
 from pathlib import Path
 from typing import Literal, final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from app.state.intent import FIGURE_1, FIRST_CURVES
 from core.errors import MarginscopeError
@@ -33,9 +33,12 @@ class Settings(BaseModel):
     palette: Literal["light", "dark"] = "light"
     pace: float = Field(1.0, ge=0.01, le=100.0)
     loop: bool = False
+    linked: bool = True
     form_shown: bool = True
     inspector_shown: bool = True
-    views: tuple[str, ...] = Field(FIGURE_1, max_length=20)
+    neuron_range: Literal["moment", "run", "root"] = "moment"
+    neuron_points: Literal["weights", "directions"] = "weights"
+    views: tuple[str, ...] = Field((), max_length=20)  # chosen by the user; empty: the study's
     curves: tuple[str, ...] = Field(FIRST_CURVES, max_length=20)
     recent: tuple[str, ...] = ()
     library_shown: bool = False
@@ -43,6 +46,12 @@ class Settings(BaseModel):
     first_starts_mb: float = Field(200.0, ge=0.0)  # what the runs of first starts may take
     cluster: str = Field("", max_length=1000)  # the address of a Dask scheduler
     jobs: int = Field(0, ge=0, le=512)  # processes of a whole study; 0: as many as cores
+
+    @field_validator("views")
+    @classmethod
+    def _chosen(cls, views: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the paper's figure are what is shown while nobody has chosen any."""
+        return () if views == FIGURE_1 else views
 
     def with_recent(self, path: Path) -> Settings:
         """A file put first among the recent ones."""

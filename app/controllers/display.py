@@ -27,6 +27,7 @@ from core.figures.palette import PALETTES
 
 if TYPE_CHECKING:
     from app.state.display import DisplayData
+    from app.views.links import LinkedRanges
 
 # After a stall the cursor goes on from where it was instead of leaping.
 LONGEST_TICK_S = 0.1
@@ -58,6 +59,7 @@ class DisplayController(QObject):
         self.slots: tuple[PanelSlot, ...] = ()
         self.view: ResolvedView = resolve(intent, session.snapshot())
         self._shown: ResolvedView | None = None
+        self._links: LinkedRanges | None = None
         self.calculator = Calculator(self)
         self.calculator.computed.connect(self._computed)
         self._noted: dict[int, str] = {}
@@ -76,6 +78,9 @@ class DisplayController(QObject):
             slot.clicked.connect(self._clicked)
             slot.selected.connect(self._selected)
             slot.panel.requested.connect(self.calculator.wake)
+        from app.views.links import LinkedRanges
+
+        self._links = LinkedRanges([slot.panel for slot in self.slots], self)
         self.rearrange()
 
     # ------------------------------------------------------------------------------ requests
@@ -167,7 +172,7 @@ class DisplayController(QObject):
         from core.runs import open_run
 
         try:
-            return DisplayData(open_run(path), self.intent.coordinates)
+            return DisplayData(open_run(path), self.intent.plane)
         except MarginscopeError as error:
             self.failed(run.key, error.sentence)
             return None
@@ -331,11 +336,16 @@ class DisplayController(QObject):
     def _apply(self, view: ResolvedView, before: ResolvedView | None, at_once: bool) -> None:
         """Tell each panel what differs from the view before; all of it where there was none."""
         now, then = view.wishes, before.wishes if before is not None else None
+        if self._links is not None and (then is None or then.linked != now.linked):
+            self._links.set_on(now.linked)
         for place, slot in enumerate(self.slots):
             if then is None or then.palette != now.palette:
                 slot.panel.set_colours(PALETTES[now.palette])
-            if then is None or then.coordinates != now.coordinates:
-                slot.panel.set_coordinates(*now.coordinates)
+            if then is None or then.plane != now.plane:
+                slot.panel.set_plane(now.plane)
+            picture = (now.neuron_range, now.neuron_points)
+            if then is None or (then.neuron_range, then.neuron_points) != picture:
+                slot.panel.set_neurons(*picture)
             if then is None or then.margin_axis != now.margin_axis:
                 slot.panel.set_axis(now.margin_axis)
             if then is None or then.curves != now.curves:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -18,7 +19,7 @@ from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate, further
 from core.settings import MAX_SEED
 from core.studies.code import check_code
-from core.studies.study import Cell, Study, load_study
+from core.studies.study import Cell, Study, load_study, shipped_summaries
 from core.studies.tables import value_text
 from core.study_file.experiment import Experiment
 from core.training.control import Control
@@ -132,7 +133,8 @@ class ExperimentController(QObject):
     def show_settings_of(self, run: Run, identifier: str) -> None:
         """Put the settings of a recorded run into the form."""
         tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
-        study = Study(identifier, run.title, run.source, tables, axes={}, sizes={})
+        window = next((one.window for one in _shipped_like(run)), {})
+        study = Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
         self._show(study)
         self._study = study
 
@@ -250,6 +252,11 @@ def _further(run: Run) -> float:
     # 1e-12: the last step's time is a product of a step and a count, and may be a rounding short.
     reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
     return float(coordinate(further(until) if reached else until))
+
+
+def _shipped_like(run: Run) -> Iterator[Study]:
+    """Shipped studies of a run's title, of which it is probably a run."""
+    return (load_study(one.id) for one in shipped_summaries() if one.title == run.title)
 
 
 def _has(study: Study, key: str) -> bool:

@@ -17,6 +17,7 @@ from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog, Prog
 from app.state.exports import CopyJob, ExportJob, FigureJob
 from app.workers.worker import Request, Worker
 from core.figures.palette import LIGHT, Palette
+from core.observables.planes import COORDINATES, NodePlane
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
@@ -40,7 +41,7 @@ class Exportable:
     whose lines are drawn for each of them."""
 
     runs: tuple[Path, ...] = ()
-    coordinates: tuple[int, int] = (0, 1)
+    plane: NodePlane = COORDINATES
     palette: Palette = LIGHT
     references: Mapping[Path, tuple[ReferenceMargin, ...]] = field(default_factory=dict)
 
@@ -83,12 +84,12 @@ class ExportController(QObject):
         """Ask how to save a figure of the runs."""
         if shown := self._exportable():
             folder = self._save_folder()
-            self._ask(FigureDialog(shown.runs, folder, shown.coordinates, self._window))
+            self._ask(FigureDialog(shown.runs, folder, shown.plane, self._window))
 
     def film(self) -> None:
         """Ask how to save a film of the runs."""
         if shown := self._exportable():
-            folder, drawn = self._save_folder(), (shown.coordinates, shown.palette)
+            folder, drawn = self._save_folder(), (shown.plane, shown.palette)
             self._ask(FilmDialog(shown.runs, folder, *drawn, self._window))
 
     def data(self) -> None:
@@ -99,7 +100,7 @@ class ExportController(QObject):
     def copy_figure(self) -> None:
         """Put a figure of the runs on the clipboard, as pixels and as vectors."""
         if shown := self._exportable():
-            self._start(CopyJob(shown.runs, coordinates=shown.coordinates))
+            self._start(CopyJob(shown.runs, plane=shown.plane))
 
     def start(self, job: ExportJob) -> None:
         """Begin a job that somebody else has asked for; says so where one is at work."""

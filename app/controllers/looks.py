@@ -12,15 +12,17 @@ from PySide6.QtWidgets import QApplication, QDialog, QMessageBox
 from app import style
 from app.actions import set_icons
 from app.controllers.display import DisplayController
-from app.main_window import PAPER, MainWindow
+from app.main_window import OF_STUDY, MainWindow
 from app.panels.coordinates import CoordinatesDialog
 from app.panels.inspector import definitions
-from app.state.intent import FIGURE_1, MARGIN_AXES, MOST_CURVES
+from app.state.intent import MOST_CURVES
 from core import __version__
 from core.figures.palette import PALETTES, Palette
+from core.observables.planes import COORDINATES, NodePlane
 
 LECTURE_SCALE = 1.4
 FOLDED = ("form", "inspector", "library")  # in a lecture
+PIN_TWO = "Pin two nodes of a run, by a click on each: they span the plane."
 NO_RUN = "Run a study, or open a run, to choose its curves."
 ABOUT = (
     "Marginscope {version}: watch shallow networks learn, against what theory promises.\n\n"
@@ -102,21 +104,49 @@ class Looks(QObject):
         """Let the user choose the two coordinates that the neurons are drawn on."""
         runs = [run.data.run for run in self._display.session if run.data is not None]
         dimension = min((run.dataset.d for run in runs), default=2)
-        dialog = CoordinatesDialog(self._display.intent.coordinates, dimension, self._window)
+        plane = self._display.intent.plane
+        present = plane if plane.kind == COORDINATES.kind else COORDINATES
+        dialog = CoordinatesDialog(present.numbers, dimension, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            self._display.ask(coordinates=dialog.chosen())
+            self._display.ask(plane=NodePlane(COORDINATES.kind, dialog.chosen()))
+            self._window.show_wishes(self._display.view.wishes)
         dialog.deleteLater()  # else the window, its parent, would keep it
 
-    def choose_margin_axis(self, action: QAction) -> None:
-        """Draw curves and margins against what an action of the menu stands for."""
-        if action.data() in MARGIN_AXES:
-            self._display.ask(margin_axis=action.data())
+    def choose(self, action: QAction) -> None:
+        """Show what an entry of a menu of one choice stands for."""
+        wish, value = action.data()
+        if wish == "plane":
+            self._choose_plane(value)
+        else:
+            self._display.ask(**{wish: value})
+        # A plane that cannot be had is not the one that is marked.
+        self._window.show_wishes(self._display.view.wishes)
+
+    def _choose_plane(self, kind: str) -> None:
+        numbers: tuple[int, ...] = COORDINATES.numbers if kind == COORDINATES.kind else ()
+        if kind == "nodes":
+            numbers = self._two_nodes()
+            if not numbers:
+                self._window.bar.say(PIN_TWO)
+                return
+        self._display.ask(plane=NodePlane(kind, numbers))
+
+    def _two_nodes(self) -> tuple[int, ...]:
+        """The two nodes that are pinned in the first run with two, and its frame; else none."""
+        for run in self._display.view.runs:
+            if len(run.pinned) == 2 and run.frame >= 0:
+                return (*sorted(run.pinned), run.frame)
+        return ()
+
+    def set_linked(self, linked: bool) -> None:
+        """Whether runs side by side share the ranges of their axes."""
+        self._display.ask(linked=linked)
 
     def choose_view(self, action: QAction) -> None:
         """Show or hide the view that an action of the menu stands for; one always stays."""
-        before = self._display.intent.views
-        if action.data() == PAPER:
-            self._show(FIGURE_1)
+        before = self._display.view.wishes.views
+        if action.data() == OF_STUDY:
+            self._show(())
         elif action.isChecked():
             self._show((*before, action.data()))
         else:
@@ -157,8 +187,9 @@ class Looks(QObject):
         if action.isChecked():
             # The one chosen first makes room.
             curves = (*curves, name)[-MOST_CURVES:]
-            if "curves" not in self._display.intent.views:
-                self._show((*self._display.intent.views, "curves"))
+            shown = self._display.view.wishes.views
+            if "curves" not in shown:
+                self._show((*shown, "curves"))
         self._display.ask(curves=curves)
 
     def about(self) -> None:

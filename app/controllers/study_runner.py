@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from app.controllers.files import show_folder
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 NO_FOLDER = "Say in which folder the runs are to be recorded."
 NO_ADDRESS = "Type the address of a Dask scheduler, such as tcp://host:8786."
 MEASURING = "Measuring a few cells ..."
+LOOK_MS = 300  # a cell may take hours, in which no other news comes
 NOT_READ = "The folder could not be read because of an error; the log says more."
 NO_COST = "The cost could not be estimated because of an error; the log says more."
 
@@ -57,6 +58,8 @@ class StudyRunner(QObject):
         self.reader = Worker("study", study_runs, self, our_error=NOT_READ)
         self.cost = Worker("cost", cost_estimated, self, our_error=NO_COST)
         self.shown: WholeStudy = whole_study(study)
+        self._look_again = QTimer(self, interval=LOOK_MS)
+        self._look_again.timeout.connect(self._show_status)
         self.display.run_requested.connect(self.run_requested)
         self.worker.planned.connect(self._on_progress)
         self.worker.progress.connect(self._on_progress)
@@ -81,6 +84,7 @@ class StudyRunner(QObject):
 
     def close(self) -> None:
         """Stop everything, wait for it, and put the window away."""
+        self._look_again.stop()
         for worker in (self.worker, self.reader, self.cost):
             worker.close()
         self.display.close()
@@ -174,6 +178,7 @@ class StudyRunner(QObject):
         jobs = None if options.on_cluster else options.jobs.value()  # a cluster has its own workers
         place = options.address, options.on_gpu
         self.worker.start(Order(runs.study, runs.folder, runs.size, jobs, *place))
+        self._look_again.start()
         self._show_status()
 
     def pause(self, held: bool) -> None:
@@ -205,6 +210,7 @@ class StudyRunner(QObject):
         control = self.worker.control
         how = control.status, control.pause_requested, control.stop_requested
         self.window.progress.show_status(*how)
+        self.window.table.model_.set_at_work(control.status.at_work)
         if control.status.total:
             self._say_hidden(words_of(*how))
 
@@ -215,6 +221,8 @@ class StudyRunner(QObject):
 
     def _on_finished(self, wrong: str) -> None:
         """It is done, or was cancelled, or could not go on."""
+        self._look_again.stop()
+        self.window.table.model_.set_at_work(frozenset())
         self._refresh(resting=True)
         self._show_idle()
         self.window.bar.say(wrong or self.shown.runs.failures)

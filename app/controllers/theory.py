@@ -234,7 +234,7 @@ class TheoryController(QObject):
                 if key_of(one.statement) != key or not view:
                     continue
                 place = "margins" if view == "margins" else "curves"
-                views = tuple(dict.fromkeys((*intent.views, place)))
+                views = tuple(dict.fromkeys((*self._display.view.wishes.views, place)))
                 curves = intent.curves
                 if view != "margins" and view not in curves:
                     curves = (*curves, view)

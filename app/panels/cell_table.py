@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 Role = Qt.ItemDataRole
-WAITING = "waiting"
+WAITING, RUNNING = "waiting", "running"
 NOTHING = 2  # the rank of what is not there, behind numbers and words
 LOOKED_AT = 50  # rows that say how wide a column is
 LAST = "why"
@@ -47,13 +47,14 @@ class CellModel(QAbstractTableModel):
         self._rows: Mapping[str, Row] = {}
         self._axes: tuple[str, ...] = ()
         self._columns: tuple[str, ...] = ()
+        self._at_work: frozenset[str] = frozenset()
         self._danger = QColor()
         self._order: list[int] = []  # the cells as the rows show them
         self._sorted_by: tuple[int, Qt.SortOrder] | None = None
 
     def set_cells(self, cells: Sequence[Cell], columns: Sequence[str]) -> None:
         self.beginResetModel()
-        self._cells, self._rows = cells, {}
+        self._cells, self._rows, self._at_work = cells, {}, frozenset()
         self._order, self._sorted_by = list(range(len(cells))), None
         self._axes = tuple(cells[0].values) if cells else ()
         self._columns = ("state", *columns, "seconds", LAST)
@@ -68,6 +69,17 @@ class CellModel(QAbstractTableModel):
             last = self.index(len(self._cells) - 1, self.columnCount() - 1)
             # No reset of the model, with which the view would lose its selection and its place.
             self.dataChanged.emit(self.index(0, len(self._axes)), last)
+
+    def set_at_work(self, names: frozenset[str]) -> None:
+        """The cells that are run now."""
+        if names == self._at_work:
+            return
+        self._at_work = names
+        if self._sorted_by is not None:
+            self.sort(*self._sorted_by)
+        elif self._cells:
+            state = len(self._axes)
+            self.dataChanged.emit(self.index(0, state), self.index(len(self._cells) - 1, state))
 
     def set_danger(self, colour: str) -> None:
         """The colour of cells that failed."""
@@ -145,6 +157,8 @@ class CellModel(QAbstractTableModel):
             return cell.values[self._axes[column]]
         name = self._columns[column - len(self._axes)]
         if name == "state":
+            if cell.name in self._at_work and (row is None or row.state != "done"):
+                return RUNNING
             return WAITING if row is None else _state(row)
         if row is None:
             return "" if name == LAST else math.nan

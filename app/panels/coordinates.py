@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import final
 
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QSpinBox, QWidget
@@ -12,7 +13,7 @@ class CoordinatesDialog(QDialog):
     """Two numbers from 1 to d."""
 
     def __init__(
-        self, present: tuple[int, int], dimension: int, parent: QWidget | None = None
+        self, present: Sequence[int], dimension: int, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Coordinates")

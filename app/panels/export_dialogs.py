@@ -26,6 +26,7 @@ from app.state.exports import DataJob, ExportJob, FigureJob, FilmJob
 from app.widgets.layouts import filled, laid
 from core.figures.names import PANELS
 from core.figures.palette import PALETTES, Palette
+from core.observables.planes import NodePlane
 
 FIGURE_FORMATS = {".pdf": "PDF", ".svg": "SVG", ".png": "PNG"}
 FILM_FORMATS = {".gif": "GIF", ".webp": "WebP"}
@@ -42,6 +43,10 @@ def _too_many(runs: Sequence[Path]) -> str:
     return ""
 
 
+# Whether a film's range follows the nodes.
+FILM_RANGES = {"the moment's": True, "the whole run's": False}
+
+
 @final
 class FigureDialog(ExportDialog):
     """A figure: format, panels, resolution and colours."""
@@ -50,10 +55,10 @@ class FigureDialog(ExportDialog):
         self,
         runs: Sequence[Path],
         folder: Path,
-        coordinates: tuple[int, int],
+        plane: NodePlane,
         parent: QWidget | None = None,
     ) -> None:
-        self._coordinates = coordinates
+        self._plane = plane
         super().__init__("Save a figure", FIGURE_FORMATS, runs, folder, parent)
 
     def _add_options(self) -> None:
@@ -74,7 +79,7 @@ class FigureDialog(ExportDialog):
             name for name, box in zip(PANELS, self.panels, strict=True) if box.isChecked()
         )
         palette = list(PALETTES)[self.palette_choice.currentIndex()]
-        return FigureJob(runs, paths[0], panels, self.dpi.value(), palette, self._coordinates)
+        return FigureJob(runs, paths[0], panels, self.dpi.value(), palette, self._plane)
 
 
 @final
@@ -85,16 +90,17 @@ class FilmDialog(ExportDialog):
         self,
         runs: Sequence[Path],
         folder: Path,
-        coordinates: tuple[int, int],
+        plane: NodePlane,
         palette: Palette,
         parent: QWidget | None = None,
     ) -> None:
-        self._coordinates = coordinates
+        self._plane = plane
         super().__init__("Save a film", FILM_FORMATS, runs, folder, parent)
         self.palette_choice.setCurrentIndex(list(PALETTES).index(palette.name))
 
     def _add_options(self) -> None:
         self.panel = self._choice("panel", [*PANELS, "all"])
+        self.range = self._choice("range of the nodes", list(FILM_RANGES))
         self.seconds = QDoubleSpinBox(self)
         self.seconds.setDecimals(1)
         self._number("seconds", self.seconds, 0.1, 600.0, 8.0)
@@ -119,7 +125,8 @@ class FilmDialog(ExportDialog):
             self.seconds.value(),
             self.rate.value(),
             list(PALETTES)[self.palette_choice.currentIndex()],
-            self._coordinates,
+            self._plane,
+            FILM_RANGES[self.range.currentText()],
         )
 
 

@@ -21,7 +21,7 @@ from app.widgets.screen_text import raised, shown_number
 from core.figures.numbers import MINUS, power_text
 
 if TYPE_CHECKING:
-    from app.state.display import NodeFacts
+    from app.state.node_values import NodeFacts
 
 NODE_HINT = "Hover a node in any view to mark it; click it to keep its numbers here."
 SCALARS_HINT = "The values of a run at the chosen moment appear here."
@@ -42,7 +42,7 @@ NODE_MEANINGS = {
     "|v|": "|v_j|: the length of the node's inner weights.",
     "angle": "The angle between v_j(t) and v_j(0).",
     "sign flips": "How often a_j has changed its sign since t = 0.",
-    "position": "|a_j| v_j on the two coordinates shown in the view of the neurons.",
+    "position": "|a_j| v_j on the plane shown in the view of the neurons.",
 }
 
 

@@ -43,7 +43,13 @@ class StudyChooser(QWidget):
         self._shipped = self.box.count()
         self.box.insertSeparator(self._shipped)
         self.box.addItem(OPEN_TEXT, OPEN)
-        self._present = self.box.currentIndex()
+        # None of them until one is loaded: the first of the list is not what is shown.
+        self.box.setCurrentIndex(-1)
+        self._present = -1
+
+    def announce(self, words: str) -> None:
+        """What is said while no study is loaded yet."""
+        self.box.setPlaceholderText(words)
 
     def ids(self) -> tuple[str, ...]:
         """The ids of the studies that are offered."""

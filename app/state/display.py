@@ -10,7 +10,6 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -18,14 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.state.later import Later
+from app.state.node_values import (
+    Floats,
+    Indices,
+    NodeFacts,
+    Singles,
+    SortedNodes,
+    with_stand_in,
+)
+from core.observables.planes import COORDINATES, NodePlane
 from core.problem.schedule import coordinate as schedule_coordinate
 
 if TYPE_CHECKING:
+    from core.observables.projection import Projection
     from core.runs import Run
-
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Indices = NDArray[np.int64]
 
 # Read with every frame, since the margin view draws them over all frames; the other scalars are
 # computed for the frame at the cursor alone.
@@ -44,32 +49,6 @@ MOST_SORTED = 160  # sorted frames kept: the moments of both views, and the late
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class NodeFacts:
-    """One node at one frame. `angle` is that from its start in degrees, `position` the point
-    |a_j| v_j on the two chosen coordinates; weights are at the physical scale."""
-
-    index: int
-    outer_weight: float
-    inner_norm: float
-    angle: float
-    rotation: float
-    relative_norm: float
-    position: tuple[float, float]
-    sign_flips: int
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class SortedNodes:
-    """Values in increasing order, NaN last; `place[j]` is where node j stands among them."""
-
-    values: Singles
-    order: Indices
-    place: Indices
-
-
-@final
 class DisplayData:
     """A run for the screen; `frames` of it are read so far, `m` nodes each.
 
@@ -77,11 +56,15 @@ class DisplayData:
     frames of long runs leave the range of single precision.
     """
 
-    def __init__(self, run: Run, coordinates: tuple[int, int] = (0, 1)) -> None:
+    def __init__(self, run: Run, plane: NodePlane = COORDINATES) -> None:
         self.run = run
         self.frames = 0
         self.m = int(run.network.m)
-        self.coordinates = coordinates
+        self.plane = plane
+        self.directions = False
+        self.plane_problem = ""  # why the run has no such plane; it is shown on coordinates then
+        self._projection: Projection | None = None
+        self._projected_at = 0  # frames that there were for it
         room = max(run.planned, run.frames, 1)
         # Room for all frames that are planned, at once: the arrays of a growing run are then
         # lengthened only where it has more of them. Single precision, as no screen has more than
@@ -141,6 +124,10 @@ class DisplayData:
                 self.frames += 1
                 if time.perf_counter() >= deadline:
                     break
+        # The plane of the motion is that of all frames: it follows a growing run, but not at each.
+        grown = self.frames >= 2 * self._projected_at or self.complete
+        if self.plane.kind == "motion" and grown and self._projected_at < self.run.frames:
+            self._project_anew()
         return self.frames
 
     def _make_room(self, frames: int) -> None:
@@ -172,17 +159,48 @@ class DisplayData:
         self._place(index)
 
     def _place(self, index: int) -> None:
-        from core.observables.nodes import plane
-
-        points = plane(self.run, index, self.coordinates)
+        projection = self.projection
+        points = projection.directions(index) if self.directions else projection.weights(index)
         self._flat[index] = points
-        self._reach[index] = np.abs(points).max(initial=0.0)
+        # fmax passes over NaN, which nodes without a direction have.
+        self._reach[index] = np.fmax.reduce(np.abs(points), axis=None, initial=0.0)
         self._placed[index] = True
 
-    def set_coordinates(self, first: int, second: int) -> None:
-        """Show two other coordinates, from 0; frames are read again when they are asked for."""
-        if (first, second) != self.coordinates:
-            self.coordinates = (first, second)
+    def set_plane(self, plane: NodePlane) -> None:
+        """Show another plane; frames are read again when they are asked for."""
+        if plane != self.plane:
+            self.plane = plane
+            self._project_anew()
+
+    def _project_anew(self) -> None:
+        self._projection = None
+        self._placed[:] = False
+
+    @property
+    def projection(self) -> Projection:
+        """Where nodes and data lie on the plane, or on coordinates where the run has none."""
+        from core.errors import InputError
+        from core.observables.projection import Projection
+
+        if self._projection is None:
+            self.plane_problem, self._projected_at = "", self.run.frames
+            try:
+                self._projection = Projection(self.run, self.plane)
+            except InputError as error:
+                self.plane_problem = error.sentence
+                self._projection = Projection(self.run, COORDINATES)
+        return self._projection
+
+    @property
+    def coordinates(self) -> tuple[int, int]:
+        """The two coordinates chosen, from 0, for views that know no other plane."""
+        first, second = (self.plane if self.plane.kind == "coordinates" else COORDINATES).numbers
+        return first, second
+
+    def set_directions(self, directions: bool) -> None:
+        """Whether positions are v_j/|v_j| in place of |a_j| v_j; frames are read again as above."""
+        if directions != self.directions:
+            self.directions = directions
             self._placed[:] = False
 
     # ------------------------------------------------------------------------------ the run
@@ -251,11 +269,14 @@ class DisplayData:
     # ---------------------------------------------------------------------------------- nodes
 
     def log10_scale(self, frames: Any) -> Any:
-        """log10 of what stored positions are multiplied by to be physical."""
+        """log10 of what stored positions are multiplied by to be physical; directions are as they
+        are."""
+        if self.directions:
+            return np.zeros_like(self.run.rho[frames])
         return self.run.network.degree * self.run.rho[frames] / math.log(10.0)
 
     def positions(self, frames: Indices, power: int = 0) -> Singles:
-        """|a_j| v_j on the two coordinates in units of 10^power, (len(frames), m, 2)."""
+        """|a_j| v_j, or v_j/|v_j|, on the plane in units of 10^power, (len(frames), m, 2)."""
         missing = frames[~self._placed[frames]]
         if missing.size:
             with self.run.batch():
@@ -266,12 +287,15 @@ class DisplayData:
         factor = (10.0**exponent).astype(np.float32)
         return np.asarray(self._flat[frames] * factor[:, None, None])
 
-    def log10_extent(self, frames: Indices) -> float:
-        """log10 of the largest coordinate at some frames; -inf where all nodes are 0."""
+    def log10_extents(self, frames: Indices) -> Floats:
+        """log10 of the largest coordinate at each of some frames; -inf where all nodes are 0."""
         self.positions(frames[~self._placed[frames]])
         with np.errstate(divide="ignore"):
-            reach = np.log10(self._reach[frames]) + self.log10_scale(frames)
-        return float(reach.max(initial=-math.inf))
+            return np.asarray(np.log10(self._reach[frames]) + self.log10_scale(frames))
+
+    def log10_extent(self, frames: Indices) -> float:
+        """log10 of the largest coordinate at some frames together."""
+        return float(self.log10_extents(frames).max(initial=-math.inf))
 
     def known_frames(self, frames: Indices) -> Indices:
         """Some frames, and all others whose positions need not be read for it."""
@@ -317,8 +341,6 @@ class DisplayData:
 
     def node(self, frame: int, j: int) -> NodeFacts:
         """All numbers of a node at a frame."""
-        from core.observables.nodes import plane
-
         run = self.run
         # Weights of late frames may leave double precision: the inspector says "infinite".
         with np.errstate(over="ignore"):
@@ -326,7 +348,7 @@ class DisplayData:
             alpha = run.network.nodes(flat)[0]
             inner = float(np.linalg.norm(run.network.directions(flat)[j]))
             factor = np.exp(run.network.degree * run.rho[frame])
-            point = factor * plane(run, frame, self.coordinates)[j]
+            point = factor * self.projection.weights(frame)[j]
         rotation = float(self._node["rotation"][frame, j])
         signs = self._signs[: frame + 1, j]
         signs = signs[signs != 0]
@@ -362,22 +384,3 @@ class DisplayData:
 
 def _lengthened(array: NDArray[Any], missing: int) -> NDArray[Any]:
     return np.concatenate([array, np.zeros((missing, *array.shape[1:]), array.dtype)])
-
-
-def with_stand_in(values: Floats) -> Floats:
-    """Values whose first may be -inf (t = 0, or step 0 on a logarithmic axis), then finite ones:
-    the first then stands one spacing before the second.
-
-    >>> with_stand_in(np.array([-np.inf, 1.0, 1.5])).tolist()
-    [0.5, 1.0, 1.5]
-    """
-    result = np.array(values, dtype=np.float64)
-    if result.size and not math.isfinite(result[0]):
-        if result.size == 1:
-            result[0] = 0.0
-        else:
-            # The second gap says what spacing is usual here; .05 and .001 only keep t = 0 apart
-            # from the first frame where there is no second gap, or none to be seen.
-            spacing = result[2] - result[1] if result.size > 2 else 0.05
-            result[0] = result[1] - max(float(spacing), 1e-3)
-    return result

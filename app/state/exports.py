@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, final
 
 from core.figures.names import PANELS
 from core.figures.palette import LIGHT, PALETTES
+from core.observables.planes import COORDINATES, NodePlane
 from core.reference.watch import CancelledError
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class FigureJob(SceneJob):
     panels: tuple[str, ...] = PANELS
     dpi: float = 300.0
     palette: str = LIGHT.name
-    coordinates: tuple[int, int] = (0, 1)
+    plane: NodePlane = COORDINATES
     references: References = ()
 
     def scene(self) -> FigureScene:
@@ -111,7 +112,7 @@ class CopyJob(ExportJob):
     runs: tuple[Path, ...]
     panels: tuple[str, ...] = PANELS
     palette: str = LIGHT.name
-    coordinates: tuple[int, int] = (0, 1)
+    plane: NodePlane = COORDINATES
     references: References = ()
     contents: dict[str, bytes] = field(default_factory=dict)
 
@@ -140,7 +141,7 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
             runs,
             job.panels,
             palette=PALETTES[job.palette],
-            coordinates=job.coordinates,
+            plane=job.plane,
             references=job.references,
         )
 
@@ -148,7 +149,7 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
 @final
 @dataclass(frozen=True, slots=True)
 class FilmJob(ExportJob):
-    """A film of one panel, or of "all", as GIF or WebP."""
+    """A film of one panel, or of "all", as GIF or WebP; `follow` is the neurons' range."""
 
     runs: tuple[Path, ...]
     path: Path
@@ -156,7 +157,8 @@ class FilmJob(ExportJob):
     seconds: float = 8.0
     frames_per_second: float = 20.0
     palette: str = LIGHT.name
-    coordinates: tuple[int, int] = (0, 1)
+    plane: NodePlane = COORDINATES
+    follow: bool = True
 
     @property
     def title(self) -> str:
@@ -175,7 +177,8 @@ class FilmJob(ExportJob):
                 palette=PALETTES[self.palette],
                 progress=progress,
                 cancelled=cancelled,
-                coordinates=self.coordinates,
+                plane=self.plane,
+                follow=self.follow,
             )
         return _done([self.path]) if finished else ""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from core.observables.planes import COORDINATES, NodePlane
+
 # Not the first frame's coordinate, which moves when the frame after t = 0 is read.
 START = float("-inf")
 MARGIN_AXES = {"log10_time": "log10 t", "step": "step", "norm_squared": "|W|^2"}
@@ -15,6 +17,17 @@ FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 # As many colours as a palette has for curves (app.views.curves): a seventh would have the first's.
 MOST_CURVES = 6
 FIRST_CURVES = ("log10_risk", "distance")
+
+# How far the neurons' view reaches, and what stands there for a node.
+NEURON_RANGES = {
+    "moment": "This moment",
+    "run": "The whole run",
+    "root": "The whole run, as signed roots",
+}
+NEURON_POINTS = {
+    "weights": "Weights |a\u2c7c| v\u2c7c",
+    "directions": "Directions v\u2c7c / |v\u2c7c|",
+}
 
 # The key of a run and the index of one of its nodes.
 Mark = tuple[int, int]
@@ -28,7 +41,8 @@ class Intent:
     `cursor` is a moment in the coordinate of core.problem.schedule, START for t = 0. At pace 1 a
     whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
     Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
-    statements whose bounds are shown.
+    statements whose bounds are shown. `linked`: runs side by side share the ranges of their axes.
+    `views` are those that the user chose; while there are none, the `proposed` ones are shown.
     """
 
     cursor: float = START
@@ -38,10 +52,14 @@ class Intent:
     follow: bool = False
     hovered: Mark | None = None
     pinned: frozenset[Mark] = frozenset()
-    coordinates: tuple[int, int] = (0, 1)
+    plane: NodePlane = COORDINATES
+    neuron_range: str = "moment"
+    neuron_points: str = "weights"
     margin_axis: str = "log10_time"
-    views: tuple[str, ...] = FIGURE_1
+    views: tuple[str, ...] = ()
+    proposed: tuple[str, ...] = FIGURE_1
     curves: tuple[str, ...] = FIRST_CURVES
     palette: str = "light"
     hidden_margins: frozenset[str] = frozenset()
     shown_bounds: frozenset[str] = frozenset()
+    linked: bool = True

@@ -15,7 +15,7 @@ import numpy as np
 
 from app.state.intent import FIGURE_1, START, Intent, Mark
 from app.state.session import RunSnapshot, Snapshot
-from app.state.views import VIEWS
+from app.state.views import known
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 PLAY_SECONDS = 10.0
@@ -130,7 +130,7 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
     span = span_of(snapshot)
     cursor = _cursor(intent, span)
     runs = tuple(_run(run, intent, cursor) for run in snapshot.runs)
-    views = tuple(name for name in VIEWS if name in intent.views) or FIGURE_1
+    views = known(intent.views) or known(intent.proposed) or FIGURE_1
     wishes = replace(intent, cursor=START, hovered=None, pinned=frozenset(), views=views)
     return ResolvedView(runs, span, cursor, _inspected(runs), wishes)
 

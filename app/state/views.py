@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from operator import attrgetter
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
+from app.state.intent import FIGURE_1
 from core.settings import Registry
+
+if TYPE_CHECKING:
+    from app.state.display import DisplayData
+
+
+def _always(data: DisplayData) -> bool:
+    return True
+
+
+def _nodes(data: DisplayData) -> bool:
+    return data.has_nodes
+
+
+def _inner(data: DisplayData) -> bool:
+    return data.has_nodes and data.has_inner
 
 
 @final
@@ -18,11 +34,13 @@ class ViewKind:
 
     `maker` takes (palette, parent) and gives an `app.views.view.RunView`. "module:name" is loaded
     when the view is first shown, so that the window opens before pyqtgraph and the views are there.
+    `fits` says whether it has something to show of a run.
     """
 
     name: str
     title: str
     maker: str | Callable[[Any, Any], Any]
+    fits: Callable[[DisplayData], bool] = _always
 
     def load(self) -> Callable[[Any, Any], Any]:
         """What makes the widget."""
@@ -36,11 +54,50 @@ class ViewKind:
 # Their order is that on the screen, whatever the order in which they were chosen.
 VIEWS: Registry[ViewKind] = Registry(
     attrgetter("name"),
-    ViewKind("neurons", "Neurons", "app.views.neurons:NeuronsView"),
-    ViewKind("rotations", "Rotations", "app.views.sorted_nodes:rotations_view"),
-    ViewKind("norms", "Norms", "app.views.sorted_nodes:norms_view"),
-    ViewKind("margins", "Margins", "app.views.margins:MarginsView"),
-    ViewKind("curves", "Curves", "app.views.curves:CurvesView"),
-    ViewKind("spectrum", "Spectrum", "app.views.spectrum:SpectrumView"),
+    ViewKind("neurons", "Neurons", "app.views.neurons:NeuronsView", _inner),
+    ViewKind("rotations", "Rotations", "app.views.sorted_nodes:rotations_view", _inner),
+    ViewKind("norms", "Norms", "app.views.sorted_nodes:norms_view", _nodes),
+    ViewKind("margins", "Margins", "app.views.margins:MarginsView", _nodes),
+    ViewKind("curves", "Curves", "app.views.curves:CurvesView", _nodes),
+    ViewKind("spectrum", "Spectrum", "app.views.spectrum:SpectrumView", _inner),
     ViewKind("predictor", "Predictor", "app.views.predictor:PredictorView"),
 )
+
+# What is shown where nothing is said, by the number of input coordinates.
+ON_A_LINE = ("norms", "margins", "curves", "predictor")
+ON_A_PLANE = ("neurons", "rotations", "margins", "predictor")
+# What takes the place of views that have nothing to show of a run.
+NEXT = ("margins", "norms", "curves", "predictor", "rotations", "neurons", "spectrum")
+
+
+def known(names: Collection[str]) -> tuple[str, ...]:
+    """Those of some names that are views, in their order on the screen."""
+    return tuple(name for name in VIEWS if name in names)
+
+
+def suited(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[str, ...]:
+    """The views for some runs: those that a study wishes, or else the usual ones for its data.
+
+    What has nothing to show of any of the runs gives its place to what has.
+    """
+    if not runs:
+        return known(wished) or FIGURE_1
+    useful = [name for name in VIEWS if any(VIEWS[name].fits(run) for run in runs)]
+    first = known(wished) or _usual(runs)
+    chosen = [name for name in first if name in useful]
+    others = [
+        name for name in dict.fromkeys((*NEXT, *VIEWS)) if name in useful and name not in chosen
+    ]
+    chosen += others[: len(first) - len(chosen)]
+    for run in runs:  # none is left with sentences alone
+        own = [name for name in dict.fromkeys((*NEXT, *VIEWS)) if VIEWS[name].fits(run)]
+        if own and not set(own) & set(chosen):
+            chosen[-1:] = own[:1]
+    return known(chosen) or first
+
+
+def _usual(runs: Sequence[DisplayData]) -> tuple[str, ...]:
+    dimensions = {run.run.dataset.d for run in runs}
+    if dimensions == {1}:
+        return ON_A_LINE
+    return ON_A_PLANE if dimensions == {2} else FIGURE_1

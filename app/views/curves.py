@@ -10,8 +10,9 @@ from typing import final
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData, Floats
+from app.state.display import DisplayData
 from app.state.intent import MOST_CURVES
+from app.state.node_values import Floats
 from app.views.trace_view import Bound, TraceCurve, TraceView, padded
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.overlay import Overlay
@@ -76,14 +77,24 @@ class CurvesView(TraceView):
         self.scale = scale_of([values[first:] for values in (*self._values, *bounds)])
         axis = self.plot.side
         axis.set_ticks(logarithmic if self.scale is CurveScale.LOGARITHMIC else plain)
-        own = self.scale is CurveScale.OWN
-        # Curves of several units have no name for their axis; the key names each.
-        self.plot.set_labels(self.plot.bottom.labelText, "share of its range" if own else "")
+        self.plot.set_labels(self.plot.bottom.labelText, *self._name())
+        self.plot.set_bare(not names)
         curves = [
             TraceCurve(scaled(values, self.scale), self._colour(k), self._sign(k))
             for k, values in enumerate(self._values)
         ]
         return (*curves, *self._bound_lines(names, bounds))
+
+    def _name(self) -> tuple[str, str]:
+        """What the vertical axis is called, and where there is little room."""
+        from core.observables.registry import OBSERVABLES
+
+        names = self.names
+        if self.scale is CurveScale.OWN:
+            return "share of its range", "share"
+        if len(names) == 1:
+            return OBSERVABLES[names[0]].title, names[0].replace("_", " ")
+        return "value", ""  # of several quantities; the key names each
 
     def _bound_lines(self, names: Sequence[str], bounds: Sequence[Floats]) -> list[TraceCurve]:
         """Bounds in the colours of their curves, on the same scale."""

@@ -40,9 +40,11 @@ def show_examples(
 ) -> None:
     """Show the training data times a factor: a marker for each distinct place and label, larger
     where more examples lie; crosses for -1, pluses for +1 and for the classes of several."""
-    from core.figures.neurons import projected
-
-    places = np.round(projected(data.run.dataset.x, coordinates), 9)
+    x = data.run.dataset.x
+    places = np.zeros((len(x), 2))
+    for place, column in enumerate(coordinates):
+        if column < x.shape[1]:
+            places[:, place] = np.round(x[:, column], 9)
     show_points(markers, factor * places, data, palette)
 
 

@@ -14,11 +14,12 @@ from app.state.display import MARGINS, DisplayData
 from app.views.trace_view import TraceCurve, TraceView, padded
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.levels import LevelLine
-from app.widgets.overlay import Overlay
+from app.widgets.overlay import Overlay, Reading
 from app.widgets.screen_text import raised
 from app.widgets.symbols import margin_digits, margin_tip
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
+from core.figures.reference_colours import reference_colour
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
@@ -41,7 +42,8 @@ class MarginsView(TraceView):
     shows = MARGINS
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(palette, "normalised margins", parent)
+        super().__init__(palette, "normalised margins", parent, "normalised margin")
+        self.plot.side.set_label("normalised margin", "margin")
         self._references: tuple[ReferenceMargin, ...] = ()
         self._show_key()
 
@@ -54,11 +56,9 @@ class MarginsView(TraceView):
 
     def levels(self) -> tuple[LevelLine, ...]:
         """The reference lines, and the labels of the bounds where their curves end."""
-        palette = self._palette
-        colours = (palette.references[2], palette.references[3], palette.muted)
         lines = [
-            level_of(one, colours[place % len(colours)])
-            for place, one in enumerate(self._references)
+            level_of(one, reference_colour(one.reference.name, self._palette))
+            for one in self._references
         ]
         return (*lines, *super().levels())
 
@@ -106,17 +106,18 @@ class MarginsView(TraceView):
         return (*margins, *bounds)
 
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
-        """The vertical range: to the largest value, and as far below 0 as it reaches above.
+        """The vertical range: all values of the hard and the l1 margin, which the data bound, and
+        the largest of the smoothed one.
 
         The smoothed margin starts at values as low as -44 / |W|^2; a range that held them would
-        show nothing else, and one that followed it would jump while the run is recorded.
+        show nothing else, and one that followed it would jump while the run is recorded. Where it
+        is beyond the range at the cursor, it is named at the edge.
         """
         shown = np.array([line.values for line in lines[: len(CURVES)]])
         shown[~np.isfinite(shown)] = np.nan
         top = float(np.fmax.reduce(shown, axis=None, initial=0.0))
         low = float(np.fmin.reduce(shown[list(BOUNDED)], axis=None, initial=0.0))
-        top = max(top, *self._reached(top), 0.0)
-        bottom = max(low, -max(top, -0.5 * low))
+        top, bottom = max(top, *self._reached(top), 0.0), low
         if not top > bottom or not math.isfinite(top - bottom):
             bottom, top = -0.01, 0.01
         pad = 0.06 * (top - bottom)
@@ -135,7 +136,17 @@ class MarginsView(TraceView):
         node = self._hovered if self._hovered >= 0 else alone
         corner = self._weights(data, node) if 0 <= node < data.m else ()
         shown = np.isfinite(data.margins[: frame + 1]).any()
-        return Overlay(corner=corner, note="" if shown else "no margin: the network is 0")
+        note = "" if shown else "no margin: the network is 0"
+        return Overlay(corner=corner, note=note, readings=self._readings(data, frame))
+
+    def _readings(self, data: DisplayData, frame: int) -> tuple[Reading, ...]:
+        """The margins at the cursor."""
+        readings = []
+        for k, (text, column, factor, _) in enumerate(CURVES):
+            value = factor * float(data.margins[frame, column])
+            words = f"{text} {raised(number_text(value, 3))}"
+            readings.append(Reading(value, self._colour(k), words))
+        return tuple(readings)
 
     def _weights(self, data: DisplayData, node: int) -> tuple[str, ...]:
         facts = data.node(self.frame, node)

@@ -1,28 +1,37 @@
-"""Nodes in weight space: |a_j| v_j on two coordinates, with trails and the data."""
+"""Nodes in weight space: |a_j| v_j, or v_j/|v_j|, on two coordinates, with trails and the data."""
 
 from __future__ import annotations
 
 import math
-from typing import final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData, Indices, Singles
-from app.views.examples import example_entries, shaded, show_examples
+from app.state.display import DisplayData
+from app.state.intent import NEURON_POINTS, NEURON_RANGES
+from app.state.node_values import Indices, Singles
+from app.views.examples import example_entries, shaded, show_points
 from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.plot_item import Drag, Home
 from app.widgets.screen_text import raised
+from app.widgets.ticks import plain, rooted
+from core.figures.camera import eased, looks, signed_root, signed_square
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
 
 LEVELS = 4  # shades of trails for each class; the nodes themselves have more
 SHADES = 12
 MOST_MARKED_TRAILS = 24
-TITLE = "nodes |a\u2c7c| v\u2c7c"
+TITLES = {"weights": "nodes |a\u2c7c| v\u2c7c", "directions": "directions v\u2c7c / |v\u2c7c|"}
+# Behind the title, where it is not the moment's.
+REACHES = {"moment": "", "run": ", whole run", "root": ", signed roots"}
 STEPS_OF_RANGE = 20.0  # a growing range grows in steps of 10^(1/20)
+EDGE = 1.1  # the range as a multiple of what must be in it
+LARGEST_DOT = 14.0  # pixels; of a direction, whose area is as |a_j v_j|
 
 
 @final
@@ -32,12 +41,12 @@ class NeuronsView(NodeView):
     in units of 10^power, as the axes say."""
 
     shows = ("positions",)
-    on_coordinates = True
+    on_plane = True
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(
             palette,
-            TITLE,
+            TITLES["weights"],
             parent,
             horizontal="coordinate 1",
             vertical="coordinate 2",
@@ -45,9 +54,13 @@ class NeuronsView(NodeView):
             drag=Drag.BOX,
         )
         self.power = 0
-        self._shown_examples: tuple[float, tuple[int, int], Palette] | None = None
+        self._range, self._shows_points = "moment", "weights"
+        # The data in their own units, and how far they reach.
+        self._examples: tuple[NDArray[np.float64], float] = NOWHERE, 0.0
+        self._examples_of: tuple[object, bool, Palette] | None = None
         self.plot.add_zero_line()
         self.plot.add_zero_line(vertical=True)
+        self.circle = self.plot.add(CurveStack(), -8.0)
         self.examples = self.plot.add(Markers(), -5.0)
         self.trails = self.plot.add(CurveStack(), 0.0)
         self.marked_trails = self.plot.add(CurveStack(), 1.0)
@@ -55,50 +68,116 @@ class NeuronsView(NodeView):
         self._recolour()
         self.plot.boxed.connect(self._select)
 
+    def set_picture(self, reach: str, points: str) -> None:
+        """How far the picture reaches, and what stands for a node.
+
+        Raises ValueError for what is not in NEURON_RANGES or NEURON_POINTS.
+        """
+        if reach not in NEURON_RANGES or points not in NEURON_POINTS:
+            raise ValueError(f"{reach} of {points} is no picture of the neurons")
+        if (reach, points) == (self._range, self._shows_points):
+            return
+        self._range, self._shows_points = reach, points
+        for axis in (self.plot.bottom, self.plot.side):
+            axis.set_ticks(rooted if self._rooted else plain)
+        self.header.set_title(TITLES[points] + ("" if self._directed else REACHES[reach]))
+        self.plot.reset_range()  # a zoom was into another picture
+        self._recolour()
+        self.redraw()
+
+    @property
+    def _directed(self) -> bool:
+        return self._shows_points == "directions"
+
+    @property
+    def _rooted(self) -> bool:
+        return self._range == "root" and not self._directed
+
     # --------------------------------------------------------------------------------- content
 
     def _clear(self) -> None:
         self._points = NOWHERE
-        for curves in (self.trails, self.marked_trails):
+        for curves in (self.trails, self.marked_trails, self.circle):
             curves.set_curves(())
         for markers in (self.nodes, self.examples, self.rings):
             markers.show_at(NOWHERE)
-        self._shown_examples = None
+        self._examples_of = None
         self._recolour()
 
     def _absence(self, data: DisplayData) -> str:
         return absence_of_nodes(data) or ("" if data.has_inner else NO_INNER)
 
     def refit(self, data: DisplayData) -> None:
-        """The range, the scale of the data and the axes' names, from all frames read so far."""
-        from core.figures.neurons import DATA_REACH, projected
+        """The range, the scale of the data and the axes' names."""
+        data.set_directions(self._directed)
+        self._find_examples(data)
+        self._draw_circle()
+        self._reach(data, max(self.frame, 0))
 
-        log10_extent = data.log10_extent(data.known_frames(self._kept(data.frames - 1)))
-        if math.isfinite(log10_extent) and not data.complete:
-            log10_extent = math.ceil(STEPS_OF_RANGE * log10_extent) / STEPS_OF_RANGE
+    def _find_examples(self, data: DisplayData) -> None:
+        """The data on the plane, to be multiplied by what the range asks for."""
+        from core.observables.nodes import unit_rows
+
+        of = (data.projection, self._directed, self._palette)
+        if of != self._examples_of:
+            x = data.run.dataset.x
+            places = data.projection.inputs(unit_rows(x)[0] if self._directed else x)
+            show_points(self.examples, np.round(places, 9), data, self._palette)
+            reach = float(np.fmax.reduce(np.abs(places), axis=None, initial=0.0))
+            self._examples, self._examples_of = (self.examples.points, reach), of
+
+    def _draw_circle(self) -> None:
+        """Where directions within the plane lie."""
+        turn = np.linspace(0.0, 2.0 * np.pi, 181)
+        path = path_of(np.cos(turn), np.sin(turn))
+        self.circle.set_curves([(path, pen_of(self._palette.grid))] if self._directed else ())
+
+    def _extent(self, data: DisplayData, frame: int) -> float:
+        """log10 of how far the nodes reach that are to be in the range; -inf where all are 0."""
+        if self._directed:
+            return 0.0
+        if self._range == "moment":
+            now = data.log10_extent(np.array([frame]))
+            return eased(data.log10_extents(looks(frame, data.frames, data.run.planned)), now)
+        extent = data.log10_extent(data.known_frames(self._kept(data.frames - 1)))
+        if math.isfinite(extent) and not data.complete:
+            extent = math.ceil(STEPS_OF_RANGE * extent) / STEPS_OF_RANGE
+        return extent
+
+    def _reach(self, data: DisplayData, frame: int) -> None:
+        """Show as much as the nodes need at a frame, and the data as large as that."""
+        from core.figures.neurons import DATA_REACH
+
+        log10_extent = self._extent(data, frame)
         power = math.floor(log10_extent) if math.isfinite(log10_extent) else 0
         # As in the figures: numbers between these have short ticks without a power.
         self.power = power = power if power >= 4 or power <= -3 else 0
         extent = 10.0 ** (log10_extent - power)
-        reach = float(np.abs(projected(data.run.dataset.x, data.coordinates)).max(initial=0.0))
+        points, reach = self._examples
         factor = 1.0
-        if reach > 0.0 and extent > 0.0:
-            factor = float(f"{DATA_REACH * extent / reach:.3g}")
-        half = 1.1 * max(extent, factor * reach) or 1.0
+        if reach > 0.0 and extent > 0.0 and not self._directed:
+            factor = DATA_REACH * extent / reach
+            if self._range != "moment":  # as in the figures; with the camera they would tremble
+                factor = float(f"{factor:.3g}")
+        half = EDGE * max(extent, factor * reach) or 1.0
+        half = float(self._spread(np.array(half)))
         self.plot.set_home(Home(-half, half, -half, half))
-        examples = (factor, data.coordinates, self._palette)
-        if examples != self._shown_examples:
-            self._shown_examples = examples
-            show_examples(self.examples, data, factor, data.coordinates, self._palette)
+        self.examples.show_at(self._spread(factor * points), self.examples.which)
         self._show_names(data)
-        times = f"data \u00d7 {raised(number_text(factor * 10.0**power))}"
+        times = "data / |x|"
+        if not self._directed:
+            times = f"data \u00d7 {raised(number_text(float(f'{factor:.3g}') * 10.0**power))}"
         self.header.set_key(*example_entries(data.classes, times, self._palette))
+
+    def _spread(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Where points lie on the axes."""
+        return signed_root(points) if self._rooted else points
 
     def _show_names(self, data: DisplayData) -> None:
         unit = raised(f" (10^{self.power})") if self.power else ""
-        for axis, c in zip((self.plot.bottom, self.plot.side), data.coordinates, strict=True):
-            exists = c < data.run.dataset.d
-            axis.set_label(f"coordinate {c + 1}{unit}" if exists else f"no coordinate {c + 1}")
+        labels = data.projection.labels
+        for axis, label in zip((self.plot.bottom, self.plot.side), labels, strict=True):
+            axis.set_label(label if label.startswith("no ") else f"{label}{unit}")
 
     def _recolour(self) -> None:
         data, palette = self.data, self._palette
@@ -107,6 +186,9 @@ class NeuronsView(NodeView):
         levels = ((np.arange(LEVELS) + 0.5) / LEVELS) ** 2
         shades = np.arange(SHADES) / (SHADES - 1)
         sizes = (5.0 + 4.0 * crowd) * (0.75 + 0.5 * shades)
+        if self._directed:
+            # Shades are roots of relative norms: the areas are as the norms.
+            sizes = np.maximum(LARGEST_DOT * shades, 2.0)
         self._kinds = classes + 1
         self._pens = [
             pen_of(colour)
@@ -138,9 +220,10 @@ class NeuronsView(NodeView):
 
     def _show(self, data: DisplayData, frame: int) -> None:
         """Trails up to a frame, and the nodes where they are then."""
-        trails = np.ascontiguousarray(
-            data.positions(self._kept(frame), self.power).transpose(1, 0, 2)
-        )
+        if self._range == "moment" and not self._directed:
+            self._reach(data, frame)
+        positions = self._spread(data.positions(self._kept(frame), self.power))
+        trails = np.ascontiguousarray(positions.transpose(1, 0, 2))
         self._points = trails[:, -1]
         strength = np.sqrt(np.nan_to_num(data.values("relative_norm", frame)))
         kinds = data.kinds(frame)
@@ -153,10 +236,7 @@ class NeuronsView(NodeView):
         bands = kinds * LEVELS + np.minimum((strength * LEVELS).astype(np.int64), LEVELS - 1)
         order = np.argsort(bands, kind="stable")
         ends = np.searchsorted(bands[order], np.arange(self._kinds * LEVELS + 1))
-        trails = trails[order]
-        length = trails.shape[1]
-        connect = np.ones((trails.shape[0], length), dtype=np.bool_)
-        connect[:, -1] = False
+        trails, connect = self._connected(trails[order])
         curves = []
         for level in range(LEVELS):  # the strongest nodes of every class on top
             for band in range(level, self._kinds * LEVELS, LEVELS):
@@ -166,6 +246,17 @@ class NeuronsView(NodeView):
                     path = path_of(lines[:, 0], lines[:, 1], connect[part].ravel())
                     curves.append((path, self._pens[band]))
         self.trails.set_curves(curves)
+
+    def _connected(self, trails: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Trails (k, T, 2), and from which of their points a line leads to the next, (k, T)."""
+        connect = np.ones(trails.shape[:2], dtype=np.bool_)
+        if self._directed:
+            # A node of length 0 has no direction: its trail has a gap, as Qt's paths hold no NaN.
+            known = np.isfinite(trails).all(axis=2)
+            connect = known & np.roll(known, -1, axis=1)
+            trails = np.where(known[:, :, None], trails, 0.0)
+        connect[:, -1] = False
+        return trails, connect
 
     def _show_nodes(self, kinds: Indices, strength: Singles) -> None:
         order = np.argsort(strength, kind="stable")  # the strongest on top
@@ -177,7 +268,7 @@ class NeuronsView(NodeView):
     def _mark_nodes(self, data: DisplayData) -> None:
         """Mark nodes: rings, labels, and their trails in the foreground."""
         nodes = self._marked_nodes()
-        trails = data.positions(self._kept(self.frame), self.power)[:, nodes]
+        trails = self._spread(data.positions(self._kept(self.frame), self.power)[:, nodes])
         self._draw_marked(np.ascontiguousarray(trails.transpose(1, 0, 2)))
         self._show_marks(data)
 
@@ -188,8 +279,7 @@ class NeuronsView(NodeView):
         return chosen
 
     def _draw_marked(self, trails: Singles) -> None:
-        connect = np.ones(trails.shape[:2], dtype=np.bool_)
-        connect[:, -1] = False
+        trails, connect = self._connected(trails)
         lines = trails.reshape(-1, 2)
         path = path_of(lines[:, 0], lines[:, 1], connect.ravel())
         self.marked_trails.set_curves(
@@ -197,8 +287,11 @@ class NeuronsView(NodeView):
         )
 
     def _numbers(self, x: float, y: float) -> str:
-        unit = 10.0**self.power
-        return f"({', '.join(raised(number_text(value * unit, 2)) for value in (x, y))})"
+        values = 10.0**self.power * (signed_square([x, y]) if self._rooted else np.array([x, y]))
+        return f"({', '.join(raised(number_text(value, 2)) for value in values.tolist())})"
+
+    def _corner(self, data: DisplayData) -> tuple[str, ...]:
+        return (data.plane_problem,) if data.plane_problem else ()
 
     def _emptiness(self, data: DisplayData) -> str:
         reach = data.log10_extent(np.array([self.frame]))

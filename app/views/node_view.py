@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData, Floats
+from app.state.display import DisplayData
+from app.state.node_values import Floats
 from app.views.view import RunView
 from app.widgets.items import Markers, Style, Symbol
 from app.widgets.overlay import NodeMark, Overlay
@@ -47,6 +48,10 @@ class NodeView(RunView):
     def _emptiness(self, data: DisplayData) -> str:
         """What is said where no node of the frame can be shown; "" where some can."""
 
+    def _corner(self, data: DisplayData) -> tuple[str, ...]:
+        """What is said in a corner, the longest wording first."""
+        return ()
+
     def _pinned_nodes(self) -> list[int]:
         return [j for j in sorted(self._pinned) if j < len(self._points)]
 
@@ -58,12 +63,13 @@ class NodeView(RunView):
             marks.append(self._mark(self._hovered, hovered=True))
         self.rings.set_styles(Style(self._palette.foreground, 10.0, Symbol.RING))
         self.rings.show_at(NOWHERE if few else self._points[pinned])
-        self.plot.set_overlay(Overlay(tuple(marks), note=self._emptiness(data)))
+        overlay = Overlay(tuple(marks), note=self._emptiness(data), corner=self._corner(data))
+        self.plot.set_overlay(overlay)
 
     def _mark(self, j: int, hovered: bool = False) -> NodeMark:
         x, y = (float(value) for value in self._points[j])
         numbers = self._numbers(x, y)
-        return NodeMark(x, y, f"node {j}", numbers, hovered, outward=self.on_coordinates)
+        return NodeMark(x, y, f"node {j}", numbers, hovered, outward=self.on_plane)
 
     # ----------------------------------------------------------------------------------- mouse
 

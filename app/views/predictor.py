@@ -10,8 +10,9 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData, Floats
+from app.state.display import DisplayData
 from app.state.later import Answer, Question
+from app.state.node_values import Floats
 from app.views.contours import contour
 from app.views.examples import example_entries, show_examples, show_points
 from app.views.view import RunView
@@ -39,7 +40,7 @@ class PredictorView(RunView):
     """The sign of f in the colours of the classes, deeper for larger |f|, and the line f = 0."""
 
     shows = ("predictor",)
-    on_coordinates = True
+    on_plane = True
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(palette, TITLE, parent, equal=True)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
@@ -16,11 +16,13 @@ from app.state.intent import FIGURE_1, FIRST_CURVES
 from app.state.views import VIEWS
 from app.views.curves import CurvesView
 from app.views.margins import MarginsView
+from app.views.neurons import NeuronsView
 from app.views.trace_view import Bound, TraceView
 from app.views.view import RunView
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import filled, laid
 from core.figures.palette import Palette
+from core.observables.planes import NodePlane
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
@@ -39,6 +41,8 @@ class RunPanel(QWidget):
     moment_clicked = Signal(float)  # in the schedule's coordinate
     requested = Signal()  # numbers are wanted that take a while
     help_requested = Signal(object)  # what a view shows, by its names in core.observables.help
+    ranged = Signal(str)  # the name of a view that has another range of its own
+    zoomed = Signal(str)
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -47,6 +51,7 @@ class RunPanel(QWidget):
         self._hovered, self._pinned = -1, frozenset[int]()
         self._palette = palette
         self._axis = "log10_time"
+        self._neurons = ("moment", "weights")
         self._curves: tuple[str, ...] = FIRST_CURVES
         self._references: tuple[ReferenceMargin, ...] = ()
         self._bounds: tuple[Bound, ...] = ()
@@ -100,9 +105,20 @@ class RunPanel(QWidget):
             view.moment_clicked.connect(self.moment_clicked)
             view.requested.connect(self.requested)
             view.help_requested.connect(self.help_requested)
+            view.ranged.connect(self._ranged)
+            view.zoomed.connect(self._zoomed)
             view.plot.setAcceptDrops(False)  # a file dropped there is the window's
             self._made[name] = view
         return self._made[name]
+
+    def _ranged(self) -> None:
+        self.ranged.emit(self._name_of(self.sender()))
+
+    def _zoomed(self) -> None:
+        self.zoomed.emit(self._name_of(self.sender()))
+
+    def _name_of(self, view: QObject | None) -> str:
+        return next((name for name, made in self._made.items() if made is view), "")
 
     def set_views(self, names: Sequence[str]) -> None:
         """Show some views, in the order of app.state.views.VIEWS."""
@@ -224,15 +240,20 @@ class RunPanel(QWidget):
         for view in self.views:
             view.set_marked(hovered, pinned)
 
-    def set_coordinates(self, first: int, second: int) -> None:
-        """Show the nodes on two other coordinates, from 0."""
-        if self._data is None or self._data.coordinates == (first, second):
+    def set_plane(self, plane: NodePlane) -> None:
+        """Show the nodes on another plane."""
+        if self._data is None or self._data.plane == plane:
             return
-        self._data.set_coordinates(first, second)
+        self._data.set_plane(plane)
         for view in self.views:
-            if view.on_coordinates:
+            if view.on_plane:
                 view.set_data(self._data)
                 view.show_frame(self.frame)
+
+    def set_neurons(self, reach: str, points: str) -> None:
+        """How far the neurons' view reaches, and what it shows: of NEURON_RANGES, NEURON_POINTS."""
+        self._neurons = (reach, points)
+        self._tell(*self.views)
 
     def set_axis(self, name: str) -> None:
         """What curves are shown against: log10_time, step or norm_squared."""
@@ -254,7 +275,9 @@ class RunPanel(QWidget):
         for view in views:
             if isinstance(view, TraceView):
                 view.set_axis(self._axis)
-            if isinstance(view, MarginsView):
+            if isinstance(view, NeuronsView):
+                view.set_picture(*self._neurons)
+            elif isinstance(view, MarginsView):
                 view.set_references(self._references)
                 view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
             elif isinstance(view, CurvesView):

@@ -8,7 +8,8 @@ from typing import Any, final
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData, Indices
+from app.state.display import DisplayData
+from app.state.node_values import Indices
 from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
 from app.widgets.header import TimeColours
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
@@ -22,6 +23,7 @@ MOST_MOMENTS = 40
 MOST_POINTS = 512  # of a curve; more than a screen has pixels for
 MOST_DOTS = 64  # nodes up to which each gets a dot on the current curve
 CURRENT = 2.0  # pixels: dear for thousands of lines, not for one
+LABELS = {"rotation": "rotation", "relative_norm": "relative norm"}
 NOTES = {"rotation": "no node has a direction", "relative_norm": "all nodes are 0"}
 
 
@@ -39,10 +41,13 @@ def norms_view(palette: Palette, parent: QWidget | None = None) -> SortedView:
 class SortedView(NodeView):
     """Curves against rank / m, one a moment, coloured by time, the current one on top."""
 
+    links = True
+
     def __init__(
         self, palette: Palette, kind: str, title: str, parent: QWidget | None = None
     ) -> None:
-        super().__init__(palette, title, parent, horizontal="rank / m")
+        axes = {"horizontal": "rank / m", "vertical": LABELS[kind]}
+        super().__init__(palette, title, parent, **axes)
         self._kind = kind
         self._paths: list[Any] = []
         self.plot.add_zero_line()

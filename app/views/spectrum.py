@@ -7,8 +7,9 @@ from typing import final
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
-from app.state.display import DisplayData, Floats
+from app.state.display import DisplayData
 from app.state.later import LEADING, SPECTRUM
+from app.state.node_values import Floats
 from app.views.curves import WAITING
 from app.views.node_view import NO_INNER
 from app.views.trace_view import TraceCurve, TraceView
@@ -36,7 +37,7 @@ class SpectrumView(TraceView):
     shows = ("singular_values",)
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(palette, "singular values of V", parent)
+        super().__init__(palette, "singular values of V", parent, "singular value")
         self._values: Floats = np.empty((0, 0))
         self.plot.side.set_ticks(logarithmic)
 

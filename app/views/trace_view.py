@@ -13,13 +13,15 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QPainterPath, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.state.display import DisplayData, Floats, with_stand_in
+from app.state.display import DisplayData
 from app.state.intent import MARGIN_AXES
+from app.state.node_values import Floats, with_stand_in
 from app.views.thinning import TOLERANCE, thinned
 from app.views.view import RunView
 from app.widgets.header import Sign
 from app.widgets.items import CurveStack, path_of, pen_of
 from app.widgets.levels import LevelLine
+from app.widgets.obstacles import Traces
 from app.widgets.overlay import Overlay
 from app.widgets.plot_item import Drag, Home
 from app.widgets.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
@@ -63,11 +65,17 @@ class Bound:
 class TraceView(RunView):
     """The part of each curve up to the current frame strong, the rest faint."""
 
-    def __init__(self, palette: Palette, title: str, parent: QWidget | None = None) -> None:
-        super().__init__(palette, title, parent, horizontal="time t", drag=Drag.SCRUB)
+    links = True
+
+    def __init__(
+        self, palette: Palette, title: str, parent: QWidget | None = None, vertical: str = ""
+    ) -> None:
+        axes = {"horizontal": "time t", "vertical": vertical}
+        super().__init__(palette, title, parent, **axes, drag=Drag.SCRUB)
         self._axis = "log10_time"
         self._far = False
         self._lines: tuple[TraceCurve, ...] = ()
+        self._obstacles: Traces | None = None  # the same, for labels to keep off
         self._traced = -1  # values that were known of what is asked for; -1: nothing is
         self.places: Floats = np.empty(0)  # where each frame stands on the axis
         self.plot.add_zero_line()
@@ -139,7 +147,7 @@ class TraceView(RunView):
         return "" if data.has_nodes else "a kernel predictor is fitted at once: there are no curves"
 
     def _clear(self) -> None:
-        self.places, self._lines = np.empty(0), ()
+        self.places, self._lines, self._obstacles = np.empty(0), (), None
         for curves in (self.faint, self.strong):
             curves.set_curves(())
 
@@ -155,7 +163,10 @@ class TraceView(RunView):
     def refit(self, data: DisplayData) -> None:
         """The range and the faint curves, from all frames read so far."""
         left, right = self._place_frames(data)
-        self._lines = self.lines(data)
+        self._lines, part = self.lines(data), slice(self.first(data), None)
+        if self._lines:
+            values = np.array([line.values[part] for line in self._lines])
+            self._obstacles = Traces(self.places[part], values)
         bottom, top = self.limits(data, self._lines)
         self.plot.set_home(Home(left, right, bottom, top))
         self._draw_faint(data)
@@ -238,7 +249,8 @@ class TraceView(RunView):
 
     def _mark_nodes(self, data: DisplayData) -> None:
         words, cursor = self.words(data, self.frame), float(self.places[self.frame])
-        self.plot.set_overlay(replace(words, cursor=cursor, levels=self.levels()))
+        levels, curves = self.levels(), self._obstacles
+        self.plot.set_overlay(replace(words, cursor=cursor, levels=levels, curves=curves))
 
     # ----------------------------------------------------------------------------------- mouse
 

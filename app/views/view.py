@@ -24,7 +24,8 @@ class RunView(QWidget):
     """
 
     shows: ClassVar[tuple[str, ...]] = ()
-    on_coordinates: ClassVar[bool] = False  # whether it shows the two chosen input coordinates
+    on_plane: ClassVar[bool] = False  # whether it shows the plane that is chosen
+    links: ClassVar[bool] = False  # whether its ranges may be those of the same view of other runs
 
     node_hovered = Signal(int)  # -1: none
     node_clicked = Signal(int)  # -1: the background
@@ -32,6 +33,8 @@ class RunView(QWidget):
     moment_clicked = Signal(float)  # in the schedule's coordinate
     requested = Signal()
     help_requested = Signal(object)  # tuple[str, ...]
+    ranged = Signal()  # the range is another one
+    zoomed = Signal()
 
     def __init__(
         self, palette: Palette, title: str, parent: QWidget | None = None, **options: Any
@@ -46,6 +49,8 @@ class RunView(QWidget):
         self.header = ViewHeader(palette, title)
         self.header.help_requested.connect(self._ask_help)
         self.plot = Plot(palette, **options)
+        self.plot.home_changed.connect(self.ranged)
+        self.plot.zoomed.connect(self.zoomed)
         filled(laid(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
 
     # --------------------------------------------------------------------------------- content
@@ -57,10 +62,13 @@ class RunView(QWidget):
         self.data, self.frame = data, -1
         self._absent = self._absence(data) if data is not None else ""
         self.plot.reset_range()  # a zoom was into the run before
+        self.plot.set_common(None)
         self.header.set_key()
         self._clear()
+        self.plot.set_bare(bool(self._absent))
         self.plot.set_overlay(Overlay(note=self._absent))
         self._fit()
+        self.ranged.emit()
 
     def redraw(self) -> None:
         """The ranges, and the same frame once more: new frames may have changed its scale."""
@@ -72,6 +80,7 @@ class RunView(QWidget):
         self._fit()
         if frame >= 0:
             self.show_frame(frame)
+        self.ranged.emit()  # the axes may show something else now, in the same range
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
@@ -94,6 +103,11 @@ class RunView(QWidget):
         self._hovered, self._pinned = hovered, pinned
         if self.data is not None and self.frame >= 0 and not self._absent:
             self._mark_nodes(self.data)
+
+    @property
+    def shows_something(self) -> bool:
+        """Whether there is a run, of which it has more to show than a sentence."""
+        return self.data is not None and self.data.frames > 0 and not self._absent
 
     def explained(self) -> tuple[str, ...]:
         """The names of what it shows, as core.observables.help has them."""

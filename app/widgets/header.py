@@ -114,6 +114,11 @@ class ViewHeader(QWidget):
             words += [self._time.first, self._time.last]
         return "  ".join(words)
 
+    def set_title(self, title: str) -> None:
+        """Another title, for a view that shows another thing."""
+        self._title = title
+        self.update()
+
     def set_key(self, *entries: HeaderEntry, time: TimeColours | None = None) -> None:
         """Another key."""
         self._entries, self._time = entries, time

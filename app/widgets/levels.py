@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -11,6 +11,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
+from app.widgets.obstacles import NO_CURVES, Obstacles
 from app.widgets.symbols import pieces
 from core.figures.palette import Palette
 
@@ -20,6 +21,9 @@ NEAR = 4.0  # pixels between a level and a pointer that is at it
 SMALL = 0.78  # size of a subscript
 UP, DOWN = "\u2191 ", "\u2193 "
 GROUND = 215
+ELLIPSIS = "\u2026"
+PLACES = 8  # to the left of the right edge at which a label may stand
+AT_LINE = 2  # of its steps up and down: above its line, and below
 
 
 @final
@@ -54,6 +58,17 @@ def _sized(font: QFont, low: bool) -> QFont:
     return small
 
 
+def fitted(text: str, font: QFont, room: float) -> str:
+    """A label, cut with an ellipsis where it is too wide."""
+    if label_width(text, font) <= room:
+        return text
+    for end in range(len(text) - 1, 0, -1):
+        cut = text[:end].rstrip(" _/(") + ELLIPSIS
+        if label_width(cut, font) <= room:
+            return cut
+    return ELLIPSIS
+
+
 def paint_label(painter: QPainter, place: QPointF, text: str) -> None:
     """Write a label from its baseline's start, subscripts lowered."""
     font = painter.font()
@@ -67,9 +82,13 @@ def paint_label(painter: QPainter, place: QPointF, text: str) -> None:
 
 
 def places_of(
-    heights: Sequence[float], sizes: Sequence[tuple[float, float]], inside: QRectF
+    heights: Sequence[float],
+    sizes: Sequence[tuple[float, float]],
+    inside: QRectF,
+    curves: Obstacles = NO_CURVES,
 ) -> list[QRectF]:
-    """Boxes for labels at the right edge: above their line, or as near to that as is free.
+    """Boxes for labels: at the right edge above their line, or as near to that as is free of other
+    labels and of curves.
 
     Lines beyond an edge have their label at it; of two labels the upper line's is the upper one.
     """
@@ -79,15 +98,32 @@ def places_of(
     for number in sorted(range(len(heights)), key=heights.__getitem__):
         width, height = sizes[number]
         y = min(max(heights[number], inside.top()), inside.bottom())
-        boxes[number] = QRectF(right - width, inside.top(), width, height)
-        others = [box for other, box in boxes.items() if other != number]
-        for step in _steps(height, inside.height()):
-            box = QRectF(right - width, y - height + step, width, height)
-            fits = inside.top() <= box.top() and box.bottom() <= inside.bottom()
-            if fits and not any(box.intersects(other) for other in others):
-                boxes[number] = box
-                break
+        home = QRectF(right - width, y - height, width, height)
+        free = [
+            box
+            for box in _candidates(home, inside, bool(curves.heights.size))
+            if inside.top() <= box.top()
+            and box.bottom() <= inside.bottom()
+            and not any(box.intersects(other) for other in boxes.values())
+        ]
+        clear = next((box for box in free if not curves.crossed(box)), None)
+        fallback = QRectF(right - width, inside.top(), width, height)
+        boxes[number] = clear or next(iter(free), fallback)
     return [boxes[number] for number in range(len(heights))]
+
+
+def _candidates(home: QRectF, inside: QRectF, sideways: bool) -> Iterator[QRectF]:
+    """Places for a label, the best first: at its line, from the right to the left, then farther
+    from it."""
+    room = home.left() - inside.left() - 3.0
+    shifts = [0.0]
+    if sideways and room > 0.0:
+        shifts += np.linspace(0.0, room, PLACES + 1)[1:].tolist()
+    steps = _steps(home.height(), inside.height())
+    for some in (steps[:AT_LINE], steps[AT_LINE:]):
+        for shift in shifts:
+            for step in some:
+                yield home.translated(-shift, step)
 
 
 def _steps(height: float, room: float) -> list[float]:
@@ -113,15 +149,19 @@ def paint_levels(
     levels: Sequence[tuple[LevelLine, float, float, float]],
     inside: QRectF,
     palette: Palette,
+    curves: Obstacles = NO_CURVES,
 ) -> tuple[Drawn, ...]:
     """Draw levels, each with the heights in pixels of its value and of its bracket's ends."""
     shown = [one for one in levels if math.isfinite(one[1])]
     for level, y, low, high in shown:
         _paint_line(painter, level, (y, low, high), inside)
     metrics = QFontMetricsF(painter.font())
-    texts = [_text(level, y, inside) for level, y, _, _ in shown]
+    room = inside.width() - 12.0
+    texts = [
+        fitted(beyond(y, inside) + level.label, painter.font(), room) for level, y, _, _ in shown
+    ]
     sizes = [(label_width(text, painter.font()) + 6.0, metrics.height()) for text in texts]
-    boxes = places_of([y for _, y, _, _ in shown], sizes, inside)
+    boxes = places_of([y for _, y, _, _ in shown], sizes, inside, curves)
     ground = QColor(palette.background)
     ground.setAlpha(GROUND)
     for (level, _, _, _), text, box in zip(shown, texts, boxes, strict=True):
@@ -131,10 +171,11 @@ def paint_levels(
     return tuple(Drawn(one[0], box, one[1]) for one, box in zip(shown, boxes, strict=True))
 
 
-def _text(level: LevelLine, y: float, inside: QRectF) -> str:
+def beyond(y: float, inside: QRectF) -> str:
+    """An arrow to what lies above or below the plot, or ""."""
     if y < inside.top() - 0.5:
-        return UP + level.label
-    return (DOWN if y > inside.bottom() + 0.5 else "") + level.label
+        return UP
+    return DOWN if y > inside.bottom() + 0.5 else ""
 
 
 def _paint_line(

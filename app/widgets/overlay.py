@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from app.style import small
-from app.widgets.levels import Drawn, LevelLine, paint_levels
+from app.widgets.levels import UP, Drawn, LevelLine, beyond, paint_levels
+from app.widgets.obstacles import NO_CURVES, Mapped, Obstacles, Traces
 from core.figures.palette import Palette
 
 MARK = 5.0
+DOT = 3.5
 GAP = 8.0
+SHIFTS = (0, -1, 1, -2, 2, -3, 3)  # heights of a label that it may be moved
 
 
 @final
@@ -33,6 +35,16 @@ class NodeMark:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """The value of a curve at the cursor: a dot there, or `text` at the edge beyond which it is."""
+
+    value: float
+    colour: str
+    text: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Overlay:
     """All of it. `cursor` is a vertical line in the axes' units, `box` a rectangle in pixels."""
 
@@ -42,21 +54,19 @@ class Overlay:
     corner: tuple[str, ...] = ()  # the first of these texts for which there is room
     box: QRectF | None = None
     levels: tuple[LevelLine, ...] = ()
-
-
-class Mapped(Protocol):
-    """A plot, as far as it is needed here."""
-
-    def pixels(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Where points (k, 2) lie in pixels."""
+    readings: tuple[Reading, ...] = ()  # at the cursor
+    curves: Traces | None = None  # which labels keep off
 
 
 @final
 class Labels:
-    """Places labels beside points, inside the plot and off one another."""
+    """Places labels beside points, inside the plot, off one another and off curves."""
 
-    def __init__(self, painter: QPainter, inside: QRectF, palette: Palette) -> None:
+    def __init__(
+        self, painter: QPainter, inside: QRectF, palette: Palette, curves: Obstacles
+    ) -> None:
         self._painter, self._inside, self._palette = painter, inside, palette
+        self._curves = curves
         self._taken: list[QRectF] = []
 
     def keep_off(self, box: QRectF) -> None:
@@ -70,29 +80,67 @@ class Labels:
         room = max(self._inside.right() - x, x - self._inside.left())
         return text if width <= room else mark.label
 
-    def put(self, point: QPointF, text: str, left: bool = False) -> None:
+    def put(self, point: QPointF, text: str, left: bool = False, colour: str = "") -> None:
         """One label, right of the point where there is room, else left of it; or the reverse."""
-        metrics = QFontMetricsF(self._painter.font())
-        box = QRectF(0.0, 0.0, metrics.horizontalAdvance(text) + 6.0, metrics.height() + 2.0)
         inside = self._inside
+        metrics = QFontMetricsF(self._painter.font())
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(inside.width() - 8.0, 0.0))
+        box = self._box(text)
         if left:
             left = point.x() - GAP - box.width() >= inside.left()
         else:
             left = point.x() + GAP + box.width() > inside.right()
-        box.moveLeft(point.x() - GAP - box.width() if left else point.x() + GAP)
-        box.moveLeft(max(min(box.left(), inside.right() - box.width()), inside.left() + 1.0))
-        top = min(max(point.y() - 0.5 * box.height(), inside.top()), inside.bottom() - box.height())
+        places = [place for side in (left, not left) for place in self._beside(point, box, side)]
         # The nearest free place; where none is free the last one tried, rather than no label.
-        for shift in (0, -1, 1, -2, 2, -3, 3):
-            box.moveTop(top + shift * box.height())
-            free = not any(box.intersects(other) for other in self._taken)
-            if free and inside.top() <= box.top() and box.bottom() <= inside.bottom():
-                break
+        beside, other = places[: len(SHIFTS)], places[len(SHIFTS) :]
+        free = [place for place in beside if self._is_free(place)]
+        reserve = [place for place in other if self._is_free(place) and self._holds(point, place)]
+        clear = [place for place in free + reserve if not self._curves.crossed(place)]
+        box = next(iter(clear + free), beside[-1])
+        self._write(box, text, colour)
+
+    def put_in_corner(self, text: str) -> None:
+        """A label in the corner that is free, at the lower left if none is."""
+        inside, box = self._inside, self._box(text)
+        left, right = inside.left() + GAP, inside.right() - GAP - box.width()
+        places = [
+            QRectF(x, y, box.width(), box.height())
+            for y in (inside.bottom() - box.height(), inside.top())
+            for x in (left, right)
+        ]
+        free = [place for place in places if self._is_free(place)]
+        clear = [place for place in free if not self._curves.crossed(place)]
+        self._write(next(iter(clear + free), places[0]), text)
+
+    def _box(self, text: str) -> QRectF:
+        metrics = QFontMetricsF(self._painter.font())
+        return QRectF(0.0, 0.0, metrics.horizontalAdvance(text) + 6.0, metrics.height() + 2.0)
+
+    def _beside(self, point: QPointF, box: QRectF, left: bool) -> list[QRectF]:
+        """Places at one side of a point, the best first."""
+        inside = self._inside
+        x = point.x() - GAP - box.width() if left else point.x() + GAP
+        x = max(min(x, inside.right() - box.width()), inside.left() + 1.0)
+        top = min(max(point.y() - 0.5 * box.height(), inside.top()), inside.bottom() - box.height())
+        return [
+            QRectF(x, top + shift * box.height(), box.width(), box.height()) for shift in SHIFTS
+        ]
+
+    def _is_free(self, box: QRectF) -> bool:
+        inside = self._inside
+        free = not any(box.intersects(other) for other in self._taken)
+        return free and inside.top() <= box.top() and box.bottom() <= inside.bottom()
+
+    def _holds(self, point: QPointF, box: QRectF) -> bool:
+        """Whether a box stands at its side of a point, and was not pushed over it by the edge."""
+        return not box.left() - 0.5 * GAP < point.x() < box.right() + 0.5 * GAP
+
+    def _write(self, box: QRectF, text: str, colour: str = "") -> None:
         self._taken.append(QRectF(box))
         ground = QColor(self._palette.background)
         ground.setAlpha(215)
         self._painter.fillRect(box, ground)
-        self._painter.setPen(QColor(self._palette.foreground))
+        self._painter.setPen(QColor(colour or self._palette.foreground))
         self._painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
 
@@ -110,15 +158,17 @@ def paint_overlay(
         painter.setPen(QPen(QColor(palette.muted), 1))
         painter.drawLine(QPointF(x, inside.top()), QPointF(x, inside.bottom()))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    labels = Labels(painter, inside, palette)
-    drawn = paint_levels(painter, _heights(overlay.levels, plot), inside, palette)
+    curves = overlay.curves.seen(plot, inside) if overlay.curves is not None else NO_CURVES
+    labels = Labels(painter, inside, palette, curves)
+    drawn = paint_levels(painter, _heights(overlay.levels, plot), inside, palette, curves)
     for one in drawn:
         labels.keep_off(one.box)
+    _paint_readings(painter, overlay, inside, palette, plot, labels)
     _paint_marks(painter, overlay, inside, palette, plot, labels)
     room = inside.width() - 2.0 * GAP - 6.0
     for text in overlay.corner:
         if QFontMetricsF(font).horizontalAdvance(text) <= room:
-            labels.put(inside.bottomLeft(), text)
+            labels.put_in_corner(text)
             break
     if overlay.note:
         painter.setPen(QColor(palette.muted))
@@ -144,6 +194,31 @@ def _heights(
     points = np.stack([np.zeros(values.size), values.ravel()], axis=1)
     pixels = plot.pixels(points)[:, 1].reshape(-1, 3).tolist()
     return [(level, y, low, high) for level, (y, low, high) in zip(levels, pixels, strict=True)]
+
+
+def _paint_readings(
+    painter: QPainter,
+    overlay: Overlay,
+    inside: QRectF,
+    palette: Palette,
+    plot: Mapped,
+    labels: Labels,
+) -> None:
+    """Dots where curves are at the cursor; those beyond an edge are named there."""
+    readings = [one for one in overlay.readings if np.isfinite(one.value)]
+    if overlay.cursor is None or not readings:
+        return
+    points = np.array([[overlay.cursor, one.value] for one in readings])
+    for reading, (x, y) in zip(readings, plot.pixels(points).tolist(), strict=True):
+        if not inside.left() - 0.5 <= x <= inside.right() + 0.5:
+            continue
+        if arrow := beyond(y, inside):
+            edge = QPointF(x, inside.top() if arrow == UP else inside.bottom())
+            labels.put(edge, arrow + reading.text, colour=reading.colour)
+            continue
+        painter.setPen(QPen(QColor(palette.background), 1.0))
+        painter.setBrush(QColor(reading.colour))
+        painter.drawEllipse(QPointF(x, y), DOT, DOT)
 
 
 def _paint_marks(

@@ -33,6 +33,7 @@ from app.widgets.axis import PlotAxis
 from app.widgets.items import pen_of
 from app.widgets.levels import Drawn, LevelLine, level_at
 from app.widgets.overlay import Overlay, paint_overlay
+from app.widgets.ranges import scaled_about, squared
 from app.widgets.ticks import TickMaker, plain
 from core.figures.palette import Palette
 
@@ -40,6 +41,7 @@ from core.figures.palette import Palette
 pg.setConfigOptions(antialias=False, useOpenGL=False, useNumba=False, enableExperimental=False)
 
 CLICK_PIXELS = 4
+NARROW = 200  # pixels of width below which the left axis has no more room than it needs
 ZOOM_STEP = 1.0015  # a notch of the wheel is 120 of these
 
 Floats = NDArray[np.float64]
@@ -75,6 +77,8 @@ class Plot(pg.GraphicsView):
     clicked = Signal(float, float)  # pixels
     pulled = Signal(float, float)  # pixels, with Drag.SCRUB
     boxed = Signal(QRectF)  # in the axes' units, with Drag.BOX
+    home_changed = Signal()
+    zoomed = Signal()  # by the mouse, or back from there
 
     def __init__(
         self,
@@ -93,6 +97,7 @@ class Plot(pg.GraphicsView):
         super().__init__(parent, useOpenGL=False, background=palette.background)
         self._equal, self._drag = equal, drag
         self._home = Home(0.0, 1.0, 0.0, 1.0)
+        self._common: Home | None = None
         self._zoomed: QRectF | None = None
         self._pressed: QPointF | None = None
         self._button = Qt.MouseButton.NoButton
@@ -158,13 +163,19 @@ class Plot(pg.GraphicsView):
         for axis in (self.side, self.bottom):
             axis.set_look(palette, *self.lettering())
 
-    def set_labels(self, horizontal: str, vertical: str) -> None:
-        """The names of the axes, and the room that they need."""
+    def set_labels(self, horizontal: str, vertical: str, short: str = "") -> None:
+        """The names of the axes, and the room that they need; `short` is that of the vertical one
+        where there is not enough."""
         if (horizontal, vertical) == (self.bottom.labelText, self.side.labelText):
             return
-        for axis, label in ((self.side, vertical), (self.bottom, horizontal)):
-            axis.set_label(label)
+        for axis, label, other in ((self.side, vertical, short), (self.bottom, horizontal, "")):
+            axis.set_label(label, other)
             axis.set_look(self.palette_of_plot, *self.lettering())
+
+    def set_bare(self, bare: bool) -> None:
+        """Show no axes, where there is nothing but a sentence."""
+        for item in (self.side, self.bottom, *self._zero_lines):
+            item.setVisible(not bare)
 
     def lettering(self) -> tuple[QFontMetricsF, QFont]:
         """What the axes are written in."""
@@ -178,6 +189,29 @@ class Plot(pg.GraphicsView):
         if home != self._home:
             self._home = home
             self._apply()
+            self.home_changed.emit()
+
+    @property
+    def home(self) -> Home:
+        """The range of what it shows itself."""
+        return self._home
+
+    def set_common(self, home: Home | None) -> None:
+        """The range shown in place of its own, which others share; None for its own."""
+        if home != self._common:
+            self._common = home
+            self._apply()
+
+    @property
+    def zoom(self) -> QRectF | None:
+        """The range that somebody has zoomed to."""
+        return self._zoomed
+
+    def set_zoom(self, zoom: QRectF | None) -> None:
+        """Zoom as another plot; `zoomed` is not told."""
+        if zoom != self._zoomed:
+            self._zoomed = zoom
+            self._apply()
 
     def set_equal(self, equal: bool) -> None:
         """Whether a unit is as long on both axes."""
@@ -188,6 +222,7 @@ class Plot(pg.GraphicsView):
     def reset_range(self) -> None:
         """Back from a zoom."""
         self._zoomed = None
+        self.side.forget()
         self._apply()
 
     def shown(self) -> QRectF:
@@ -195,25 +230,27 @@ class Plot(pg.GraphicsView):
         return QRectF(self.view.viewRect())
 
     def _apply(self) -> None:
-        home, span = self._home, self._zoomed
+        self.view.setRange(self._span(), padding=0.0, disableAutoRange=False)
+        shown = self.shown()
+        if self.side.needs(shown.top(), shown.bottom(), self.view.rect().height()):
+            self.side.set_look(self.palette_of_plot, *self.lettering())
+            self.centralLayout.activate()  # now: what is drawn next is placed by it
+            self.view.setRange(self._span(), padding=0.0, disableAutoRange=False)
+
+    def _span(self) -> QRectF:
+        """The range to be shown."""
+        home, span = self._common or self._home, self._zoomed
         if span is None:
             span = QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
-        if self._equal:
-            span = self._squared(span)
-        self.view.setRange(span, padding=0.0, disableAutoRange=False)
-
-    def _squared(self, span: QRectF) -> QRectF:
-        """Enlarged so that a unit is as long on both axes."""
-        box = self.view.rect()
-        width, height = max(box.width(), 1.0), max(box.height(), 1.0)
-        unit = max(span.width() / width, span.height() / height)
-        result = QRectF(0.0, 0.0, unit * width, unit * height)
-        result.moveCenter(span.center())
-        return result
+        return squared(span, self.view.rect().size()) if self._equal else span
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)
         if self._ready:
+            narrow = self.width() < NARROW
+            if narrow != self.side.narrow:
+                self.side.narrow = narrow
+                self.side.forget()
             self.centralLayout.activate()  # now: the range depends on the size that it gives
             self._apply()
 
@@ -308,6 +345,7 @@ class Plot(pg.GraphicsView):
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         event.accept()
         self.reset_range()
+        self.zoomed.emit()
 
     def _pan(self, way: QPointF) -> None:
         box, grip = self.inside(), self._grip
@@ -315,20 +353,15 @@ class Plot(pg.GraphicsView):
         y = way.y() / max(box.height(), 1.0) * grip.height()
         self._zoomed = grip.translated(-x, y)
         self._apply()
+        self.zoomed.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()
-        here, shown = event.position(), self.shown()
         # About the pointer: what is under it stays there.
-        factor = ZOOM_STEP ** -event.angleDelta().y()
-        x, y = self.place(here.x(), here.y())
-        self._zoomed = QRectF(
-            x - factor * (x - shown.left()),
-            y - factor * (y - shown.top()),
-            factor * shown.width(),
-            factor * shown.height(),
-        )
+        point = QPointF(*self.place(event.position().x(), event.position().y()))
+        self._zoomed = scaled_about(self.shown(), point, ZOOM_STEP ** -event.angleDelta().y())
         self._apply()
+        self.zoomed.emit()
 
     def leaveEvent(self, event: QEvent) -> None:
         self.left.emit()

@@ -23,6 +23,14 @@ def plain(low: float, high: float, most: int) -> Ticks:
     return tuple((place, raised(text)) for place, text in linear_ticks(low, high, most))
 
 
+def rooted(low: float, high: float, most: int) -> Ticks:
+    """Ticks of an axis that shows signed roots, in terms of the quantity: evenly spaced squares."""
+    return tuple(
+        (place, raised(number_text(math.copysign(place * place, place) if place else 0.0)))
+        for place, _ in linear_ticks(low, high, most)
+    )
+
+
 def powers(low: float, high: float, most: int) -> Ticks:
     """Ticks of an axis that shows log10 of a quantity, in terms of the quantity."""
     # An end that is a whole power is one, although it may have been rounded.

@@ -15,6 +15,7 @@ from core.cli.training import run_for_figure
 from core.errors import InputError
 from core.figures.names import PANELS
 from core.files import scratch
+from core.observables.planes import COORDINATES, NodePlane, parse_plane
 from core.runs import Run, open_run
 from core.studies.study import load_study, shipped_ids
 
@@ -65,13 +66,14 @@ def figure(arguments: argparse.Namespace) -> int:
         raise InputError(f"--panels {arguments.panels}: allowed are {', '.join(PANELS)}.")
     out = Path(arguments.out)
     check_figure_path(out)
-    palette = DARK if arguments.dark else LIGHT
+    palette, plane = DARK if arguments.dark else LIGHT, _plane(arguments.plane)
     with ExitStack() as stack:
         # Panels that are named are those of single runs; a study's own layout is only the default.
-        scene = None if arguments.panels else study_figure(arguments, stack, palette)
+        named = arguments.panels is not None or arguments.plane is not None
+        scene = None if named else study_figure(arguments, stack, palette)
         if scene is None:
             runs = open_all(arguments.targets, stack, arguments.quiet)
-            scene = build_scene(runs, tuple(panels), palette=palette)
+            scene = build_scene(runs, tuple(panels), palette=palette, plane=plane)
         save_figure(scene, out, dpi=arguments.dpi)
     print(out)
     return 0
@@ -131,6 +133,7 @@ def movie(arguments: argparse.Namespace) -> int:
 
     out = Path(arguments.out)
     check_film_path(out)
+    plane = _plane(arguments.plane)
     with ExitStack() as stack:
         runs = open_all(arguments.targets, stack, arguments.quiet)
         length = arguments.seconds * arguments.fps  # save_film says what is wrong with it
@@ -144,6 +147,18 @@ def movie(arguments: argparse.Namespace) -> int:
                 frames_per_second=arguments.fps,
                 palette=DARK if arguments.dark else LIGHT,
                 progress=bar.part,
+                plane=plane,
+                follow=arguments.range == "moment",
             )
     print(out)
     return 0
+
+
+def _plane(text: str | None) -> NodePlane:
+    """The plane of --plane."""
+    if text is None:
+        return COORDINATES
+    try:
+        return parse_plane(text)
+    except InputError as error:
+        raise InputError(error.text, option="--plane") from error

@@ -12,6 +12,7 @@ from core.cli.output import MARGIN_SECONDS, PROGRAM
 from core.compiled import warming
 from core.figures.names import PANELS
 
+PLANE = "of the nodes: motion, means, components, or coordinates such as 1,2 (default)"
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -150,6 +151,7 @@ def _drawing(commands: Any) -> None:
         default=None,
         help=f"of {', '.join(PANELS)} (default: all, or the study's own layout)",
     )
+    command.add_argument("--plane", default=None, help=PLANE)
     command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -158,6 +160,13 @@ def _drawing(commands: Any) -> None:
     command.add_argument("targets", nargs="+", metavar="RUN")
     command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
     command.add_argument("--panel", default="neurons", choices=(*PANELS, "all"))
+    command.add_argument("--plane", default=None, help=PLANE)
+    command.add_argument(
+        "--range",
+        default="moment",
+        choices=("moment", "run"),
+        help="of the nodes: it follows them, or is that of the whole run (default: moment)",
+    )
     command.add_argument("--seconds", type=number, default=8.0, help="length (default: 8)")
     command.add_argument("--fps", type=whole, default=20, help="frames a second (default: 20)")
     command.add_argument("--dark", action="store_true", help="the dark palette")

@@ -9,12 +9,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.data.axes import orthonormal, principal_axes
 from core.data.dataset import Array, Dataset
 from core.data.registry import draw
 from core.data.section import DataSection
 
 MOST_POINTS = 5_000  # drawn and projected; of more the first ones
-MOST_FOR_AXES = 1_000  # examples that the principal components are computed from
 PICTURES = 12
 DIRECTIONS, COMPONENTS = "known directions", "principal components"
 
@@ -92,7 +92,7 @@ def _planes(dataset: Dataset) -> list[Plane]:
     planes = [Plane(COMPONENTS, first, second, (x - x.mean(axis=0)) @ components.T)]
     known = [row for rows in dataset.directions.values() for row in rows]
     if known:
-        axes = _orthonormal([*known, *components])
+        axes = orthonormal([*known, *components])
         names = [f"along {name}" for name in dataset.directions for _ in dataset.directions[name]]
         apart = len(names) > 1 and np.linalg.matrix_rank(np.array(known[:2])) == 2
         vertical = names[1] if apart else f"{first}, across"
@@ -100,47 +100,6 @@ def _planes(dataset: Dataset) -> list[Plane]:
             names[0], vertical = f"{names[0]} 1", vertical.replace(names[1], f"{names[1]} 2")
         planes.insert(0, Plane(DIRECTIONS, names[0], vertical, x @ axes.T))
     return planes
-
-
-def principal_axes(x: Array) -> Array:
-    """The first two principal directions of the rows, orthonormal, (2, d), signs fixed.
-
-    They are those of the first 1000 rows where there are more.
-
-    >>> principal_axes(np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
-    part = x[:MOST_FOR_AXES]
-    centred = part - part.mean(axis=0)
-    # Of X X' and X' X the smaller one: both have the same eigenvalues, and X' maps between them.
-    if centred.shape[0] < centred.shape[1]:
-        _, vectors = np.linalg.eigh(centred @ centred.T)
-        rows = (centred.T @ vectors[:, ::-1][:, :2]).T
-    else:
-        _, vectors = np.linalg.eigh(centred.T @ centred)
-        rows = vectors[:, ::-1][:, :2].T
-    # Data of rank 0 or 1 leave directions open, which coordinates fill.
-    axes = _orthonormal([*rows, *np.eye(2, x.shape[1])])
-    largest = np.abs(axes).argmax(axis=1)
-    # The largest entry is positive, since LAPACKs differ in signs; + 0.0 makes 0 of -0.
-    return np.asarray(axes * np.sign(axes[[0, 1], largest])[:, None]) + 0.0
-
-
-def _orthonormal(rows: list[Array]) -> Array:
-    """The first two independent directions of some rows, made orthonormal, (2, d)."""
-    axes: list[Array] = []
-    for row in rows:
-        size = np.linalg.norm(row)
-        rest = row / size if size > 0 else row
-        for axis in [*axes, *axes]:  # twice, for rounding
-            rest = rest - (rest @ axis) * axis
-        length = float(np.linalg.norm(rest))
-        # Of a dependent row of length 1 rounding leaves far less.
-        if length > 1e-8:
-            axes.append(rest / length)
-        if len(axes) == 2:
-            break
-    return np.array(axes)
 
 
 def _pictures(

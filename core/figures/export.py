@@ -34,10 +34,12 @@ def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     # None leaves out what matplotlib adds by itself, the date first of all: equal scenes are to
     # give equal bytes.
     metadata: dict[str, dict[str, Any]] = {
-        ".pdf": {"Title": scene.title, "Creator": creator, "Producer": None, "CreationDate": None},
-        ".svg": {"Title": scene.title or None, "Creator": creator, "Date": None},
-        ".png": {"Title": scene.title, "Software": creator},
+        ".pdf": {"Creator": creator, "Producer": None, "CreationDate": None},
+        ".svg": {"Creator": creator, "Date": None},
+        ".png": {"Software": creator},
     }
+    if scene.title:  # a run need not have one, and matplotlib takes no empty one
+        metadata[suffix]["Title"] = scene.title
     buffer = io.BytesIO()
     with drawing():
         # PDF and SVG count in points, of which an inch has 72.

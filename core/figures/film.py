@@ -1,4 +1,8 @@
-"""Films of runs: the same panels as figures, growing with time, at a fixed scale."""
+"""Films of runs: the same panels as figures, growing with time.
+
+The range of the neurons follows them, unless a film asks for that of the whole run; all other axes
+stand still.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, final
+from typing import TYPE_CHECKING, Any, BinaryIO, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +22,7 @@ from core.figures.film_layout import film_scene, film_size
 from core.figures.names import PANELS
 from core.figures.numbers import clock_text, math_text
 from core.figures.palette import LIGHT, Palette, film_colours
-from core.figures.primitives import Dots, FigureScene, Text
+from core.figures.primitives import Dots, FigureScene, Ink, Panel, Text
 from core.figures.scene import Material, check_runs, gather
 from core.figures.time_axis import TimeAxis, time_axis
 from core.figures.writers import (
@@ -30,7 +34,11 @@ from core.figures.writers import (
     check_film_path,
 )
 from core.files import replacing
+from core.observables.planes import COORDINATES, NodePlane
 from core.runs import Run
+
+if TYPE_CHECKING:  # matplotlib, which is loaded where something is drawn
+    from matplotlib.axes import Axes
 
 HOLD = 0.12  # the share of the film that stands still at the end before it begins again
 LONGEST_SECONDS, MOST_FRAMES = 600.0, 6000
@@ -61,7 +69,10 @@ def frames_shown(run: Run, axis: TimeAxis, count: int) -> Frames:
 
 @final
 class Drawer:
-    """Draws film frames: axes and texts once, and over their pixels only what moves."""
+    """Draws film frames: axes and texts once, and over their pixels only what moves.
+
+    With `follow` the axes of the neurons move, too.
+    """
 
     def __init__(
         self,
@@ -70,6 +81,7 @@ class Drawer:
         data: Sequence[Sequence[Dots]],
         dpi: float,
         clock: Text,
+        follow: bool,
     ) -> None:
         from core.figures.draw import draw_panel, draw_texts, drawing, new_figure
 
@@ -77,7 +89,10 @@ class Drawer:
         with drawing():
             figure, pixels = new_figure(scene, dpi)
             canvas: Any = pixels  # its drawing methods have no types
-            self._axes = [draw_panel(figure, scene, panel) for panel in scene.panels]
+            self._axes = [
+                None if follow and panel.kind == "neurons" else draw_panel(figure, scene, panel)
+                for panel in scene.panels
+            ]
             draw_texts(figure, scene)
             canvas.draw()
         self._figure = figure
@@ -93,13 +108,15 @@ class Drawer:
         self._canvas.restore_region(self._background)
         with drawing():
             for panel, axes, data in zip(scene.panels, self._axes, self._data, strict=True):
-                ink = self._material.ink(panel.row, panel.kind, shown[panel.row], data)
-                for artist in ink_artists(axes, ink, scene.palette, scene.points):
-                    axes.add_artist(artist)
-                    axes.draw_artist(artist)
+                place, ink = self._place(panel, axes, data, shown[panel.row])
+                for artist in ink_artists(place, ink, scene.palette, scene.points):
+                    place.add_artist(artist)
+                    place.draw_artist(artist)
                     # Its only place is the pixels: kept, the axes would grow by a picture for each
                     # frame.
                     artist.remove()
+                if axes is None:
+                    place.remove()
             text = math_text(clock_text(log10_time))
             clock = figure_text(self._figure, scene, replace(self._clock, text=text))
             self._figure.draw_artist(clock)
@@ -107,6 +124,19 @@ class Drawer:
         # A copy: the next frame is drawn over these pixels.
         pixels = np.asarray(self._canvas.buffer_rgba())
         return np.ascontiguousarray(pixels[..., :3])
+
+    def _place(
+        self, panel: Panel, axes: Axes | None, data: Sequence[Dots], index: int
+    ) -> tuple[Axes, Ink]:
+        """The axes of a panel and what is drawn into them; axes that move are drawn first."""
+        from core.figures.draw import draw_panel
+
+        if axes is not None:
+            return axes, self._material.ink(panel.row, panel.kind, index, data)
+        now = replace(self._material.followed(panel.row, index, panel.box), title=panel.title)
+        moving = draw_panel(self._figure, self._scene, now)
+        self._figure.draw_artist(moving)
+        return moving, now.ink
 
 
 def _check(path: Path, panel: str, seconds: float, fps: float, size: tuple[int, int]) -> int:
@@ -142,7 +172,8 @@ def film_frames(
     count: int,
     size: tuple[int, int],
     palette: Palette,
-    coordinates: Sequence[int],
+    plane: NodePlane = COORDINATES,
+    follow: bool = True,
 ) -> Iterator[Pixels]:
     """The pictures (height, width, 3) of a film, drawn as they are asked for."""
     kinds = PANELS if panel == "all" else (panel,)
@@ -151,9 +182,9 @@ def film_frames(
     shown = [frames_shown(run, axis, count) for run in runs]
     # The last frame as well: the scene's axes are made for all that is ever shown.
     stops = [np.unique(np.append(frames, last)) for frames, last in zip(shown, lasts, strict=True)]
-    material = gather(runs, kinds, lasts, palette, coordinates, stops)
+    material = gather(runs, kinds, lasts, palette, plane, stops)
     scene, data, dpi, clock = film_scene(material, kinds, size)
-    drawer = Drawer(scene, material, data, dpi, clock)
+    drawer = Drawer(scene, material, data, dpi, clock, follow)
     before: tuple[int, ...] | None = None
     picture: Pixels | None = None
     for position in range(count):
@@ -199,13 +230,15 @@ def save_film(
     palette: Palette = LIGHT,
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
-    coordinates: Sequence[int] = (0, 1),
+    plane: NodePlane = COORDINATES,
+    follow: bool = True,
 ) -> bool:
     """Write a film of one panel, or of "all", for one or more runs; .gif and .webp loop for ever.
 
     It has round(seconds * frames_per_second) frames; time passes evenly on the axis of the figures,
-    and the last picture stays for the last 12 % of the film. Axes do not move. `size` is in pixels,
-    both even (made so); `progress` gets (frames done, all frames). Returns False, and leaves no
+    and the last picture stays for the last 12 % of the film. The neurons' range is that of the
+    moment (`follow`) or of the whole run; other axes do not move. `size` is in pixels, both even
+    (made so); `progress` gets (frames done, all frames). Returns False, and leaves no
     file, when `cancelled` said so between two frames.
 
     Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
@@ -218,7 +251,7 @@ def save_film(
     pixels = (requested[0] & ~1, requested[1] & ~1)
     # GIF counts in hundredths of a second.
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
-    pictures = film_frames(runs, panel, count, pixels, palette, coordinates)
+    pictures = film_frames(runs, panel, count, pixels, palette, plane, follow)
     try:
         with (
             replacing(path) as (temporary, file),

@@ -22,7 +22,7 @@ LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line
 
 CAPTIONS = {
     "neurons": (
-        "trajectories of $|a_j|\\,v_j$ on two coordinates, {classes}, scaled as said, larger where "
+        "trajectories of $|a_j|\\,v_j$ on {plane}, {classes}, scaled as said, larger where "
         "more examples lie"
     ),
     "rotations": (
@@ -77,10 +77,15 @@ def wrapped(text: str, width_mm: float, points: float) -> list[str]:
     return [re.sub(r"\x00(\d+)\x01*", lambda m: formulas[int(m[1])], line) for line in lines]
 
 
-def captions(letters: Sequence[tuple[str, str]], palette: Palette, several: bool = False) -> str:
+def captions(
+    letters: Sequence[tuple[str, str]],
+    palette: Palette,
+    several: bool = False,
+    plane: str = "two coordinates",
+) -> str:
     """What the panels show, as one text; `letters` are (letters of a kind, kind).
 
-    `several`: some run has more than two classes.
+    `several`: some run has more than two classes. `plane`: where the trajectories are drawn.
     """
     stronger = "darker" if palette.name == "light" else "lighter"
     # No-break spaces keep the letters together with what they stand before.
@@ -88,9 +93,10 @@ def captions(letters: Sequence[tuple[str, str]], palette: Palette, several: bool
         f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}{CAPTIONS[kind]}" for names, kind in letters
     ]
     text = "; ".join(parts) + "."
-    return text.replace("{classes}", SEVERAL if several else TWO_CLASSES).replace(
-        "{stronger}", stronger
-    )
+    classes = SEVERAL if several else TWO_CLASSES
+    for place, words in (("{classes}", classes), ("{stronger}", stronger), ("{plane}", plane)):
+        text = text.replace(place, words)
+    return text
 
 
 def title_texts(title: str, width: float) -> tuple[list[Text], float]:

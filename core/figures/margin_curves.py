@@ -25,6 +25,7 @@ from core.figures.primitives import (
     Marker,
     Panel,
 )
+from core.figures.reference_colours import reference_colour
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
@@ -189,11 +190,10 @@ def reference_levels(
     # From the top down, so that each label is pushed below the one before.
     scaled = [(one.factor or 0.0, one) for one in references if one.drawable]
     scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
-    colours = (palette.references[2], palette.references[3], palette.muted)
     line = 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
     levels: list[Level] = []
     ceiling = y.high - line
-    for place, (factor, one) in enumerate(scaled):
+    for factor, one in scaled:
         bracket = one.bracket
         value = factor * bracket.value
         label_at = max(min(value + 0.12 * line, ceiling), y.low)
@@ -202,6 +202,6 @@ def reference_levels(
         if not bracket.certified:
             words += " (heuristic)"
         low, high = sorted((factor * bracket.lower, factor * bracket.upper))
-        colour = colours[place % len(colours)]
+        colour = reference_colour(one.reference.name, palette)
         levels.append(Level(value, colour, words, "dashed", low, high, label_at))
     return tuple(levels)

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import InputError
+from core.figures.camera import eased, looks
 from core.figures.numbers import linear_ticks, math_number, number_text
 from core.figures.palette import Palette, class_colours, kind_colours, rgba
 from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, KeyEntry, Marker, Panel
-from core.observables.nodes import outer_classes, outer_signs, positions
+from core.observables.nodes import outer_classes, outer_signs
+from core.observables.projection import Projection
 from core.observables.registry import OBSERVABLES
-from core.runs import Run
 
 LONGEST_TRAIL = 128
 MOST_POINTS = 100_000  # of all trails together, so that a PDF of thousands of nodes opens quickly
 SHORTEST_TRAIL = 12
 DATA_REACH = 0.84  # the data's corner as a share of the panel's half width
-Coordinates = tuple[int, int]
 
 
 @final
@@ -32,7 +31,8 @@ class Track:
 
     The kind of a node is the class that it speaks for, 1 where alpha_j > 0 of two, and `classes`
     where its outer weights are 0.
-    Points are in units of 10^power, so that late runs need no long tick texts.
+    Points are in units of 10^power, so that late runs need no long tick texts; `extents` (F,) are
+    log10 of the largest coordinate of each frame, in the runs' own units.
     """
 
     frames: NDArray[np.int64]
@@ -41,28 +41,9 @@ class Track:
     norms: Array
     power: int
     extent: float
+    extents: Array
     classes: int = 2
     inner: bool = True  # whether nodes have inner weights
-
-
-def check_coordinates(coordinates: Sequence[int], d: int) -> Coordinates:
-    """The two coordinates, counted from 0; with d = 1 the second one does not exist."""
-    if len(coordinates) != 2:
-        raise InputError(f"Two coordinates are shown; {len(coordinates)} were given.")
-    first, second = (int(value) for value in coordinates)
-    if first == second and d > 1:
-        raise InputError(f"Coordinate {first} was given twice; choose two of 0 to {d - 1}.")
-    for value in (first, second):
-        if not 0 <= value < max(d, 2):
-            raise InputError(f"There is no coordinate {value}; with d = {d} choose 0 to {d - 1}.")
-    return first, second
-
-
-def projected(x: Array, coordinates: Coordinates) -> Array:
-    """Rows on two coordinates, (k, 2); a coordinate that does not exist is 0."""
-    d = x.shape[1]
-    columns = [x[:, c] if c < d else np.zeros(x.shape[0]) for c in coordinates]
-    return np.stack(columns, axis=1)
 
 
 def longest_trail(m: int) -> int:
@@ -85,12 +66,14 @@ def trail(size: int, until: int, m: int) -> NDArray[np.int64]:
     return np.append(np.arange(0, until, stride, dtype=np.int64), until)
 
 
-def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Track:
-    """The nodes of a run at increasing frames."""
+def track(projection: Projection, frames: NDArray[np.int64]) -> Track:
+    """The nodes of a run on a plane at increasing frames."""
+    run = projection.run
     points, kinds, norms, classes = [], [], [], int(run.dataset.classes)
     for index in frames.tolist():
         with np.errstate(over="ignore"):
-            points.append(positions(run, index, coordinates))
+            factor = np.exp(run.network.degree * run.rho[index])
+            points.append(factor * projection.weights(index))
         # The present sign and not the first one: up to 43 % of Figure 1's nodes have changed theirs
         # by t = 1000 (docs/theory.md, 3.6).
         kinds.append(np.where(outer_signs(run, index) == 0, classes, outer_classes(run, index)))
@@ -99,20 +82,42 @@ def track(run: Run, frames: NDArray[np.int64], coordinates: Coordinates) -> Trac
     inner = not np.isnan(np.array(points)).all()
     # Late nodes are beyond float64: they lie at the rim, and not nowhere.
     everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
-    extent = float(np.abs(everything).max())
+    extents = np.abs(everything).max(axis=(1, 2))
+    extent = float(extents.max())
+    power = _power(extent)
+    scale = 10.0**-power
+    with np.errstate(divide="ignore"):
+        logs = np.log10(extents)
+    kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
+    points = everything * scale
+    return Track(frames, points, kind, norm, power, extent * scale, logs, classes, inner)
+
+
+def _power(extent: float) -> int:
+    """The power of ten that points are given in units of."""
     power = math.floor(math.log10(extent)) if extent > 0.0 else 0
     # Below 10^4, and down to hundredths, ticks are short enough without a power.
-    power = power if power >= 4 or power <= -3 else 0
-    scale = 10.0**-power
-    kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
-    return Track(frames, everything * scale, kind, norm, power, extent * scale, classes, inner)
+    return power if power >= 4 or power <= -3 else 0
 
 
-def data_factor(run: Run, nodes: Track, coordinates: Coordinates) -> float:
+def followed(nodes: Track, position: int) -> Track:
+    """A track as a camera sees it at one of its frames, which follows the nodes."""
+    log10_extent = eased(
+        nodes.extents[looks(position, nodes.frames.size, nodes.frames.size)],
+        float(nodes.extents[position]),
+    )
+    if not math.isfinite(log10_extent):
+        return nodes
+    power = _power(10.0**log10_extent)
+    scale, extent = 10.0 ** (nodes.power - power), 10.0 ** (log10_extent - power)
+    return replace(nodes, points=nodes.points * scale, power=power, extent=extent)
+
+
+def data_factor(nodes: Track, projection: Projection) -> float:
     """What the data are multiplied by to reach as far as the nodes, to three digits; 1 if neither
     has an extent."""
     # Corners lie at +-1/sqrt(d) and late nodes at up to 28 (Figure 1): unscaled, data are a dot.
-    extent = float(np.abs(projected(run.dataset.x, coordinates)).max())
+    extent = float(np.abs(projection.inputs(projection.run.dataset.x)).max())
     if extent == 0.0 or nodes.extent == 0.0:
         return 1.0
     return float(f"{DATA_REACH * nodes.extent / extent:.3g}")
@@ -129,11 +134,11 @@ def factor_text(factor: float) -> str:
     return f"{mantissa}$\\times10^{{{power}}}$" if power else math_number(text)
 
 
-def data_dots(run: Run, factor: float, coordinates: Coordinates, palette: Palette) -> list[Dots]:
+def data_dots(projection: Projection, factor: float, palette: Palette) -> list[Dots]:
     """One marker for every distinct position and label, larger where more examples lie."""
-    result = []
+    result, run = [], projection.run
     # Corners that differ by rounding are one place.
-    points = np.round(projected(run.dataset.x, coordinates), 9)
+    points = np.round(projection.inputs(run.dataset.x), 9)
     two = run.dataset.classes == 2
     for number, colour in enumerate(class_colours(run.dataset.classes, palette)):
         label = 2.0 * number - 1.0 if two else float(number)
@@ -183,20 +188,20 @@ def _axes(nodes: Track, data: Sequence[Dots], box: Box, labels: Sequence[str]) -
 
 
 def neurons_panel(
-    run: Run,
     row: int,
     letter: str,
     box: Box,
     nodes: Track,
-    coordinates: Coordinates,
+    projection: Projection,
     palette: Palette,
+    position: int | None = None,
 ) -> tuple[Panel, tuple[Dots, ...]]:
-    """The panel with the trails of a whole track, and the data's dots."""
-    factor = data_factor(run, nodes, coordinates)
-    data = tuple(data_dots(run, factor, coordinates, palette))
+    """The panel with the trails of a track up to a position, or all of it, and the data's dots."""
+    position = nodes.frames.size - 1 if position is None else position
+    factor = data_factor(nodes, projection)
+    data = tuple(data_dots(projection, factor, palette))
     labels = [
-        f"coordinate {c + 1}" if c < run.dataset.d else f"no coordinate {c + 1} ($d$ = 1)"
-        for c in coordinates
+        f"{label} ($d$ = 1)" if label.startswith("no ") else label for label in projection.labels
     ]
     x, y = _axes(nodes, data, box, labels)
     key = KeyEntry(
@@ -204,6 +209,6 @@ def neurons_panel(
         tuple(f"#{bytes(dots.colours[0, :3]).hex()}" for dots in data),
         markers=tuple(dots.marker for dots in data),
     )
-    title, ink = "nodes $|a_j|\\,v_j$", neurons_ink(nodes, nodes.frames.size - 1, data, palette)
+    title, ink = "nodes $|a_j|\\,v_j$", neurons_ink(nodes, position, data, palette)
     panel = Panel("neurons", row, letter, title, box, x, y, ink, centre_lines=True, key=(key,))
     return panel, data

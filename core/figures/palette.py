@@ -36,8 +36,8 @@ class Palette:
 
     `weak` and `strong` say how far the palest and the strongest node lie from the class colour,
     towards the background and towards `extreme`; `time` is the part of viridis that is used, from
-    the earliest to the latest moment; `references` are the colours of curves and reference lines
-    that belong to no class.
+    the earliest to the latest moment; `references` are the colours of curves that belong to no
+    class, and `lines` those of reference margins (core.figures.reference_colours).
     """
 
     name: str
@@ -50,6 +50,7 @@ class Palette:
     strong: float
     time: tuple[float, float]
     references: tuple[str, ...]
+    lines: tuple[str, ...]
     negative: str = VERMILION
     positive: str = BLUE
 
@@ -65,6 +66,7 @@ LIGHT = Palette(
     strong=0.52,
     time=(0.68, 0.0),
     references=("#00805d", "#a3468a", "#9a6400", "#3a7ca5"),
+    lines=("#9a6400", "#3a7ca5", "#646a73", "#6f52a8", "#a8382f", "#5d7300"),
 )
 DARK = Palette(
     name="dark",
@@ -77,6 +79,7 @@ DARK = Palette(
     strong=0.65,
     time=(0.36, 1.0),
     references=("#3fc79a", "#dd92c4", "#e0a93b", "#7cb9dd"),
+    lines=("#e0a93b", "#7cb9dd", "#9aa1aa", "#b5a4ec", "#f0887c", "#b4cc4a"),
 )
 PALETTES = {palette.name: palette for palette in (LIGHT, DARK)}
 

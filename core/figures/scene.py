@@ -25,9 +25,8 @@ from core.figures.margin_curves import (
 )
 from core.figures.names import PANELS
 from core.figures.neurons import (
-    Coordinates,
     Track,
-    check_coordinates,
+    followed,
     neurons_ink,
     neurons_panel,
     track,
@@ -37,6 +36,8 @@ from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import Axis, Box, Dots, FigureScene, Ink, Panel
 from core.figures.sorted_nodes import sorted_ink, sorted_panel, value_axis
 from core.figures.time_axis import Moments, TimeAxis, moments, time_axis
+from core.observables.planes import COORDINATES, PLANES, NodePlane
+from core.observables.projection import Projection, checked_projection
 from core.reference.margin import ReferenceMargin
 from core.runs import Run
 
@@ -101,7 +102,7 @@ class Material:
     runs: tuple[Run, ...]
     lasts: tuple[int, ...]
     palette: Palette
-    coordinates: Coordinates
+    projections: tuple[Projection, ...]
     time: TimeAxis
     moments: Moments
     moment_frames: tuple[tuple[int, ...], ...]
@@ -115,7 +116,7 @@ class Material:
         run = self.runs[row]
         if kind == "neurons":
             nodes = self.tracks[row]
-            return neurons_panel(run, row, letter, box, nodes, self.coordinates, self.palette)
+            return neurons_panel(row, letter, box, nodes, self.projections[row], self.palette)
         y = self.axes[kind]
         if kind == "margins":
             drawn = self.references[row] if row < len(self.references) else ()
@@ -123,6 +124,13 @@ class Material:
             return margin_panel(row, letter, box, traces, self.time, y, self.palette, drawn), ()
         frames = self.moment_frames[row]
         return sorted_panel(run, row, kind, letter, box, y, frames, self.moments, self.palette), ()
+
+    def followed(self, row: int, index: int, box: Box) -> Panel:
+        """The panel of the neurons at one of the track's frames, in the range of that moment."""
+        nodes, palette = self.tracks[row], self.palette
+        position = int(np.searchsorted(nodes.frames, index))
+        seen = followed(nodes, position)
+        return neurons_panel(row, "", box, seen, self.projections[row], palette, position)[0]
 
     def ink(self, row: int, kind: str, index: int, data: Sequence[Dots]) -> Ink:
         """What a panel shows at a frame; for neurons one of the track's frames."""
@@ -144,7 +152,7 @@ def gather(
     panels: Sequence[str],
     lasts: Sequence[int],
     palette: Palette,
-    coordinates: Sequence[int],
+    plane: NodePlane,
     shown: Sequence[NDArray[np.int64]] | None = None,
     references: Sequence[Sequence[ReferenceMargin]] = (),
 ) -> Material:
@@ -158,12 +166,12 @@ def gather(
     tracks: list[Track] = []
     traces: list[MarginTraces] = []
     axes: dict[str, Axis] = {}
-    pair: Coordinates = (0, 1)
+    projections: list[Projection] = []
     if "neurons" in panels:
         for row, (run, last) in enumerate(zip(runs, lasts, strict=True)):
-            pair = check_coordinates(coordinates, run.dataset.d)
-            m = run.network.m
-            tracks.append(track(run, trail_frames(last, m) if shown is None else shown[row], pair))
+            projections.append(checked_projection(run, plane))
+            stops = trail_frames(last, run.network.m) if shown is None else shown[row]
+            tracks.append(track(projections[-1], stops))
     if "margins" in panels:
         traces = [margin_traces(run, last) for run, last in zip(runs, lasts, strict=True)]
         lines = [one for margins in references for one in margins]
@@ -175,7 +183,7 @@ def gather(
         tuple(runs),
         tuple(lasts),
         palette,
-        pair,
+        tuple(projections),
         axis,
         chosen,
         frames,
@@ -191,23 +199,23 @@ def build_scene(
     panels: Sequence[str] = PANELS,
     until: int | float | None = None,
     palette: Palette = LIGHT,
-    coordinates: Sequence[int] = (0, 1),
+    plane: NodePlane = COORDINATES,
     references: Sequence[Sequence[ReferenceMargin]] = (),
 ) -> FigureScene:
     """A page with one row a run and one column a panel, 180 mm wide for three or four panels.
 
-    `until` is the last frame (int) or the last log10 t (float) shown, None for all; `coordinates`
-    are those of the trajectories, from 0. Rotations, norms, margins and colours of time share their
+    `until` is the last frame (int) or the last log10 t (float) shown, None for all; `plane`
+    is that of the trajectories. Rotations, norms, margins and colours of time share their
     scales between the rows; trajectories have a scale of their own.
     `references` are reference margins for each run, drawn as lines among its margins.
 
-    Raises InputError for unknown panels, no or more than six runs, or coordinates that the data
-    do not have.
+    Raises InputError for unknown panels, no or more than six runs, or a plane that a
+    run does not have.
     """
     panels = check_panels(panels)
     check_runs(runs)
     lasts = [last_frame(run, until) for run in runs]
-    material = gather(runs, panels, lasts, palette, coordinates, references=references)
+    material = gather(runs, panels, lasts, palette, plane, references=references)
     title, source = titles(runs)
     letters = {
         (row, kind): LETTERS[row * len(panels) + column]
@@ -217,7 +225,10 @@ def build_scene(
     by_kind = [(", ".join(letters[row, kind] for row in range(len(runs))), kind) for kind in panels]
     origin = f"Source: {source}. " if source else ""
     several = any(run.dataset.classes > 2 for run in runs)
-    caption = captions(by_kind, palette, several)
+    words = "two coordinates"
+    if plane.kind != "coordinates":
+        words = f"a plane ({PLANES[plane.kind].title.lower()})"
+    caption = captions(by_kind, palette, several, words)
     footer = (f"{origin}Settings: {settings_line(runs, lasts)}.", caption)
     sheet = page(headings(runs), len(panels), title, footer)
     drawn = tuple(

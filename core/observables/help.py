@@ -26,7 +26,7 @@ VIEWS = {
     "positions": Help(
         "neuron positions",
         r"|a_j|\,v_j",
-        "|alpha_j| u_j on two coordinates; the data are enlarged to the nodes' size",
+        "|alpha_j| u_j on a plane; the data are enlarged to the nodes' size",
         "telgarsky22, Figure 1a and 1b",
         PLAIN,
     ),

@@ -2,32 +2,33 @@
 
 Read from and written to TOML (the tables are those of Experiment, plus title, source, axes, and the
 derived settings and variants of core.studies.derived). Its figure is `[figure]`
-(core.studies.layout), what its runs are to show `[[claims]]`, and the columns of its table
-`[sweep]` (core.studies.claims).
+(core.studies.layout), its first views `[window]` (core.studies.window), what its runs are to show
+`[[claims]]`, and the columns of its table `[sweep]` (core.studies.claims).
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import tomli_w
 
 from core.errors import InputError, did_you_mean
 from core.files import is_there, read_text
-from core.settings import Section
 from core.studies import tables as study_tables
 from core.studies.claims import Claim, SweepTable, parse_claims, parse_sweep
 from core.studies.derived import FACTOR, FORMULA, VARIANT, apply_formulas
 from core.studies.layout import FigureLayout, parse_layout
+from core.studies.settings import change_kind, is_dropped, is_one_value, kinds_first
 from core.studies.tables import StudyFile, parse_setting, split_key, value_text
+from core.studies.window import parse_window
 from core.study_file.experiment import KINDS, Experiment
 from core.study_file.toml import parse_toml
 from core.study_file.validation import (
@@ -71,6 +72,7 @@ class Study:
     derived: Mapping[str, str] = field(default_factory=dict)
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     figure: Mapping[str, Any] = field(default_factory=dict)
+    window: Mapping[str, Any] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)  # claims and sweep, as written
 
     @property
@@ -82,6 +84,11 @@ class Study:
     def sweep(self) -> SweepTable:
         """The columns of the table of results."""
         return parse_sweep(self.results.get("sweep", {}), self.id)
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """The views that the window opens with; none where it is left to the window."""
+        return parse_window(self.window, self.id).views
 
     @property
     def count(self) -> int:
@@ -155,7 +162,7 @@ class Study:
         for name, settings in self.variants.items():
             formulas = {k: text for k, text in settings.items() if k.startswith(FORMULA)}
             study = plain
-            for key in sorted(settings.keys() - formulas.keys(), key=_kinds_first):
+            for key in sorted(settings.keys() - formulas.keys(), key=kinds_first):
                 study = study.with_value(key, settings[key])
             own = {key.removeprefix(FORMULA): str(text) for key, text in formulas.items()}
             study = replace(study, derived={**study.derived, **own})
@@ -185,7 +192,7 @@ class Study:
         """The study with `key=value` settings applied; a setting of an axis replaces the axis."""
         study = self
         parsed = [parse_setting(setting) for setting in settings]
-        for key, value in sorted(parsed, key=lambda pair: _kinds_first(pair[0])):
+        for key, value in sorted(parsed, key=lambda pair: kinds_first(pair[0])):
             study = study.with_value(key, value)
         study.check()
         return study
@@ -210,16 +217,14 @@ class Study:
         table = tables.setdefault(section, {})
         axes = dict(self.axes)
         if name == "kind" and section in KINDS:
-            lost = _change_kind(table, section, value)
+            lost = change_kind(table, section, value)
             kept = section_class(section, table).model_fields.keys() - lost
-            axes = {k: v for k, v in axes.items() if not _dropped(k, section, kept)}
+            axes = {k: v for k, v in axes.items() if not is_dropped(k, section, kept)}
         varied = study_tables.set_in_variants(tables, self.variants, key, value)
         if varied:
             return replace(self, variants=varied)
         check_keys({name: value}, section_class(section, table), section, "--set")
-        if isinstance(value, list) and not _is_one_value(
-            value, section_class(section, table), name
-        ):
+        if isinstance(value, list) and not is_one_value(value, section_class(section, table), name):
             axes[key] = study_tables.axis(key, value, "--set")
             table.pop(name, None)
         else:
@@ -268,39 +273,10 @@ class Study:
             "variants": self.variants,
             "sizes": self.sizes,
             "figure": self.figure,
+            "window": self.window,
         }
         given = {key: part for key, part in document.items() if part}
         return tomli_w.dumps({"title": self.title, "source": self.source, **given, **self.results})
-
-
-def _is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
-    """Whether a list is one value of a key that takes lists; a list of lists is an axis of it."""
-    annotation = cls.model_fields[name].annotation
-    takes_lists = any(get_origin(part) is tuple for part in (annotation, *get_args(annotation)))
-    return takes_lists and not (value and all(isinstance(item, list) for item in value))
-
-
-def _change_kind(table: dict[str, Any], section: str, kind: Any) -> set[str]:
-    """Set a kind; keys that the new kind does not have, or has to itself, were the old one's.
-
-    Returns those that the new kind has to itself.
-    """
-    before, table["kind"] = table.get("kind"), kind
-    cls = section_class(section, table)
-    lost = set() if before == kind else set(cls.own)
-    for key in [key for key in table if key not in cls.model_fields or key in lost]:
-        del table[key]
-    return lost
-
-
-def _kinds_first(key: str) -> bool:
-    """Sorts kinds before the keys that depend on them."""
-    return not key.endswith(".kind")
-
-
-def _dropped(axis: str, section: str, kept: Set[str]) -> bool:
-    part, name = axis.split(".", 1)
-    return part == section and name not in kept
 
 
 def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study:
@@ -332,11 +308,12 @@ def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study
         derived=file.derived,
         variants=file.variants,
         figure=file.figure,
+        window=file.window,
         results=file.given(RESULTS),
     )
     # Read once now, so that what is wrong with figure and claims is said when the study is opened.
     study.layout()
-    _ = study.claims, study.sweep
+    _ = study.claims, study.sweep, study.views
     study.check()
     return study
 

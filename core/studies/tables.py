@@ -48,6 +48,7 @@ class StudyFile(Table):
         {}, description='must hold tables [variants.NAME] of "section.key"'
     )
     figure: Any = Field(default_factory=dict)
+    window: Any = Field(default_factory=dict)
     claims: Any = Field(default_factory=list)
     sweep: Any = Field(default_factory=dict)
 

@@ -16,7 +16,8 @@ class SweepStatus:
     """One consistent view: of `total` cells so many are done (of which `kept` were there before),
     failed, running; `seconds` since the start, `eta` those left, NaN while nothing is known.
     `compiling` are the groups of kernels that are waited for before any cell is begun. `ended`
-    says that no worker has anything left to do.
+    says that no worker has anything left to do. `at_work` are the names of the cells of the batches
+    that workers have now; those in the same batch follow one another.
     """
 
     total: int = 0
@@ -31,6 +32,7 @@ class SweepStatus:
     stopped: bool = False
     ended: bool = False
     last: Row | None = None
+    at_work: frozenset[str] = frozenset()
 
 
 @final

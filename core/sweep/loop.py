@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from itertools import islice
 from typing import final
 
 from core.compiled import warming
@@ -56,6 +57,8 @@ class _Work:
             if self.running and self._alone(self.queue[0]):
                 return
             batch = tuple(self.queue.popleft() for _ in range(self._batch_size()))
+            if self.pool.workers == 1:  # where `submit` may be the work itself
+                self.control.publish(at_work=frozenset(task.name for task in batch), running=1)
             self.running[self.pool.submit(batch)] = batch
             # With one worker `submit` may be the work itself: no more before its rows are in.
             if self.pool.workers == 1 or self._alone(batch[0]):
@@ -134,12 +137,18 @@ class _Work:
             kept=len(self.plan.kept),
             failed=failed,
             running=min(len(self.running), self.pool.workers),
+            at_work=self._at_work(),
             seconds=seconds,
             eta=eta,
             paused=self.control.pause_requested,
             stopped=self.control.stop_requested,
             last=last,
         )
+
+    def _at_work(self) -> frozenset[str]:
+        """The batches that were handed out first, one for each worker; the others queue there."""
+        batches = islice(self.running.values(), self.pool.workers)
+        return frozenset(task.name for batch in batches for task in batch)
 
     def save(self, now: bool = False) -> None:
         """Write the ledger, at most every two seconds unless `now`."""
@@ -194,4 +203,6 @@ def sweep(plan: Plan, pool: Pool, control: SweepControl) -> Iterator[SweepStatus
         work.save(now=True)
         work.running.clear()
         control.publish(ended=True)
-    yield control.publish(running=0, ended=True, stopped=control.stop_requested)
+    yield control.publish(
+        running=0, at_work=frozenset(), ended=True, stopped=control.stop_requested
+    )

@@ -91,7 +91,7 @@ class Paints(QObject):
 def _film(run: Run) -> None:
     """What a frame of a film of one panel takes, drawn for paper."""
     begun = time.perf_counter()
-    drawn = list(film_frames([run], "neurons", 24, (800, 600), LIGHT, (0, 1)))
+    drawn = list(film_frames([run], "neurons", 24, (800, 600), LIGHT))
     seconds = (time.perf_counter() - begun) / len(drawn)
     row("a frame of a film, neurons, 800 x 600", f"{seconds * 1e3:.0f} ms")
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from core.data.preview import COMPONENTS, DIRECTIONS, Preview, preview, principal_axes
+from core.data.axes import principal_axes
+from core.data.preview import COMPONENTS, DIRECTIONS, Preview, preview
 from core.errors import InputError
 from core.study_file.experiment import KINDS
 from tests.data.drawing import data_of, problem_of

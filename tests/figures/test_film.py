@@ -14,11 +14,16 @@ import pytest
 from PIL import Image, ImageSequence
 
 from core.errors import DiskError, InputError
+from core.figures.camera import eased, looks
 from core.figures.film import film_frames, frames_shown, save_film
 from core.figures.film_layout import film_size
+from core.figures.neurons import followed, track
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.time_axis import TimeAxis, time_axis
 from core.figures.writers import GifWriter, WebpWriter
+from core.observables.nodes import positions
+from core.observables.planes import NodePlane
+from core.observables.projection import checked_projection
 from tests.figures.helpers import DEGENERATE, far_run, two_runs
 
 SIZE = (200, 160)
@@ -51,7 +56,7 @@ def test_a_film_has_its_frames_size_length_and_loops(tmp_path, suffix) -> None:
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 def test_films_show_the_drawn_pictures(tmp_path, palette) -> None:
-    pictures = list(film_frames(two_runs()[:1], "neurons", 6, SIZE, palette, (0, 1)))
+    pictures = list(film_frames(two_runs()[:1], "neurons", 6, SIZE, palette))
     saved(tmp_path / "film.webp", palette=palette)
     saved(tmp_path / "film.gif", palette=palette)
     for suffix, tolerance in ((".webp", 0.0), (".gif", 6.0)):
@@ -67,12 +72,12 @@ def test_films_show_the_drawn_pictures(tmp_path, palette) -> None:
 
 @pytest.mark.parametrize("panel", ["rotations", "norms", "margins", "all"])
 def test_every_panel_makes_a_film_of_two_runs(panel) -> None:
-    pictures = list(film_frames(two_runs(), panel, 3, (320, 240), LIGHT, (0, 1)))
+    pictures = list(film_frames(two_runs(), panel, 3, (320, 240), LIGHT))
     assert [picture.shape for picture in pictures] == [(240, 320, 3)] * 3
 
 
 def test_axes_do_not_move() -> None:
-    pictures = np.array(list(film_frames([two_runs()[0]], "norms", 8, SIZE, LIGHT, (0, 1))))
+    pictures = np.array(list(film_frames([two_runs()[0]], "norms", 8, SIZE, LIGHT)))
     left_and_below = pictures[:, 40:, :20], pictures[:, -18:, :]
     for strip in left_and_below:
         assert (strip == strip[0]).all()
@@ -161,11 +166,11 @@ def test_films_are_the_same_again(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["one frame", "d = 1", "dead", "huge", "m = 1"])
 def test_degenerate_runs_make_films(name) -> None:
-    assert len(list(film_frames([DEGENERATE[name]()], "all", 2, SIZE, LIGHT, (0, 1)))) == 2
+    assert len(list(film_frames([DEGENERATE[name]()], "all", 2, SIZE, LIGHT))) == 2
 
 
 def test_a_far_run_makes_a_film() -> None:
-    pictures = list(film_frames([far_run()], "margins", 3, SIZE, LIGHT, (0, 1)))
+    pictures = list(film_frames([far_run()], "margins", 3, SIZE, LIGHT))
     assert all(not np.array_equal(one, two) for one, two in pairwise(pictures))
 
 
@@ -223,3 +228,43 @@ def test_an_mp4_goes_through_the_encoder(tmp_path, monkeypatch, stop_after) -> N
     assert completed == (stop_after == 99)
     assert frames == [SIZE[0] * SIZE[1] * 3] * min(stop_after, 6)
     assert [entry.name for entry in tmp_path.iterdir()] == (["film.mp4"] if completed else [])
+
+
+def test_the_range_of_the_neurons_follows_them() -> None:
+    """Figure 1's nodes are a dot in the middle at first, in the range of the whole run."""
+    run = two_runs()[0]
+    inks = []
+    for follow in (False, True):
+        (first, *_, last) = film_frames([run], "neurons", 4, SIZE, LIGHT, follow=follow)
+        inks.append((first, last))
+    (fixed, end), (moving, moved_end) = inks
+    # Both end in the range of the last frame, which the camera may look a little beyond.
+    assert np.abs(end.astype(int) - moved_end).mean() < np.abs(fixed.astype(int) - moving).mean()
+    assert not np.array_equal(fixed, moving)
+
+
+def test_the_camera_of_films_is_that_of_the_window() -> None:
+    """Extents at the frames of a track, eased; points and units say the same place."""
+    run = two_runs()[0]
+    nodes = track(checked_projection(run, NodePlane()), np.arange(run.frames))
+    for position in (0, run.frames // 2, run.frames - 1):
+        seen = followed(nodes, position)
+        around = nodes.extents[looks(position, run.frames, run.frames)]
+        reach = seen.extent * 10.0**seen.power
+        assert np.log10(reach) == pytest.approx(eased(around, nodes.extents[position]))
+        np.testing.assert_allclose(
+            seen.points * 10.0**seen.power, nodes.points * 10.0**nodes.power, rtol=1e-12
+        )
+        largest = np.abs(positions(run, position, (0, 1))).max()
+        assert nodes.extents[position] == pytest.approx(np.log10(largest))
+
+
+def test_axes_that_follow_leave_nothing_behind() -> None:
+    """The same frame after others is the same picture, and the figure holds no more axes."""
+    run = two_runs()[0]
+    pictures = list(film_frames([run], "neurons", 6, SIZE, LIGHT))
+    again = list(film_frames([run], "neurons", 6, SIZE, LIGHT))
+    for one, other in zip(pictures, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    # Corners are background in every frame: no ticks of earlier ones stay.
+    assert {tuple(picture[2, 2]) for picture in pictures} == {(255, 255, 255)}

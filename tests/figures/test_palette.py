@@ -70,7 +70,7 @@ def test_late_moments_stand_out_more_and_no_moment_vanishes(palette) -> None:
 def test_texts_and_curves_are_legible(palette) -> None:
     least = {palette.foreground: 12.0, palette.muted: 4.5, palette.grid: 1.15}
     least |= dict.fromkeys((palette.negative, palette.positive), 3.0)
-    least |= dict.fromkeys(palette.references, 4.5)
+    least |= dict.fromkeys((*palette.references, *palette.lines), 4.5)
     for colour, ratio in least.items():
         assert contrast(rgb(colour), palette.background) >= ratio, colour
 

@@ -16,6 +16,7 @@ from core.figures.primitives import KeyEntry, Marker, TimeKey
 from core.figures.scene import build_scene
 from core.figures.time_axis import MOST_MOMENTS, Moments, TimeAxis, moments, time_axis
 from core.observables.nodes import outer_signs, positions
+from core.observables.planes import NodePlane
 from core.observables.registry import OBSERVABLES
 from tests.figures.helpers import DEGENERATE, far_run, problem_of, two_runs, written
 
@@ -27,7 +28,9 @@ def panel_of(scene, kind, row=0):
 
 def test_trajectories_are_the_nodes_positions() -> None:
     run = two_runs()[0]
-    panel = panel_of(build_scene([run], ["neurons"], coordinates=(2, 0)), "neurons")
+    panel = panel_of(
+        build_scene([run], ["neurons"], plane=NodePlane("coordinates", (2, 0))), "neurons"
+    )
     curves, last = panel.ink.curves[0], run.frames - 1
     strength = OBSERVABLES["relative_norm"].at(run, last)
     order = np.argsort(strength)
@@ -175,9 +178,13 @@ def test_a_run_that_did_not_complete_says_so() -> None:
         (1, {"panels": ()}, "name one or more of neurons"),
         (1, {"panels": ("norms", "norms")}, "each once"),
         (1, {"panels": ("nurons",)}, "nurons: name one or more"),
-        (1, {"coordinates": (0, 4)}, "no coordinate 4; with d = 4 choose 0 to 3"),
-        (1, {"coordinates": (1, 1)}, "given twice"),
-        (1, {"coordinates": (1,)}, "Two coordinates"),
+        (
+            1,
+            {"plane": NodePlane("coordinates", (0, 4))},
+            "no coordinate 4; with d = 4 choose 0 to 3",
+        ),
+        (1, {"plane": NodePlane("coordinates", (1, 1))}, "given twice"),
+        (1, {"plane": NodePlane("coordinates", (1,))}, "Two coordinates"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_a_sentence(runs, arguments, match) -> None:

@@ -21,6 +21,7 @@ from app.state.exports import DataJob, FigureJob, FilmJob, data_paths
 from core.figures.names import PANELS
 from core.figures.palette import DARK, LIGHT
 from core.figures.scene import MOST_ROWS
+from core.observables.planes import NodePlane
 from core.runs import open_run
 from tests.app.panels.made_up import run_file
 
@@ -253,7 +254,7 @@ def test_a_figure_is_copied_as_pixels_and_as_vectors(
     qtbot, controller, shown: Shown, runs, monkeypatch
 ) -> None:
     monkeypatch.setattr("app.state.exports.COPY_DPI", 150.0)
-    shown.runs, shown.options = runs[:1], {"coordinates": (1, 2)}
+    shown.runs, shown.options = runs[:1], {"plane": NodePlane("coordinates", (1, 2))}
     said = finished(qtbot, controller, controller.copy_figure)
     assert "clipboard" in said
     data = QGuiApplication.clipboard().mimeData()

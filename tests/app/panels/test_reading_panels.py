@@ -15,7 +15,7 @@ from app.panels.empty import EmptyState
 from app.panels.inspector import NODE_HINT, Inspector
 from app.panels.status import StatusLine
 from app.panels.study_chooser import OPEN_TEXT, StudyChooser
-from app.state.display import NodeFacts
+from app.state.node_values import NodeFacts
 from app.style import style_sheet
 from core.figures.palette import LIGHT
 from core.observables.registry import OBSERVABLES

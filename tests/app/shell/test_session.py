@@ -426,7 +426,7 @@ def test_coordinates_and_margin_axis_are_chosen(program: Marginscope, qtbot: QtB
 
     QTimer.singleShot(50, answer)
     qtbot.keyClick(program.window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-    assert program.display.view.wishes.coordinates == (2, 4)
+    assert program.display.view.wishes.plane.numbers == (2, 4)
     assert program.session.snapshot().runs[0].m == 8
     assert all(run.data.coordinates == (2, 4) for run in program.session)
 

@@ -12,9 +12,10 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.settings import load_settings
-from app.state.intent import FIGURE_1, FIRST_CURVES
+from app.state.intent import FIGURE_1, FIRST_CURVES, NEURON_POINTS
 from app.state.later import SPECTRUM
 from app.state.views import VIEWS
+from core.observables.planes import PLANES, NodePlane
 from core.observables.registry import scalars_of
 from tests.app.mouse import click, close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained
@@ -57,7 +58,7 @@ def test_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> N
         assert "f = 0" in slot.panel.view("predictor").header.text
     choose_view(qtbot, program, "Neurons")
     assert "neurons" not in program.display.view.wishes.views
-    choose_view(qtbot, program, "The paper's figure")
+    choose_view(qtbot, program, "The study's views")
     assert program.display.view.wishes.views == FIGURE_1
     marked = [a.data() for a in program.window.view_choice.actions() if a.isChecked()]
     assert marked == list(FIGURE_1)
@@ -141,3 +142,58 @@ def test_the_heading_names_what_was_run_by_what(program: Marginscope) -> None:
 def test_the_tool_bar_has_the_menu_of_views(program: Marginscope) -> None:
     buttons = program.window.tools.findChildren(QToolButton)
     assert any(button.menu() is program.window.view_choice for button in buttons)
+
+
+def test_the_picture_of_the_neurons_is_chosen_and_remembered(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    window, panel = program.window, program.display.slots[0].panel
+    view = panel.view("neurons")
+    assert entry(opened(qtbot, window, "View", "Neurons"), "This moment").isChecked()
+    close_menus()
+    pick(qtbot, window, "View", "Neurons", "The whole run, as signed roots")
+    assert "signed roots" in view.header.text
+    pick(qtbot, window, "View", "Neurons", NEURON_POINTS["directions"])
+    assert view.header.text.startswith("directions")
+    menu = opened(qtbot, window, "View", "Neurons")
+    chosen = [action.data() for action in menu.actions() if action.isChecked()]
+    assert chosen[:2] == [("neuron_range", "root"), ("neuron_points", "directions")]
+    assert chosen[2:] == [("plane", "coordinates")]
+    close_menus()
+    window.close()
+    settings = load_settings(program.places.settings)[0]
+    assert (settings.neuron_range, settings.neuron_points) == ("root", "directions")
+
+
+def test_the_plane_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) -> None:
+    window, display = program.window, program.display
+    view = display.slots[0].panel.view("neurons")
+    program.playback.to_end()
+    qtbot.waitUntil(lambda: not display.slots[0].panel.owed)
+    pick(qtbot, window, "View", "Neurons", PLANES["motion"].title)
+    assert view.plot.bottom.labelText == "motion 1"
+    # Two nodes are needed for their span; what cannot be had is not marked either.
+    pick(qtbot, window, "View", "Neurons", PLANES["nodes"].title)
+    assert "Pin two nodes" in window.bar.text
+    assert display.view.wishes.plane == NodePlane("motion", ())
+    assert not entry(window.neuron_choice, PLANES["nodes"].title).isChecked()
+    key = display.view.runs[0].key
+    display.ask(pinned=frozenset({(key, 4), (key, 1)}))
+    pick(qtbot, window, "View", "Neurons", PLANES["nodes"].title)
+    assert display.view.wishes.plane == NodePlane("nodes", (1, 4, display.view.runs[0].frame))
+    assert view.plot.bottom.labelText == "along v of node 1"
+    assert entry(window.neuron_choice, PLANES["nodes"].title).isChecked()
+
+
+def test_a_plane_that_a_run_does_not_have_is_said(program: Marginscope, qtbot: QtBot) -> None:
+    display = program.display
+    view = display.slots[0].panel.view("neurons")
+    program.playback.to_end()
+    before = view.nodes.points.copy()
+    display.ask(plane=NodePlane("nodes", (0, 5000, 0)))
+    qtbot.waitUntil(lambda: not display.slots[0].panel.owed)
+    (words,) = view.plot.overlay.corner
+    assert words.startswith("Nodes 0 and 5000: choose two of 0 to")
+    np.testing.assert_array_equal(view.nodes.points, before)
+    display.ask(plane=NodePlane())
+    assert view.plot.overlay.corner == ()

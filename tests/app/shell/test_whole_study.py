@@ -334,6 +334,30 @@ def test_a_pause_holds_the_study(long: Marginscope, qtbot: QtBot) -> None:
     assert window.progress.pause.text() == "Pause"
 
 
+def states(window: StudyWindow) -> list[str]:
+    """What the table says of each cell."""
+    model = window.table.model_
+    names = [model.headerData(k, Qt.Orientation.Horizontal) for k in range(model.columnCount())]
+    column = names.index("state")
+    return [str(model.index(row, column).data()) for row in range(model.rowCount())]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_cells_that_run_are_not_called_waiting(long: Marginscope, qtbot: QtBot, jobs: int) -> None:
+    window = opened(long, qtbot, jobs)
+    assert states(window) == ["waiting"] * 8
+    seen: list[list[str]] = []
+    window.table.model_.dataChanged.connect(lambda: seen.append(states(window)))
+    click(window.progress.run)
+    qtbot.waitUntil(some(long))
+    at_work = [shown.count("running") for shown in seen]
+    assert max(at_work) == jobs
+    assert seen[0].index("running") == 0  # before any is done
+    click(window.progress.cancel)
+    qtbot.waitUntil(finished(long))
+    assert "running" not in states(window)
+
+
 def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot) -> None:
     window = opened(long, qtbot)
     click(window.progress.run)

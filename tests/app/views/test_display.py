@@ -12,6 +12,7 @@ import pytest
 
 from app.state.display import MARGINS, DisplayData
 from core.observables.nodes import outer_signs, positions
+from core.observables.planes import NodePlane
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from core.training.control import Control
@@ -69,7 +70,7 @@ def test_coordinates_of_time_are_finite_and_increasing(data: DisplayData) -> Non
 
 
 def test_other_coordinates_are_read_when_asked_for(data: DisplayData) -> None:
-    data.set_coordinates(4, 11)
+    data.set_plane(NodePlane("coordinates", (4, 11)))
     frames = np.array([0, 20])
     wanted = [positions(data.run, index)[:, [4, 11]] for index in frames]
     np.testing.assert_allclose(data.positions(frames), wanted, rtol=1e-6, atol=1e-12)

@@ -16,6 +16,7 @@ from core.dynamics import rows
 from core.figures.palette import DARK, LIGHT
 from core.network.registry import NETWORKS
 from core.observables.nodes import outer_classes, positions
+from core.observables.planes import NodePlane
 from core.runs import open_run
 from tests.recording import recorded
 
@@ -124,7 +125,7 @@ def test_nodes_of_a_run_in_row_space_stand_where_the_whole_vectors_do(
     with data.run as run:
         assert run.reduction is not None
         for coordinates in ((0, 1), (50, 89)):
-            data.set_coordinates(*coordinates)
+            data.set_plane(NodePlane("coordinates", tuple(coordinates)))
             index = data.frames - 1
             network, flat = run.network, run.parameters(index)
             s, reduced = network.nodes(network.physical(flat, float(run.rho[index])))

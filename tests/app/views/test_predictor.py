@@ -14,6 +14,7 @@ from app.views.contours import contour
 from app.views.predictor import PredictorView
 from app.views.run_panel import RunPanel
 from core.figures.palette import LIGHT, rgb
+from core.observables.planes import NodePlane
 from tests.app.views.test_every_network import compute, shown
 
 LINE = (
@@ -77,13 +78,13 @@ def test_it_follows_frames_zooms_and_coordinates(panel: RunPanel, data: DisplayD
     view.plot.view.setRange(xRange=(0.0, 0.1), padding=0.0)
     compute(panel, data)
     assert data.later.answer.question.first[:2] == pytest.approx((0.0, 0.1))
-    panel.set_coordinates(4, 7)
+    panel.set_plane(NodePlane("coordinates", (4, 7)))
     compute(panel, data)
     assert data.later.answer.question.axes == (4, 7)
     assert view.plot.bottom.labelText == "coordinate 5"
-    panel.set_coordinates(4, 99)
+    panel.set_plane(NodePlane("coordinates", (4, 99)))
     assert view.plot.overlay.note == "the inputs have no coordinate 100"
-    panel.set_coordinates(0, 1)
+    panel.set_plane(NodePlane())
     assert view.plot.overlay.note == ""
 
 

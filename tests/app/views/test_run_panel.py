@@ -14,6 +14,7 @@ from app.state.views import VIEWS
 from app.views.run_panel import RunPanel
 from app.views.sorted_nodes import MOST_MOMENTS
 from core.figures.palette import DARK, LIGHT, node_colours, rgba
+from core.observables.planes import NodePlane
 from core.runs import open_run
 from tests.app.mouse import LEFT, move, pixel, pull, wheel
 from tests.recording import recorded
@@ -82,6 +83,7 @@ def test_trails_and_nodes_have_the_colours_of_the_present(panel: RunPanel, data)
 
 
 def test_the_data_are_scaled_and_it_is_said(panel: RunPanel, data: DisplayData) -> None:
+    panel.set_neurons("run", "weights")
     text = panel.view("neurons").header.text
     assert "data \u00d7" in text
     factor = float(text.split("\u00d7")[1])
@@ -92,6 +94,7 @@ def test_the_data_are_scaled_and_it_is_said(panel: RunPanel, data: DisplayData) 
 
 
 def test_a_unit_is_as_long_on_both_axes_and_the_range_stays(qtbot, panel: RunPanel, data) -> None:
+    panel.set_neurons("run", "weights")
     plot = panel.view("neurons").plot
     before = plot.shown()
     box = plot.inside()
@@ -110,7 +113,7 @@ def test_a_unit_is_as_long_on_both_axes_and_the_range_stays(qtbot, panel: RunPan
 
 def test_other_coordinates(panel: RunPanel, data: DisplayData) -> None:
     before = panel.view("neurons").nodes.points.copy()
-    panel.set_coordinates(5, 6)
+    panel.set_plane(NodePlane("coordinates", (5, 6)))
     assert not np.array_equal(before, panel.view("neurons").nodes.points)
     assert panel.view("neurons").plot.bottom.labelText == "coordinate 6"
 
@@ -246,6 +249,7 @@ def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
         panel = RunPanel(LIGHT)
         qtbot.addWidget(panel)
         panel.resize(800, 700)
+        panel.set_neurons("run", "weights")
         panel.set_data(data, "")
         panel.show()
         assert panel.view("neurons").nodes.points.size == 0
@@ -268,6 +272,7 @@ def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
         data = DisplayData(run)
         panel = RunPanel(LIGHT)
         qtbot.addWidget(panel)
+        panel.set_neurons("run", "weights")
         panel.set_data(data, "")
         while data.update(0.0) < 5:
             pass

@@ -1,0 +1,59 @@
+"""Values that DisplayData hands out: one node's numbers, nodes in order, times of all frames."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Indices = NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """One node at one frame. `angle` is that from its start in degrees, `position` the point
+    |a_j| v_j on the chosen plane; weights are at the physical scale."""
+
+    index: int
+    outer_weight: float
+    inner_norm: float
+    angle: float
+    rotation: float
+    relative_norm: float
+    position: tuple[float, float]
+    sign_flips: int
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SortedNodes:
+    """Values in increasing order, NaN last; `place[j]` is where node j stands among them."""
+
+    values: Singles
+    order: Indices
+    place: Indices
+
+
+def with_stand_in(values: Floats) -> Floats:
+    """Values whose first may be -inf (t = 0, or step 0 on a logarithmic axis), then finite ones:
+    the first then stands one spacing before the second.
+
+    >>> with_stand_in(np.array([-np.inf, 1.0, 1.5])).tolist()
+    [0.5, 1.0, 1.5]
+    """
+    result = np.array(values, dtype=np.float64)
+    if result.size and not math.isfinite(result[0]):
+        if result.size == 1:
+            result[0] = 0.0
+        else:
+            # The second gap says what spacing is usual here; .05 and .001 only keep t = 0 apart
+            # from the first frame where there is no second gap, or none to be seen.
+            spacing = result[2] - result[1] if result.size > 2 else 0.05
+            result[0] = result[1] - max(float(spacing), 1e-3)
+    return result

@@ -1,0 +1,71 @@
+"""Ranges that the same view of several runs shares, so that they can be compared at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from PySide6.QtCore import QObject
+
+from app.views.run_panel import RunPanel
+from app.widgets.plot_item import Home, Plot
+
+
+@final
+class LinkedRanges(QObject):
+    """Gives the plots of views that `links` says one range, which holds all of theirs, and one
+    zoom, for each axis that shows the same in all of them."""
+
+    def __init__(self, panels: Sequence[RunPanel], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._panels = tuple(panels)
+        self._on = True
+        for panel in self._panels:
+            panel.ranged.connect(self._share)
+            panel.zoomed.connect(self._zoom)
+
+    def set_on(self, on: bool) -> None:
+        """Link the ranges, or let each run have its own."""
+        self._on = on
+        for name in {name for panel in self._panels for name in panel.names}:
+            self._share(name)
+
+    def _plots(self, name: str) -> list[Plot]:
+        """The plots of a view, of the runs that it shows something of."""
+        panels = [panel for panel in self._panels if name in panel.names]
+        views = [panel.view(name) for panel in panels]
+        return [view.plot for view in views if view.links and view.shows_something]
+
+    def _share(self, name: str) -> None:
+        plots = self._plots(name)
+        homes = [plot.home for plot in plots]
+        for plot in plots:
+            alike = [other.home for other in plots if self._on and _across(plot, other)]
+            level = [other.home for other in plots if self._on and _up(plot, other)]
+            plot.set_common(_united(plot.home, alike, level) if len(homes) > 1 else None)
+
+    def _zoom(self, name: str) -> None:
+        sender = self.sender()
+        assert isinstance(sender, RunPanel)
+        source = sender.view(name).plot
+        plots = self._plots(name)
+        if not self._on or source not in plots:
+            return
+        for plot in plots:
+            if plot is not source and _across(plot, source) and _up(plot, source):
+                plot.set_zoom(source.zoom)
+
+
+def _across(one: Plot, other: Plot) -> bool:
+    return one.bottom.shows_same(other.bottom)
+
+
+def _up(one: Plot, other: Plot) -> bool:
+    return one.side.shows_same(other.side)
+
+
+def _united(home: Home, across: Sequence[Home], up: Sequence[Home]) -> Home:
+    """A range with what others show across and up."""
+    left, right = [one.left for one in (home, *across)], [one.right for one in (home, *across)]
+    bottom, top = [one.bottom for one in (home, *up)], [one.top for one in (home, *up)]
+    return Home(min(left), max(right), min(bottom), max(top))

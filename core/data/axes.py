@@ -1,0 +1,56 @@
+"""Two directions of the input space: orthonormal, with signs that every machine agrees on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.data.dataset import Array
+
+MOST_FOR_AXES = 1_000  # examples that the principal components are computed from
+
+
+def principal_axes(x: Array) -> Array:
+    """The first two principal directions of the rows, orthonormal, (2, d), signs fixed.
+
+    They are those of the first 1000 rows where there are more.
+
+    >>> principal_axes(np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    part = x[:MOST_FOR_AXES]
+    centred = part - part.mean(axis=0)
+    # Of X X' and X' X the smaller one: both have the same eigenvalues, and X' maps between them.
+    if centred.shape[0] < centred.shape[1]:
+        _, vectors = np.linalg.eigh(centred @ centred.T)
+        rows = (centred.T @ vectors[:, ::-1][:, :2]).T
+    else:
+        _, vectors = np.linalg.eigh(centred.T @ centred)
+        rows = vectors[:, ::-1][:, :2].T
+    # Data of rank 0 or 1 leave directions open, which coordinates fill.
+    return signed(orthonormal([*rows, *np.eye(2, x.shape[1])]))
+
+
+def signed(axes: Array) -> Array:
+    """Rows whose largest entries are positive, since LAPACKs differ in signs."""
+    largest = np.abs(axes).argmax(axis=1)
+    # + 0.0 makes 0 of -0.
+    return np.asarray(axes * np.sign(axes[np.arange(len(axes)), largest])[:, None]) + 0.0
+
+
+def orthonormal(rows: Sequence[Array]) -> Array:
+    """The first two independent directions of some rows, made orthonormal, (2, d)."""
+    axes: list[Array] = []
+    for row in rows:
+        size = np.linalg.norm(row)
+        rest = row / size if size > 0 else row
+        for axis in [*axes, *axes]:  # twice, for rounding
+            rest = rest - (rest @ axis) * axis
+        length = float(np.linalg.norm(rest))
+        # Of a dependent row of length 1 rounding leaves far less.
+        if length > 1e-8:
+            axes.append(rest / length)
+        if len(axes) == 2:
+            break
+    return np.array(axes)

@@ -1,0 +1,71 @@
+"""How far the picture of the nodes reaches at a moment: a camera that follows them evenly.
+
+Nodes grow by many powers of ten: in a range that holds the whole run, all that happens before the
+last decade of time is one dot. The camera's reach follows the nodes instead. It is a function of
+the moment and not of how one came to it, so that the same moment is always the same picture.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Frames that the camera looks at, and how far to either side, as a share of all frames: enough to
+# turn a jump of the extent into a glide, and few enough to be read when another plane is chosen.
+LOOKS = 9
+SIDE = 0.04
+
+
+def looks(frame: int, frames: int, planned: int) -> Indices:
+    """The frames that the camera looks at from one, (LOOKS,): those to either side of it.
+
+    Of `planned` frames so many are there; beyond the ends the first and the last stand in.
+
+    >>> looks(50, 101, 101).tolist()
+    [46, 47, 48, 49, 50, 51, 52, 53, 54]
+    """
+    side = max(SIDE * (planned - 1), 1.0)
+    places = np.rint(frame + np.linspace(-side, side, LOOKS)).astype(np.int64)
+    return np.clip(places, 0, frames - 1)
+
+
+def eased(log10_extents: ArrayLike, log10_now: float) -> float:
+    """log10 of how far the camera reaches: a weighted mean of log10 extents, of which none counts
+    less than the present one, so that no node is ever outside. -inf where no node has a length.
+
+    Weights fall evenly to both sides, as a triangle.
+
+    >>> eased([0.0] * LOOKS, 0.0), eased([-3.0] * LOOKS, 1.0)
+    (0.0, 1.0)
+    """
+    if not math.isfinite(log10_now):
+        return log10_now
+    extents = np.maximum(np.asarray(log10_extents, dtype=np.float64), log10_now)
+    half = (LOOKS + 1) // 2
+    weights = np.minimum(np.arange(1, LOOKS + 1), np.arange(LOOKS, 0, -1)) / half**2
+    return float(weights @ extents)
+
+
+def signed_root(x: ArrayLike) -> Floats:
+    """sign(x) sqrt |x|: near 0 more can be told apart, and signs stay.
+
+    >>> signed_root([-4.0, 0.0, 0.25]).tolist()
+    [-2.0, 0.0, 0.5]
+    """
+    values = np.asarray(x, dtype=np.float64)
+    return np.asarray(np.copysign(np.sqrt(np.abs(values)), values))
+
+
+def signed_square(x: ArrayLike) -> Floats:
+    """sign(x) x^2, the inverse of `signed_root`.
+
+    >>> signed_square([-2.0, 0.5]).tolist()
+    [-4.0, 0.25]
+    """
+    values = np.asarray(x, dtype=np.float64)
+    return np.asarray(np.copysign(values**2, values))

@@ -1,0 +1,81 @@
+"""Planes of the input space on which a run's nodes and data are drawn: how each is chosen.
+
+Nothing here loads the numerical packages: a window's menu needs the titles before there is a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from operator import attrgetter
+from typing import Any, final
+
+from core.errors import InputError
+from core.settings import Registry
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NodePlane:
+    """How the plane is chosen: a kind of PLANES, and the numbers that it takes."""
+
+    kind: str = "coordinates"
+    numbers: tuple[int, ...] = (0, 1)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PlaneKind:
+    """A way to choose a plane.
+
+    `maker` takes (run, numbers) and gives a `core.observables.projection.Axes`, or raises
+    InputError with the reason why the run has no such plane; "module:name" is loaded when it is
+    first used.
+    """
+
+    name: str
+    title: str
+    maker: str | Callable[[Any, tuple[int, ...]], Any]
+
+    def load(self) -> Callable[[Any, tuple[int, ...]], Any]:
+        """What finds the plane of a run."""
+        if not isinstance(self.maker, str):
+            return self.maker
+        module, _, name = self.maker.partition(":")
+        made: Callable[[Any, tuple[int, ...]], Any] = getattr(import_module(module), name)
+        return made
+
+
+COORDINATES = NodePlane()
+HERE = "core.observables.projection"
+PLANES: Registry[PlaneKind] = Registry(
+    attrgetter("name"),
+    PlaneKind("coordinates", "Two coordinates", f"{HERE}:coordinates"),
+    PlaneKind("motion", "Principal directions of the motion", f"{HERE}:motion"),
+    PlaneKind("means", "Class means", f"{HERE}:class_means"),
+    PlaneKind("components", "Principal components of the data", f"{HERE}:components"),
+    PlaneKind("nodes", "Span of two pinned nodes", f"{HERE}:nodes"),
+)
+
+
+def parse_plane(text: str) -> NodePlane:
+    """A plane as it is typed: a kind, or two coordinates counted from 1, as on the axes.
+
+    Raises InputError for anything else.
+
+    >>> parse_plane("motion"), parse_plane("3, 7")
+    (NodePlane(kind='motion', numbers=()), NodePlane(kind='coordinates', numbers=(2, 6)))
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) == 2 and all(part.isascii() and part.isdigit() for part in parts):
+        # Longer numbers are no coordinates, and Python takes long to read them.
+        first, second = (int(part[:9]) - 1 for part in parts)
+        if min(first, second) >= 0:
+            return NodePlane(COORDINATES.kind, (first, second))
+    alone = [name for name in PLANES if name not in (COORDINATES.kind, "nodes")]
+    if text not in alone:
+        raise InputError(
+            f"{text[:40]!r} is no plane; give {', '.join(alone)}, or two coordinates such as 1,2"
+        )
+    return NodePlane(text, ())

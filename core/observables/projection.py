@@ -1,0 +1,211 @@
+"""Where a run's nodes and data lie on a plane of the input space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.axes import orthonormal, principal_axes, signed
+from core.errors import InputError
+from core.observables.nodes import inner_columns, unit_rows
+from core.observables.planes import PLANES, NodePlane
+from core.runs import Run
+
+Array = NDArray[np.float64]
+
+MOST_FRAMES = 16  # whose motion is looked at
+MOST_NUMBERS = 8_000_000  # of all of them together, so that this takes well under a second
+# Up to so many coordinates the product of the motion with itself is made, and all its axes found;
+# beyond, only the two that are needed, by products with vectors.
+DENSE = 300
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Axes:
+    """Two orthonormal directions (2, d), and their names."""
+
+    rows: Array
+    labels: tuple[str, str]
+
+
+def check_coordinates(run: Run, numbers: tuple[int, ...]) -> tuple[int, int]:
+    """Two coordinates, counted from 0; with d = 1 the second one does not exist."""
+    d = run.dataset.d
+    if len(numbers) != 2:
+        raise InputError(f"Two coordinates are shown; {len(numbers)} were given.")
+    first, second = (int(value) for value in numbers)
+    if first == second and d > 1:
+        raise InputError(f"Coordinate {first} was given twice; choose two of 0 to {d - 1}.")
+    for value in (first, second):
+        if not 0 <= value < max(d, 2):
+            raise InputError(f"There is no coordinate {value}; with d = {d} choose 0 to {d - 1}.")
+    return first, second
+
+
+def coordinates(run: Run, numbers: tuple[int, ...]) -> Axes:
+    """Two coordinates of the inputs; on those that the data do not have, everything is 0."""
+    d = run.dataset.d
+    labels = [f"coordinate {c + 1}" if c < d else f"no coordinate {c + 1}" for c in numbers]
+    rows = np.array([np.arange(d) == c for c in numbers], dtype=np.float64)
+    return Axes(rows, (labels[0], labels[1]))
+
+
+def _vectors(run: Run, index: int) -> Array:
+    """|alpha_j| u_j at the flat parameters, (m, d)."""
+    s, U = run.network.nodes(run.parameters(index))
+    return np.asarray(np.abs(s)[:, None] * _full(run, U))
+
+
+def _full(run: Run, U: Array) -> Array:
+    """Inner weights (m, d) in the coordinates of the inputs."""
+    if run.reduction is None:
+        return U[:, : run.dataset.d]
+    return run.reduction.full(U[:, : run.reduction.size])
+
+
+def motion(run: Run, numbers: tuple[int, ...]) -> Axes:
+    """The principal directions of |a_j| v_j(t) - |a_j| v_j(0) over all nodes and some frames.
+
+    Every frame counts the same, whatever its scale: the last ones are larger by many powers of ten.
+    """
+    m, d = run.network.m, run.dataset.d
+    count = int(np.clip(MOST_NUMBERS // (m * d), 1, MOST_FRAMES))
+    frames = np.unique(np.linspace(0, run.frames - 1, count + 1).round().astype(np.int64))[1:]
+    s, U = run.network.nodes(run.origin)
+    start = np.abs(s)[:, None] * _full(run, U)
+    parts = []
+    for index in frames.tolist():
+        # At the scale of the frame, which e^(L rho) may be far beyond float64.
+        with np.errstate(over="ignore"):
+            before = np.exp(-run.network.degree * run.rho[index]) * start
+        moved = _vectors(run, index) - before
+        size = float(np.linalg.norm(moved))
+        if np.isfinite(size) and size > 0.0:
+            parts.append(moved / size)
+    if not parts:
+        raise InputError("No node has moved yet, so that there are no directions of motion.")
+    return Axes(_leading(np.concatenate(parts)), ("motion 1", "motion 2"))
+
+
+def _leading(rows: Array) -> Array:
+    """The first two right singular vectors of rows (k, d), orthonormal with fixed signs, (2, d)."""
+    d = rows.shape[1]
+    if d <= DENSE:
+        _, vectors = np.linalg.eigh(rows.T @ rows)
+    else:
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
+        product = LinearOperator((d, d), matvec=lambda v: rows.T @ (rows @ v), dtype=np.float64)
+        # A start of our own: SciPy's is random, and the same run must give the same picture.
+        _, vectors = eigsh(product, k=2, v0=np.cos(1.0 + np.arange(d)))
+    return signed(orthonormal([vectors[:, -1], vectors[:, -2], *np.eye(2, d)]))
+
+
+def class_means(run: Run, numbers: tuple[int, ...]) -> Axes:
+    """Along the difference of two classes' means, and across it within their span.
+
+    For several classes the principal directions of their means.
+    """
+    x, y = run.dataset.x, run.dataset.y
+    means = np.array([x[y == label].mean(axis=0) for label in np.unique(y)])
+    if len(means) < 2 or np.abs(means - means[0]).max() <= 1e-12 * np.abs(x).max():
+        raise InputError("The means of the classes are equal; choose another plane.")
+    rest = principal_axes(x)
+    if len(means) == 2:
+        # Not made positive: the class +1 is at the right.
+        rows = orthonormal([means[1] - means[0], means[1] + means[0], *rest])
+        return Axes(rows, ("mean of +1 minus mean of \u22121", "across, within the means"))
+    rows = orthonormal([*principal_axes(means), *rest])
+    return Axes(rows, ("class means 1", "class means 2"))
+
+
+def components(run: Run, numbers: tuple[int, ...]) -> Axes:
+    """The principal components of the training inputs."""
+    return Axes(principal_axes(run.dataset.x), ("component 1", "component 2"))
+
+
+def nodes(run: Run, numbers: tuple[int, ...]) -> Axes:
+    """The span of two nodes' inner weights at a frame: numbers are (j, k, frame)."""
+    if len(numbers) != 3:
+        raise InputError("A plane through two nodes needs both, and a frame; pin two nodes.")
+    first, second, frame = numbers
+    m = run.network.m
+    if not (0 <= first < m and 0 <= second < m and first != second):
+        raise InputError(f"Nodes {first} and {second}: choose two of 0 to {m - 1}.")
+    if not 0 <= frame < run.frames:
+        raise InputError(f"There is no frame {frame}; the run has {run.frames}.")
+    rows = _full(run, run.network.nodes(run.parameters(frame))[1])[[first, second]]
+    axes = orthonormal(list(rows))
+    if len(axes) < 2:
+        raise InputError(
+            f"Nodes {first} and {second} have one direction, or none; choose two others."
+        )
+    return Axes(axes, (f"along v of node {first}", f"across, towards node {second}"))
+
+
+@final
+class Projection:
+    """A plane of one run: where its nodes and data lie on it.
+
+    Raises InputError where the run has no such plane.
+    """
+
+    def __init__(self, run: Run, plane: NodePlane) -> None:
+        if plane.kind not in PLANES:
+            raise InputError(f"There is no plane {plane.kind}; choose one of {', '.join(PLANES)}.")
+        self.run, self.plane = run, plane
+        if plane.kind != "coordinates" and run.dataset.d < 2:
+            raise InputError("The inputs have one coordinate; there are no planes to choose.")
+        axes = PLANES[plane.kind].load()(run, plane.numbers)
+        self.rows, self.labels = axes.rows, axes.labels
+
+    def inputs(self, x: Array) -> Array:
+        """Points x (k, d) on the plane, (k, 2)."""
+        return np.asarray(x @ self.rows.T)
+
+    def weights(self, index: int) -> Array:
+        """|alpha_j| u_j at the flat parameters, (m, 2)."""
+        s, U = self.run.network.nodes(self.run.parameters(index))
+        return np.asarray(np.abs(s)[:, None] * self._inner(U))
+
+    def directions(self, index: int) -> Array:
+        """u_j/|u_j|, (m, 2); NaN for nodes of length 0.
+
+        |u_j| is over all d coordinates: what lies across the plane makes a direction short in it.
+        """
+        run = self.run
+        # Without biases, which come last. The row-space form keeps lengths.
+        size = run.dataset.d if run.reduction is None else run.reduction.size
+        U = run.network.nodes(run.parameters(index))[1][:, :size]
+        return self._inner(unit_rows(U)[0])
+
+    def _inner(self, U: Array) -> Array:
+        if self.plane.kind == "coordinates":  # copied, and not added up with zeros
+            return inner_columns(self.run, U, self.plane.numbers)
+        reduction = self.run.reduction
+        if reduction is None:
+            return np.asarray(U[:, : self.run.dataset.d] @ self.rows.T)
+        inside, outside = self._reduced
+        return np.asarray(
+            U[:, : reduction.size - 1] @ inside
+            + U[:, reduction.size - 1 : reduction.size] * outside
+        )
+
+    @cached_property
+    def _reduced(self) -> tuple[Array, Array]:
+        """The plane in the coordinates of the row-space form."""
+        assert self.run.reduction is not None
+        reduction = self.run.reduction
+        return reduction.basis @ self.rows.T, reduction.perpendicular @ self.rows.T
+
+
+def checked_projection(run: Run, plane: NodePlane) -> Projection:
+    """A projection on a plane that the run has: InputError for coordinates that do not exist."""
+    if plane.kind == "coordinates":
+        check_coordinates(run, plane.numbers)
+    return Projection(run, plane)

@@ -1,0 +1,40 @@
+"""What a setting of a study does to its tables: lists that are axes, and kinds that change."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any, get_args, get_origin
+
+from core.settings import Section
+from core.study_file.validation import section_class
+
+
+def is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
+    """Whether a list is one value of a key that takes lists; a list of lists is an axis of it."""
+    annotation = cls.model_fields[name].annotation
+    takes_lists = any(get_origin(part) is tuple for part in (annotation, *get_args(annotation)))
+    return takes_lists and not (value and all(isinstance(item, list) for item in value))
+
+
+def change_kind(table: dict[str, Any], section: str, kind: Any) -> set[str]:
+    """Set a kind; keys that the new kind does not have, or has to itself, were the old one's.
+
+    Returns those that the new kind has to itself.
+    """
+    before, table["kind"] = table.get("kind"), kind
+    cls = section_class(section, table)
+    lost = set() if before == kind else set(cls.own)
+    for key in [key for key in table if key not in cls.model_fields or key in lost]:
+        del table[key]
+    return lost
+
+
+def kinds_first(key: str) -> bool:
+    """Sorts kinds before the keys that depend on them."""
+    return not key.endswith(".kind")
+
+
+def is_dropped(axis: str, section: str, kept: Set[str]) -> bool:
+    """Whether an axis is of a section whose kind does not have its key."""
+    part, name = axis.split(".", 1)
+    return part == section and name not in kept

@@ -1,0 +1,56 @@
+"""The `[window]` table of a study: which views of a run the window opens with.
+
+```toml
+[window]
+views = ["predictor", "margins", "curves"]
+```
+
+Without it the window chooses by what the run has. The names are those of the window's views, which
+are not known here; the window says which of them it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Annotated, Any, final
+
+from pydantic import BeforeValidator, Field, field_validator
+
+from core.errors import InputError
+from core.study_file.tables import Table, listed
+from core.study_file.validation import table_of
+
+MOST_VIEWS = 9
+NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
+EXAMPLE = '["predictor", "margins"]'
+Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
+
+
+@final
+class WindowTable(Table):
+    """The names of views, from the top left."""
+
+    views: Names = Field((), description=f"must be a list of names of views, such as {EXAMPLE}")
+
+    @field_validator("views")
+    @classmethod
+    def _names(cls, views: tuple[str, ...]) -> tuple[str, ...]:
+        if len(views) > MOST_VIEWS:
+            raise ValueError(f"views may name at most {MOST_VIEWS} views")
+        for name, times in Counter(views).items():
+            if NAME.fullmatch(name) is None:
+                raise ValueError(f"views must be a list of names of views, such as {EXAMPLE}")
+            if times > 1:
+                raise ValueError(f"views names {name} twice")
+        return views
+
+
+def parse_window(table: Any, where: str) -> WindowTable:
+    """The `[window]` table of a study; one without views where it has none.
+
+    Raises InputError for unknown keys and wrong values.
+    """
+    if not isinstance(table, dict):
+        raise InputError(f"{where}: window must be a table, such as [window] with views.")
+    return table_of(WindowTable, table, f"{where}: window", ".")

@@ -1,0 +1,112 @@
+"""Runs side by side share the ranges of their axes and a zoom, unless it is switched off."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QRectF
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.settings import load_settings
+from app.widgets.plot_item import Plot
+from tests.app.mouse import pick, wheel
+from tests.app.shell.conftest import Opener
+
+NEAR = 1e-12  # a QRectF has a width in place of a right end
+LINKED = ("rotations", "norms", "margins", "curves", "spectrum")
+
+
+def plots(program: Marginscope, name: str) -> list[Plot]:
+    """The plots of a view, from left to right."""
+    return [slot.panel.view(name).plot for slot in program.display.slots]
+
+
+def alike(one: QRectF, other: QRectF) -> bool:
+    ends = [(rect.left(), rect.right(), rect.top(), rect.bottom()) for rect in (one, other)]
+    return ends[0] == pytest.approx(ends[1], rel=1e-12)
+
+
+def holds(one: QRectF, other: Plot) -> bool:
+    """Whether a range holds what a plot shows of its own."""
+    home = other.home
+    across = one.left() - NEAR <= home.left < home.right <= one.right() + NEAR
+    return across and one.top() - NEAR <= home.bottom < home.top <= one.bottom() + NEAR
+
+
+@pytest.fixture
+def wide(program: Marginscope, qtbot: QtBot) -> Marginscope:
+    """All views that are linked, computed, of the two runs."""
+    program.display.ask(views=LINKED, curves=("risk",))
+    program.playback.to_end()
+    qtbot.waitUntil(lambda: not program.display.calculator.busy)
+    qtbot.waitUntil(lambda: not any(slot.panel.owed for slot in program.display.slots))
+    return program
+
+
+def test_runs_share_one_range_that_holds_both(wide: Marginscope) -> None:
+    differ = 0
+    for name in LINKED:
+        one, other = plots(wide, name)
+        assert alike(one.shown(), other.shown()), name
+        for plot in (one, other):
+            assert holds(one.shown(), plot), name
+        differ += one.home != other.home
+    assert differ >= 3  # they would differ by themselves
+
+
+def test_the_toggle_gives_each_run_its_own_range_and_back(wide: Marginscope, qtbot: QtBot) -> None:
+    pick(qtbot, wide.window, "View", "Link axes of runs")
+    assert not wide.display.view.wishes.linked
+    one, other = plots(wide, "margins")
+    assert one.home != other.home
+    for plot in (one, other):
+        home = plot.home
+        own = QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
+        assert alike(plot.shown(), own)
+    pick(qtbot, wide.window, "View", "Link axes of runs")
+    assert alike(one.shown(), other.shown())
+
+
+def test_a_zoom_goes_to_the_other_run_and_a_double_click_ends_both(
+    wide: Marginscope, qtbot: QtBot
+) -> None:
+    one, other = plots(wide, "margins")
+    before = one.shown()
+    wheel(one, one.inside().center().toPoint(), 3)
+    assert one.shown().width() < 0.9 * before.width()
+    assert alike(one.shown(), other.shown())
+    other.reset_range()
+    other.zoomed.emit()
+    assert alike(one.shown(), before)
+    pick(qtbot, wide.window, "View", "Link axes of runs")
+    own = other.shown()
+    wheel(one, one.inside().center().toPoint(), 3)
+    assert other.shown() == own
+
+
+def test_axes_that_show_something_else_are_left_alone(wide: Marginscope) -> None:
+    one, other = plots(wide, "margins")
+    other.side.set_label("something else")
+    wide.display.slots[1].panel.view("margins").ranged.emit()
+    assert one.shown().top() == pytest.approx(one.home.bottom)
+    assert other.shown().top() == pytest.approx(other.home.bottom)
+    assert (one.shown().left(), one.shown().right()) == pytest.approx(
+        (other.shown().left(), other.shown().right())
+    )
+
+
+def test_one_run_alone_has_its_own_range(wide: Marginscope) -> None:
+    wide.display.slots[1].panel.set_data(None, "")
+    one = plots(wide, "margins")[0]
+    assert one.shown().top() == pytest.approx(one.home.bottom)
+
+
+def test_the_choice_is_remembered(program: Marginscope, open_program: Opener, qtbot: QtBot) -> None:
+    assert program.settings.linked
+    pick(qtbot, program.window, "View", "Link axes of runs")
+    program.put_away()
+    settings, words = load_settings(program.places.settings)
+    assert (settings.linked, words) == (False, "")
+    again = open_program()
+    assert not again.actions["link"].isChecked()
+    assert not again.display.intent.linked

@@ -1,0 +1,134 @@
+"""The views that a study opens with, and what takes the place of those with nothing to show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.settings import Settings
+from app.state.intent import FIGURE_1
+from app.state.views import NEXT, ON_A_LINE, VIEWS, suited
+from tests.app.mouse import pick
+from tests.app.shell.conftest import STUDY, Opener, trained
+from tests.app.views.test_every_network import RUNS, shown
+
+LINE = """
+title = "On a line"
+[data]
+kind = "intervals"
+n = 8
+[network]
+kind = "bias"
+m = 6
+[loss]
+kind = "logistic"
+[dynamics]
+kind = "gd"
+step = 0.1
+until_log10_time = 0.5
+[recording]
+frames = 4
+"""
+
+
+def names_of(program: Marginscope) -> tuple[str, ...]:
+    return program.display.slots[0].panel.names
+
+
+def opened(open_program: Opener, qtbot: QtBot, path: Path, text: str) -> Marginscope:
+    path.write_text(text)
+    program = open_program(path)
+    qtbot.waitUntil(lambda: trained(program))
+    return program
+
+
+@pytest.mark.parametrize("kind", list(RUNS))
+def test_what_is_proposed_has_something_to_show(qtbot: QtBot, tmp_path: Path, kind: str) -> None:
+    data = shown(tmp_path, RUNS[kind])
+    with data.run:
+        for name, view in VIEWS.items():  # `fits` and the sentence of the view itself agree
+            widget = view.load()(_light(), None)
+            qtbot.addWidget(widget)
+            widget.set_data(data)
+            assert view.fits(data) == widget.shows_something, name
+        for wished in ((), FIGURE_1, ("neurons", "spectrum"), ("no view",)):
+            found = suited(wished, [data])
+            assert found
+            assert all(VIEWS[name].fits(data) for name in found)
+            if kind != "kernel":
+                assert len(found) == (2 if "spectrum" in wished else 4)
+
+
+def _light() -> object:
+    from core.figures.palette import LIGHT
+
+    return LIGHT
+
+
+def test_neither_of_two_runs_is_left_with_sentences_alone(tmp_path: Path) -> None:
+    (tmp_path / "kernel").mkdir()
+    kernel, other = shown(tmp_path / "kernel", RUNS["kernel"]), shown(tmp_path, RUNS["standard"])
+    with kernel.run, other.run:
+        found = suited((), [other, kernel])
+        assert len(found) == 4
+        for data in (kernel, other):
+            assert any(VIEWS[name].fits(data) for name in found)
+
+
+def test_every_view_can_take_the_place_of_another() -> None:
+    assert set(NEXT) == set(VIEWS)
+
+
+def test_a_head_and_a_line_have_views_of_their_own(
+    open_program: Opener, qtbot: QtBot, tmp_path: Path
+) -> None:
+    program = opened(open_program, qtbot, tmp_path / "line.toml", LINE)
+    assert names_of(program) == ON_A_LINE
+    head = STUDY.replace("[axes]", '[network]\nkind = "head"\n[axes]')
+    (tmp_path / "head.toml").write_text(head)
+    program.files.open_files([str(tmp_path / "head.toml")])
+    qtbot.waitUntil(lambda: trained(program))
+    assert names_of(program) == ("norms", "margins", "curves", "predictor")
+    assert [panel.plot.overlay.note for panel in program.display.slots[0].panel.views][:2] == [
+        "",
+        "",
+    ]
+    marked = [a.data() for a in program.window.view_choice.actions() if a.isChecked()]
+    assert marked == list(names_of(program))
+
+
+def test_a_study_names_its_views_and_a_choice_by_hand_stays(
+    open_program: Opener, qtbot: QtBot, tmp_path: Path
+) -> None:
+    text = STUDY + '[window]\nviews = ["spectrum", "margins"]\n'
+    program = opened(open_program, qtbot, tmp_path / "named.toml", text)
+    assert names_of(program) == ("margins", "spectrum")
+    pick(qtbot, program.window, "View", "Views", "Curves")
+    assert names_of(program) == ("margins", "curves", "spectrum")
+    (tmp_path / "plain.toml").write_text(STUDY)
+    program.files.open_files([str(tmp_path / "plain.toml")])
+    qtbot.waitUntil(lambda: trained(program))
+    assert names_of(program) == ("margins", "curves", "spectrum")
+    pick(qtbot, program.window, "View", "Views", "The study's views")
+    assert names_of(program) == FIGURE_1
+
+
+def test_a_name_that_is_no_view_is_said(open_program: Opener, qtbot: QtBot, tmp_path: Path) -> None:
+    text = STUDY + '[window]\nviews = ["margin", "norms"]\n'
+    said: list[str] = []
+    (tmp_path / "wrong.toml").write_text(text)
+    program = open_program()
+    program.proposals.message.connect(said.append)
+    qtbot.waitUntil(lambda: trained(program))
+    program.files.open_files([str(tmp_path / "wrong.toml")])
+    assert said == ["wrong: window.views names margin, which is no view; did you mean 'margins'?"]
+    qtbot.waitUntil(lambda: trained(program))
+    assert names_of(program) == ("norms",)
+
+
+def test_the_usual_views_of_older_settings_were_not_chosen() -> None:
+    assert Settings.model_validate({"views": list(FIGURE_1)}).views == ()
+    assert Settings.model_validate({"views": ["margins"]}).views == ("margins",)

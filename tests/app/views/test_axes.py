@@ -1,0 +1,232 @@
+"""The axes of views: named, with ticks that have room, and labels that keep off curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QFont, QFontMetricsF
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.state.display import DisplayData
+from app.state.intent import MARGIN_AXES
+from app.state.views import VIEWS
+from app.views.margins import MarginsView
+from app.views.run_panel import RunPanel
+from app.widgets.levels import fitted, label_width, places_of
+from app.widgets.obstacles import Obstacles
+from app.widgets.plot_item import Home, Plot
+from app.widgets.ticks import TickMaker, far_times, logarithmic, plain, powers
+from core.figures.palette import LIGHT
+from core.reference.margin import Bracket, ReferenceMargin
+from core.runs import open_run
+from tests.app.theory_stand_ins import MadeUp
+from tests.recording import recorded
+
+HEAD = ("data.d=4", "data.n=8", "recording.frames=5", "dynamics.until_log10_time=0")
+BOX = QRectF(50.0, 10.0, 300.0, 200.0)
+
+
+PlotOf = Callable[..., Plot]
+
+
+@pytest.fixture
+def plot_of(qtbot: QtBot) -> PlotOf:
+    """Makes plots of a size, each in a widget of its own."""
+    hosts: list[QWidget] = []
+
+    def made(width: int, height: int, **options: Any) -> Plot:
+        host = QWidget()
+        hosts.append(host)
+        qtbot.addWidget(host)
+        plot = Plot(LIGHT, parent=host, **options)
+        plot.resize(width, height)
+        host.show()
+        qtbot.waitExposed(host)
+        return plot
+
+    return made
+
+
+@pytest.mark.parametrize("axis", list(MARGIN_AXES))
+def test_both_axes_of_every_view_have_names(
+    qtbot: QtBot, panel: RunPanel, data: DisplayData, axis: str
+) -> None:
+    panel.set_axis(axis)
+    panel.set_curves(("risk", "distance"))
+    panel.set_views(tuple(VIEWS))
+    while data.later.work(1.0):
+        panel.computed()
+        panel.catch_up()
+    for name in VIEWS:
+        plot = panel.view(name).plot
+        for one in (plot.side, plot.bottom):
+            assert one.isVisible(), name
+            assert one.labelText.strip(), name
+            assert one.label.isVisible(), name
+
+
+@pytest.mark.parametrize("height", [96, 120, 160, 400])
+def test_a_name_fits_its_axis_and_keeps_its_unit(plot_of: PlotOf, height: int) -> None:
+    plot = plot_of(200, height, vertical="a quantity with a long name (10\u207b\u00b3)")
+    metrics = QFontMetricsF(plot.lettering()[1])
+    text = plot.side.label.toPlainText()
+    assert text.endswith("(10\u207b\u00b3)")
+    assert metrics.horizontalAdvance(text) <= plot.side.size().height()
+    ends = plot.side.label.mapRectToScene(plot.side.label.boundingRect())
+    assert plot.rect().top() <= ends.top() + 4.0
+    assert ends.bottom() - 4.0 <= plot.rect().bottom()
+    assert ("\u2026" in text) == (height < 400)
+
+
+def test_a_short_name_is_taken_before_a_name_is_cut(plot_of: PlotOf) -> None:
+    plot = plot_of(200, 120)
+    plot.set_labels("time t", "the name of a quantity that is long", "quantity")
+    assert plot.side.label.toPlainText() == "quantity"
+    plot.resize(200, 500)
+    assert plot.side.label.toPlainText() == "the name of a quantity that is long"
+
+
+EVERYWHERE = [(-0.1, 0.1), (0.0, 1.02), (-3.0, 9.0), (2.0, 40.0)]
+OF_NUMBERS = [(-12345.0, 54321.0), (1e-7, 3e-7), (-3e-4, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("maker", "low", "high"),
+    [(one, *ends) for one in (plain, powers, far_times, logarithmic) for ends in EVERYWHERE]
+    + [(plain, *ends) for ends in OF_NUMBERS],
+)
+def test_the_texts_of_ticks_stand_apart_and_have_room(
+    plot_of: PlotOf, maker: TickMaker, low: float, high: float
+) -> None:
+    for width in (120, 160, 240, 500):
+        plot = plot_of(width, 120, horizontal_ticks=maker, vertical_ticks=maker)
+        plot.set_home(Home(low, high, low, high))
+        metrics = QFontMetricsF(plot.lettering()[1])
+        box = plot.view.rect()
+        levels = plot.bottom.tickValues(low, high, box.width())[0][1]
+        texts = plot.bottom.tickStrings(levels, 1.0, 1.0)
+        middles = [(place - low) / (high - low) * box.width() for place in levels]
+        halves = [0.5 * metrics.horizontalAdvance(text) for text in texts]
+        for k in range(1, len(texts)):
+            assert middles[k - 1] + halves[k - 1] < middles[k] - halves[k], texts
+        levels = plot.side.tickValues(low, high, box.height())[0][1]
+        for text in plot.side.tickStrings(levels, 1.0, 1.0):
+            assert metrics.horizontalAdvance(text) + 4.0 <= plot.side.size().width(), text
+
+
+def test_room_that_was_made_for_a_tick_is_given_back_for_another_run(plot_of: PlotOf) -> None:
+    plot = plot_of(300, 200)
+    usual = plot.side.width()
+    plot.set_home(Home(0.0, 1.0, 1e-7, 3e-7))
+    wide = plot.side.width()
+    assert wide > usual
+    plot.set_home(Home(0.0, 1.0, 0.0, 1.0))
+    assert plot.side.width() == wide  # it does not go to and fro with every range
+    plot.reset_range()
+    plot.set_colours(LIGHT)
+    assert plot.side.width() == usual
+
+
+def test_a_view_with_nothing_to_show_has_a_sentence_and_no_axes(
+    qtbot: QtBot, tmp_path: Path, panel: RunPanel, data: DisplayData
+) -> None:
+    path = tmp_path / "run.msrun"
+    recorded(path, *HEAD, "network.kind=head")
+    panel.set_views(tuple(VIEWS))
+    with open_run(path) as run:
+        head = DisplayData(run)
+        while not head.complete:
+            head.update()
+        panel.set_data(head, "a head")
+        panel.show_frame(0)
+        for name in ("neurons", "rotations", "spectrum"):
+            plot = panel.view(name).plot
+            assert plot.overlay.note
+            assert not plot.side.isVisible()
+            assert not plot.bottom.isVisible()
+        assert panel.view("margins").plot.side.isVisible()
+        panel.set_curves(())
+        assert not panel.view("curves").plot.side.isVisible()
+        panel.set_data(data, "another run")
+        assert panel.view("neurons").plot.side.isVisible()
+        panel.set_curves(("risk",))
+        assert panel.view("curves").plot.side.isVisible()
+
+
+# ------------------------------------------------------------------------------------- labels
+
+
+def rising(columns: int) -> Obstacles:
+    """A curve from the lower left to the upper right of the box."""
+    return Obstacles(BOX.left(), np.linspace(BOX.bottom(), BOX.top(), columns)[None, :])
+
+
+def test_labels_keep_off_curves() -> None:
+    curve = rising(300)
+    heights = [12.0, 15.0, 40.0, 120.0]
+    boxes = places_of(heights, [(70.0, 14.0)] * 4, BOX, curve)
+    for box in boxes:
+        assert BOX.contains(box)
+        columns = np.arange(300) + BOX.left()
+        under = (columns >= box.left()) & (columns <= box.right())
+        at = curve.heights[0, under]
+        assert not ((at >= box.top()) & (at <= box.bottom())).any()
+    assert not any(one.intersects(other) for k, one in enumerate(boxes) for other in boxes[k + 1 :])
+
+
+def test_a_steep_curve_is_an_obstacle_between_its_columns() -> None:
+    steep = Obstacles(0.0, np.array([[0.0, 100.0, 0.0]]))
+    assert steep.crossed(QRectF(0.2, 45.0, 0.6, 10.0))
+    assert not steep.crossed(QRectF(0.0, 110.0, 3.0, 10.0))
+
+
+def test_a_label_that_is_too_wide_is_cut_at_its_end(qtbot: QtBot) -> None:
+    font = QFont()
+    label = "all corners / 2 (heuristic)"
+    assert fitted(label, font, 1000.0) == label
+    for room in (40.0, 60.0, 90.0):
+        text = fitted(label, font, room)
+        assert text.endswith("\u2026")
+        assert label.startswith(text[:-1])
+        assert label_width(text, font) <= room
+
+
+@pytest.mark.parametrize(("width", "height"), [(150, 200), (240, 200), (420, 280)])
+def test_labels_of_reference_lines_are_whole_and_off_the_curves(
+    qtbot: QtBot, data: DisplayData, width: int, height: int
+) -> None:
+    view = MarginsView(LIGHT)
+    qtbot.addWidget(view)
+    view.resize(width, height)
+    view.set_data(data)
+    top = float(np.nanmax(data.margins[:, 0]))
+    view.set_references(
+        [
+            ReferenceMargin(
+                MadeUp(name, 1.0, Bracket(at, at, at, True, "")), Bracket(at, at, at, True, ""), 0.0
+            )
+            for name, at in (("all corners / 2", 0.9 * top), ("gamma_gl / 2", 1.05 * top))
+        ]
+    )
+    view.show()
+    qtbot.waitExposed(view)
+    view.show_frame(data.frames - 1)
+    view.plot.grab()
+    inside = view.plot.inside()
+    assert len(view.plot.drawn_levels) == 2
+    for drawn in view.plot.drawn_levels:
+        assert inside.contains(drawn.box)
+        for line in view.lines(data):
+            points = np.stack([view.places, line.values], axis=1)[1:]
+            points = points[np.isfinite(points).all(axis=1)]
+            x, y = view.plot.pixels(points).T
+            columns = np.arange(drawn.box.left(), drawn.box.right(), 0.5)
+            at = np.interp(columns, x, y, left=np.nan, right=np.nan)
+            crossed = (at > drawn.box.top()) & (at < drawn.box.bottom())
+            assert width < 240 or not crossed.any()

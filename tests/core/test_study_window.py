@@ -1,0 +1,54 @@
+"""The table [window] of a study file: read, checked, written."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.state.views import VIEWS
+from core.errors import InputError
+from core.studies.study import load_study, parse_study, shipped_ids
+from core.studies.window import MOST_VIEWS
+
+STUDY = 'title = "A"\n[data]\nd = 4\nn = 8\n[network]\nm = 4\n'
+
+
+def test_it_is_optional_and_comes_back() -> None:
+    assert parse_study(STUDY, "a").views == ()
+    study = parse_study(STUDY + '[window]\nviews = ["predictor", "margins"]\n', "a")
+    assert study.views == ("predictor", "margins")
+    again = parse_study(study.to_toml(), "a")
+    assert again == study
+    assert study.with_settings(["network.m=8"]).at_size("quick").views == study.views
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('[window]\nview = ["margins"]', "view does not exist; did you mean 'views'?"),
+        ("[window]\nviews = 3", "a: window.views must be a list of names of views"),
+        ('[window]\nviews = ["a b"]', "views must be a list of names of views"),
+        ('[window]\nviews = [""]', "views must be a list of names of views"),
+        ("[window]\nviews = [1]", "a: window.views must be a list of names of views"),
+        ('[window]\nviews = ["margins", "margins"]', "views names margins twice"),
+        (
+            f"[window]\nviews = {[f'v{k}' for k in range(MOST_VIEWS + 1)]}",
+            f"views may name at most {MOST_VIEWS} views",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(table: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_study(f"{STUDY}{table}\n", "a")
+    assert words in caught.value.sentence
+
+
+def test_window_must_be_a_table() -> None:
+    with pytest.raises(InputError) as caught:
+        parse_study(f"window = 3\n{STUDY}", "a")
+    assert caught.value.sentence.startswith("a: window must be a table")
+
+
+def test_shipped_studies_name_views_that_there_are() -> None:
+    named = [load_study(name).views for name in shipped_ids()]
+    assert any(named)
+    assert {view for views in named for view in views} <= set(VIEWS)
