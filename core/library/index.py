@@ -27,6 +27,10 @@ TABLE = (
 WAIT_S = 5.0
 LONGEST = 2_000_000  # bytes of a value: a row of ours has a few thousand
 ANEW = "The list of runs is made anew from the run files; nothing of them is lost"
+LOCKED = (
+    "{path}, the list of runs, is held by another program, so that the runs are read anew; close "
+    "that program."
+)
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL)
 NO_NOTES = About()
@@ -140,7 +144,8 @@ class RunIndex:
                         return work(self._database)
                 except (sqlite3.Error, UnicodeError, OverflowError) as error:
                     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-                    if code in BUSY:  # another window is at it; the next look will do
+                    if code in BUSY:  # not another window, which needs it for milliseconds
+                        self._say(LOCKED.format(path=self.path))
                         return None
                     self._give_up(code)
             return None

@@ -252,6 +252,30 @@ def test_a_broken_index_is_made_anew_with_a_sentence(tmp_path: Path, what: str) 
         assert (tmp_path / "library.sqlite.broken").exists()
 
 
+def test_an_index_that_another_program_holds_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.library.index.WAIT_S", 0.01)
+    library = library_of(tmp_path)
+    record(library.root / "a.msrun")
+    expected = library.refresh().entries
+    library.close()
+    holder = sqlite3.connect(tmp_path / "library.sqlite", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    library = library_of(tmp_path)
+    listing = library.refresh()
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert listing.entries == expected
+    (sentence,) = listing.said
+    assert "held by another program" in sentence
+    library.close()
+    again = library_of(tmp_path)
+    assert again.refresh().said == ()
+    assert not (tmp_path / "library.sqlite.broken").exists()
+    again.close()
+
+
 def test_an_index_that_cannot_be_kept_is_made_in_memory(tmp_path: Path) -> None:
     (tmp_path / "library.sqlite").mkdir()
     (tmp_path / "library.sqlite.broken").mkdir()
