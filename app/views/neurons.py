@@ -19,7 +19,7 @@ from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.plot_item import Drag, Home
 from app.widgets.screen_text import raised
 from app.widgets.ticks import plain, rooted
-from core.figures.camera import eased, looks, signed_root, signed_square
+from core.figures.camera import eased, looks, signed_root, signed_square, unit_power
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
 
@@ -149,9 +149,7 @@ class NeuronsView(NodeView):
         from core.figures.neurons import DATA_REACH
 
         log10_extent = self._extent(data, frame)
-        power = math.floor(log10_extent) if math.isfinite(log10_extent) else 0
-        # As in the figures: numbers between these have short ticks without a power.
-        self.power = power = power if power >= 4 or power <= -3 else 0
+        self.power = power = unit_power(log10_extent)
         extent = 10.0 ** (log10_extent - power)
         points, reach = self._examples
         factor = 1.0

@@ -51,6 +51,17 @@ def eased(log10_extents: ArrayLike, log10_now: float) -> float:
     return float(weights @ extents)
 
 
+def unit_power(log10_extent: float) -> int:
+    """The power of ten in units of which places are given: 0 where ticks are short without one.
+
+    >>> unit_power(1.5), unit_power(-2.3), unit_power(5.2), unit_power(-3.5), unit_power(-math.inf)
+    (0, -3, 5, -4, 0)
+    """
+    power = math.floor(log10_extent) if math.isfinite(log10_extent) else 0
+    # Below 10^4, and down to hundredths, ticks are short enough.
+    return power if power >= 4 or power <= -3 else 0
+
+
 def signed_root(x: ArrayLike) -> Floats:
     """sign(x) sqrt |x|: near 0 more can be told apart, and signs stay.
 

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.camera import eased, looks
+from core.figures.camera import eased, looks, unit_power
 from core.figures.numbers import linear_ticks, math_number, number_text
 from core.figures.palette import Palette, class_colours, kind_colours, rgba
 from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, KeyEntry, Marker, Panel
@@ -84,20 +84,13 @@ def track(projection: Projection, frames: NDArray[np.int64]) -> Track:
     everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
     extents = np.abs(everything).max(axis=(1, 2))
     extent = float(extents.max())
-    power = _power(extent)
-    scale = 10.0**-power
     with np.errstate(divide="ignore"):
         logs = np.log10(extents)
+    power = unit_power(float(logs.max()))
+    scale = 10.0**-power
     kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
     points = everything * scale
     return Track(frames, points, kind, norm, power, extent * scale, logs, classes, inner)
-
-
-def _power(extent: float) -> int:
-    """The power of ten that points are given in units of."""
-    power = math.floor(math.log10(extent)) if extent > 0.0 else 0
-    # Below 10^4, and down to hundredths, ticks are short enough without a power.
-    return power if power >= 4 or power <= -3 else 0
 
 
 def followed(nodes: Track, position: int) -> Track:
@@ -108,7 +101,7 @@ def followed(nodes: Track, position: int) -> Track:
     )
     if not math.isfinite(log10_extent):
         return nodes
-    power = _power(10.0**log10_extent)
+    power = unit_power(log10_extent)
     scale, extent = 10.0 ** (nodes.power - power), 10.0 ** (log10_extent - power)
     return replace(nodes, points=nodes.points * scale, power=power, extent=extent)
 

@@ -76,6 +76,6 @@ def parse_plane(text: str) -> NodePlane:
     alone = [name for name in PLANES if name not in (COORDINATES.kind, "nodes")]
     if text not in alone:
         raise InputError(
-            f"{text[:40]!r} is no plane; give {', '.join(alone)}, or two coordinates such as 1,2"
+            f"{text[:40]!r} is no plane; give {', '.join(alone)}, or two coordinates such as 1,2."
         )
     return NodePlane(text, ())

@@ -34,16 +34,19 @@ class Axes:
 
 
 def check_coordinates(run: Run, numbers: tuple[int, ...]) -> tuple[int, int]:
-    """Two coordinates, counted from 0; with d = 1 the second one does not exist."""
+    """Two coordinates, counted from 0; with d = 1 the second one does not exist.
+
+    Raises InputError, which counts from 1 as the axes and the user do.
+    """
     d = run.dataset.d
     if len(numbers) != 2:
         raise InputError(f"Two coordinates are shown; {len(numbers)} were given.")
     first, second = (int(value) for value in numbers)
     if first == second and d > 1:
-        raise InputError(f"Coordinate {first} was given twice; choose two of 0 to {d - 1}.")
+        raise InputError(f"Coordinate {first + 1} was given twice; choose two of 1 to {d}.")
     for value in (first, second):
         if not 0 <= value < max(d, 2):
-            raise InputError(f"There is no coordinate {value}; with d = {d} choose 0 to {d - 1}.")
+            raise InputError(f"There is no coordinate {value + 1}; with d = {d} choose 1 to {d}.")
     return first, second
 
 

@@ -181,7 +181,7 @@ def test_a_run_that_did_not_complete_says_so() -> None:
         (
             1,
             {"plane": NodePlane("coordinates", (0, 4))},
-            "no coordinate 4; with d = 4 choose 0 to 3",
+            "no coordinate 5; with d = 4 choose 1 to 4",
         ),
         (1, {"plane": NodePlane("coordinates", (1, 1))}, "given twice"),
         (1, {"plane": NodePlane("coordinates", (1,))}, "Two coordinates"),

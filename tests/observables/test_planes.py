@@ -127,7 +127,7 @@ def test_several_classes() -> None:
         (NodePlane("nodes", (0, 99, 0)), "choose two of 0 to 6"),
         (NodePlane("nodes", (1, 1, 0)), "choose two of 0 to 6"),
         (NodePlane("nodes", (0, 1, 99)), "no frame 99"),
-        (NodePlane("coordinates", (0, 9)), "no coordinate 9; with d = 9"),
+        (NodePlane("coordinates", (0, 9)), "no coordinate 10; with d = 9 choose 1 to 9"),
         (NodePlane("coordinates", (1,)), "Two coordinates"),
     ],
 )
