@@ -26,12 +26,17 @@ def choose_view(qtbot: QtBot, program: Marginscope, title: str) -> None:
     pick(qtbot, program.window, "View", "Views", title)
 
 
+def drawn(program: Marginscope, qtbot: QtBot) -> None:
+    """Wait until all panels have drawn what they owe."""
+    panels = [slot.panel for slot in program.display.slots]
+    qtbot.waitUntil(lambda: not any(panel.owed for panel in panels))
+
+
 def computed(program: Marginscope, qtbot: QtBot) -> None:
     """Wait until nothing is left to compute, and all of it is drawn."""
     qtbot.waitUntil(lambda: not program.display.calculator.busy)
     qtbot.wait(50)
-    panels = [slot.panel for slot in program.display.slots]
-    qtbot.waitUntil(lambda: not any(panel.owed for panel in panels))
+    drawn(program, qtbot)
 
 
 def test_the_papers_figure_comes_first(program: Marginscope) -> None:
@@ -189,6 +194,7 @@ def test_a_plane_that_a_run_does_not_have_is_said(program: Marginscope, qtbot: Q
     display = program.display
     view = display.slots[0].panel.view("neurons")
     program.playback.to_end()
+    drawn(program, qtbot)
     before = view.nodes.points.copy()
     display.ask(plane=NodePlane("nodes", (0, 5000, 0)))
     qtbot.waitUntil(lambda: not display.slots[0].panel.owed)
