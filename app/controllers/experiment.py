@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.panels.experiment_form import ExperimentForm
 from app.places import Places
+from app.state.edits import Edits
 from app.state.session import MOST_RUNS, OpenRun, Session
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import RunWorker, TrainingJob
@@ -137,6 +138,11 @@ class ExperimentController(QObject):
         study = Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
         self._show(study)
         self._study = study
+
+    def show_edits(self, edits: Edits) -> None:
+        """Put a study into the form as it was edited."""
+        self._form.set_edits(edits)
+        self.loaded.emit(edits.base)
 
     def _show(self, study: Study) -> None:
         self._form.set_study(study)

@@ -12,6 +12,7 @@ from app.panels.inputs import problem_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
 from app.panels.study_edits import EditOutcome, StudyEdits
+from app.state.edits import Edits
 from app.widgets.layouts import filled, laid
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
@@ -50,7 +51,16 @@ class ExperimentForm(QWidget):
 
     def set_study(self, study: Study) -> None:
         """Show a study; edits of the one before are gone."""
-        self._edits = StudyEdits(study)
+        self.set_edits(Edits(study))
+
+    @property
+    def edits(self) -> Edits | None:
+        """The study and what was changed of it, right or wrong; None before there is one."""
+        return None if self._edits is None else self._edits.value
+
+    def set_edits(self, edits: Edits) -> None:
+        """Show a study as it was edited."""
+        self._edits = StudyEdits.of(edits)
         self._outcome = self._edits.outcome()
         self._content.setEnabled(True)
         for section in self.sections.values():
