@@ -8,10 +8,10 @@ from typing import final
 from PySide6.QtCore import QObject, Signal
 
 from app.controllers.display import DisplayController
-from app.panels.transport import TransportBar, parse_time
+from app.panels.transport import TransportBar
 from app.state.intent import PACES, START
 from app.state.resolve import NEAR, clamped, resolve, span_of, stepped
-from core.problem.schedule import coordinate
+from core.problem.schedule import coordinate, parse_time
 
 NO_TIME = "is no time; type one such as 10^2.5, 300, log10 t = 2000 or 0."
 

@@ -75,6 +75,11 @@ class Run(ABC):
         return printable(self._header.meta.title)
 
     @property
+    def name(self) -> str:
+        """The random name by which other runs know this one; empty in files without one."""
+        return printable(self._header.meta.name)
+
+    @property
     def source(self) -> str:
         return printable(self._header.meta.source)
 
