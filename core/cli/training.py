@@ -16,20 +16,13 @@ from core.compiled.beside import compiling
 from core.dynamics.needs import groups_of
 from core.errors import InputError
 from core.problem.problem import Problem, resolve
+from core.problem.schedule import time_text
 from core.runs import RecordedRun, RecorderAt, estimated_bytes, open_run
+from core.runs.lineage import Changes, changes_text
 from core.studies.code import check_code
 from core.studies.study import Study, load_study, shipped_ids
 from core.sweep.plan import run_file
-from core.training.branching import (
-    Changes,
-    asked_for,
-    branched,
-    changes_text,
-    file_stem,
-    frame_of,
-    made_changes,
-    time_text,
-)
+from core.training.branching import asked_for, branched, file_stem, frame_of, made_changes
 from core.training.continuation import continued, frame_to_begin, note_of
 from core.training.control import Control, FinishReason, Status
 

@@ -97,3 +97,14 @@ def parse_time(text: str) -> float | None:
     if (match := PLAIN.match(text)) and (time := float(match[1])) >= 0.0:
         return math.log10(time) if 0.0 < time < math.inf else -math.inf if time == 0.0 else None
     return None
+
+
+def time_text(log10_time: float) -> str:
+    """A time in a few letters.
+
+    >>> time_text(2.5), time_text(-math.inf), time_text(7.25)
+    ('316', '0', '10^7.25')
+    """
+    if -3.0 < log10_time < 5.0:
+        return f"{10.0**log10_time:.3g}"
+    return "0" if log10_time == -math.inf else f"10^{log10_time:.6g}"

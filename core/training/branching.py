@@ -25,8 +25,9 @@ from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
 from core.network.section import NetworkSection
 from core.problem.problem import Problem, Start
-from core.problem.schedule import parse_time
+from core.problem.schedule import parse_time, time_text
 from core.runs import RecordedRun
+from core.runs.lineage import Changes, changes_text
 from core.studies.tables import value_text
 from core.study_file.experiment import Experiment
 from core.training.continuation import (
@@ -47,7 +48,6 @@ AGREE = 1e-9  # of the largest |f|: products of the weights are taken in another
 PROBES = 64  # points besides the training examples at which two networks are compared
 LONGEST_NAME, MOST_NAMED = 100, 4  # letters, and settings, in the name of a file
 FRAME = re.compile(r"[0-9]{1,18}")
-Changes = Mapping[str, tuple[Any, Any]]
 
 
 # ------------------------------------------------------------------------------- where, and what
@@ -83,17 +83,6 @@ def frame_of(run: RecordedRun, text: str) -> int:
     return int(np.searchsorted(times, time + NEAR, side="right")) - 1
 
 
-def time_text(log10_time: float) -> str:
-    """A time in a few letters.
-
-    >>> time_text(2.5), time_text(-np.inf), time_text(7.25)
-    ('316', '0', '10^7.25')
-    """
-    if -3.0 < log10_time < 5.0:
-        return f"{10.0**log10_time:.3g}"
-    return "0" if log10_time == -np.inf else f"10^{log10_time:.6g}"
-
-
 def asked_for(run: RecordedRun, settings: Sequence[str]) -> Experiment:
     """The experiment of a branch by `key=value` settings. Raises InputError."""
     return with_settings(run.experiment, settings, "branch")
@@ -122,24 +111,10 @@ def _default(section: Any, key: str) -> Any:
     return None if field.is_required() else field.get_default(call_default_factory=True)
 
 
-def changes_text(changes: Changes) -> str:
-    """Changes as they are named to users.
-
-    >>> changes_text({"dynamics.step": (0.5, 0.25), "loss.kind": ("exponential", "logistic")})
-    'dynamics.step = 0.25, loss.kind = logistic'
-    """
-    return ", ".join(f"{key} = {_short(now)}" for key, (_, now) in changes.items())
-
-
 def made_changes(problem: Problem) -> Changes:
     """What a branch says that it changes."""
     changes: Any = (problem.start.continues or {}).get("changes", {})
     return {key: (before, now) for key, (before, now) in changes.items()}
-
-
-def _short(value: Any) -> str:
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= 40 else f"{text[:40]} ..."
 
 
 def file_stem(stem: str, index: int, changes: Changes) -> str:
