@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from core.library.entry import Entry
 
@@ -35,7 +36,7 @@ def _parent(
     entry: Entry,
     entries: Sequence[Entry],
     names: dict[str, list[int]],
-    files: dict[tuple[object, str], int],
+    files: dict[tuple[Path, str], int],
 ) -> int | None:
     facts = entry.facts
     if not facts.parent:
