@@ -39,7 +39,7 @@ def main() -> int:
     )
     names = parser.parse_args().names
     load_torch_first()
-    from app.application import main as open_window
+    from app.start import main as open_window
 
     return open_window(names)
 

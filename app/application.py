@@ -6,16 +6,12 @@ the numerical libraries and the views are made.
 
 from __future__ import annotations
 
-import base64
 import gc
-import signal
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QByteArray, QObject, QTimer
-from PySide6.QtWidgets import QApplication
 
 from app import actions
 from app.controllers.closing import Closing
@@ -28,39 +24,28 @@ from app.controllers.folding import Folding
 from app.controllers.help import HelpController
 from app.controllers.library import LibraryController
 from app.controllers.looks import Looks
+from app.controllers.memory import Memory
 from app.controllers.playback import Playback
 from app.controllers.preview import PreviewController
 from app.controllers.proposals import Proposals
 from app.controllers.readout import Readout
 from app.controllers.slot import PanelSlot
 from app.controllers.theory import TheoryController
+from app.controllers.upkeep import Upkeep
 from app.controllers.whole_study import WholeStudyController
-from app.errors import LOG, LOG_FILE, Reporter, open_log
+from app.errors import LOG
 from app.main_window import MainWindow
-from app.places import Places, user_places
-from app.settings import load_settings, save_settings
-from app.state.intent import Intent
+from app.places import Places
 from app.state.session import MOST_RUNS, Session
-from app.state.views import known
-from app.termination import Termination
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from app.workers.run_worker import RunWorker
 from core.figures.palette import PALETTES
-from core.studies.study import Study, load_study, shipped_ids
+from core.studies.study import load_study, shipped_ids
 
 FIRST_STUDY = "telgarsky22-figure-1"
 # For windows that are covered or minimised when they open, and so are not painted.
 UNPAINTED_MS = 500
-# Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
-SWITCH_S = 2e-4
-EDITED = "Edited: press Run to train these settings."
-# Intent and Settings have these names in common: one is filled from the other.
-REMEMBERED = {  # wishes that are settings too
-    *("palette", "pace", "loop"),
-    *("linked", "equal", "views", "curves"),
-    *("neuron_range", "neuron_points"),
-}
 
 
 @final
@@ -78,10 +63,11 @@ class Marginscope(QObject):
         super().__init__()
         self.places = places
         self._names = list(names)
-        self.settings, self._warning = load_settings(places.settings)
+        self.memory = Memory(places)
+        settings = self.memory.settings
         self.session = Session()
         self.worker = RunWorker(self)
-        intent = Intent(**self.settings.model_dump(include=REMEMBERED))
+        intent = self.memory.intent()
         self.window = MainWindow(PALETTES[intent.palette])
         window = self.window
         self.display = DisplayController(self.session, intent, self)
@@ -99,22 +85,22 @@ class Marginscope(QObject):
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)
         self.whole = WholeStudyController(
-            window, places, self.settings.cluster, self.settings.jobs, window.form.study
+            window, places, settings.cluster, settings.jobs, window.form.study
         )
         self.library = LibraryController(
             window,
             self.session,
             places,
-            self.settings.library_columns,
+            settings.library_columns,
             first_settings,
-            1e6 * self.settings.first_starts_mb,
+            1e6 * settings.first_starts_mb,
         )
         self.library.librarian.sharing(self.theory.share)
         self.closing = Closing(window, self.session, self.whole, self.put_away)
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
         self._connect()
-        self._begun = self._ended = self._settled = self._studied = False
+        self._begun = self._ended = self._settled = False
 
     # -------------------------------------------------------------------------------- making
 
@@ -123,22 +109,17 @@ class Marginscope(QObject):
         self.window.set_actions(self.actions)
         self.looks.set_actions(self.actions)
         # An action that is set as it was says nothing, so that the panels are told as well.
-        settings = self.settings
-        chosen = {
-            ("form", False): settings.form_shown,
-            ("form", True): settings.form_small,
-            ("inspector", False): settings.inspector_shown,
-            ("inspector", True): settings.inspector_small,
-        }
-        self.folding = Folding(self.window, self.actions, chosen)
+        settings = self.memory.settings
+        self.folding = Folding(self.window, self.actions, self.memory.panels())
         self.looks.set_form(self.actions["form"].isChecked())
         self.looks.set_inspector(self.actions["inspector"].isChecked())
         self.actions["equal"].setChecked(settings.equal)
         self.actions["library"].setChecked(settings.library_shown)
-        self.actions["dark"].setChecked(self.settings.palette == "dark")
-        self.actions["link"].setChecked(self.settings.linked)
-        self.window.set_recent(self.settings.recent)
+        self.actions["dark"].setChecked(settings.palette == "dark")
+        self.actions["link"].setChecked(settings.linked)
+        self.window.set_recent(settings.recent)
         self.window.show_wishes(self.display.view.wishes)
+        self.upkeep = Upkeep(self.window, self.display, self.looks, self.readout, self.actions)
 
     def _connect(self) -> None:
         window, worker, display = self.window, self.worker, self.display
@@ -173,11 +154,10 @@ class Marginscope(QObject):
         self.whole.run_requested.connect(self.files.open_files)
         for part in (self.library, self.whole, self.preview):
             self.looks.recoloured.connect(part.set_colours)
-        self.experiment.loaded.connect(self._show_study)
+        self.experiment.loaded.connect(self.upkeep.show_study)
         self.experiment.loaded.connect(self.proposals.set_study)
         display.runs_changed.connect(self.proposals.refresh)
         self.experiment.loaded.connect(self.preview.refresh)
-        window.form.changed.connect(self._show_edit)
         self.files.opened.connect(self._remember)
         for opener in (self.experiment, self.files):
             opener.replaced.connect(display.rearrange)
@@ -193,8 +173,6 @@ class Marginscope(QObject):
         self.theory.status.connect(window.status.show_work)
         self.theory.alarmed.connect(window.transport.slider.set_alarms)
         window.status.cancel_requested.connect(self.actions["margins_stop"].trigger)
-        display.changed.connect(self._show_transport)
-        display.runs_changed.connect(self._show_runs)
         self._connect_library()
 
     def _connect_library(self) -> None:
@@ -208,12 +186,12 @@ class Marginscope(QObject):
     def start(self) -> None:
         """Show the window, and begin once it can be seen."""
         self.looks.apply()
-        if self.settings.geometry_bytes:
-            self.window.restoreGeometry(QByteArray(self.settings.geometry_bytes))
-        if self._warning:
-            self.window.bar.say(self._warning)
-        self._show_runs()
-        self._show_transport()
+        if geometry := self.memory.settings.geometry_bytes:
+            self.window.restoreGeometry(QByteArray(geometry))
+        if self.memory.warning:
+            self.window.bar.say(self.memory.warning)
+        self.upkeep.show_runs()
+        self.upkeep.show_transport()
         self._offer()
         self.window.show()
         # Keys play from the start: in a field of the form the space bar would type.
@@ -232,7 +210,7 @@ class Marginscope(QObject):
         """Load what is heavy, make the views, and open what was asked for."""
         if self._begun:
             return
-        self._begun = True
+        self._begun = self.upkeep.begun = True
         self._unpainted.stop()
         # Before the thread that loads numba: both load colorama, and two threads that begin with
         # different parts of it have been seen to end in a KeyError of the import system.
@@ -251,8 +229,8 @@ class Marginscope(QObject):
             self.files.open_files(self._names)
         else:
             self.experiment.choose(FIRST_STUDY)
-        if self._warning:
-            self.window.bar.say(self._warning)
+        if self.memory.warning:
+            self.window.bar.say(self.memory.warning)
 
     def settle(self) -> None:
         """Everything is loaded: the collector of cyclic garbage need not look through it again.
@@ -267,51 +245,11 @@ class Marginscope(QObject):
         """Run files can be read; told by the training thread, and so perhaps after the end."""
         if not self._ended:
             self.files.ready()
-            if not self._studied:  # so that Run means something where nothing could be opened
+            if not self.upkeep.studied:  # so that Run means something where nothing could be opened
                 self.experiment.offer(FIRST_STUDY)
             self.library.begin()
 
-    # ------------------------------------------------------------------------------- showing
-
-    def _show_transport(self) -> None:
-        """The transport and its actions follow the view."""
-        view = self.display.view
-        times = []
-        for shown in view.runs:
-            run = self.session.get(shown.key)
-            if run is not None and run.data is not None and shown.frame >= 0:
-                times.append(float(run.data.log10_time[shown.frame]))
-        self.window.transport.show_view(view, max(times, default=float("-inf")))
-        wishes = view.wishes
-        self.actions["loop"].setChecked(wishes.loop)
-        self.actions["follow"].setChecked(wishes.follow)
-        moving = wishes.playing and not wishes.follow
-        actions.show_playing(self.actions["play"], moving, self.looks.icon)
-
-    def _show_runs(self) -> None:
-        """The window follows which runs are open, and whether one is being trained."""
-        live = self.session.live
-        shown = len(self.session) > 0
-        actions.enable(self.actions, shown=shown, live=bool(live))
-        held = any(run.control is not None and run.control.pause_requested for run in live)
-        self.actions["pause"].setChecked(held)
-        window = self.window
-        if self._begun:
-            window.middle.setCurrentWidget(window.views if shown else window.empty)
-        headings = " | ".join(run.heading for run in self.session)
-        window.setWindowTitle(f"{headings} \u2013 Marginscope" if headings else "Marginscope")
-
-    def _show_study(self, study: Study) -> None:
-        self._studied = True
-        self.window.chooser.set_study(study)
-        self.window.empty.set_study(study.title)
-        self.window.empty.set_runnable(True)
-
-    def _show_edit(self) -> None:
-        """The form was edited: say what is to be done for it to matter."""
-        right = self.window.form.study() is not None
-        self.window.empty.set_runnable(right)
-        self.readout.say(EDITED if right else "")
+    # ------------------------------------------------------------------------------- asked
 
     def _exportable(self) -> Exportable:
         """The runs that are shown, as they are drawn."""
@@ -321,8 +259,8 @@ class Marginscope(QObject):
         return Exportable(runs, intent.plane, PALETTES[intent.palette], lines)
 
     def _remember(self, name: str) -> None:
-        self.settings = self.settings.with_recent(Path(name))
-        self.window.set_recent(self.settings.recent)
+        self.memory.note_file(name)
+        self.window.set_recent(self.memory.settings.recent)
 
     # -------------------------------------------------------------------------------- ending
 
@@ -330,7 +268,7 @@ class Marginscope(QObject):
         """Stop the training, save the settings and close the files."""
         self._begun = self._ended = True
         self._unpainted.stop()
-        self._save_settings()
+        self._remember_window()
         self.display.stop()
         self.readout.stop()
         self.export.close()
@@ -342,27 +280,19 @@ class Marginscope(QObject):
             LOG.error("The training did not end in time.")
         self.session.clear()  # last, since the threads were reading its files until here
 
-    def _save_settings(self) -> None:
-        wishes = self.display.view.wishes
+    def _remember_window(self) -> None:
         lecture = self.actions["lecture"]
         if lecture.isChecked():  # the panels are remembered as they were before it
             lecture.setChecked(False)
-        geometry = base64.b64encode(self.window.saveGeometry().data()).decode()
         cluster, jobs = self.whole.remembered
-        changes = {name: getattr(wishes, name) for name in REMEMBERED} | {
-            "views": known(self.display.intent.views),
-            "geometry": geometry,
-            "form_shown": self.folding.chosen["form", False],
-            "form_small": self.folding.chosen["form", True],
-            "inspector_shown": self.folding.chosen["inspector", False],
-            "inspector_small": self.folding.chosen["inspector", True],
-            "library_shown": self.actions["library"].isChecked(),
-            "library_columns": self.library.columns,
-            "cluster": cluster,
-            "jobs": jobs,
-        }
-        self.settings = self.settings.model_copy(update=changes)
-        save_settings(self.places.settings, self.settings)
+        self.memory.note(
+            library_shown=self.actions["library"].isChecked(),
+            library_columns=self.library.columns,
+            cluster=cluster,
+            jobs=jobs,
+        )
+        self.memory.note_window(self.window, self.display.intent, self.folding.chosen)
+        self.memory.save()
 
 
 def first_settings() -> list[dict[str, object]]:
@@ -372,28 +302,3 @@ def first_settings() -> list[dict[str, object]]:
     cells = load_study(FIRST_STUDY).cells()
     tables = [cell.experiment.model_dump(mode="json", exclude_none=True) for cell in cells]
     return [dict(flattened(table)) for table in tables]
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Open the window and stay until it is closed."""
-    # Ctrl-C in the terminal ends the program at once; what is committed is safe in the run files.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.setswitchinterval(SWITCH_S)
-    places = user_places()
-    open_log(places.logs)
-    # Without the names of files, which Qt might take for options of its own.
-    application = QApplication([sys.argv[0]])
-    application.setApplicationName("marginscope")
-    application.setApplicationDisplayName("Marginscope")
-    program = Marginscope(places, arguments)
-    reporter = Reporter(places.logs / LOG_FILE)
-    reporter.message.connect(program.window.bar.say)
-    reporter.install()
-    termination = Termination(program.closing.at_once, program)
-    termination.install()
-    program.worker.started.connect(program.settle)
-    program.start()
-    code = application.exec()
-    termination.uninstall()
-    reporter.uninstall()
-    return code if termination.code is None else termination.code

@@ -7,6 +7,7 @@ STARTED = """
 import sys
 from PySide6.QtCore import QTimer
 import app.application as application
+import app.start as beginning
 from app.main_window import MainWindow
 
 paint = MainWindow.paintEvent
@@ -24,5 +25,5 @@ def start(self):
     self.watch.timeout.connect(lambda: look(self))
     self.watch.start(20)
 application.Marginscope.start = start
-sys.exit(application.main([]))
+sys.exit(beginning.main([]))
 """

@@ -102,7 +102,7 @@ def test_one_run_alone_has_its_own_range(wide: Marginscope) -> None:
 
 
 def test_the_choice_is_remembered(program: Marginscope, open_program: Opener, qtbot: QtBot) -> None:
-    assert program.settings.linked
+    assert program.memory.settings.linked
     pick(qtbot, program.window, "View", "Link axes of runs")
     program.put_away()
     settings, words = load_settings(program.places.settings)

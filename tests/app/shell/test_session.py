@@ -287,7 +287,7 @@ def test_files_are_dropped_opened_beside_and_remembered(
     drop(program.window, [first], Qt.KeyboardModifier.ShiftModifier)
     assert [run.path for run in program.session] == [second, first]
     qtbot.waitUntil(lambda: trained(program))
-    recent = [Path(name).name for name in program.settings.recent]
+    recent = [Path(name).name for name in program.memory.settings.recent]
     assert recent == [first.name, second.name, "small.toml"]
     pick(qtbot, program.window, "File", "Open recent", second.name)
     assert [run.path for run in program.session] == [second]

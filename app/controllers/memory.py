@@ -1,0 +1,69 @@
+"""What the window remembers between starts: read once, kept up, written at the end."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, final
+
+from app.controllers.folding import Choice
+from app.main_window import MainWindow
+from app.places import Places
+from app.settings import load_settings, save_settings
+from app.state.intent import Intent
+from app.state.views import known
+
+# Intent and Settings have these names in common: one is filled from the other.
+REMEMBERED = {
+    *("palette", "pace", "loop"),
+    *("linked", "equal", "views", "curves"),
+    *("neuron_range", "neuron_points"),
+}
+Panels = Mapping[Choice, bool]
+# The setting of each choice of app.controllers.folding.
+PANELS: Mapping[Choice, str] = {
+    ("form", False): "form_shown",
+    ("form", True): "form_small",
+    ("inspector", False): "inspector_shown",
+    ("inspector", True): "inspector_small",
+}
+
+
+@final
+class Memory:
+    """The settings of the user. `warning`: a sentence about a file that could not be read."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self.settings, self.warning = load_settings(places.settings)
+
+    def intent(self) -> Intent:
+        """The wishes that the window opens with."""
+        return Intent(**self.settings.model_dump(include=REMEMBERED))
+
+    def panels(self) -> dict[Choice, bool]:
+        """Which panels were left open."""
+        return {choice: getattr(self.settings, name) for choice, name in PANELS.items()}
+
+    def note(self, **changes: Any) -> None:
+        """Remember values of settings."""
+        self.settings = self.settings.model_copy(update=changes)
+
+    def note_file(self, name: str) -> None:
+        """A file was opened."""
+        self.settings = self.settings.with_recent(Path(name))
+
+    def note_window(
+        self, window: MainWindow, wishes: Intent, chosen: Mapping[Choice, bool]
+    ) -> None:
+        """How the window is left: its geometry, the wishes and the panels."""
+        geometry = base64.b64encode(window.saveGeometry().data()).decode()
+        changes = {name: getattr(wishes, name) for name in REMEMBERED}
+        panels = {name: chosen[choice] for choice, name in PANELS.items()}
+        views = known(wishes.views)
+        self.note(**changes | panels | {"views": views, "geometry": geometry})
+
+    def save(self) -> None:
+        """Write the settings."""
+        save_settings(self._places.settings, self.settings)

@@ -1,0 +1,82 @@
+"""Keeps the window's buttons, slider and title at what is open and what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import final
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
+
+from app import actions
+from app.controllers.display import DisplayController
+from app.controllers.looks import Looks
+from app.controllers.readout import Readout
+from app.main_window import MainWindow
+from core.studies.study import Study
+
+EDITED = "Edited: press Run to train these settings."
+
+
+@final
+class Upkeep(QObject):
+    """`begun`: the views are made, so that they or the empty page can be shown. `studied`: the
+    form has a study."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        display: DisplayController,
+        looks: Looks,
+        readout: Readout,
+        table: Mapping[str, QAction],
+    ) -> None:
+        super().__init__(window)
+        self._window, self._display = window, display
+        self._looks, self._readout = looks, readout
+        self._actions = table
+        self.begun = self.studied = False
+        display.changed.connect(self.show_transport)
+        display.runs_changed.connect(self.show_runs)
+        window.form.changed.connect(self.show_edit)
+
+    def show_transport(self) -> None:
+        """The transport and its actions follow the view."""
+        view = self._display.view
+        times = []
+        for shown in view.runs:
+            run = self._display.session.get(shown.key)
+            if run is not None and run.data is not None and shown.frame >= 0:
+                times.append(float(run.data.log10_time[shown.frame]))
+        self._window.transport.show_view(view, max(times, default=float("-inf")))
+        wishes = view.wishes
+        self._actions["loop"].setChecked(wishes.loop)
+        self._actions["follow"].setChecked(wishes.follow)
+        moving = wishes.playing and not wishes.follow
+        actions.show_playing(self._actions["play"], moving, self._looks.icon)
+
+    def show_runs(self) -> None:
+        """The window follows which runs are open, and whether one is being trained."""
+        session = self._display.session
+        shown = len(session) > 0
+        actions.enable(self._actions, shown=shown, live=bool(session.live))
+        held = any(run.control is not None and run.control.pause_requested for run in session.live)
+        self._actions["pause"].setChecked(held)
+        window = self._window
+        if self.begun:
+            window.middle.setCurrentWidget(window.views if shown else window.empty)
+        headings = " | ".join(run.heading for run in session)
+        window.setWindowTitle(f"{headings} \u2013 Marginscope" if headings else "Marginscope")
+
+    def show_study(self, study: Study) -> None:
+        """Another study is in the form."""
+        self.studied = True
+        self._window.chooser.set_study(study)
+        self._window.empty.set_study(study.title)
+        self._window.empty.set_runnable(True)
+
+    def show_edit(self) -> None:
+        """The form was edited: say what is to be done for it to matter."""
+        right = self._window.form.study() is not None
+        self._window.empty.set_runnable(right)
+        self._readout.say(EDITED if right else "")
