@@ -8,6 +8,7 @@ from typing import final
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.panels.branch_line import BranchLine
 from app.panels.inputs import problem_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
@@ -22,6 +23,7 @@ from core.study_file.validation import SECTIONS
 class ExperimentForm(QWidget):
     """Edits a copy of a study. Wrong values are marked where they stand, and nothing is lost."""
 
+    branch_given_up = Signal()  # Cancel was pressed on the line that names a branch
     changed = Signal()  # a valid or invalid edit was made
     submitted = Signal()  # Return was pressed in a field, and all values are right
 
@@ -41,6 +43,11 @@ class ExperimentForm(QWidget):
             section.fold_changed.connect(self._show_problems)
             section.submitted.connect(self._on_submitted)
         self._scroll = fill_scrolled(self, content)
+        self.branch = BranchLine(self)
+        self.branch.cancelled.connect(self.branch_given_up)
+        whole = self.layout()
+        assert isinstance(whole, QVBoxLayout)
+        whole.insertWidget(0, self.branch)
         content.setEnabled(False)
 
     def sizeHint(self) -> QSize:
@@ -56,6 +63,18 @@ class ExperimentForm(QWidget):
         for section in self.sections.values():
             # What was put into a list of kinds for an axis of the study before is no choice in this
             # one.
+            section.forget_axis()
+        self._show_all()
+
+    def edits(self) -> StudyEdits | None:
+        """What is edited now, to be put back later."""
+        return self._edits
+
+    def put_back(self, edits: StudyEdits) -> None:
+        """Show what was edited before, with all that was typed."""
+        self._edits = edits
+        self._outcome = edits.outcome()
+        for section in self.sections.values():
             section.forget_axis()
         self._show_all()
 

@@ -11,7 +11,7 @@ from core.problem.schedule import time_text
 from core.runs.meta import printable
 from core.runs.schema import MAX_LOG10_TIME, MAX_NAME, MIN_LOG10_TIME
 
-LONGEST, MOST_CHANGES = 200, 40
+LONGEST, MOST_CHANGES, MOST_HEADED = 200, 40, 3
 Changes = Mapping[str, tuple[Any, Any]]  # by dotted keys what was and what is, None where nothing
 
 
@@ -37,6 +37,17 @@ class Lineage:
         return f"t = {time_text(self.log10_time)}" if known else f"frame {self.frame}"
 
     @property
+    def heading(self) -> str:
+        """What was changed and since when, as the heading of a branch; empty for other runs."""
+        parts = []
+        for change in self.changes.split(", ") if self.changes else ():
+            key, _, value = change.partition(" = ")
+            section, _, name = key.partition(".")
+            parts.append(f"{section if name == 'kind' else name or section} = {value}")
+        more = ["..."] if len(parts) > MOST_HEADED else []
+        return f"{', '.join([*parts[:MOST_HEADED], *more])} from {self.moment}" if parts else ""
+
+    @property
     def words(self) -> str:
         """What the run is, as a phrase."""
         if not self.changes:
@@ -50,6 +61,8 @@ def lineage_of(continues: Mapping[str, Any] | None) -> Lineage | None:
     >>> told = {"file": "a.msrun", "frame": 3, "log10_time": 2.5, "changes": {"loss.l2": [0, 1]}}
     >>> lineage_of(told).words
     'branched from a.msrun at t = 316: loss.l2 = 1'
+    >>> lineage_of(told).heading
+    'l2 = 1 from t = 316'
     >>> lineage_of({"file": "a.msrun", "frame": 3}).words
     'continued from a.msrun at frame 3'
     """

@@ -130,20 +130,36 @@ def file_stem(stem: str, index: int, changes: Changes) -> str:
 # ------------------------------------------------------------------------------------ the problem
 
 
-def branched(run: RecordedRun, index: int, experiment: Experiment) -> Problem:
-    """The problem that begins at a frame of a run, with the settings of an experiment.
+def planned(run: RecordedRun, index: int, experiment: Experiment) -> tuple[Experiment, Changes]:
+    """The experiment of a branch with an end that lies after the frame, and what it changes.
 
-    Raises InputError where nothing is changed, where that needs other points or weights, and where
-    nothing can begin at the frame.
+    Raises InputError for all that can be told at once: where nothing is changed, where that needs
+    other points or weights, and where nothing can begin at the frame. Data in files are not read.
     """
     index, parent = frame_to_begin(run, index), run.experiment
     asked = checked(run, experiment)
     experiment = ending_after(experiment, float(run.log10_time[index]), UNTIL in asked)
+    refuse_fitted(experiment)
     changes = changes_between(parent, experiment)
+    if experiment.data != parent.data and not experiment.data.embedded:
+        _with_labels(replace(run.problem, experiment=experiment), changes)
+    if experiment.network != parent.network:
+        rho, flat = float(run.rho[index]), np.array(run.parameters(index))
+        begun = Start(flat, flat, rho)
+        _with_network(replace(run.problem, start=begun), experiment)
+    return experiment, changes
+
+
+def branched(run: RecordedRun, index: int, experiment: Experiment) -> Problem:
+    """The problem that begins at a frame of a run, with the settings of an experiment.
+
+    Raises InputError where there can be none.
+    """
+    experiment, changes = planned(run, index, experiment)
+    parent = run.experiment
     facts: dict[str, object] = {"branch": True, "changes": {k: list(v) for k, v in changes.items()}}
     if (experiment.data, experiment.network) == (parent.data, parent.network):
         return _noted(taken_up(run, index, experiment, facts), index)
-    refuse_fitted(experiment)
     problem = replace(run.problem, experiment=experiment)
     if experiment.data != parent.data:
         problem = _with_labels(problem, changes)
