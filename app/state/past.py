@@ -15,10 +15,16 @@ if TYPE_CHECKING:
     from core.runs import Run
 
 
+MOST_BYTES = 16 << 20  # 30 ms
+
+
 @final
 class Past:
     """Read a little at a time, after the run's own frames. `margins` (P, len(names)) are those of
     the frames from t = 0 to the start that the run's file holds, none while some are not read.
+
+    Files hold these frames in one piece, of which one that is too long for a turn of the event loop
+    is left alone.
     """
 
     def __init__(self, run: Run, names: tuple[str, ...]) -> None:
@@ -44,6 +50,9 @@ class Past:
         if not self.left:
             return
         try:
+            if not self._asked and self._run.history_bytes() > MOST_BYTES:
+                self._left = 0
+                return
             whole = self._run.whole
             if not self._asked:
                 self._asked = True

@@ -233,6 +233,10 @@ class Run(ABC):
 
     # ------------------------------------------------------------------------------- frames
 
+    def history_bytes(self) -> int:
+        """How many bytes of earlier frames `whole` reads when it is first asked for."""
+        return 0
+
     @property
     @abstractmethod
     def whole(self) -> Run:

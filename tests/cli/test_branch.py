@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 from pathlib import Path
@@ -50,6 +51,11 @@ def test_a_branch_lies_beside_its_parent(parent: Path, capsys: pytest.CaptureFix
             f"{10 ** before.log10_time[frame]:.3g}: dynamics.step = 0.25.\n"
         )
         assert np.array_equal(after.parameters(0), before.parameters(frame))
+    assert main(["info", str(child)]) == 0
+    words = f"branched from p.msrun at t = {10 ** before.log10_time[frame]:.3g}: dynamics.step"
+    assert f"  {words} = 0.25\n" in capsys.readouterr().out
+    assert main(["info", str(child), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["lineage"] == f"{words} = 0.25"
     assert branch(parent, "--at", frame, "--set", "dynamics.step=0.25") == 2
     assert "exists; --force" in capsys.readouterr().err
     assert branch(parent, "--frame", frame, "--set", "dynamics.step=0.25", "--force") == 0

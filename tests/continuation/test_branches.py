@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.dynamics.registry import prepared
 from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
@@ -284,6 +285,31 @@ def test_another_network_with_the_same_weights(
         assert branch_of(child, 0, "network.kind=standard").network.kind == "standard"
         with pytest.raises(InputError, match="they are those of no other network"):
             branch_of(child, 5, "network.kind=standard")
+
+
+def test_branches_of_a_run_in_row_space(tmp_path: Path) -> None:
+    """d > n: the coordinates go on where the points stay, and are left where a network needs it."""
+    wide = ("data.kind=gaussian_mixture", "data.d=200", "data.n=20", "data.flips=0.1")
+    made = prepared(problem(*FRAMES, *wide, "loss.kind=logistic", m=300))
+    assert made.reduction is not None
+    path, risk = tmp_path / "wide.msrun", OBSERVABLES["risk"]
+    recorded_at(path, made)
+    for name, settings, reduced in (
+        ("gd", ("dynamics.kind=gd", "dynamics.step=0.001"), True),
+        ("fresh", ("dynamics.kind=sgd", "dynamics.fresh=true", "dynamics.step=0.001"), False),
+        ("labels", ("data.flips=0.4",), True),
+        ("bias", ("network.kind=bias",), False),
+    ):
+        child = tmp_path / f"{name}.msrun"
+        branched_at(child, path, 20, *settings)
+        with open_run(path) as parent, open_run(child) as begun:
+            assert (begun.reduction is not None) == reduced, name
+            f = parent.network.outputs(parent.parameters(20), parent.inputs)
+            g = begun.network.outputs(begun.parameters(0), begun.inputs)
+            scale = parent.network.degree * (parent.rho[20] - begun.rho[0])
+            assert np.allclose(np.exp(scale) * f, g, rtol=1e-10, atol=1e-12), name
+            if name != "labels":
+                assert risk.at(begun, 0) == pytest.approx(risk.at(parent, 20), rel=1e-10)
 
 
 # ---------------------------------------------------------------------------------- wrong requests

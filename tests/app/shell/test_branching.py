@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.application import Marginscope
 from app.panels.library_columns import COLUMNS
 from app.panels.step_dialog import StepDialog
+from app.state import past
 from app.state.intent import Intent
 from app.state.resolve import resolve, span_of
 from app.state.session import RunSnapshot, Snapshot
@@ -23,6 +24,7 @@ from core.runs import open_run
 from tests.app.mouse import pick, pixel
 from tests.app.shell.conftest import Opener, trained
 from tests.continuation.test_branches import branched_at
+from tests.runs.helpers import tamper
 
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 Key = Qt.Key
@@ -267,6 +269,32 @@ def test_the_run_of_the_node_that_is_pinned(
     assert_beside(program, at, 0.5)
 
 
+def test_a_branch_of_a_run_that_is_still_trained(
+    open_program: Opener, slow_study: Path, qtbot: QtBot
+) -> None:
+    """Both go on side by side; the parent is not held up."""
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: bool(program.session) and frames(program)[0] > 4)
+    (run,) = program.session
+    qtbot.keyClick(program.window, Key.Key_B, CONTROL)
+    type_into(program, qtbot, "dynamics.step", "2e-5")
+    qtbot.keyClick(program.window, Key.Key_R, CONTROL)
+    qtbot.waitUntil(lambda: len(frames(program)) == 2 and frames(program)[1] > 2)
+    assert run.live
+    before = frames(program)
+    qtbot.waitUntil(lambda: all(a > b for a, b in zip(frames(program), before, strict=True)))
+    one, two = program.session
+    assert one is run
+    assert one.data is not None
+    assert two.data is not None
+    at = (two.data.run.continues or {})["frame"]
+    assert np.array_equal(two.data.run.parameters(0), one.data.run.parameters(at))
+
+
+def frames(program: Marginscope) -> list[int]:
+    return [0 if one.data is None else one.data.frames for one in program.session]
+
+
 # -------------------------------------------------------------------------------- by one click
 
 
@@ -329,12 +357,12 @@ def test_the_margins_of_the_parent_up_to_the_branch(parent: Marginscope, qtbot: 
     one, two = program.session
     assert one.data is not None
     assert two.data is not None
-    past = two.data.past
-    assert past.known
-    assert np.array_equal(past.margins, one.data.margins[:at])
-    assert np.array_equal(past.log10_time, one.data.log10_time[:at])
-    assert np.array_equal(past.steps, one.data.steps[:at])
-    assert np.allclose(past.log10_norm_squared, one.data.log10_norm_squared[:at], rtol=1e-14)
+    known = two.data.past
+    assert known.known
+    assert np.array_equal(known.margins, one.data.margins[:at])
+    assert np.array_equal(known.log10_time, one.data.log10_time[:at])
+    assert np.array_equal(known.steps, one.data.steps[:at])
+    assert np.allclose(known.log10_norm_squared, one.data.log10_norm_squared[:at], rtol=1e-14)
     shown = [view for slot in program.display.slots for view in slot.panel.views]
     views = [view for view in shown if isinstance(view, MarginsView)]
     assert [len(view.past.curves) for view in views] == [0, 3]
@@ -374,6 +402,28 @@ def test_a_child_that_is_opened_alone(parent: Marginscope, tmp_path: Path, qtbot
     assert child.data.past.margins.shape == (12, 3)
     assert not other.data.past.known  # other labels are another problem, which has no past
     assert not other.data.past.left
+
+
+def test_a_past_that_is_long_or_damaged_is_left_alone(
+    parent: Marginscope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    """The run itself is shown all the same."""
+    (run,) = parent.session
+    for name in ("long", "damaged"):
+        branched_at(tmp_path / f"{name}.msrun", run.path, 12, "dynamics.step=0.25")
+    sql = "UPDATE array SET crc32 = crc32 + 1 WHERE name = 'history_parameters'"
+    tamper(tmp_path / "damaged.msrun", sql)
+    parent.files.open_files([str(tmp_path / "damaged.msrun")])
+    qtbot.waitUntil(lambda: branched(parent, 1))
+    monkeypatch.setattr(past, "MOST_BYTES", 1000)
+    parent.files.open_files([str(tmp_path / "long.msrun")], beside=True)
+    qtbot.waitUntil(lambda: branched(parent))
+    for one in parent.session:
+        assert one.failure == ""
+        assert one.data is not None
+        assert one.data.frames > 10
+        assert not one.data.past.known
+    assert parent.window.bar.text == ""
 
 
 def test_the_library_shows_the_tree(parent: Marginscope, qtbot: QtBot) -> None:
