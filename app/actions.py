@@ -69,6 +69,14 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("seed", "&New seed", "experiment.new_seed", "Ctrl+N", "seed"),
         ActionRow("weights", "New &weights", "experiment.new_weights", "Ctrl+Shift+N", "weights"),
         ActionRow("further", "&Continue further", "experiment.further", "Ctrl+Shift+F", "continue"),
+        ActionRow("branch", "&Branch here ...", "branches.begin", "Ctrl+B", "branch"),
+        ActionRow(
+            "rewind",
+            "Rew&ind here with another step ...",
+            "branches.rewind",
+            "Ctrl+Shift+B",
+            "rewind",
+        ),
         None,
         ActionRow("margins_again", "Compute reference &margins", "theory.again"),
         ActionRow("margins_stop", "Cance&l reference margins", "theory.cancel"),
@@ -138,6 +146,8 @@ TIPS = {
     "seed": "Train with the next seed: new data and new weights",
     "weights": "Train with the same data from other initial weights",
     "further": "Train onwards from where the runs ended",
+    "branch": "Begin a run at exactly this moment of the run shown, with settings to be changed",
+    "rewind": "Train the same weights from this moment once more, with another step: half, say",
     "margins_again": "Compute those reference margins that were cancelled",
     "margins_stop": "Compute no more reference margins for the runs that are shown",
     "whole": "Run all cells of the study: the paper's figure, its claims, and a table",
@@ -173,7 +183,7 @@ WITH_TEXT = {"run", "seed", "weights", "whole"}
 # What is possible only while a run is recorded, while none is, and while one is shown.
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
-OF_RUNS = ("figure", "copy_figure", "film", "data", "close", "restart")
+OF_RUNS = ("figure", "copy_figure", "film", "data", "close", "restart", "branch", "rewind")
 SHOWN_ONLY = (*OF_RUNS, "play", "back", "forward", "start", "end", "jump")
 
 

@@ -13,6 +13,7 @@ from typing import final
 from PySide6.QtCore import QByteArray, QObject, QTimer
 
 from app import actions
+from app.controllers.branching import BranchController
 from app.controllers.closing import Closing
 from app.controllers.display import DisplayController
 from app.controllers.experiment import ExperimentController
@@ -73,6 +74,7 @@ class Marginscope(QObject):
         window = self.window
         self.display = DisplayController(self.session, intent, self)
         self.experiment = ExperimentController(self.session, self.worker, window.form, places, self)
+        self.branches = BranchController(self.display, self.experiment, window.form, self)
         self.playback = Playback(self.display, window.transport, self)
         self.files = FileController(self.session, self.experiment, window.form, places, window)
         self.looks = Looks(window, self.display)
@@ -146,8 +148,10 @@ class Marginscope(QObject):
         window.form.submitted.connect(self.experiment.run)
         window.empty.run_requested.connect(self.experiment.run)
         window.empty.open_requested.connect(self.files.open)
+        self.branches.replaced.connect(display.rearrange)
         for source in (
             self.experiment,
+            self.branches,
             self.files,
             self.playback,
             self.whole,

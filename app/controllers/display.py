@@ -323,9 +323,9 @@ class DisplayController(QObject):
     def _read(self, run: OpenRun) -> None:
         if run.data is None or run.failure:
             return
-        before = run.data.frames
+        before = run.data.frames, run.data.past.known
         try:
-            frames = run.data.update(READ_SECONDS)
+            frames = run.data.update(READ_SECONDS), run.data.past.known
         except (MarginscopeError, OSError) as error:
             LOG.exception("A run cannot be read.")
             words = error.sentence if isinstance(error, MarginscopeError) else READING_FAILED

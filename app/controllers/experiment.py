@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 from PySide6.QtCore import QObject, Signal
 
@@ -36,6 +38,24 @@ MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Child:
+    """What a run that goes on from another one is called, and from when to when it is trained, in
+    the schedule's coordinate."""
+
+    name: str
+    heading: str
+    since: float
+    until: float
+
+
+class Aside(Protocol):
+    """Who may take what Run is pressed for, in place of training it from the start."""
+
+    def take(self, study: Study) -> bool: ...
+
+
+@final
 class ExperimentController(QObject):
     """Starts, holds and ends training.
 
@@ -62,6 +82,7 @@ class ExperimentController(QObject):
         self._form = form
         self._places = places
         self._study: Study | None = None
+        self.aside: Aside | None = None
 
     # ------------------------------------------------------------------------------- studies
 
@@ -88,7 +109,7 @@ class ExperimentController(QObject):
     def run(self) -> None:
         """Train what stands in the form."""
         study = self._edited()
-        if study is not None:
+        if study is not None and not (self.aside is not None and self.aside.take(study)):
             self._begin(study)
 
     def restart(self) -> None:
@@ -133,15 +154,21 @@ class ExperimentController(QObject):
 
     def show_settings_of(self, run: Run, identifier: str) -> None:
         """Put the settings of a recorded run into the form."""
-        tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
-        window = next((one.window for one in _shipped_like(run)), {})
-        study = Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
+        self.show_study(study_of(run, identifier))
+
+    def show_study(self, study: Study) -> None:
+        """Put a study into the form, of a run that is trained already."""
         self._show(study)
         self._study = study
 
     def show_edits(self, edits: Edits) -> None:
         """Put a study into the form as it was edited."""
+        before = self._form.edits
         self._form.set_edits(edits)
+        if before is not None and before.base == edits.base:
+            self._form.changed.emit()
+            return
+        self._study = None
         self.loaded.emit(edits.base)
 
     def _show(self, study: Study) -> None:
@@ -185,12 +212,14 @@ class ExperimentController(QObject):
         until = float(coordinate(cell.experiment.dynamics.until_log10_time))
         return self._opened(name, heading, until, recipe)
 
-    def _opened(self, name: str, heading: str, until: float, recipe: Recipe) -> TrainingJob:
+    def _opened(
+        self, name: str, heading: str, until: float, recipe: Recipe, since: float = -math.inf
+    ) -> TrainingJob:
         # The run is in the session, with its Control, before the thread hears of it: it may be
         # stopped.
         key, control = self._session.new_key(), Control()
         path = self._places.new_run(name)
-        self._session.add(OpenRun(key, path, heading, until, control))
+        self._session.add(OpenRun(key, path, heading, until, control, since=since))
         return TrainingJob(key, path, control, recipe)
 
     def recipe(self, study: Study, experiment: Experiment) -> Recipe:
@@ -203,6 +232,18 @@ class ExperimentController(QObject):
             if mine.data == experiment.data and (mine.data.embedded or started):
                 return FromRun(run.path, experiment)
         return FromExperiment(experiment, study.folder, study.title, study.source)
+
+    def beside(self, key: int, child: Child, recipe: Recipe) -> None:
+        """Train a run at the right of an open one, which moves to the left; the others are
+        closed."""
+        others = [run for run in self._session if run.key != key]
+        for run in others:
+            if run.live and run.control is not None:
+                run.control.stop()
+        self._worker.wake()
+        self._session.keep(key)
+        job = self._opened(child.name, child.heading, child.until, recipe, child.since)
+        self._worker.submit(job)
 
     def further(self) -> None:
         """Go on from the last frame of each run, into new files."""
@@ -262,6 +303,13 @@ def _further(run: Run) -> float:
     # 1e-12: the last step's time is a product of a step and a count, and may be a rounding short.
     reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
     return float(coordinate(further(until) if reached else until))
+
+
+def study_of(run: Run, identifier: str) -> Study:
+    """The settings of a recorded run as a study of one cell."""
+    tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
+    window = next((one.window for one in _shipped_like(run)), {})
+    return Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
 
 
 def _shipped_like(run: Run) -> Iterator[Study]:

@@ -183,7 +183,9 @@ class FileController(QObject):
             times = [run.experiment.dynamics.until_log10_time] if run.status != "finished" else []
             times += run.log10_time[1:].tolist() or [0.0]
             until, key = float(coordinate(max(times))), self._session.new_key()
-            runs.append(OpenRun(key, path, heading, until, data=DisplayData(run)))
+            lineage, data = run.lineage, DisplayData(run)
+            heading = (lineage.heading if lineage is not None else "") or heading
+            runs.append(OpenRun(key, path, heading, until, data=data))
         return runs
 
     def save_study(self) -> None:

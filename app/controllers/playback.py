@@ -11,8 +11,7 @@ from app.controllers.display import DisplayController
 from app.panels.transport import TransportBar
 from app.state.intent import PACES, START
 from app.state.resolve import NEAR, clamped, resolve, span_of, stepped
-from app.state.times import parse_time
-from core.problem.schedule import coordinate
+from core.problem.schedule import coordinate, parse_time
 
 NO_TIME = "is no time; type one such as 10^2.5, 300, log10 t = 2000 or 0."
 

@@ -8,6 +8,7 @@ from typing import final
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.panels.branch_line import BranchLine
 from app.panels.inputs import problem_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
@@ -23,6 +24,7 @@ from core.study_file.validation import SECTIONS
 class ExperimentForm(QWidget):
     """Edits a copy of a study. Wrong values are marked where they stand, and nothing is lost."""
 
+    branch_given_up = Signal()  # Cancel was pressed on the line that names a branch
     changed = Signal()  # a valid or invalid edit was made
     submitted = Signal()  # Return was pressed in a field, and all values are right
 
@@ -42,6 +44,11 @@ class ExperimentForm(QWidget):
             section.fold_changed.connect(self._show_problems)
             section.submitted.connect(self._on_submitted)
         self._scroll = fill_scrolled(self, content)
+        self.branch = BranchLine(self)
+        self.branch.cancelled.connect(self.branch_given_up)
+        whole = self.layout()
+        assert isinstance(whole, QVBoxLayout)
+        whole.insertWidget(0, self.branch)
         content.setEnabled(False)
 
     def sizeHint(self) -> QSize:

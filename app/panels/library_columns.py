@@ -185,6 +185,13 @@ COLUMNS: tuple[Column, ...] = (
         lambda one: str(one.facts.frames),
         True,
     ),
+    Column(
+        "parent",
+        "Parent",
+        "The run that it goes on from, when, and what was changed",
+        lambda one: one.facts.lineage,
+        lambda one: one.facts.lineage.capitalize() or DASH,
+    ),
     Column("file", "File", "The run file", lambda one: one.path.name, lambda one: one.path.name),
 )
 FIRST = (

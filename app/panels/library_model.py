@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.panels.library_columns import COLUMNS, PICTURE, Column, Key, name_of
 from core.library.entry import GROWING, Entry
+from core.library.tree import arranged
 
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
@@ -31,6 +32,9 @@ NO_HEIGHT = 255
 NOTHING = 2  # the rank of what is not there, behind numbers and words
 PICTURE_SIZE = QSize(64, 20)
 MARGIN = 3
+CHILD, STEP = "\u21b3 ", "\u2003"
+# Sorted by one of these, children stand below their parents.
+IN_A_TREE = ("picture", "name", "study", "date", "parent")
 
 
 @final
@@ -42,6 +46,7 @@ class LibraryModel(QAbstractTableModel):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows: list[Entry] = []
+        self._depths: list[int] = []  # of the rows: how many parents stand above
         self._order = (COLUMNS[0], Qt.SortOrder.AscendingOrder)
         self._pictures: dict[Path, bytes] = {}
         self._danger, self._quiet = QColor(), QColor()
@@ -49,7 +54,7 @@ class LibraryModel(QAbstractTableModel):
     def set_entries(self, entries: Sequence[Entry]) -> None:
         """Other runs, the latest first; they are sorted as the table is."""
         self.beginResetModel()
-        self._rows = self._sorted(entries)
+        self._arrange(entries)
         self.endResetModel()
 
     def set_picture(self, path: Path, picture: bytes) -> None:
@@ -92,7 +97,7 @@ class LibraryModel(QAbstractTableModel):
         self.layoutAboutToBeChanged.emit()
         before = self.persistentIndexList()
         kept = [self._rows[index.row()].path for index in before]
-        self._rows = self._sorted(self._rows)
+        self._arrange(self._rows)
         places = {entry.path: row for row, entry in enumerate(self._rows)}
         after = [
             self.index(places[path], index.column())
@@ -100,6 +105,14 @@ class LibraryModel(QAbstractTableModel):
         ]
         self.changePersistentIndexList(before, after)
         self.layoutChanged.emit()
+
+    def _arrange(self, entries: Sequence[Entry]) -> None:
+        """Sort, and put runs that go on from others below them, unless a number is sorted by: then
+        the largest is to stand first, whoever its parent is."""
+        rows = self._sorted(entries)
+        tree = self._order[0].name in IN_A_TREE
+        placed = arranged(rows) if tree else [(entry, 0) for entry in rows]
+        self._rows, self._depths = [entry for entry, _ in placed], [depth for _, depth in placed]
 
     def _sorted(self, entries: Sequence[Entry]) -> list[Entry]:
         column, order = self._order
@@ -140,19 +153,27 @@ class LibraryModel(QAbstractTableModel):
         if role == ENTRY:
             return entry
         if role == Role.DisplayRole:
-            return column.text(entry)
+            text = column.text(entry)
+            return text if column.name != "name" else self._indented(text, index.row())
         if role == Role.TextAlignmentRole:
             return _alignment(column)
         if role == Role.ToolTipRole:
             return _tip(entry, column)
         if role == Role.AccessibleTextRole and column is PICTURE:
             return f"Picture of {name_of(entry)}"
+        if role == Role.AccessibleTextRole and column.name == "name" and entry.facts.parent:
+            return f"{name_of(entry)}, {entry.facts.lineage}"
         if role == Role.ForegroundRole:
             if entry.facts.wrong:
                 return self._danger
             if not entry.readable or entry.state == GROWING:
                 return self._quiet
         return None
+
+    def _indented(self, name: str, row: int) -> str:
+        """A run that goes on from another one carries a mark, and stands further right below it."""
+        child = bool(self._rows[row].facts.parent)
+        return f"{STEP * max(self._depths[row] - 1, 0)}{CHILD}{name}" if child else name
 
 
 def _alignment(column: Column) -> int:
@@ -174,7 +195,8 @@ def _tip(entry: Entry, column: Column) -> str:
     if column.name == "note" and entry.about.note:
         return entry.about.note
     where = f"\nIt lay at {entry.origin}" if entry.origin is not None else ""
-    return f"{name_of(entry)}\n{entry.facts.title}\n{entry.state}, {entry.path}{where}"
+    lineage = f"\n{entry.facts.lineage}" if entry.facts.parent else ""
+    return f"{name_of(entry)}\n{entry.facts.title}{lineage}\n{entry.state}, {entry.path}{where}"
 
 
 @final

@@ -17,6 +17,7 @@ from core.figures.numbers import MINUS, clock_text
 from core.figures.palette import Palette
 
 BUTTONS = ("start", "back", "play", "forward", "end", "loop")
+FROM_HERE = ("branch", "rewind")  # beside the time, from which they begin
 
 
 @final
@@ -57,7 +58,8 @@ class TransportBar(QWidget):
         buttons = [self._button(actions[key]) for key in BUTTONS]
         follow = self._button(actions["follow"])
         follow.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        filled(self._layout, *buttons, self.pace, self.time, (self.slider, 1), follow)
+        begin = [self._button(actions[key]) for key in FROM_HERE]
+        filled(self._layout, *buttons, self.pace, self.time, *begin, (self.slider, 1), follow)
         self._fit()
 
     def _button(self, action: QAction) -> QToolButton:

@@ -25,6 +25,7 @@ from app.state.node_values import (
     SortedNodes,
     with_stand_in,
 )
+from app.state.past import Past
 from core.observables.planes import COORDINATES, NodePlane
 from core.problem.schedule import coordinate as schedule_coordinate
 
@@ -83,6 +84,7 @@ class DisplayData:
         self._sorted: OrderedDict[tuple[str, int], SortedNodes] = OrderedDict()
         self._coordinate = np.empty(0)
         self.later = Later(run)
+        self.past = Past(run, MARGINS)
         self.classes = int(run.dataset.classes)
         self._class: NDArray[np.int16] | None = None
         if self.classes > 2:
@@ -114,6 +116,7 @@ class DisplayData:
         if self.frames == available:
             available = self.run.refresh()
         if self.frames == available:
+            self.past.read(deadline)
             return self.frames
         self._make_room(available)
         with self.run.batch():

@@ -22,12 +22,11 @@ from app.state.intent import (
     START,
 )
 from app.state.scene import Scene, Zoom
-from app.state.times import parse_time, typed_time
 from app.state.views import VIEWS, known
 from core.errors import InputError, did_you_mean
 from core.figures.palette import PALETTES
 from core.observables.planes import COORDINATES, PLANES, NodePlane
-from core.problem.schedule import coordinate, inverse_coordinate
+from core.problem.schedule import coordinate, inverse_coordinate, parse_time
 from core.settings import Registry
 
 MOST_RUNS_NAMED = 10
@@ -158,6 +157,15 @@ def _write_time(scene: Scene) -> Texts:
 
 def _log10(moment: float) -> float:
     return float(inverse_coordinate(moment)) if moment != START else -math.inf
+
+
+def typed_time(log10_time: float) -> str:
+    """A moment to the last digit, as `parse_time` reads it.
+
+    >>> typed_time(2.5), typed_time(-math.inf)
+    ('10^2.5', '0')
+    """
+    return f"10^{log10_time!r}" if math.isfinite(log10_time) else "0"
 
 
 def moment_of(text: str) -> float:

@@ -104,8 +104,9 @@ def _end(run: RunSnapshot) -> float:
 
 
 def _last(run: RunSnapshot, otherwise: float) -> float:
-    """The last coordinate; the stand-in for t = 0 alone does not count as one."""
-    return float(run.coordinates[-1]) if run.coordinates.size > 1 else otherwise
+    """The last coordinate; the stand-in for t = 0 alone does not count as one, but the moment does
+    at which the run goes on from another one."""
+    return float(run.coordinates[-1]) if run.coordinates.size > 1 else max(otherwise, run.since)
 
 
 def frame_at(run: RunSnapshot, cursor: float) -> int:

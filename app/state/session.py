@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ class RunSnapshot:
     """One run at one moment: the coordinates of the frames read so far, (T,), increasing.
 
     `until` is the coordinate where the run is planned to end; `live` while it may still grow.
+    `since` is where it goes on from another run, -inf where it begins at t = 0.
     """
 
     key: int
@@ -32,6 +34,7 @@ class RunSnapshot:
     until: float
     live: bool
     m: int
+    since: float = -math.inf
 
 
 @final
@@ -48,7 +51,8 @@ class OpenRun:
     """A run on the screen: trained here (it has a Control) or opened from a file (it has none).
 
     While `stands_in`, `data` is a shipped recording of it; `coming` is its own file, which is
-    read beside until it has come as far as what is shown.
+    read beside until it has come as far as what is shown. `since` is the moment at which it goes
+    on from another run, -inf where it begins at t = 0.
     """
 
     key: int
@@ -59,6 +63,7 @@ class OpenRun:
     data: DisplayData | None = None
     failure: str = ""
     stands_in: bool = False
+    since: float = -math.inf
     coming: DisplayData | None = None
 
     @property
@@ -92,6 +97,8 @@ class OpenRun:
             return self.coming is not None or self.data.frames < self.data.run.frames
         # The recorder tells of frames before the file is looked at again.
         committed = self.control.status.committed + 1 if self.control is not None else 0
+        if self.data.past.left and self.data.frames:
+            return True
         return self.data.frames < max(committed, self.data.run.frames)
 
     def close(self) -> None:
@@ -110,9 +117,10 @@ class OpenRun:
     def snapshot(self) -> RunSnapshot:
         """What `resolve` needs to know of it."""
         if self.data is None:
-            return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0)
+            return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0, self.since)
         growing = self.live or self.behind
-        return RunSnapshot(self.key, self.data.coordinate, self.until, growing, self.data.m)
+        known = self.data.coordinate
+        return RunSnapshot(self.key, known, self.until, growing, self.data.m, self.since)
 
 
 @final
@@ -144,6 +152,13 @@ class Session:
         if len(self._runs) == MOST_RUNS:
             self._runs.pop().close()
         self._runs.append(run)
+
+    def keep(self, key: int) -> None:
+        """Close all runs but the one with a key."""
+        for run in self:
+            if run.key != key:
+                self._runs.remove(run)
+                run.close()
 
     def clear(self) -> None:
         """Close all runs."""

@@ -105,6 +105,15 @@ class MarginsView(TraceView):
         ]
         return (*margins, *bounds)
 
+    def past_lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
+        """The three margins of the run before."""
+        if not data.past.known:
+            return ()
+        return tuple(
+            TraceCurve(factor * data.past.margins[:, column], self._colour(k), sign)
+            for k, (_, column, factor, sign) in enumerate(CURVES)
+        )
+
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
         """The vertical range: all values of the hard and the l1 margin, which the data bound, and
         the largest of the smoothed one.
@@ -114,6 +123,9 @@ class MarginsView(TraceView):
         is beyond the range at the cursor, it is named at the edge.
         """
         shown = np.array([line.values for line in lines[: len(CURVES)]])
+        before = [line.values for line in self.past_lines(data)]
+        if before:
+            shown = np.concatenate([np.array(before), shown], axis=1)
         shown[~np.isfinite(shown)] = np.nan
         top = float(np.fmax.reduce(shown, axis=None, initial=0.0))
         low = float(np.fmin.reduce(shown[list(BOUNDED)], axis=None, initial=0.0))

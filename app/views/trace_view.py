@@ -29,7 +29,7 @@ from core.figures.palette import Palette, rgba
 from core.problem.schedule import PLAIN_HORIZON, coordinate
 
 DASHES: dict[Sign, tuple[float, ...]] = {"dashed": (5.0, 3.0), "dotted": (1.5, 2.5)}
-FAINT = 0.3  # opacity
+FAINT, PAST = 0.3, 0.45  # opacity
 # Pixels: Qt takes twenty times as long for a point of a line wider than one (docs/decisions/0015),
 # which is bearable for a few lines, and once they are thinned.
 STRONG = 1.5
@@ -73,12 +73,13 @@ class TraceView(RunView):
         axes = {"horizontal": "time t", "vertical": vertical}
         super().__init__(palette, title, parent, **axes, drag=Drag.SCRUB)
         self._axis = "log10_time"
-        self._far = False
+        self._far = self._wide = False
         self._lines: tuple[TraceCurve, ...] = ()
         self._obstacles: Traces | None = None  # the same, for labels to keep off
         self._traced = -1  # values that were known of what is asked for; -1: nothing is
         self.places: Floats = np.empty(0)  # where each frame stands on the axis
         self.plot.add_zero_line()
+        self.past = self.plot.add(CurveStack())
         self.faint = self.plot.add(CurveStack())
         self.strong = self.plot.add(CurveStack(), 1.0)
         self._bounds: tuple[Bound, ...] = ()
@@ -148,7 +149,7 @@ class TraceView(RunView):
 
     def _clear(self) -> None:
         self.places, self._lines, self._obstacles = np.empty(0), (), None
-        for curves in (self.faint, self.strong):
+        for curves in (self.past, self.faint, self.strong):
             curves.set_curves(())
 
     def set_axis(self, name: str) -> None:
@@ -168,8 +169,42 @@ class TraceView(RunView):
             values = np.array([line.values[part] for line in self._lines])
             self._obstacles = Traces(self.places[part], values)
         bottom, top = self.limits(data, self._lines)
+        left = self._draw_past(data, left, right)
         self.plot.set_home(Home(left, right, bottom, top))
         self._draw_faint(data)
+
+    def past_lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
+        """The curves before the run's own first frame, where it goes on from another run."""
+        return ()
+
+    def _draw_past(self, data: DisplayData, left: float, right: float) -> float:
+        """The curves of the run before up to where this one leaves it; returns the left end."""
+        lines = self.past_lines(data)
+        if not lines:
+            self.past.set_curves(())
+            return left
+        # To the run's own first frame, so that no gap is left.
+        places = np.append(self._places_of_past(data), self.places[0])
+        curves = []
+        for line, own in zip(lines, self._lines, strict=False):
+            values = np.append(line.values, own.values[0])
+            shown = np.isfinite(places) & np.isfinite(values)
+            pen = pen_of(rgba(line.colour, PAST), STRONG, line.dashes)
+            curves.append((path_of(places[shown], values[shown]), pen))
+        self.past.set_curves(curves)
+        least = float(np.fmin.reduce(np.where(np.isfinite(places), places, np.nan)))
+        return min(left, least - 0.02 * (right - least))
+
+    def _places_of_past(self, data: DisplayData) -> Floats:
+        """Where the frames of the run before stand; t = 0 is not on a logarithmic axis."""
+        past = data.past
+        if self._axis == "log10_time":
+            return coordinate(past.log10_time) if self._far else past.log10_time
+        if self._axis == "step":
+            with np.errstate(divide="ignore"):
+                return np.log10(past.steps)
+        logarithms = past.log10_norm_squared
+        return logarithms if self._wide else 10.0**logarithms
 
     def _draw_faint(self, data: DisplayData) -> None:
         self._thinned_for = self.plot.pixel_height()
@@ -231,7 +266,10 @@ class TraceView(RunView):
             last = float(self.places[-1])
         else:
             logarithms = data.log10_norm_squared
-            wide = float(np.ptp(logarithms)) > LARGE_RATIO
+            if data.past.known:
+                logarithms = np.append(data.past.log10_norm_squared, logarithms)
+            self._wide = wide = float(np.ptp(logarithms)) > LARGE_RATIO
+            logarithms = data.log10_norm_squared
             self.places = logarithms if wide else 10.0**logarithms
             axis.set_ticks(powers if wide else plain)
             axis.set_label(NORM_SQUARED)

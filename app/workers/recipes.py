@@ -85,3 +85,23 @@ class Further(Recipe):
 
         with open_run(self.path) as run:
             return groups_of(run.experiment)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Branch(Recipe):
+    """From a frame of a run, with the settings of an experiment."""
+
+    path: Path
+    frame: int
+    experiment: Experiment
+
+    def problem(self) -> Problem:
+        from core.runs import open_run
+        from core.training.branching import branched
+
+        with open_run(self.path) as run:
+            return branched(run, self.frame, self.experiment)
+
+    def groups(self) -> tuple[str, ...]:
+        return groups_of(self.experiment)

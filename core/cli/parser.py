@@ -118,6 +118,25 @@ def _training(commands: Any) -> None:
     command.add_argument("--out", default=None, metavar="DIR", help="folder (default: the run's)")
     _recording_options(command)
 
+    command = _command(
+        commands,
+        "branch",
+        "training.branch_run",
+        "begin at any frame of a run, changed, in a new run",
+    )
+    command.add_argument("run", metavar="RUN")
+    command.add_argument(
+        "--at",
+        default=None,
+        metavar="FRAME|10^2.5",
+        help="the frame, or a time (default: the last)",
+    )
+    command.add_argument("--frame", type=whole, default=None, metavar="K", help="the frame")
+    command.add_argument(
+        "--out", default=None, metavar="CHILD.msrun|DIR", help="file or folder (default: the run's)"
+    )
+    _recording_options(command)
+
 
 def _reading(commands: Any) -> None:
     command = _command(

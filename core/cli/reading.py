@@ -20,7 +20,8 @@ def facts(run: Run) -> dict[str, Any]:
 
     data = run.dataset
     experiment = run.experiment.model_dump(mode="json", exclude_none=True)
-    return {
+    lineage = {} if run.lineage is None else {"lineage": run.lineage.words}
+    return lineage | {
         "status": run.status,
         "reason": run.reason,
         "engine": run.engine,
@@ -46,6 +47,8 @@ def info(arguments: argparse.Namespace) -> int:
     ended = ", " + values["reason"] if values["reason"] else ""
     print(f"  {values['status']}{ended}; {values['engine']}")
     print(f"  n = {sizes['n']}, d = {sizes['d']}, m = {sizes['m']}; {values['bytes'] / 1e6:.2f} MB")
+    if "lineage" in values:
+        print(f"  {values['lineage']}")
     if times.size:
         print(f"  {values['frames']} frames to log10 t = {times[-1]:.6g}")
     for name, value in values["scalars"].items():

@@ -1,4 +1,4 @@
-"""`run` and `continue`: training, recorded frame by frame."""
+"""`run`, `continue` and `branch`: training, recorded frame by frame."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ from core.compiled.beside import compiling
 from core.dynamics.needs import groups_of
 from core.errors import InputError
 from core.problem.problem import Problem, resolve
-from core.runs import RecorderAt, estimated_bytes, open_run
+from core.problem.schedule import time_text
+from core.runs import RecordedRun, RecorderAt, estimated_bytes, open_run
+from core.runs.lineage import Changes, changes_text
 from core.studies.code import check_code
 from core.studies.study import Study, load_study, shipped_ids
 from core.sweep.plan import run_file
-from core.training.continuation import continued, note_of
+from core.training.branching import asked_for, branched, file_stem, frame_of, made_changes
+from core.training.continuation import continued, frame_to_begin, note_of
 from core.training.control import Control, FinishReason, Status
 
 if TYPE_CHECKING:  # loads numba
     from core.dynamics.integrator import Integrator
 
+RUN = ".msrun"
 FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
 EXIT = {
     FinishReason.COMPLETED: 0,
@@ -192,6 +196,43 @@ def continue_run(arguments: argparse.Namespace) -> int:
     if note_of(problem):
         say(note_of(problem))
     return _record_one(problem, path, arguments.force, arguments.quiet)
+
+
+def branch_run(arguments: argparse.Namespace) -> int:
+    """Begin at any frame of a run with something changed, into a new run file."""
+    source = Path(arguments.run)
+    with open_run(source) as run:
+        index = _moment(run, arguments.at, arguments.frame)
+        problem = branched(run, index, asked_for(run, arguments.settings))
+        time = time_text(float(run.log10_time[index]))
+    changes = made_changes(problem)
+    path = _branch_path(source, arguments.out, index, changes)
+    if path.exists() and path.samefile(source):
+        raise InputError(f"--out {path} is the run that the branch begins at; name another file.")
+    check_target(path, arguments.force)
+    if note_of(problem):
+        say(note_of(problem))
+    code = _record_one(problem, path, arguments.force, arguments.quiet)
+    words = f"{path.name} branches from frame {index} of {source.name}, t = {time}"
+    say(f"{words}: {changes_text(changes)}.")
+    return code
+
+
+def _moment(run: RecordedRun, at: str | None, frame: int | None) -> int:
+    """The frame that --at or --frame name; the last one where neither is given."""
+    if at is not None and frame is not None:
+        raise InputError("--at and --frame both name a moment; give one of them.")
+    if at is not None:
+        return frame_of(run, at)
+    return frame_to_begin(run, frame)
+
+
+def _branch_path(source: Path, out: str | None, index: int, changes: Changes) -> Path:
+    """Where a branch is recorded: beside its parent, in a folder, or in the file that is named."""
+    if out is not None and out.endswith(RUN):
+        return Path(out)
+    folder = source.parent if out is None else Path(out)
+    return folder / f"{file_stem(source.stem, index, changes)}{RUN}"
 
 
 def run_for_figure(name: str, folder: Path, quiet: bool) -> list[Path]:

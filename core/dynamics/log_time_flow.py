@@ -148,8 +148,10 @@ class LogTimeFlow(Integrator):
         # The steps before those that are counted, and whether nothing moves any more.
         self._clock = np.array([start.step, 0])
         self._warned = False  # that the data are not fitted: a run that goes on says it anew
-        rho = float(s.rho)
-        self._first = Frame(start.step, start.log10_time, rho, self.direction.copy())
+        rho, flat = float(s.rho), self.direction
+        if start.log10_time > -np.inf:  # the frame of another run, as it stands there
+            rho, flat = start.rho, start.parameters
+        self._first = Frame(start.step, start.log10_time, rho, flat.copy())
         self._kept: State | None = None
         self.pace = Pace(first_units(network.m, *problem.inputs.shape))
 

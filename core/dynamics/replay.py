@@ -27,10 +27,11 @@ class Replay(Integrator):
     """
 
     def __init__(self, problem: Problem, make: Callable[[Problem], Integrator]) -> None:
-        start, dynamics = problem.start, problem.experiment.dynamics
+        start = problem.start
+        dynamics = start.way or problem.experiment.dynamics
         assert start.earlier is not None
         self._make = make
-        self._problem = replace(problem, start=replace(start, earlier=None, marks=()))
+        self._problem = replace(problem, start=replace(start, earlier=None, marks=(), way=None))
         onward = make(self._problem)  # for what it says of itself: its state is not known yet
         self.engine, self.planned = onward.engine, onward.planned
         self.temperature_cap = onward.temperature_cap

@@ -36,7 +36,7 @@ def first_phase(problem: Problem) -> Array:
     """The unit directions v_j (m, d) that the large-batch step leaves."""
     dynamics = problem.experiment.dynamics
     assert isinstance(dynamics, TwoPhase)
-    start = problem.network.unpack(problem.start.parameters)
+    start = problem.network.unpack(problem.physical_start())
     a, V = start["a"], start["V"]
     total = np.zeros_like(V)
     if dynamics.first_batch == 0:
@@ -84,7 +84,7 @@ def in_second_phase(problem: Problem) -> bool:
 
 def two_phase_step(problem: Problem) -> float:
     """1/lambda_0 of the second phase, or 1 where that is zero."""
-    V = problem.network.unpack(problem.start.parameters)["V"]
+    V = problem.network.unpack(problem.physical_start())["V"]
     V = V if in_second_phase(problem) else first_phase(problem)
     value = outer_curvature(problem, hidden(V, problem.dataset.x))
     return 1.0 / value if value > 0.0 else 1.0
@@ -100,14 +100,14 @@ class TwoPhases(Stepper):
         dynamics = problem.experiment.dynamics
         assert isinstance(dynamics, TwoPhase)
         begun = in_second_phase(problem)
-        V = problem.network.unpack(problem.start.parameters)["V"]
+        V = problem.network.unpack(problem.physical_start())["V"]
         self._V = np.array(V) if begun else first_phase(problem)
         self._H = hidden(self._V, problem.dataset.x)
         self._curvature = outer_curvature(problem, self._H)
         step = 1.0 / self._curvature if self._curvature > 0.0 else 1.0
         super().__init__(problem, dynamics.step or step)
         n, m = self._H.shape
-        self._current = problem.start.parameters.copy()
+        self._current = problem.physical_start().copy()
         self._a = np.array(self._current[:m]) if begun else np.zeros(m)
         self._y, self._most = np.array(problem.dataset.y), self._limit() * n
         self._shrink = 1.0 - 2.0 * self.step_size * problem.experiment.loss.l2

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import final
 
+from core.problem.schedule import time_text
+
 Setting = str | int | float | bool
 # Of what a file says: it is listed before it is read, and one that is no run stays listed.
 UNREAD, UNREADABLE, RECORDING = "not read yet", "unreadable", "recording"
@@ -50,7 +52,9 @@ class Facts:
     and `log10_time`. `margins` are those reference margins that were computed for its data, NaN
     where there is none; `waiting` names the cache's files of those that were not yet. `factor`
     makes of gamma_gl what the run's margins are compared with, NaN where they are not.
-    `parent` is the file of the run that it continues. `wrong` says why a file cannot be read.
+    `run` is its random name. `parent` is the file of the run that it goes on from, `parent_run` the
+    name of that one; `left` is log10 t where it left it, NaN where that is not known, and `changes`
+    say what a branch changed, empty for a continued run. `wrong` says why a file cannot be read.
     """
 
     title: str = ""
@@ -64,8 +68,21 @@ class Facts:
     created: str = ""
     status: str = UNREAD
     reason: str = ""
+    run: str = ""
     parent: str = ""
+    parent_run: str = ""
+    left: float = math.nan
+    changes: str = ""
     wrong: str = ""
+
+    @property
+    def lineage(self) -> str:
+        """What a run that goes on from another one says of that; empty for one of its own."""
+        if not self.parent:
+            return ""
+        moment = "" if math.isnan(self.left) else f" at t = {time_text(self.left)}"
+        words = f": {self.changes}" if self.changes else ""
+        return f"{'branched' if words else 'continued'} from {self.parent}{moment}{words}"
 
     @property
     def readable(self) -> bool:
@@ -75,7 +92,7 @@ class Facts:
     def text(self) -> str:
         """Where words are looked for; made once for each state of a file."""
         settings = "\n".join([f"{key}={value}" for key, value in self.settings.items()])
-        parts = (self.title, self.source, self.created, self.wrong, settings)
+        parts = (self.title, self.source, self.created, self.wrong, self.lineage, settings)
         return "\n".join(parts).casefold()
 
 
@@ -179,7 +196,8 @@ def _heading(facts: Facts, keys: Iterable[tuple[str, str]]) -> str:
     if len(parts) > LONGEST_HEADING:
         parts = [*parts[: LONGEST_HEADING - 1], "..."]
     if facts.parent:
-        parts.append("continued")
+        known = facts.changes and not math.isnan(facts.left)
+        parts.append(f"branched at t = {time_text(facts.left)}" if known else "continued")
     return ", ".join(parts)
 
 

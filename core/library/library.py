@@ -312,9 +312,11 @@ def surplus(
 
     A run of a first start has exactly the settings of one that the window trains by itself when it
     opens (`plain`), and lies where the window records. Those that carry a name, a note or a tag,
-    that were restored or continued, that grow, or that cannot be read, are never among them.
+    that were restored or continued, that others go on from, that grow, or that cannot be read, are
+    never among them.
     """
-    shapes = [dict(settings) for settings in plain]
+    shapes, entries = [dict(settings) for settings in plain], list(entries)
+    parents = {entry.facts.parent_run for entry in entries} - {""}
     starts = [
         entry
         for entry in entries
@@ -323,6 +325,7 @@ def surplus(
         and entry.about.empty
         and entry.state not in (GROWING, LEFT)
         and not entry.facts.parent
+        and entry.facts.run not in parents
         and entry.path.parent == root
         and entry.facts.settings in shapes
     ]

@@ -18,7 +18,10 @@ TAGS = ("tag", "tags")
 
 
 def _time(entry: Entry) -> float:
-    log10_time = entry.facts.results.get("log10_time", math.nan)
+    return _power(entry.facts.results.get("log10_time", math.nan))
+
+
+def _power(log10_time: float) -> float:
     return 10.0**log10_time if log10_time < 308.0 or math.isnan(log10_time) else math.inf
 
 
@@ -61,6 +64,10 @@ OTHERS: dict[str, Reader] = {
     "trashed": lambda entry: float(entry.trashed),
     "growing": lambda entry: float(entry.state == GROWING),
     "continued": lambda entry: float(bool(entry.facts.parent)),
+    "parent": lambda entry: entry.facts.parent or None,
+    "branched": lambda entry: float(bool(entry.facts.changes)),
+    "branched_at": lambda entry: _power(entry.facts.left) if entry.facts.changes else math.nan,
+    "changes": lambda entry: entry.facts.changes or None,
     "verdicts": _verdicts,
     "violated": lambda entry: entry.violated,
     "holds": lambda entry: entry.holds,

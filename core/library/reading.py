@@ -12,7 +12,6 @@ import numpy as np
 from core.errors import MarginscopeError
 from core.library.entry import RESULTS, UNREADABLE, Facts, Setting
 from core.runs import Run, open_run
-from core.runs.meta import printable
 
 LONGEST_VALUE = 200  # characters of a setting; the code of a custom network is no setting
 POINTS = 48  # of a picture
@@ -39,7 +38,7 @@ def read_facts(path: Path) -> Facts | None:
 def facts_of(run: Run) -> Facts:
     """What an open run says."""
     margins, waiting, factor = _margins(run)
-    continues = run.continues or {}
+    lineage = run.lineage
     return Facts(
         title=run.title,
         source=run.source,
@@ -52,7 +51,11 @@ def facts_of(run: Run) -> Facts:
         created=run.created,
         status=run.status,
         reason=run.reason or "",
-        parent=printable(str(continues.get("file", "")))[:LONGEST_VALUE],
+        run=run.name,
+        parent=lineage.file if lineage is not None else "",
+        parent_run=lineage.run if lineage is not None else "",
+        left=lineage.log10_time if lineage is not None else math.nan,
+        changes=lineage.changes if lineage is not None else "",
     )
 
 

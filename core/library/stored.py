@@ -10,7 +10,10 @@ from typing import Any
 
 from core.library.entry import About, Facts
 
-TEXTS = ("title", "source", "created", "status", "reason", "parent", "wrong")
+TEXTS = (
+    *("title", "source", "created", "status", "reason", "wrong"),
+    *("run", "parent", "parent_run", "changes"),
+)
 NUMBERS = ("results", "margins")
 
 
@@ -20,6 +23,7 @@ def dump_facts(facts: Facts) -> str:
     for name in NUMBERS:
         fields[name] = {key: _null(value) for key, value in getattr(facts, name).items()}
     fields |= {"settings": facts.settings, "waiting": facts.waiting, "factor": _null(facts.factor)}
+    fields["left"] = _null(facts.left)
     return json.dumps(fields, allow_nan=False)
 
 
@@ -34,6 +38,7 @@ def load_facts(text: object) -> Facts | None:
             margins=_numbers(fields["margins"]),
             waiting=_table(fields["waiting"], {str}),
             factor=_nan(fields["factor"]),
+            left=_nan(fields["left"]),
             frames=fields["frames"],
         )
         return facts if type(facts.frames) is int else None

@@ -6,11 +6,19 @@ u(x) = x for x <= 1 and 1 + ln x above, so that both t = 10 and log10 t = 10^4 s
 
 from __future__ import annotations
 
+import math
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 PLAIN_HORIZON = 10.0
+# ASCII digits only: float() takes those of any script, and underscores.
+NUMBER = r"[+\-\u2212]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
+POWER = re.compile(rf"^(?:t\s*=\s*)?10\s*\^\s*\(?({NUMBER})\)?$", re.IGNORECASE)
+LOGARITHM = re.compile(rf"^(?:log10\s*t\s*=\s*)({NUMBER})$", re.IGNORECASE)
+PLAIN = re.compile(rf"^(?:t\s*=\s*)?({NUMBER})$", re.IGNORECASE)
 
 
 def coordinate(log10_time: Array | float) -> Array:
@@ -71,3 +79,32 @@ def descent_schedule(log10_times: Array, step_size: float) -> NDArray[np.int64]:
     # The room is for rounding: a product of 1 - 1e-16 has reached t = 1.
     steps = np.ceil(10.0**log10_times * (1.0 - 1e-9) / step_size)
     return np.unique(np.maximum(steps, 1.0).astype(np.int64))
+
+
+def parse_time(text: str) -> float | None:
+    """log10 t of what was typed: "10^2.3", "t = 200", "log10 t = 3" or "0"; None for no time.
+
+    >>> parse_time("10^2.5"), parse_time("t = 100"), parse_time("log10 t = 3"), parse_time("0")
+    (2.5, 2.0, 3.0, -inf)
+    >>> parse_time("soon"), parse_time("10^1e999")
+    (None, None)
+    """
+    text = text.strip().replace("\u2212", "-")  # as the field itself writes it
+    for pattern in (POWER, LOGARITHM):
+        if match := pattern.match(text):
+            log10_time = float(match[1])
+            return log10_time if math.isfinite(log10_time) else None
+    if (match := PLAIN.match(text)) and (time := float(match[1])) >= 0.0:
+        return math.log10(time) if 0.0 < time < math.inf else -math.inf if time == 0.0 else None
+    return None
+
+
+def time_text(log10_time: float) -> str:
+    """A time in a few letters.
+
+    >>> time_text(2.5), time_text(-math.inf), time_text(7.25)
+    ('316', '0', '10^7.25')
+    """
+    if -3.0 < log10_time < 5.0:
+        return f"{10.0**log10_time:.3g}"
+    return "0" if log10_time == -math.inf else f"10^{log10_time:.6g}"

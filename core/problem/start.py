@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.settings import Section
+
 Array = NDArray[np.float64]
 # What a dynamics carries from one step to the next besides the parameters: arrays by name.
 State = Mapping[str, Array]
@@ -42,7 +44,8 @@ class Start:
     `goes_on` says that the dynamics of the run before goes on unchanged; with its `state` at the
     start it goes on exactly. Where that is only known at an `earlier` start, the run passes through
     the times `marks` (log10 t, increasing, the last of them the start's own) once more, of which
-    nothing is recorded. `history` are the frames before the start.
+    nothing is recorded, with the dynamics of the `way` (None: its own). `history` are the frames
+    before the start.
     """
 
     parameters: Array
@@ -55,4 +58,5 @@ class Start:
     state: State | None = None
     earlier: Start | None = None
     marks: tuple[float, ...] = ()
+    way: Section | None = None
     history: History | None = None

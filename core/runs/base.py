@@ -16,6 +16,7 @@ from core.losses import LOSSES, LossFunction
 from core.network.parametrisation import Network
 from core.problem.problem import Problem, Start
 from core.problem.reduction import Reduction
+from core.runs.lineage import Lineage, lineage_of
 from core.runs.meta import WHOLE, Reason, Status, printable
 from core.runs.run_file import Event, Index, RunHeader
 from core.study_file.experiment import Experiment
@@ -75,6 +76,11 @@ class Run(ABC):
         return printable(self._header.meta.title)
 
     @property
+    def name(self) -> str:
+        """The random name by which other runs know this one; empty in files without one."""
+        return printable(self._header.meta.name)
+
+    @property
     def source(self) -> str:
         return printable(self._header.meta.source)
 
@@ -128,6 +134,11 @@ class Run(ABC):
     def continues(self) -> dict[str, Any] | None:
         """What a continued run says about the one before it; None for a run from t = 0."""
         return self._header.meta.start.continues
+
+    @property
+    def lineage(self) -> Lineage | None:
+        """The run that this one goes on from, as far as its file says; None for one of its own."""
+        return lineage_of(self.continues)
 
     @property
     def changed(self) -> bool:
@@ -221,6 +232,10 @@ class Run(ABC):
         """Look for frames committed since; returns `frames`. Costs nothing for a finished run."""
 
     # ------------------------------------------------------------------------------- frames
+
+    def history_bytes(self) -> int:
+        """How many bytes of earlier frames `whole` reads when it is first asked for."""
+        return 0
 
     @property
     @abstractmethod

@@ -28,7 +28,7 @@ from core.runs.run_file import (
     read_index,
     read_metrics,
 )
-from core.runs.states import read_history, read_state, read_states
+from core.runs.states import history_bytes, read_history, read_state, read_states
 from core.runs.whole import WholeRun
 
 # All frames of a run of usual size; of one with frames of megabytes those that views go between.
@@ -147,6 +147,11 @@ class RecordedRun(Run):
         """The frames of the runs before the start; None where the file has none."""
         with self._reading() as connection:
             return read_history(connection, self._header)
+
+    def history_bytes(self) -> int:
+        """How much reading `history` is, without doing so."""
+        with self._reading() as connection:
+            return history_bytes(connection)
 
     @property
     def whole(self) -> Run:

@@ -24,6 +24,7 @@ from core.runs.schema import (
     HISTORY_BYTES,
     KEEP_EVERY,
     MAX_ARRAYS,
+    MAX_BLOB_BYTES,
     MAX_NAME,
     STATE,
     STATE_NAME,
@@ -124,6 +125,13 @@ def read_state(connection: Connection, header: RunHeader, frame: int) -> State |
 def most_earlier(size: int) -> int:
     """More frames before the start than a run file holds, for parameters of a size."""
     return max(3, 1 + HISTORY_BYTES // (8 * size))
+
+
+def history_bytes(connection: Connection) -> int:
+    """How long the parameters of the frames before the start are, which is not read for it."""
+    sql = "SELECT length(data) FROM array WHERE name = ? AND typeof(data) = 'blob'"
+    rows = list(connection.query(sql, (f"{HISTORY}parameters",), longest=MAX_BLOB_BYTES))
+    return int(rows[0][0]) if rows else 0
 
 
 def read_history(connection: Connection, header: RunHeader) -> History | None:

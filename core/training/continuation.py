@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from core.study_file.experiment import Experiment
 
 LARGEST_LOG_NORM = 900.0  # a run file holds frames up to 1000, and runs grow
 CHANGEABLE = ("loss", "dynamics", "recording")
+UNTIL = "dynamics.until_log10_time"
+NO_FACTS: Mapping[str, object] = MappingProxyType({})
 
 
 def continued(run: RecordedRun, frame: int | None, settings: Sequence[str]) -> tuple[Problem, int]:
@@ -33,6 +36,15 @@ def continued(run: RecordedRun, frame: int | None, settings: Sequence[str]) -> t
     Raises InputError for a frame that does not exist, a setting that would change data or network,
     or a horizon that lies in the past.
     """
+    index = frame_to_begin(run, frame)
+    return taken_up(run, index, _experiment(run, settings, float(run.log10_time[index]))), index
+
+
+def frame_to_begin(run: RecordedRun, frame: int | None) -> int:
+    """The index of a frame that another run can begin at, the last by default.
+
+    Raises InputError where there is no such frame, or none can begin there.
+    """
     if run.frames == 0:
         raise InputError(f"{run.path} holds no frame to go on from.")
     if isinstance(run.experiment.dynamics, KernelPredictor):
@@ -40,7 +52,6 @@ def continued(run: RecordedRun, frame: int | None, settings: Sequence[str]) -> t
     index = run.frames - 1 if frame is None else frame
     if not 0 <= index < run.frames:
         raise InputError(f"--frame {index} does not exist; {run.path} has 0 to {run.frames - 1}.")
-    time = float(run.log10_time[index])
     size = float(np.linalg.norm(run.parameters(index)))
     log_norm = float(run.rho[index]) + math.log(max(size, 1e-300))
     if not abs(log_norm) < LARGEST_LOG_NORM:
@@ -50,14 +61,40 @@ def continued(run: RecordedRun, frame: int | None, settings: Sequence[str]) -> t
             remedy="continue a shorter run",
             typed="choose another --frame",
         )
-    experiment = _experiment(run, settings, time)
-    facts = {"file": run.path.name, "frame": index}
-    if time == -np.inf:  # the same start, to the last digit
+    return index
+
+
+def taken_up(
+    run: RecordedRun, index: int, experiment: Experiment, facts: Mapping[str, object] = NO_FACTS
+) -> Problem:
+    """The problem that begins at a frame of a run, with its data and network; `facts` are what its
+    file is to say of that besides what every such file says.
+
+    Raises InputError for a dynamics that takes up no parameters.
+    """
+    refuse_fitted(experiment)
+    facts = {**facts_about(run, index), **facts}
+    if run.log10_time[index] == -np.inf:  # the same start, to the last digit
         start = Start(np.array(run.origin), np.array(run.origin), continues=facts)
     else:
         start = _start(run, index, experiment, facts)
-    problem = replace(run.problem, experiment=experiment, start=start)
-    return prepared(problem), index
+    return prepared(replace(run.problem, experiment=experiment, start=start))
+
+
+def refuse_fitted(experiment: Experiment) -> None:
+    """Raise InputError for a dynamics that takes up no parameters."""
+    if isinstance(experiment.dynamics, KernelPredictor):
+        raise InputError(
+            f'dynamics.kind = "{experiment.dynamics.kind}" is fitted and not trained, so that it '
+            "takes up no weights; start a run of its own with `run`."
+        )
+
+
+def facts_about(run: RecordedRun, index: int) -> dict[str, object]:
+    """By what a file names the run that it goes on from, and the frame; no time at t = 0."""
+    time = float(run.log10_time[index])
+    known = {"file": run.path.name, "run": run.name, "frame": index}
+    return known | {"log10_time": time if math.isfinite(time) else None}
 
 
 def _start(
@@ -65,14 +102,15 @@ def _start(
 ) -> Start:
     """Where a run begins that goes on from a frame after t = 0."""
     goes_on = _goes_on(run.experiment, experiment)
-    changed = {"anew": not goes_on, "changed": run.changed or not goes_on}
+    # With another step it goes on, but is not the run that began with it.
+    changed = run.changed or not goes_on or _step(run.experiment) != _step(experiment)
     start = Start(
         parameters=np.array(run.parameters(index)),
         origin=np.array(run.origin),
         rho=float(run.rho[index]),
         step=int(run.steps[index]),
         log10_time=float(run.log10_time[index]),
-        continues={**facts, **changed},
+        continues={**facts, "anew": not goes_on, "changed": changed},
         goes_on=goes_on,
         history=earlier_frames(run, index),
     )
@@ -94,6 +132,10 @@ def _goes_on(before: Experiment, now: Experiment) -> bool:
     return before.dynamics.model_dump(exclude=free) == now.dynamics.model_dump(exclude=free)
 
 
+def _step(experiment: Experiment) -> float | None:
+    return getattr(experiment.dynamics, "step", None)
+
+
 def with_state(run: RecordedRun, start: Start, index: int, experiment: Experiment) -> Start:
     """The start with what the dynamics carried there, or at an earlier frame; else with a note."""
     known = run.state_version == STATE_VERSION
@@ -106,17 +148,16 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     counted = dynamics.count_is_all and run.start.log10_time == -np.inf and not kept
     if not note and (counted or dynamics.frame_is_all):
         return start
-    same_step = getattr(dynamics, "step", None) == getattr(experiment.dynamics, "step", None)
-    if known and same_step:
-        earlier = _earlier(run, kept)
-        if earlier is not None and earlier[0] == index:  # where that run itself began, stateless
-            before = {key: value for key, value in (run.continues or {}).items() if key != "file"}
-            begun = earlier[1].goes_on
-            same = {**before, **(start.continues or {}), "anew": not begun}
-            return replace(start, goes_on=begun, continues=same)
-        if earlier is not None:
-            marks = tuple(run.log10_time[earlier[0] + 1 : index + 1].tolist())
-            return replace(start, earlier=earlier[1], marks=marks)
+    earlier = _earlier(run, kept) if known else None
+    if earlier is not None and earlier[0] == index:  # where that run itself began, stateless
+        before = {"note": run.note} if run.note else {}
+        begun = earlier[1].goes_on
+        same = {**before, **(start.continues or {}), "anew": not begun}
+        return replace(start, goes_on=begun, continues=same)
+    if earlier is not None:
+        marks = tuple(run.log10_time[earlier[0] + 1 : index + 1].tolist())
+        # With the step that it was trained with, whatever the one from here on is.
+        return replace(start, earlier=earlier[1], marks=marks, way=dynamics)
     if not note:
         return start
     words = f"{run.path.name} does not hold the state of its dynamics at frame {index}: {note}."
@@ -183,22 +224,38 @@ def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Exper
                 f"--set {setting}: a continued run keeps its data, network and seed; start a new "
                 "run with `run` to change them."
             )
-    tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
-    study = Study("continue", run.title, run.source, tables, axes={}, sizes={})
-    study = study.with_settings(settings)
-    if study.axes:
-        raise InputError("continue makes one run; give one value for each --set.")
+    experiment = with_settings(run.experiment, settings, "continue")
+    extends = any(s.partition("=")[0].strip() == UNTIL for s in settings)
+    return ending_after(experiment, time, extends)
+
+
+def with_settings(experiment: Experiment, settings: Sequence[str], command: str) -> Experiment:
+    """An experiment with `key=value` settings applied, for a command that makes one run.
+
+    Raises InputError for settings that are not allowed, and for axes.
+    """
+    tables: dict[str, Any] = experiment.model_dump(mode="python", exclude_none=True)
     # By a study of one cell, so that settings are read and refused as everywhere.
-    experiment = next(study.each()).experiment
-    extends = any(s.partition("=")[0].strip() == "dynamics.until_log10_time" for s in settings)
+    study = Study(command, "", "", tables, axes={}, sizes={}).with_settings(settings)
+    if study.axes:
+        raise InputError(f"{command} makes one run; give one value for each --set.")
+    return next(study.each()).experiment
+
+
+def ending_after(experiment: Experiment, time: float, asked: bool = False) -> Experiment:
+    """The experiment with an end after log10 t = `time`: a further one where the run has come to
+    its own, unless that was `asked` for.
+
+    Raises InputError where there is no such end.
+    """
     until = experiment.dynamics.until_log10_time
     # The horizon of a run that came to its end, but for rounding: it goes on to a later one.
-    if until <= time * (1 + 1e-12) and not extends:
+    if until <= time * (1 + 1e-12) and not asked:
         return _extended(experiment, until)
     if until <= time:
         raise InputError(
-            f"dynamics.until_log10_time = {until:g} lies before log10 t = {time:.6g}, where the "
-            "frame stands; choose a later time."
+            f"{UNTIL} = {until:g} lies before log10 t = {time:.6g}, where the frame stands; choose "
+            "a later time."
         )
     return experiment
 

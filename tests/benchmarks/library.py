@@ -39,7 +39,12 @@ def _filled(folder: Path) -> None:
             {"hard_margin": number / COUNT * 0.05, "risk": 1e-9, "l1_margin": 0.1},
             {"gamma_gl": 0.08},
         )
-        rows[found.path] = Row(found.stamp, one.facts)
+        facts = replace(one.facts, run=f"{number:016x}")
+        if number % 4 == 3:  # every fourth is a branch of the one before
+            parent, name = f"{number - 1:016x}", f"{number - 1:06d}.msrun"
+            said = {"parent": name, "parent_run": parent, "changes": "dynamics.step = 0.1"}
+            facts = replace(facts, left=2.5, **said)
+        rows[found.path] = Row(found.stamp, facts)
     library.index.put(rows)
     library.close()
 

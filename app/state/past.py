@@ -1,0 +1,97 @@
+"""The margins of a run before its own first frame, where it goes on from another run."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from app.state.node_values import Floats, Indices
+from core.errors import MarginscopeError
+
+if TYPE_CHECKING:
+    from core.runs import Run
+
+
+MOST_BYTES = 16 << 20  # 30 ms
+
+
+@final
+class Past:
+    """Read a little at a time, after the run's own frames. `margins` (P, len(names)) are those of
+    the frames from t = 0 to the start that the run's file holds, none while some are not read.
+
+    Files hold these frames in one piece, of which one that is too long for a turn of the event loop
+    is left alone.
+    """
+
+    def __init__(self, run: Run, names: tuple[str, ...]) -> None:
+        self._run, self._names = run, names
+        begun = run.continues is not None and math.isfinite(run.start.log10_time)
+        self._left = 1 if begun else 0  # how many is known when the file is asked
+        self._asked = False
+        self._values: list[list[float]] = []
+        self._log10_norm: list[float] = []
+
+    @property
+    def left(self) -> bool:
+        """Whether there are frames that were not read yet."""
+        return self._left > 0
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a past, all of which is read."""
+        return bool(self._values) and not self.left
+
+    def read(self, deadline: float) -> None:
+        """Read on until a moment of time.perf_counter, one frame at least."""
+        if not self.left:
+            return
+        try:
+            if not self._asked and self._run.history_bytes() > MOST_BYTES:
+                self._left = 0
+                return
+            whole = self._run.whole
+            if not self._asked:
+                self._asked = True
+                # Of a gap nothing is known, and frame 0 would be joined to what came long after.
+                self._left = whole.before if whole.complete else 0
+            while self._left:
+                self._read_one(whole, len(self._values))
+                self._left -= 1
+                if time.perf_counter() >= deadline:
+                    break
+        except (MarginscopeError, OSError):  # a past less; the run's own frames are there
+            self._left, self._values = 0, []
+
+    def _read_one(self, whole: Run, index: int) -> None:
+        from core.observables.registry import OBSERVABLES
+
+        self._values.append([OBSERVABLES[name].at(whole, index) for name in self._names])
+        length = whole.network.norm(whole.parameters(index))
+        unit = math.log10(length) if length > 0.0 else -math.inf
+        self._log10_norm.append(2.0 * (unit + float(whole.rho[index]) / math.log(10.0)))
+
+    # ---------------------------------------------------------------------------- what is known
+
+    @property
+    def margins(self) -> Floats:
+        """The values, (P, len(names))."""
+        return np.array(self._values).reshape(-1, len(self._names))
+
+    @property
+    def log10_time(self) -> Floats:
+        """log10 t, (P,); -inf at t = 0."""
+        return self._run.whole.log10_time[: len(self._values)]
+
+    @property
+    def steps(self) -> Indices:
+        """Steps, (P,)."""
+        return self._run.whole.steps[: len(self._values)]
+
+    @property
+    def log10_norm_squared(self) -> Floats:
+        """log10 |W|^2, (P,)."""
+        return np.array(self._log10_norm)

@@ -1,0 +1,331 @@
+"""Branches: runs that begin at any frame of another run, to the bit, with something changed.
+
+Time and steps go on counting. Where loss and dynamics change, data and network are the parent's,
+and so is the start at t = 0. With other labels or another network it is another problem: its start
+is the frame it begins at, and nothing before it is its own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from core.data.dataset import Array
+from core.data.registry import draw
+from core.dynamics.registry import prepared
+from core.dynamics.rows import restored
+from core.errors import InputError
+from core.network.parametrisation import Network, Shape
+from core.network.registry import NETWORKS, build_network, initial_arrays
+from core.network.section import NetworkSection
+from core.problem.problem import Problem, Start
+from core.problem.schedule import parse_time, time_text
+from core.runs import RecordedRun
+from core.runs.lineage import Changes, changes_text
+from core.studies.tables import value_text
+from core.study_file.experiment import Experiment
+from core.training.continuation import (
+    UNTIL,
+    ending_after,
+    facts_about,
+    frame_to_begin,
+    refuse_fitted,
+    taken_up,
+    with_settings,
+)
+
+CODE = ("network.code", "network.path")
+# How a start is drawn, which a branch has from its parent.
+DRAWN = ("network.m", "network.init", "network.init_path", "network.content", "network.seed")
+NEAR = 1e-9  # in log10 t: a time that was typed with all digits of a frame's own is that frame's
+AGREE = 1e-9  # of the largest |f|: products of the weights are taken in another order
+PROBES = 64  # points besides the training examples at which two networks are compared
+LONGEST_NAME, MOST_NAMED = 100, 4  # letters, and settings, in the name of a file
+FRAME = re.compile(r"[0-9]{1,18}")
+
+
+# ------------------------------------------------------------------------------- where, and what
+
+
+def frame_of(run: RecordedRun, text: str) -> int:
+    """The frame that `--at` means: a whole number is its own, a time is that of the last frame
+    that does not lie after it. Raises InputError for a moment outside the run.
+    """
+    text = text.strip()
+    if FRAME.fullmatch(text):
+        if int(text) >= run.frames:
+            raise InputError(
+                f"--at {text}: {run.path} has the frames 0 to {run.frames - 1}; a time is written "
+                f"as 10^2.5 or t={text}."
+            )
+        return int(text)
+    time = parse_time(text)
+    if time is None:
+        raise InputError(
+            f"--at {text[:60]!r} is neither a frame, such as 120, nor a time, such as 10^2.5 or "
+            "t=300."
+        )
+    times = run.log10_time
+    if not times.size or time > times[-1] + NEAR:
+        end = f"ends at t = {time_text(float(times[-1]))}" if times.size else "holds no frame"
+        raise InputError(f"--at {text}: {run.path} {end}; choose an earlier time, or `continue`.")
+    if time < times[0] - NEAR:
+        raise InputError(
+            f"--at {text}: {run.path} begins at t = {time_text(float(times[0]))}; branch from the "
+            "run that it goes on from."
+        )
+    return int(np.searchsorted(times, time + NEAR, side="right")) - 1
+
+
+def asked_for(run: RecordedRun, settings: Sequence[str]) -> Experiment:
+    """The experiment of a branch by `key=value` settings. Raises InputError."""
+    return with_settings(run.experiment, settings, "branch")
+
+
+def changes_between(parent: Experiment, child: Experiment) -> Changes:
+    """What differs, by dotted keys: (before, now), None for what one of them does not have.
+
+    Of another kind the kind and what is not its default; of the same one every value that differs.
+    """
+    changes: dict[str, tuple[Any, Any]] = {}
+    before, after = (one.model_dump(mode="json") for one in (parent, child))
+    for name, now in after.items():
+        then, section = before[name], getattr(child, name)
+        if then.get("kind") != now.get("kind"):
+            changes[f"{name}.kind"] = (then["kind"], now["kind"])
+            then = {key: then.get(key, _default(section, key)) for key in now}
+        for key, value in now.items():
+            if key != "kind" and value != then.get(key):
+                changes[f"{name}.{key}"] = (then.get(key), value)
+    return changes
+
+
+def _default(section: Any, key: str) -> Any:
+    field = type(section).model_fields[key]
+    return None if field.is_required() else field.get_default(call_default_factory=True)
+
+
+def made_changes(problem: Problem) -> Changes:
+    """What a branch says that it changes."""
+    changes: Any = (problem.start.continues or {}).get("changes", {})
+    return {key: (before, now) for key, (before, now) in changes.items()}
+
+
+def file_stem(stem: str, index: int, changes: Changes) -> str:
+    """How the file of a branch is called: by its parent, the frame, and what was changed.
+
+    >>> file_stem("a", 120, {"dynamics.step": (0.5, 0.25)})
+    'a__from=120__dynamics.step=0.25'
+    """
+    parts = [f"{key}={value_text(now)}" for key, (_, now) in changes.items()][:MOST_NAMED]
+    return f"{stem}__from={index}__{'__'.join(parts)[:LONGEST_NAME]}"
+
+
+# ------------------------------------------------------------------------------------ the problem
+
+
+def planned(run: RecordedRun, index: int, experiment: Experiment) -> tuple[Experiment, Changes]:
+    """The experiment of a branch with an end that lies after the frame, and what it changes.
+
+    Raises InputError for all that can be told at once: where nothing is changed, where that needs
+    other points or weights, and where nothing can begin at the frame. Data in files are not read.
+    """
+    index, parent = frame_to_begin(run, index), run.experiment
+    asked = checked(run, experiment)
+    experiment = ending_after(experiment, float(run.log10_time[index]), UNTIL in asked)
+    refuse_fitted(experiment)
+    changes = changes_between(parent, experiment)
+    if experiment.data != parent.data and not experiment.data.embedded:
+        _with_labels(replace(run.problem, experiment=experiment), changes)
+    if experiment.network != parent.network:
+        rho, flat = float(run.rho[index]), np.array(run.parameters(index))
+        begun = Start(flat, flat, rho)
+        _with_network(replace(run.problem, start=begun), experiment)
+    return experiment, changes
+
+
+def branched(run: RecordedRun, index: int, experiment: Experiment) -> Problem:
+    """The problem that begins at a frame of a run, with the settings of an experiment.
+
+    Raises InputError where there can be none.
+    """
+    experiment, changes = planned(run, index, experiment)
+    parent = run.experiment
+    facts: dict[str, object] = {"branch": True, "changes": {k: list(v) for k, v in changes.items()}}
+    if (experiment.data, experiment.network) == (parent.data, parent.network):
+        return _noted(taken_up(run, index, experiment, facts), index)
+    problem = replace(run.problem, experiment=experiment)
+    if experiment.data != parent.data:
+        problem = _with_labels(problem, changes)
+    return _another(run, index, problem, facts)
+
+
+def checked(run: RecordedRun, experiment: Experiment) -> Changes:
+    """What a branch changes. Raises InputError for what none can change, and for nothing."""
+    changes = changes_between(run.experiment, experiment)
+    if not changes:
+        raise InputError(
+            "nothing is changed, and the end is the same: the branch would be the run again",
+            where=run.path,
+            remedy="change a setting, or choose a later end",
+            typed=f"change a setting with --set, such as --set {UNTIL}=5",
+        )
+    for key in changes:
+        if key in DRAWN:
+            raise InputError(
+                f"{key} says how a start is drawn, and a branch has the weights of its parent; "
+                "leave it as it is, or start a run of its own."
+            )
+        if key in CODE:
+            raise InputError(
+                f"{key}: a branch has the code of its parent; start a run of its own with another."
+            )
+        if key == "run.seed":
+            raise InputError(
+                "run.seed draws data and start, which a branch has from its parent; leave it as "
+                "it is, or start a run of its own."
+            )
+    return changes
+
+
+def _noted(problem: Problem, index: int) -> Problem:
+    """Say in the file what a dynamics that is another one since the frame begins anew."""
+    start = problem.start
+    words = problem.experiment.dynamics.anew(problem.network.fixed_features)
+    if start.goes_on or not words or start.log10_time == -np.inf:
+        return problem
+    note = f"Frame {index} was reached with other settings: {words}."
+    continues = {**(start.continues or {}), "note": note}
+    return replace(problem, start=replace(start, continues=continues))
+
+
+def _another(
+    run: RecordedRun, index: int, problem: Problem, facts: Mapping[str, object]
+) -> Problem:
+    """Another problem, that of other labels or another network, which starts at the frame."""
+    flat, time = np.array(run.parameters(index)), float(run.log10_time[index])
+    rho, step, first = float(run.rho[index]), int(run.steps[index]), time == -np.inf
+    said = {**facts_about(run, index), **facts, "anew": not first, "changed": not first}
+    physical = run.network.physical(flat, rho)
+    if not np.isfinite(physical).all():
+        raise InputError(
+            f"at frame {index} the weights are beyond the numbers of float64 (ln of their size is "
+            f"{rho:.4g}), so that no other problem can start there",
+            where=run.path,
+            remedy="branch from an earlier frame",
+        )
+    start = Start(flat, physical, rho, step, time, said, goes_on=first)
+    problem = replace(problem, start=start)
+    experiment = problem.experiment
+    if experiment.network != run.experiment.network:
+        problem = _with_network(replace(problem, experiment=run.experiment), experiment)
+    # Not drawn any more, whatever the parent's was: the start is in the file.
+    section = experiment.network.model_copy(update={"init": "file", "init_path": None})
+    experiment = experiment.model_copy(update={"network": section})
+    return _noted(prepared(replace(problem, experiment=experiment)), index)
+
+
+def _with_labels(problem: Problem, changes: Changes) -> Problem:
+    """The problem with the data of its experiment, which must have the points that it has.
+
+    Raises InputError for other points, and for other classes.
+    """
+    experiment, old = problem.experiment, problem.dataset
+    section = experiment.data
+    seed = experiment.run.seed if section.seed is None else section.seed
+    new = draw(section, np.random.default_rng(seed), None)
+    same = new.x.shape == old.x.shape and np.array_equal(new.x, old.x)
+    if not same or new.classes != old.classes:
+        named = changes_text({k: v for k, v in changes.items() if k.startswith("data.")})
+        what = "other points" if not same else f"{new.classes} classes"
+        raise InputError(
+            f"{named} gives {what}, and a branch keeps those of its parent; only their labels can "
+            "change, as by data.flips of a gaussian_mixture, or data.path of a file with the same "
+            "x."
+        )
+    if section.embedded:  # the run holds what was read, and never where that lay
+        stated = {"path": None, "d": new.d, "n": new.n, "content": new.digest()}
+        experiment = experiment.model_copy(update={"data": section.model_copy(update=stated)})
+    return replace(problem, dataset=new, experiment=experiment)
+
+
+# ----------------------------------------------------------------------------- another network
+
+
+def _with_network(problem: Problem, experiment: Experiment) -> Problem:
+    """The problem with another network that has the same physical weights, from where it starts.
+
+    Raises InputError where the weights are none of that network.
+    """
+    problem = restored(problem)
+    old, section = problem.network, experiment.network
+    arrays = {**old.fixed, **old.unpack(problem.physical_start())}
+    network = same_function(problem, section, arrays)
+    if network is None:
+        raise InputError(
+            f'network.kind = "{section.kind}": the weights of the parent, '
+            f"{', '.join(arrays)} of a {old.kind} network, are none of such a network, or stand "
+            f"for another function there; {_allowed(problem, arrays)}"
+        )
+    made, flat = network
+    start = replace(problem.start, parameters=flat, origin=flat, rho=0.0)
+    return replace(problem, network=made, start=start)
+
+
+def same_function(
+    problem: Problem, section: NetworkSection, arrays: Mapping[str, Array]
+) -> tuple[Network, Array] | None:
+    """The network of a section with these weights, and its parameters; None where that has others,
+    or is another function. Weights that only it has are 0 or 1, where f is the same then.
+    """
+    shape = Shape(problem.network.m, problem.dataset.x, problem.network.k)
+    try:
+        drawn = initial_arrays(section, shape, np.random.default_rng(0))
+    except (InputError, ValueError):
+        return None
+    lacking = [name for name in drawn if name not in arrays]
+    if any(drawn[name].shape != arrays[name].shape for name in drawn.keys() - set(lacking)):
+        return None
+    points = _probes(problem)
+    f = problem.network.outputs(problem.physical_start(), problem.network.inputs(points))
+    for values in product((0.0, 1.0), repeat=len(lacking)) if len(lacking) < 4 else ():
+        own = dict(zip(lacking, values, strict=True))
+        filled = {n: np.full_like(a, own[n]) if n in own else arrays[n] for n, a in drawn.items()}
+        network = build_network(section, shape, filled)
+        flat = network.pack(filled)
+        g = network.outputs(flat, network.inputs(points))
+        if g.shape == f.shape and np.abs(g - f).max() <= AGREE * np.abs(f).max():
+            return network, flat
+    return None
+
+
+def _probes(problem: Problem) -> Array:
+    """The training examples, and as many others that nothing is known of."""
+    x = problem.dataset.x
+    size = math.sqrt(float((x**2).mean())) or 1.0
+    others = size * np.random.default_rng(0).standard_normal((PROBES, x.shape[1]))
+    return np.concatenate([x, others])
+
+
+def _allowed(problem: Problem, arrays: Mapping[str, Array]) -> str:
+    names = ", ".join(_kinds_of(problem, arrays))
+    return f"they are those of {names}." if names else "they are those of no other network."
+
+
+def _kinds_of(problem: Problem, arrays: Mapping[str, Array]) -> Iterator[str]:
+    """The kinds of networks, but for the problem's own, that such weights can be those of."""
+    for kind, network in NETWORKS.items():
+        if kind == problem.network.kind:
+            continue
+        try:
+            section = network.section.model_validate({"kind": kind, "m": problem.network.m})
+        except ValueError:  # one that cannot do without a file of the user's
+            continue
+        if same_function(problem, section, arrays) is not None:
+            yield kind

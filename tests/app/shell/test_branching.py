@@ -1,0 +1,474 @@
+"""Branches in the window: by the form, by one click, cancelled, refused; and what is seen."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDialogButtonBox, QLineEdit, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.panels.library_columns import COLUMNS
+from app.panels.step_dialog import StepDialog
+from app.state import past
+from app.state.intent import Intent
+from app.state.resolve import resolve, span_of
+from app.state.session import RunSnapshot, Snapshot
+from app.views.margins import MarginsView
+from core.runs import open_run
+from tests.app.mouse import pick, pixel
+from tests.app.shell.conftest import Opener, trained
+from tests.continuation.test_branches import branched_at
+from tests.runs.helpers import tamper
+
+CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+Key = Qt.Key
+DESCENT = """
+title = "Descent"
+[data]
+d = 6
+n = 12
+[network]
+m = 8
+[dynamics]
+kind = "gd"
+step = 0.125
+until_log10_time = 2.0
+[recording]
+frames = 40
+"""
+
+
+@pytest.fixture
+def descent(tmp_path: Path) -> Path:
+    path = tmp_path / "descent.toml"
+    path.write_text(DESCENT)
+    return path
+
+
+@pytest.fixture
+def parent(open_program: Opener, descent: Path, qtbot: QtBot) -> Marginscope:
+    """A window with a run of descent that has ended, held at t = 10."""
+    program = open_program(descent)
+    qtbot.waitUntil(lambda: trained(program))
+    go_to(program, qtbot, "10")
+    return program
+
+
+def go_to(program: Marginscope, qtbot: QtBot, time: str) -> None:
+    """Type a time, as its user does."""
+    qtbot.keyClick(program.window, Key.Key_J, CONTROL)
+    field = program.window.transport.time
+    qtbot.waitUntil(field.hasFocus)
+    qtbot.keyClicks(field, time)
+    qtbot.keyClick(field, Key.Key_Return)
+
+
+def frame(program: Marginscope, place: int = 0) -> int:
+    return program.display.view.runs[place].frame
+
+
+def control(program: Marginscope, key: str) -> QWidget:
+    """The control of a setting in the form."""
+    rows = [row for one in program.window.form.sections.values() for row in one.rows]
+    return next(row.control for row in rows if row.field.key == key)
+
+
+def type_into(program: Marginscope, qtbot: QtBot, key: str, text: str) -> None:
+    field = control(program, key)
+    assert isinstance(field, QLineEdit)
+    program.window.form._scroll.ensureWidgetVisible(field)
+    QTest.mouseClick(field, Qt.MouseButton.LeftButton)
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+
+
+def text_of(program: Marginscope, key: str) -> str:
+    field = control(program, key)
+    assert isinstance(field, QLineEdit)
+    return field.text()
+
+
+def branched(program: Marginscope, count: int = 2) -> bool:
+    return len(program.session) == count and trained(program)
+
+
+def transport_button(program: Marginscope, key: str) -> QToolButton:
+    buttons = program.window.transport.findChildren(QToolButton)
+    return next(one for one in buttons if one.defaultAction() is program.actions[key])
+
+
+def rewind(program: Marginscope, qtbot: QtBot) -> None:
+    """The button beside the time, and Return."""
+    QTest.mouseClick(transport_button(program, "rewind"), Qt.MouseButton.LeftButton)
+    dialog = program.branches.dialog
+    assert dialog is not None
+    qtbot.waitUntil(dialog.isVisible)
+    assert dialog.answer.text() == "dynamics.step = .0625"
+    qtbot.keyClick(dialog.line, Key.Key_Return)
+    qtbot.waitUntil(lambda: not program.window.findChildren(StepDialog))
+    qtbot.waitUntil(lambda: branched(program))
+    program.window.activateWindow()  # as a window manager does when a dialog is gone
+    qtbot.waitUntil(program.window.isActiveWindow)
+
+
+def assert_beside(program: Marginscope, at: int, step: float) -> None:
+    """Parent at the left, at the right a child with another step from exactly that frame."""
+    one, two = program.session
+    assert one.data is not None
+    assert two.data is not None
+    before, after = one.data.run, two.data.run
+    assert np.array_equal(after.parameters(0), before.parameters(at))
+    assert after.log10_time[0] == before.log10_time[at]
+    assert after.experiment.dynamics.step == step
+    assert (after.continues or {})["run"] == before.name
+    assert (after.continues or {})["frame"] == at
+    assert two.heading == f"step = {step:g} from t = {10 ** before.log10_time[at]:.3g}"
+    assert [slot.run for slot in program.display.slots] == [one, two]
+    assert program.display.intent.cursor >= one.data.coordinate[at] - 1e-9
+
+
+# ---------------------------------------------------------------------------------- in the form
+
+
+def test_a_branch_by_the_form(parent: Marginscope, qtbot: QtBot) -> None:
+    """Ctrl+B, another step, Ctrl+R: the child plays beside its parent, from that moment on."""
+    program, line = parent, parent.window.form.branch
+    at, (run,) = frame(parent), parent.session
+    assert 0 < at < 39
+    assert not line.isVisible()
+    qtbot.keyClick(program.window, Key.Key_B, CONTROL)
+    assert line.isVisible()
+    assert run.data is not None
+    time = 10.0 ** float(run.data.log10_time[at])
+    assert line.words.text() == f"Branch of Descent at t = {time:.3g}"
+    type_into(program, qtbot, "dynamics.step", "0.0625")
+    qtbot.keyClick(program.window, Key.Key_R, CONTROL)
+    qtbot.waitUntil(lambda: branched(program))
+    assert program.window.bar.text == ""
+    assert next(iter(program.session)) is run
+    assert_beside(program, at, 0.0625)
+    assert not line.isVisible()
+    assert text_of(program, "dynamics.step") == "0.0625"
+    qtbot.keyClick(program.window, Key.Key_R, CONTROL)  # from the start again, as ever
+    qtbot.waitUntil(lambda: branched(program, 1))
+    (again,) = program.session
+    assert again.data is not None
+    assert again.data.run.continues is None
+
+
+def test_cancel_returns_the_form(parent: Marginscope, qtbot: QtBot) -> None:
+    """With what was typed into it before, though it was not trained."""
+    program, form = parent, parent.window.form
+    type_into(program, qtbot, "data.n", "14")
+    pick(qtbot, program.window, "Experiment", "Branch here ...")
+    assert text_of(program, "data.n") == "12"  # the parent's
+    type_into(program, qtbot, "dynamics.step", "0.5")
+    QTest.mouseClick(form.branch.cancel, Qt.MouseButton.LeftButton)
+    assert not form.branch.isVisible()
+    assert text_of(program, "data.n") == "14"
+    assert text_of(program, "dynamics.step") == "0.125"
+    assert len(program.session) == 1
+    qtbot.keyClick(program.window, Key.Key_R, CONTROL)
+    qtbot.waitUntil(lambda: branched(program, 1))
+    (run,) = program.session
+    assert run.data is not None
+    assert run.data.run.dataset.n == 14
+
+
+def test_another_study_is_no_branch(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
+    qtbot.keyClick(parent.window, Key.Key_B, CONTROL)
+    assert parent.window.form.branch.isVisible()
+    parent.files.open_files([str(descent)])
+    qtbot.waitUntil(lambda: trained(parent))
+    assert not parent.window.form.branch.isVisible()
+
+
+def test_what_cannot_be_is_said_and_nothing_is_lost(parent: Marginscope, qtbot: QtBot) -> None:
+    program, bar = parent, parent.window.bar
+    (run,) = program.session
+    qtbot.keyClick(program.window, Key.Key_B, CONTROL)
+    for key, text, words in (
+        ("dynamics.step", "0.125", "nothing is changed"),
+        ("dynamics.step", "0.1, 0.2", "A branch is one run"),
+        ("data.n", "13", "gives other points"),
+        ("network.m", "9", "says how a start is drawn"),
+        ("dynamics.until_log10_time", "0.5", "lies before"),
+    ):
+        before = text_of(program, key)
+        type_into(program, qtbot, key, text)
+        qtbot.keyClick(program.window, Key.Key_R, CONTROL)
+        assert words in bar.text, (key, bar.text)
+        assert list(program.session) == [run]
+        assert program.window.form.branch.isVisible()
+        assert text_of(program, key) == text
+        type_into(program, qtbot, key, before)
+    type_into(program, qtbot, "dynamics.step", "0.5")
+    run.path.rename(run.path.with_suffix(".gone"))
+    qtbot.keyClick(program.window, Key.Key_R, CONTROL)
+    assert bar.text == (
+        f"{run.path.name} is no longer there, so that nothing can be branched from it; open "
+        "another run."
+    )
+    assert list(program.session) == [run]
+    run.path.with_suffix(".gone").rename(run.path)
+    qtbot.keyClick(program.window, Key.Key_R, CONTROL)  # all that was typed is still there
+    qtbot.waitUntil(lambda: branched(program))
+    assert bar.text == ""
+
+
+def test_nothing_to_branch_from(open_program: Opener, descent: Path, qtbot: QtBot) -> None:
+    program = open_program(descent)
+    qtbot.waitUntil(lambda: trained(program))
+    (run,) = program.session
+    run.stands_in = True
+    program.branches.begin()
+    assert "stands in for the run" in program.window.bar.text
+    run.stands_in = False
+    qtbot.keyClick(program.window, Key.Key_W, CONTROL)
+    assert not program.actions["branch"].isEnabled()
+    assert not program.actions["rewind"].isEnabled()
+    program.branches.begin()
+    assert "no run to branch from" in program.window.bar.text
+    assert not program.window.form.branch.isVisible()
+
+
+def test_the_run_of_the_node_that_is_pinned(
+    open_program: Opener, descent: Path, qtbot: QtBot
+) -> None:
+    """Of two runs the one whose node is pinned: it moves to the left, and the other one is closed;
+    a branch of a branch, too."""
+    descent.write_text(DESCENT.replace("m = 8", "") + '[axes]\n"network.m" = [8, 9]\n')
+    program = open_program(descent)
+    qtbot.waitUntil(lambda: branched(program))
+    first, second = program.session
+    go_to(program, qtbot, "10")
+    program.display.ask(pinned=frozenset({(second.key, 3)}))
+    qtbot.keyClick(program.window, Key.Key_B, CONTROL)
+    assert "m = 9" in program.window.form.branch.words.text()
+    at = frame(program, 1)
+    type_into(program, qtbot, "dynamics.step", "0.25")
+    qtbot.keyClick(program.window, Key.Key_R, CONTROL)
+    qtbot.waitUntil(lambda: branched(program) and next(iter(program.session)) is second)
+    assert first.data is None
+    assert_beside(program, at, 0.25)
+    child = list(program.session)[1]
+    go_to(program, qtbot, "50")
+    program.display.ask(pinned=frozenset({(child.key, 3)}))
+    qtbot.keyClick(program.window, Key.Key_B, CONTROL)
+    at = frame(program, 1)
+    assert at > 0
+    type_into(program, qtbot, "dynamics.step", "0.5")
+    qtbot.keyClick(program.window, Key.Key_R, CONTROL)
+    qtbot.waitUntil(lambda: branched(program) and next(iter(program.session)) is child)
+    assert_beside(program, at, 0.5)
+
+
+def test_a_branch_of_a_run_that_is_still_trained(
+    open_program: Opener, slow_study: Path, qtbot: QtBot
+) -> None:
+    """Both go on side by side; the parent is not held up."""
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: bool(program.session) and frames(program)[0] > 4)
+    (run,) = program.session
+    qtbot.keyClick(program.window, Key.Key_B, CONTROL)
+    type_into(program, qtbot, "dynamics.step", "2e-5")
+    qtbot.keyClick(program.window, Key.Key_R, CONTROL)
+    qtbot.waitUntil(lambda: len(frames(program)) == 2 and frames(program)[1] > 2)
+    assert run.live
+    before = frames(program)
+    qtbot.waitUntil(lambda: all(a > b for a, b in zip(frames(program), before, strict=True)))
+    one, two = program.session
+    assert one is run
+    assert one.data is not None
+    assert two.data is not None
+    at = (two.data.run.continues or {})["frame"]
+    assert np.array_equal(two.data.run.parameters(0), one.data.run.parameters(at))
+
+
+def frames(program: Marginscope) -> list[int]:
+    return [0 if one.data is None else one.data.frames for one in program.session]
+
+
+# -------------------------------------------------------------------------------- by one click
+
+
+def test_rewind_with_half_the_step(parent: Marginscope, qtbot: QtBot) -> None:
+    """Of the moment that is shown."""
+    program, at = parent, frame(parent)
+    rewind(program, qtbot)
+    assert_beside(program, at, 0.0625)
+    assert text_of(program, "dynamics.step") == "0.0625"
+    assert not program.window.form.branch.isVisible()
+
+
+def test_rewind_with_any_step(parent: Marginscope, qtbot: QtBot) -> None:
+    """A factor or a value; what is none cannot be trained, and Escape leaves all as it was."""
+    program = parent
+    go_to(program, qtbot, "0")
+    qtbot.keyClick(program.window, Key.Key_B, CONTROL | SHIFT)
+    dialog = program.branches.dialog
+    assert dialog is not None
+    qtbot.waitUntil(dialog.isVisible)
+    train = dialog.buttons.button(QDialogButtonBox.StandardButton.Ok)
+    for text, enabled in (("half", False), ("0.125", False), ("/ 0", False), ("* 4", True)):
+        dialog.line.selectAll()
+        qtbot.keyClicks(dialog.line, text)
+        assert train.isEnabled() == enabled, text
+    qtbot.keyClick(dialog, Key.Key_Escape)
+    qtbot.waitUntil(lambda: not program.window.findChildren(StepDialog))
+    assert len(program.session) == 1
+    pick(qtbot, program.window, "Experiment", "Rewind here with another step ...")
+    dialog = program.branches.dialog
+    assert dialog is not None
+    qtbot.waitUntil(dialog.isVisible)
+    qtbot.keyClicks(dialog.line, "0.25")
+    QTest.mouseClick(
+        dialog.buttons.button(QDialogButtonBox.StandardButton.Ok), Qt.MouseButton.LeftButton
+    )
+    qtbot.waitUntil(lambda: branched(program))
+    one, two = program.session
+    assert one.data is not None
+    assert two.data is not None
+    assert np.array_equal(two.data.run.parameters(0), one.data.run.parameters(0))
+    assert two.heading == "step = 0.25 from t = 0"
+    assert not two.data.past.left
+    assert not two.data.past.known
+
+
+def test_a_flow_has_no_step(program: Marginscope, qtbot: QtBot) -> None:
+    qtbot.keyClick(program.window, Key.Key_B, CONTROL | SHIFT)
+    assert program.branches.dialog is None
+    assert "has no step to choose" in program.window.bar.text
+
+
+# ------------------------------------------------------------------------------------ to be seen
+
+
+def test_the_margins_of_the_parent_up_to_the_branch(parent: Marginscope, qtbot: QtBot) -> None:
+    """Dimmed in the plot of the child: the parent's own curve, joined to the child's."""
+    program, at = parent, frame(parent)
+    rewind(program, qtbot)
+    one, two = program.session
+    assert one.data is not None
+    assert two.data is not None
+    known = two.data.past
+    assert known.known
+    assert np.array_equal(known.margins, one.data.margins[:at])
+    assert np.array_equal(known.log10_time, one.data.log10_time[:at])
+    assert np.array_equal(known.steps, one.data.steps[:at])
+    assert np.allclose(known.log10_norm_squared, one.data.log10_norm_squared[:at], rtol=1e-14)
+    shown = [view for slot in program.display.slots for view in slot.panel.views]
+    views = [view for view in shown if isinstance(view, MarginsView)]
+    assert [len(view.past.curves) for view in views] == [0, 3]
+    path = views[1].past.curves[0][0]
+    last = path.elementAt(path.elementCount() - 1)
+    own = views[1].places[0], float(two.data.margins[0, 0])
+    assert (last.x, last.y) == pytest.approx(own)
+    # Its points are where the parent's view has them, as both have one range.
+    first = path.elementAt(0)
+    here = pixel(views[0].plot, views[0].places[1], float(one.data.margins[1, 0]))
+    there = pixel(views[1].plot, first.x, first.y)
+    assert abs(here.x() - there.x()) <= 2
+    assert abs(here.y() - there.y()) <= 2
+    for axis in ("step", "norm_squared", "log10_time"):
+        program.display.ask(margin_axis=axis)
+        path = views[1].past.curves[0][0]
+        points = [path.elementAt(k) for k in range(path.elementCount())]
+        assert len(points) >= at
+        assert all(math.isfinite(point.x) and math.isfinite(point.y) for point in points)
+
+
+def test_a_child_that_is_opened_alone(parent: Marginscope, tmp_path: Path, qtbot: QtBot) -> None:
+    """Its heading says what it is, and its past comes from its own file."""
+    (run,) = parent.session
+    branched_at(tmp_path / "child.msrun", run.path, 12, "dynamics.step=0.25")
+    branched_at(tmp_path / "other.msrun", run.path, 12, "data.k=3")
+    parent.files.open_files([str(tmp_path / "child.msrun"), str(tmp_path / "other.msrun")])
+    qtbot.waitUntil(lambda: branched(parent))
+    child, other = parent.session
+    assert child.data is not None
+    assert other.data is not None
+    with open_run(run.path) as before:
+        time = 10 ** float(before.log10_time[12])
+    assert child.heading == f"step = 0.25 from t = {time:.3g}"
+    assert other.heading == f"k = 3 from t = {time:.3g}"
+    assert child.data.past.known
+    assert child.data.past.margins.shape == (12, 3)
+    assert not other.data.past.known  # other labels are another problem, which has no past
+    assert not other.data.past.left
+
+
+def test_a_past_that_is_long_or_damaged_is_left_alone(
+    parent: Marginscope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    """The run itself is shown all the same."""
+    (run,) = parent.session
+    for name in ("long", "damaged"):
+        branched_at(tmp_path / f"{name}.msrun", run.path, 12, "dynamics.step=0.25")
+    sql = "UPDATE array SET crc32 = crc32 + 1 WHERE name = 'history_parameters'"
+    tamper(tmp_path / "damaged.msrun", sql)
+    parent.files.open_files([str(tmp_path / "damaged.msrun")])
+    qtbot.waitUntil(lambda: branched(parent, 1))
+    monkeypatch.setattr(past, "MOST_BYTES", 1000)
+    parent.files.open_files([str(tmp_path / "long.msrun")], beside=True)
+    qtbot.waitUntil(lambda: branched(parent))
+    for one in parent.session:
+        assert one.failure == ""
+        assert one.data is not None
+        assert one.data.frames > 10
+        assert not one.data.past.known
+    assert parent.window.bar.text == ""
+
+
+def test_the_library_shows_the_tree(parent: Marginscope, qtbot: QtBot) -> None:
+    """The child below its parent, with a mark; sorted by a number the list is flat."""
+    program = parent
+    rewind(program, qtbot)
+    qtbot.keyClick(program.window, Key.Key_L, CONTROL)
+    panel = program.library.panel
+    assert panel is not None
+    qtbot.waitUntil(lambda: len(panel.model.entries) == 2)
+    qtbot.waitUntil(lambda: all(one.readable for one in panel.model.entries))
+    one, two = program.session
+    assert [entry.path for entry in panel.model.entries] == [one.path, two.path]
+    name = panel.model.index(1, 1)
+    shown = str(panel.model.data(name))
+    assert shown.startswith("\u21b3 step = 0.0625, branched at t = ")
+    assert not str(panel.model.data(panel.model.index(0, 1))).startswith("\u21b3")
+    tip = str(panel.model.data(name, Qt.ItemDataRole.ToolTipRole))
+    lineage = f"branched from {one.path.name} at t = "
+    assert lineage in tip
+    assert "dynamics.step = 0.0625" in tip
+    spoken = panel.model.data(name, Qt.ItemDataRole.AccessibleTextRole)
+    assert lineage in str(spoken)
+    panel.search.setFocus()
+    qtbot.keyClicks(panel.search, f'parent == "{one.path.name}" and step < .1')
+    qtbot.waitUntil(lambda: [entry.path for entry in panel.model.entries] == [two.path])
+    panel.search.clear()
+    qtbot.waitUntil(lambda: len(panel.model.entries) == 2)
+    header = panel.table.horizontalHeader()
+    size = next(place for place, column in enumerate(COLUMNS) if column.name == "size")
+    for _ in range(2):  # by size either way: whoever is larger stands first, parent or not
+        here = QPoint(header.sectionViewportPosition(size) + 10, header.height() // 2)
+        QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=here)
+        sizes = [entry.size for entry in panel.model.entries]
+        assert sizes in (sorted(sizes), sorted(sizes, reverse=True))
+
+
+def test_the_cursor_waits_at_the_branch_until_there_are_frames() -> None:
+    """Of a child that has none, or only its first, the edge is the moment at which it begins."""
+    own = RunSnapshot(1, np.linspace(-1.0, 3.0, 9), 3.0, False, 4)
+    intent = Intent(cursor=2.0, playing=True)
+    for known in (np.empty(0), np.array([2.0])):
+        child = RunSnapshot(2, known, 3.0, True, 0 if not known.size else 4, 2.0)
+        both = Snapshot((own, child))
+        assert span_of(both).edge == 2.0
+        assert resolve(intent, both).cursor == 2.0
+    fresh = RunSnapshot(2, np.empty(0), 3.0, True, 0)
+    assert span_of(Snapshot((own, fresh))).edge == -1.0
