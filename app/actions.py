@@ -91,10 +91,14 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("start", "To the &start", "playback.to_start", "Home", "first"),
         ActionRow("end", "To the &end", "playback.to_end", "End", "last"),
         ActionRow("jump", "&Jump to a time ...", "playback.jump", "Ctrl+J"),
+        ActionRow("bookmark", "Boo&kmark this moment ...", "bookmarks.ask", "Ctrl+M"),
         None,
         ActionRow("slower", "S&lower", "playback.slower", "[", "less"),
         ActionRow("faster", "F&aster", "playback.faster", "]", "more"),
         ActionRow("loop", "L&oop", "playback.set_loop", "L", "loop", checkable=True),
+        ActionRow("loop_from", "Loop fro&m here", "playback.from_here", "I"),
+        ActionRow("loop_to", "Loop &to here", "playback.to_here", "O"),
+        ActionRow("loop_all", "Loop over &no interval", "playback.no_interval", "Shift+I"),
         ActionRow("follow", "Follow li&ve", "playback.set_follow", "F", "follow", checkable=True),
     ),
     "&View": (
@@ -161,6 +165,10 @@ TIPS = {
     "slower": "Play more slowly",
     "faster": "Play faster",
     "loop": "Begin again when the end is reached",
+    "bookmark": "Keep this moment, and all that is shown, by name with the run at the left",
+    "loop_from": "Play round and round from this moment on",
+    "loop_to": "Play round and round up to this moment",
+    "loop_all": "Play over the whole run again",
     "follow": "Stay at the latest frame while the training goes on",
     "coordinates": "Which two input coordinates the neurons are drawn on",
     "link": "Runs side by side share the ranges of their axes, and a zoom; or each has its own",
@@ -184,7 +192,8 @@ WITH_TEXT = {"run", "seed", "weights", "whole"}
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
 OF_RUNS = ("figure", "copy_figure", "film", "data", "close", "restart", "branch", "rewind")
-SHOWN_ONLY = (*OF_RUNS, "play", "back", "forward", "start", "end", "jump")
+INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
+SHOWN_ONLY = (*OF_RUNS, "play", "back", "forward", "start", "end", "jump", *INTERVAL)
 
 
 def make_actions(window: QMainWindow, program: object) -> dict[str, QAction]:

@@ -13,6 +13,7 @@ from typing import final
 from PySide6.QtCore import QByteArray, QObject, QTimer
 
 from app import actions
+from app.controllers.bookmarks import BookmarkController
 from app.controllers.branching import BranchController
 from app.controllers.closing import Closing
 from app.controllers.display import DisplayController
@@ -22,6 +23,7 @@ from app.controllers.files import FileController
 from app.controllers.first_start import FirstStart
 from app.controllers.folding import Folding
 from app.controllers.help import HelpController
+from app.controllers.layouts import LayoutController
 from app.controllers.library import LibraryController
 from app.controllers.links import LinkController
 from app.controllers.looks import Looks
@@ -80,6 +82,8 @@ class Marginscope(QObject):
         self.looks = Looks(window, self.display)
         self.scenes = SceneController(window, self.display, self.experiment, self.files)
         self.links = LinkController(window, self.scenes)
+        self.bookmarks = BookmarkController(window, self.display, self.scenes)
+        self.layouts = LayoutController(window, self.scenes, settings.layouts)
         self.keeper = SessionKeeper(places, window, self.display, self.scenes)
         self.opening = Opening(
             window, self.experiment, self.files, self.scenes, self.keeper, names, settings.restores
@@ -159,12 +163,19 @@ class Marginscope(QObject):
             self.library,
             self.scenes,
             self.links,
+            self.layouts,
+            self.bookmarks,
             self.keeper,
             display,
         ):
             source.message.connect(window.bar.say)
         self.export.error.connect(window.bar.say)
-        parts = (self.experiment.started, self.export.finished, self.links.status)
+        parts = (
+            self.experiment.started,
+            self.export.finished,
+            self.links.status,
+            self.layouts.status,
+        )
         for words in (*parts, self.whole.status, self.library.status):
             words.connect(self.readout.say)
         self.whole.run_requested.connect(self.files.open_files)
@@ -304,6 +315,7 @@ class Marginscope(QObject):
         self.memory.note(
             library_shown=self.actions["library"].isChecked(),
             restores=self.opening.restores,
+            layouts=self.layouts.own,
             library_columns=self.library.columns,
             cluster=cluster,
             jobs=jobs,

@@ -85,6 +85,8 @@ class MainWindow(QMainWindow):
         self.recent = QMenu("Open &recent", self)
         self.margin_axes = QMenu("Curves a&gainst", self)
         self.view_choice = QMenu("&Views", self)
+        self.bookmarks = QMenu("&Bookmarks", self)
+        self.layouts = QMenu("La&youts", self)
         self.neuron_choice = QMenu("&Neurons", self)
         self.curve_choice = QMenu("C&urves", self, toolTipsVisible=True)
         self.margin_choice = QMenu("Reference &margins", self, toolTipsVisible=True)
@@ -105,8 +107,10 @@ class MainWindow(QMainWindow):
         """Menus, tool bar and transport from the table's actions."""
         menus = fill_menus(self, actions)
         menus["&File"].insertMenu(actions["save_study"], self.recent)
+        menus["&Play"].insertMenu(actions["slower"], self.bookmarks)
         for menu in (
             self.view_choice,
+            self.layouts,
             self.neuron_choice,
             self.curve_choice,
             self.margin_choice,

@@ -15,6 +15,7 @@ from typing import Literal, final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from app.state.intent import FIGURE_1, FIRST_CURVES
+from app.state.layouts import MOST_LAYOUTS
 from core.errors import MarginscopeError
 from core.files import write_whole
 
@@ -46,6 +47,7 @@ class Settings(BaseModel):
     recent: tuple[str, ...] = ()
     library_shown: bool = False
     restores: bool = True  # whether the window opens with what was open when it was closed
+    layouts: dict[str, dict[str, tuple[str, ...]]] = Field({}, max_length=MOST_LAYOUTS)
     library_columns: tuple[str, ...] = Field((), max_length=100)
     first_starts_mb: float = Field(200.0, ge=0.0)  # what the runs of first starts may take
     cluster: str = Field("", max_length=1000)  # the address of a Dask scheduler

@@ -31,6 +31,8 @@ class Playback(QObject):
         self._transport = transport
         transport.moment_requested.connect(self.to_moment)
         transport.time_typed.connect(self.to_typed)
+        transport.slider.interval_requested.connect(self.set_interval)
+        transport.slider.interval_refused.connect(self.no_interval)
         transport.pace_requested.connect(self.set_pace)
 
     def toggle(self) -> None:
@@ -51,7 +53,7 @@ class Playback(QObject):
         display = self._display
         # Who follows the training sees new runs at their edge.
         playing = len(display.session) > 0 and not display.intent.follow
-        display.ask(cursor=START, playing=playing)
+        display.ask(cursor=START, playing=playing, interval=None)
 
     def to_moment(self, moment: float) -> None:
         """Look at a moment; playing goes on from there."""
@@ -105,6 +107,32 @@ class Playback(QObject):
     def set_loop(self, loop: bool) -> None:
         """Whether to begin again at the end."""
         self._display.ask(loop=loop)
+
+    def from_here(self) -> None:
+        """Play round and round from here to the end of the interval, or of the run."""
+        self._bound(first=self._display.view.cursor)
+
+    def to_here(self) -> None:
+        """Play round and round from the start of the interval, or of the run, to here."""
+        self._bound(last=self._display.view.cursor)
+
+    def _bound(self, first: float | None = None, last: float | None = None) -> None:
+        view = self._display.view
+        span = view.span
+        before = view.wishes.interval or (span.low, span.high)
+        first, last = before[0] if first is None else first, before[1] if last is None else last
+        if last - first <= NEAR:  # the other end was on this side: it goes to the end of the run
+            first, last = (first, span.high) if first == view.cursor else (span.low, last)
+        self.set_interval(first, last)
+
+    def set_interval(self, first: float, last: float) -> None:
+        """Play round and round between two moments."""
+        if last - first > NEAR:
+            self._display.ask(interval=(first, last))
+
+    def no_interval(self) -> None:
+        """Play over the whole run."""
+        self._display.ask(interval=None)
 
     def set_follow(self, follow: bool) -> None:
         """Whether to stay at the latest frame; when that ends the cursor stays where it is."""

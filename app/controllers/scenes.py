@@ -22,7 +22,8 @@ from app.main_window import MainWindow
 from app.state.history import Came, Changed, Event, History, Redo, Select, Undo, reduce
 from app.state.scene import Scene, Zoom, keyed, placed
 
-PANELS = ("form", "inspector", "library", "lecture")
+# The lecture first: it folds and opens the others.
+PANELS = ("lecture", "form", "inspector", "library")
 
 
 @final

@@ -63,6 +63,9 @@ class TimeSlider(QWidget):
     """Moments of a span; those after its edge are not there yet."""
 
     requested = Signal(float)
+    interval_requested = Signal(float, float)
+    bookmark_requested = Signal(str)
+    interval_refused = Signal()  # Shift and a click, which is no interval
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -76,7 +79,13 @@ class TimeSlider(QWidget):
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Time")
-        self.setToolTip("Drag to look at another moment; arrow keys go frame by frame.")
+        self._bookmarks: tuple[tuple[float, str], ...] = ()
+        self._interval: tuple[float, float] | None = None
+        self._from: float | None = None  # where an interval is being drawn from
+        self.setToolTip(
+            "Drag to look at another moment; arrow keys go frame by frame. Drag with Shift to loop "
+            "over an interval."
+        )
 
     def sizeHint(self) -> QSize:
         return QSize(320, 24 + self.fontMetrics().height())
@@ -112,6 +121,26 @@ class TimeSlider(QWidget):
         self._alarms = tuple((float(coordinate(a.log10_time)), alarm_text(a)) for a in alarms)
         self.update()
 
+    def set_interval(self, interval: tuple[float, float] | None) -> None:
+        """The moments between which playing goes round; None where there are none."""
+        if interval != self._interval:
+            self._interval = interval
+            self.update()
+
+    def set_bookmarks(self, marks: Sequence[tuple[str, float]]) -> None:
+        """Flags at moments, by name and log10 t; a click on one asks for it."""
+        self._bookmarks = tuple(
+            (float(coordinate(when)) if math.isfinite(when) else -math.inf, name)
+            for name, when in marks
+        )
+        self.update()
+
+    def bookmark_at(self, pixels: float) -> str:
+        """The name of the bookmark that is nearest to a place; "" where none is near."""
+        near = [(abs(self.position_of(moment) - pixels), name) for moment, name in self._bookmarks]
+        distance, name = min(near, default=(math.inf, ""))
+        return name if distance <= NEAR else ""
+
     def alarm_at(self, pixels: float) -> tuple[float, str] | None:
         """The moment and the text of the alarm that is nearest to a place, if one is near."""
         near = [one for one in self._alarms if abs(self.position_of(one[0]) - pixels) <= NEAR]
@@ -138,21 +167,46 @@ class TimeSlider(QWidget):
     # ------------------------------------------------------------------------------- events
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() is Qt.MouseButton.LeftButton:
+        if event.button() is not Qt.MouseButton.LeftButton:
+            return
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self._from = event.position().x()
+        else:
             # Below the triangles a click is meant for the groove, however near an alarm is.
-            alarm = self.alarm_at(event.position().x()) if event.position().y() < ALARM else None
+            above = event.position().y() < ALARM
+            alarm = self.alarm_at(event.position().x()) if above else None
+            name = self.bookmark_at(event.position().x()) if above and alarm is None else ""
+            if name:
+                self.bookmark_requested.emit(name)
+                return
             place = self.moment_at(event.position().x())
             self.requested.emit(place if alarm is None else alarm[0])
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         moment = self.moment_at(event.position().x())
-        if event.buttons() & Qt.MouseButton.LeftButton:
+        if self._from is not None:
+            self._draw_interval(event.position().x())
+        elif event.buttons() & Qt.MouseButton.LeftButton:
             self.requested.emit(moment)
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
             words = clock_text(float(inverse_coordinate(moment))).replace("-", MINUS)
             words = words if alarm is None else alarm[1]
+            if alarm is None and (name := self.bookmark_at(event.position().x())):
+                words = f"{name}\n{words}"
             QToolTip.showText(event.globalPosition().toPoint(), words, self)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if self._from is not None and event.button() is Qt.MouseButton.LeftButton:
+            if abs(event.position().x() - self._from) <= NEAR:
+                self.interval_refused.emit()
+            self._from = None
+
+    def _draw_interval(self, pixels: float) -> None:
+        assert self._from is not None
+        if abs(pixels - self._from) > NEAR:
+            first, last = sorted((self._from, pixels))
+            self.interval_requested.emit(self.moment_at(first), self.moment_at(last))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.ignore()  # the window's shortcuts move the cursor
@@ -169,10 +223,12 @@ class TimeSlider(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         self._line(painter, middle, self._span.high, self._palette.grid)
         self._line(painter, middle, self._span.edge, self._palette.muted)
+        self._paint_interval(painter, middle)
         if self._empty:
             painter.end()
             return
         self._labels(painter, middle)
+        self._paint_bookmarks(painter, middle)
         self._paint_alarms(painter, middle)
         centre = QPointF(self.position_of(self._value), middle)
         colour = QColor(self._palette.foreground if self.isEnabled() else self._palette.muted)
@@ -190,6 +246,28 @@ class TimeSlider(QWidget):
         left, right = self.position_of(self._span.low), self.position_of(until)
         box = QRectF(left, middle - GROOVE / 2, max(right - left, 0.0), GROOVE)
         painter.drawRoundedRect(box, GROOVE / 2, GROOVE / 2)
+
+    def _paint_interval(self, painter: QPainter, middle: float) -> None:
+        """A band on the groove, with a bracket at each end."""
+        if self._interval is None or self._empty:
+            return
+        left, right = (self.position_of(moment) for moment in self._interval)
+        colour = QColor(self._palette.foreground)
+        painter.setBrush(colour)
+        painter.drawRect(QRectF(left, middle - GROOVE / 2, right - left, GROOVE))
+        for x in (left, right):
+            painter.drawRect(QRectF(x - 1.0, middle - 7.0, 2.0, 14.0))
+
+    def _paint_bookmarks(self, painter: QPainter, middle: float) -> None:
+        """Small ribbons that hang from the top edge to the groove."""
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._palette.muted))
+        for moment, _ in self._bookmarks:
+            x = self.position_of(moment)
+            top, foot = middle - 11.0, middle - 3.0
+            ribbon = [(x - 3.0, top), (x + 3.0, top), (x + 3.0, foot), (x, foot - 3.0)]
+            corners = [QPointF(*place) for place in (*ribbon, (x - 3.0, foot))]
+            painter.drawPolygon(QPolygonF(corners))
 
     def _paint_alarms(self, painter: QPainter, middle: float) -> None:
         """Small triangles that stand on the groove."""

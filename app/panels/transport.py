@@ -82,6 +82,7 @@ class TransportBar(QWidget):
         self.slider.set_empty(not view.runs)
         self.slider.set_span(view.span)
         self.slider.set_value(view.cursor)
+        self.slider.set_interval(view.wishes.interval)
         index = self.pace.findData(view.wishes.pace)
         if index != self.pace.currentIndex():
             self.pace.setCurrentIndex(index)

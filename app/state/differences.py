@@ -168,10 +168,15 @@ def _pace(before: Intent, after: Intent) -> str:
     return f"Pace {after.pace:g}\u00d7"
 
 
+def _interval(before: Intent, after: Intent) -> str:
+    return "Loop over an interval" if after.interval is not None else "No interval"
+
+
 # Each wish that does not pass has its words; a test compares the two lists.
 WORDS: Mapping[str, Callable[[Intent, Intent], str]] = {
     "pace": _pace,
     "loop": _switch("loop", "Loop", "Do not loop"),
+    "interval": _interval,
     "pinned": _pins,
     "plane": _plane,
     "neuron_range": _one("neuron_range", "Neurons:", NEURON_RANGES),

@@ -52,10 +52,14 @@ class SceneField:
     read: Callable[[Scene, Texts], Scene]
 
 
-def written(scene: Scene, names: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The texts of some parts, where they are not as in a new window."""
+def written(
+    scene: Scene, names: Collection[str], always: bool = False
+) -> dict[str, tuple[str, ...]]:
+    """The texts of some parts, where they are not as in a new window, or all of them `always`."""
     new = Scene()
     texts = {name: tuple(FIELDS[name].write(scene)) for name in FIELDS if name in names}
+    if always:
+        return texts
     return {name: some for name, some in texts.items() if some != tuple(FIELDS[name].write(new))}
 
 
@@ -183,6 +187,20 @@ def _read_time(scene: Scene, texts: Texts) -> Scene:
     return _with(scene, cursor=moment_of(text), follow=False)
 
 
+def _write_interval(scene: Scene) -> Texts:
+    interval = scene.intent.interval
+    return () if interval is None else tuple(typed_time(_log10(moment)) for moment in interval)
+
+
+def _read_interval(scene: Scene, texts: Texts) -> Scene:
+    if len(texts) != 2:
+        raise ValueError("give two times")
+    first, last = (moment_of(text) for text in texts)
+    if not first < last:
+        raise ValueError("the first time is before the second")
+    return _with(scene, interval=(first, last))
+
+
 def _read_runs(scene: Scene, texts: Texts) -> Scene:
     if len(texts) > MOST_RUNS_NAMED:
         raise ValueError(f"at most {MOST_RUNS_NAMED} runs are named")
@@ -271,6 +289,7 @@ FIELDS: Registry[SceneField] = Registry(
     attrgetter("name"),
     SceneField("run", lambda scene: tuple(str(path) for path in scene.runs), _read_runs),
     SceneField("t", _write_time, _read_time),
+    SceneField("interval", _write_interval, _read_interval),
     _names("views", "views", _read_views),
     _names("curves", "curves", _read_curves),
     SceneField("plane", _write_plane, _read_plane),
@@ -293,6 +312,7 @@ WISHES: Mapping[str, str] = {
     **dict.fromkeys(("cursor", "follow"), "t"),
     **dict.fromkeys(("playing", "hovered", "proposed"), ""),
     **{name: name for name in ("views", "curves", "plane", "linked", "equal", "loop", "pace")},
+    "interval": "interval",
     **{"neuron_range": "range", "neuron_points": "points", "margin_axis": "against"},
     **{"hidden_margins": "hidden", "shown_bounds": "bounds", "pinned": "pin"},
     "palette": "palette",

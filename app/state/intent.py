@@ -43,6 +43,7 @@ class Intent:
     Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
     statements whose bounds are shown. `linked`: runs side by side share the ranges of their axes.
     `equal`: in plots of space a unit is as long on both axes, however little room that leaves.
+    `interval`: the moments between which playing goes round and round.
     `views` are those that the user chose; while there are none, the `proposed` ones are shown.
     """
 
@@ -50,6 +51,7 @@ class Intent:
     playing: bool = False
     pace: float = 1.0
     loop: bool = False
+    interval: tuple[float, float] | None = None
     follow: bool = False
     hovered: Mark | None = None
     pinned: frozenset[Mark] = frozenset()

@@ -158,9 +158,15 @@ def advanced(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
     if not intent.playing or intent.follow or not snapshot.runs:
         return intent
     span = span_of(snapshot)
+    here = _cursor(intent, span)
     # By shares of the slider: the handle moves evenly, whatever the moments' coordinate is.
-    share = span.share(_cursor(intent, span)) + intent.pace * seconds / PLAY_SECONDS
+    share = span.share(here) + intent.pace * seconds / PLAY_SECONDS
     cursor = span.moment(share)
+    if intent.interval is not None:
+        first, last = intent.interval
+        # From wherever it stands outside, to the interval; and at its end to its beginning.
+        if not first - NEAR <= here <= last + NEAR or cursor >= min(last, span.high):
+            return replace(intent, cursor=clamped(first, span))
     if share < 1.0 and cursor < span.edge:
         return replace(intent, cursor=cursor)
     if span.live:  # frames are to come: it goes on playing, and waits for them

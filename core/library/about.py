@@ -1,4 +1,4 @@
-"""Names, notes and tags: a small JSON file beside each run that has any.
+"""Names, notes, tags and bookmarks: a small JSON file beside each run that has any.
 
 It is the user's, so that it lies with the run and not in the index, and goes where the run goes.
 """
@@ -6,18 +6,21 @@ It is the user's, so that it lies with the run and not in the index, and goes wh
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from core.errors import InputError
 from core.files import read_text, write_whole
-from core.library.entry import About
+from core.library.entry import About, Bookmark
 
 SUFFIX = ".notes"
 MOST_BYTES = 200_000
 LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS = 200, 20_000, 60, 50
+MOST_BOOKMARKS, LONGEST_PICTURE = 100, 5_000
 VERSION = 1
 WRITING = threading.Lock()
 
@@ -60,7 +63,27 @@ def _about(fields: Any) -> About:
         raise TypeError
     if len(name) > LONGEST_NAME or len(note) > LONGEST_NOTE or len(tags) > MOST_TAGS:
         raise ValueError
-    return About(name, note, tuple(tags), kept)
+    return About(name, note, tuple(tags), kept, bookmarks_of(fields.get("bookmarks", [])))
+
+
+def bookmarks_of(rows: Any) -> tuple[Bookmark, ...]:
+    """Raises ValueError or TypeError for what `rows_of` cannot have written."""
+    if not isinstance(rows, list) or len(rows) > MOST_BOOKMARKS:
+        raise TypeError
+    marks = []
+    for name, log10_time, picture in rows:
+        if not isinstance(name, str) or not isinstance(picture, str):
+            raise TypeError
+        if len(name) > LONGEST_NAME or len(picture) > LONGEST_PICTURE:
+            raise ValueError
+        if log10_time is not None and not isinstance(log10_time, int | float):
+            raise TypeError
+        # JSON has no infinity: t = 0 is written as nothing.
+        when = -math.inf if log10_time is None else float(log10_time)
+        if not when < math.inf:
+            raise ValueError
+        marks.append(Bookmark(name, when, picture))
+    return tuple(marks)
 
 
 def change_about(run: Path, change: Callable[[About], About]) -> About:
@@ -90,9 +113,18 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
                 return after
         except OSError as error:
             raise InputError(f"{path} cannot be removed: {error.strerror}.") from error
-        fields = {"version": VERSION, "name": after.name, "note": after.note}
-        write_whole(path, json.dumps(fields | {"tags": after.tags, "kept": after.kept}).encode())
+        fields: dict[str, Any] = {"version": VERSION, "name": after.name, "note": after.note}
+        fields |= {"tags": after.tags, "kept": after.kept, "bookmarks": rows_of(after.bookmarks)}
+        write_whole(path, json.dumps(fields).encode())
         return after
+
+
+def rows_of(bookmarks: Iterable[Bookmark]) -> list[list[Any]]:
+    """Bookmarks as JSON has them."""
+    return [
+        [mark.name, mark.log10_time if math.isfinite(mark.log10_time) else None, mark.picture]
+        for mark in bookmarks
+    ]
 
 
 def checked(about: About) -> About:
@@ -104,7 +136,25 @@ def checked(about: About) -> About:
             raise InputError(f"A {what} has at most {most:,} letters, and this one {len(text):,}.")
     if len(tags) > MOST_TAGS:
         raise InputError(f"A run has at most {MOST_TAGS} tags; take some away first.")
-    return About(name, note, tags, about.kept)
+    return About(name, note, tags, about.kept, _checked_bookmarks(about.bookmarks))
+
+
+def _checked_bookmarks(bookmarks: Iterable[Bookmark]) -> tuple[Bookmark, ...]:
+    """In the order of their moments, one of each name, the latest said."""
+    named: dict[str, Bookmark] = {}
+    for mark in bookmarks:
+        name = " ".join(mark.name.split())
+        if not name or len(name) > LONGEST_NAME:
+            raise InputError(f"A bookmark has a name of at most {LONGEST_NAME} letters.")
+        if len(mark.picture) > LONGEST_PICTURE:
+            raise InputError(
+                "There is too much in this picture for a bookmark; let go of some of the pinned "
+                "nodes, or save a view."
+            )
+        named[name] = Bookmark(name, mark.log10_time, mark.picture)
+    if len(named) > MOST_BOOKMARKS:
+        raise InputError(f"A run has at most {MOST_BOOKMARKS} bookmarks; remove some first.")
+    return tuple(sorted(named.values(), key=attrgetter("log10_time", "name")))
 
 
 def tags_of(text: str) -> tuple[str, ...]:

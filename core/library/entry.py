@@ -30,13 +30,26 @@ DETAILS = frozenset({"recording", "run.device"})  # how a run was watched, not w
 
 @final
 @dataclass(frozen=True, slots=True)
+class Bookmark:
+    """A moment of a run by name. `picture` is what was shown there, in the words of whoever kept
+    it; a window reads its own (app.state.link)."""
+
+    name: str
+    log10_time: float
+    picture: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class About:
-    """What the user says of a run: a name, a note and tags. `kept`: it was restored by hand."""
+    """What the user says of a run: a name, a note, tags and bookmarks. `kept`: it was restored by
+    hand."""
 
     name: str = ""
     note: str = ""
     tags: tuple[str, ...] = ()
     kept: bool = False
+    bookmarks: tuple[Bookmark, ...] = ()
 
     @property
     def empty(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from core.library.about import bookmarks_of, rows_of
 from core.library.entry import About, Facts
 
 TEXTS = (
@@ -47,7 +48,7 @@ def load_facts(text: object) -> Facts | None:
 
 
 def dump_about(about: About) -> str:
-    return json.dumps(asdict(about))
+    return json.dumps(asdict(about) | {"bookmarks": rows_of(about.bookmarks)}, allow_nan=False)
 
 
 def load_about(text: object) -> About | None:
@@ -57,7 +58,8 @@ def load_about(text: object) -> About | None:
         name, note, tags, kept = (fields[key] for key in ("name", "note", "tags", "kept"))
         if type(kept) is not bool or not isinstance(tags, list):
             return None
-        return About(_text(name), _text(note), tuple(map(_text, tags)), kept)
+        marks = bookmarks_of(fields["bookmarks"])
+        return About(_text(name), _text(note), tuple(map(_text, tags)), kept, marks)
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
 

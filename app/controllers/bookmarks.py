@@ -1,0 +1,188 @@
+"""Moments of runs by name: kept in the notes beside the run at the left, and gone back to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QInputDialog, QLineEdit, QMenu
+
+from app.controllers.display import DisplayController
+from app.controllers.scenes import SceneController
+from app.main_window import MainWindow
+from app.state.fields import typed_time
+from app.state.link import link_of, parse_link
+from core.errors import MarginscopeError
+from core.figures.numbers import MINUS, clock_text
+from core.library.about import change_about, read_about
+from core.library.entry import About, Bookmark
+from core.problem.schedule import inverse_coordinate
+
+REMOVE = "&Remove bookmark"
+NONE = "No bookmarks yet: Ctrl+M makes one"
+NO_RUN = "Open a run first: a bookmark is a moment of a recorded run."
+
+
+def words_of(log10_time: float) -> str:
+    """A moment as people read it."""
+    return clock_text(log10_time).replace("-", MINUS)
+
+
+@final
+class BookmarkController(QObject):
+    """Keeps, lists and shows the bookmarks of the run at the left.
+
+    `message` carries a sentence; `status` says what was done.
+    """
+
+    message = Signal(str)
+    status = Signal(str)
+
+    def __init__(
+        self, window: MainWindow, display: DisplayController, scenes: SceneController
+    ) -> None:
+        super().__init__(window)
+        self._window, self._display, self._scenes = window, display, scenes
+        self._path: Path | None = None
+        self._marks: tuple[Bookmark, ...] = ()
+        self._removals = QMenu(REMOVE, window)
+        display.runs_changed.connect(self._follow)
+        window.bookmarks.aboutToShow.connect(self._read)
+        window.bookmarks.triggered.connect(self._chosen)
+        window.transport.slider.bookmark_requested.connect(self.show)
+        self._fill()
+
+    # ------------------------------------------------------------------------------- following
+
+    def _follow(self) -> None:
+        """Other runs may be open."""
+        path = next((run.path for run in self._display.session), None)
+        if path != self._path:
+            self._path = path
+            self._read()
+
+    def _read(self) -> None:
+        """Read the notes anew: another window may have written them."""
+        marks: tuple[Bookmark, ...] = ()
+        if self._path is not None:
+            try:
+                marks = read_about(self._path).bookmarks
+            except MarginscopeError as error:
+                self.message.emit(error.sentence)
+        self._take(marks)
+
+    def _take(self, marks: tuple[Bookmark, ...]) -> None:
+        self._marks = marks
+        self._window.transport.slider.set_bookmarks(
+            [(mark.name, mark.log10_time) for mark in marks]
+        )
+        self._fill()
+
+    def _fill(self) -> None:
+        menu = self._window.bookmarks
+        menu.clear()
+        self._removals.clear()
+        for mark in self._marks:
+            when = words_of(mark.log10_time)
+            text = mark.name if mark.name == when else f"{mark.name}\t{when}"
+            menu.addAction(text.replace("&", "&&")).setData(("show", mark.name))
+            self._removals.addAction(mark.name.replace("&", "&&")).setData(("remove", mark.name))
+        if not self._marks:
+            menu.addAction(NONE).setEnabled(False)
+            return
+        menu.addSeparator()
+        menu.addMenu(self._removals)
+
+    def _chosen(self, action: QAction) -> None:
+        if action.data() is None:
+            return
+        deed, name = action.data()
+        {"show": self.show, "remove": self.remove}[deed](name)
+
+    # ------------------------------------------------------------------------------- asked
+
+    def ask(self) -> None:
+        """Ask for the name of this moment."""
+        if self._path is None:
+            self.message.emit(NO_RUN)
+            return
+        when = words_of(self._moment())
+        dialog = QInputDialog(self._window)
+        dialog.setObjectName("bookmark")
+        dialog.setWindowTitle("Bookmark")
+        dialog.setLabelText(f"A name for this picture, at {when}")
+        dialog.setTextValue(when)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        line = dialog.findChild(QLineEdit)
+        if line is not None:
+            line.setAccessibleName("Name of the bookmark")
+            line.selectAll()
+        dialog.textValueSelected.connect(self.keep)
+        dialog.open()
+
+    def _moment(self) -> float:
+        """log10 of the time that is shown; -inf at the start."""
+        view = self._display.view
+        start = view.cursor <= view.span.low
+        return float("-inf") if start else float(inverse_coordinate(view.cursor))
+
+    def keep(self, name: str) -> None:
+        """Keep this moment, with all that is shown, under a name."""
+        if self._path is None:
+            return
+        # Without the files: it is kept with the run, wherever that goes.
+        picture = link_of(replace(self._scenes.picture(), runs=()))
+        self._change(_Added(Bookmark(name, self._moment(), picture)))
+
+    def remove(self, name: str) -> None:
+        """Forget the moment of a name."""
+        self._change(_Removed(name))
+
+    def _change(self, change: _Added | _Removed) -> None:
+        assert self._path is not None
+        try:
+            about = change_about(self._path, change)
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return
+        self._take(about.bookmarks)
+        self.status.emit(change.words)
+
+    def show(self, name: str) -> None:
+        """Go back to the moment of a name, and to what was shown there."""
+        mark = next((mark for mark in self._marks if mark.name == name), None)
+        if mark is None:
+            return
+        present = self._scenes.scene
+        base = replace(present, zooms=(), intent=replace(present.intent, playing=False))
+        try:
+            scene = parse_link(mark.picture, base)
+        except MarginscopeError:  # of another program, or of a later one of ours: its time is known
+            link = f"marginscope://view?t={typed_time(mark.log10_time)}"
+            scene = parse_link(link, base)
+        kept = replace(scene.intent, playing=False, palette=present.intent.palette)
+        self._scenes.restore(replace(scene, runs=present.runs, intent=kept), f"Bookmark {name}")
+
+
+@final
+class _Added:
+    def __init__(self, mark: Bookmark) -> None:
+        self._mark = mark
+        self.words = f"{mark.name.strip()} is bookmarked, and marked on the time line."
+
+    def __call__(self, about: About) -> About:
+        return replace(about, bookmarks=(*about.bookmarks, self._mark))
+
+
+@final
+class _Removed:
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.words = f"The bookmark {name} is removed."
+
+    def __call__(self, about: About) -> About:
+        kept = tuple(mark for mark in about.bookmarks if mark.name != self._name)
+        return replace(about, bookmarks=kept)

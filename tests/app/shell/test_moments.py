@@ -1,0 +1,222 @@
+"""Intervals, bookmarks and layouts, through the window."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.panels.time_slider import TimeSlider
+from app.settings import load_settings
+from app.state.history import Changed, History, reduce
+from app.state.layouts import LAYOUTS, checked_name, laid_out, layout_of
+from app.state.resolve import advanced
+from app.state.scene import Scene
+from app.state.session import RunSnapshot, Snapshot
+from core.errors import InputError
+from core.library.about import place, read_about
+from core.problem.schedule import coordinate
+from tests.app.mouse import pick
+from tests.app.shell.conftest import Opener, trained
+
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+
+
+def answer(qtbot: QtBot, text: str) -> None:
+    """Type a text into the question that is asked, and press Return."""
+    qtbot.waitUntil(lambda: isinstance(QApplication.activeModalWidget(), QInputDialog))
+    dialog = QApplication.activeModalWidget()
+    assert isinstance(dialog, QInputDialog)
+    line = dialog.findChild(QLineEdit)
+    assert line is not None
+    line.selectAll()
+    QTest.keyClicks(line, text)
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is None)
+
+
+# ------------------------------------------------------------------------------- intervals
+
+
+def test_playing_goes_round_in_an_interval() -> None:
+    run = RunSnapshot(1, np.linspace(-1.0, 1.0, 41), 1.0, False, 4)
+    intent = replace(Scene().intent, playing=True, interval=(-0.5, 0.5))
+    seen = []
+    for _ in range(400):
+        intent = advanced(intent, Snapshot((run,)), 0.05)
+        seen.append(intent.cursor)
+    assert intent.playing
+    assert min(seen) == pytest.approx(-0.5)
+    # A step of 0.05 s is 1/200 of the slider, so that it comes as near to the end as that.
+    assert 0.5 - 0.0100001 <= max(seen) < 0.5
+    # Half of the slider in half of ten seconds: it comes round at 5, 10 and 15 of the 20 played.
+    assert sum(after < before for before, after in pairwise(seen)) == 3
+
+
+def test_an_interval_that_ends_with_the_run_goes_round_too() -> None:
+    run = RunSnapshot(1, np.linspace(-1.0, 1.0, 41), 1.0, False, 4)
+    intent = replace(Scene().intent, playing=True, interval=(0.0, 1.0), cursor=0.999)
+    assert advanced(intent, Snapshot((run,)), 0.05).cursor == 0.0
+    # While frames are to come it waits at the live edge.
+    live = RunSnapshot(1, np.linspace(-1.0, 0.5, 41), 1.0, True, 4)
+    waiting = advanced(replace(intent, cursor=0.5), Snapshot((live,)), 0.05)
+    assert (waiting.cursor, waiting.playing) == (0.5, True)
+
+
+def test_an_interval_is_drawn_with_shift_and_by_keys(program: Marginscope, qtbot: QtBot) -> None:
+    slider = program.window.transport.slider
+    program.display.ask(playing=False)
+    start, end = QPoint(80, 12), QPoint(160, 12)
+    QTest.mousePress(slider, LEFT, SHIFT, start)
+    QTest.mouseMove(slider, end)
+    QTest.mouseRelease(slider, LEFT, SHIFT, end)
+    interval = program.display.intent.interval
+    assert interval is not None
+    assert interval == pytest.approx((slider.moment_at(80), slider.moment_at(160)))
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    assert program.display.intent.interval is None
+    program.playback.to_moment(slider.moment_at(100))
+    QTest.keyClick(program.window, Qt.Key.Key_I)
+    program.playback.to_moment(slider.moment_at(200))
+    QTest.keyClick(program.window, Qt.Key.Key_O)
+    now = program.display.intent.interval
+    assert now is not None
+    assert now == pytest.approx((slider.moment_at(100), slider.moment_at(200)))
+    # Its end before its start: the start goes to that of the run.
+    program.playback.to_moment(slider.moment_at(50))
+    QTest.keyClick(program.window, Qt.Key.Key_O)
+    assert program.display.intent.interval == pytest.approx(
+        (program.display.view.span.low, slider.moment_at(50))
+    )
+    QTest.mouseClick(slider, LEFT, SHIFT, QPoint(120, 12))
+    assert program.display.intent.interval is None
+
+
+def test_other_runs_have_no_interval(program: Marginscope, study: Path, qtbot: QtBot) -> None:
+    program.display.ask(interval=(0.0, 1.0))
+    program.files.open_files([str(study)])
+    assert program.display.intent.interval is None
+    qtbot.waitUntil(lambda: trained(program))
+
+
+# ------------------------------------------------------------------------------- bookmarks
+
+
+def ribbon(slider: TimeSlider, name: str) -> QPoint:
+    """Where the ribbon of a bookmark hangs."""
+    place = next(x for x in range(slider.width()) if slider.bookmark_at(x) == name)
+    return QPoint(place + 4, 5)
+
+
+def test_a_bookmark_is_kept_with_the_run_and_brings_its_picture_back(
+    program: Marginscope, qtbot: QtBot, open_program: Opener
+) -> None:
+    display = program.display
+    display.ask(playing=False)
+    program.playback.to_typed("10^1.25")
+    display.ask(views=("margins",))
+    display.slots[0].panel.node_clicked.emit(4)
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    before = program.scenes.picture()
+    QTest.keyClick(program.window, Qt.Key.Key_M, CTRL)
+    answer(qtbot, "the turn & back")
+    first = next(iter(program.session)).path
+    (mark,) = read_about(first).bookmarks
+    assert mark.name == "the turn & back"
+    assert coordinate(mark.log10_time) == pytest.approx(coordinate(1.25), abs=1e-9)
+    program.playback.to_start()
+    display.ask(views=("neurons",), pinned=frozenset())
+    slider = program.window.transport.slider
+    QTest.mouseClick(slider, LEFT, NONE, ribbon(slider, mark.name))
+    assert program.scenes.picture() == before
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    assert program.actions["undo"].text() == "&Undo Bookmark the turn && back"
+    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    assert display.intent.views == ("neurons",)
+    # In another window, and from the menu.
+    program.window.close()
+    again = open_program()
+    qtbot.waitUntil(lambda: trained(again))
+    again.playback.to_start()
+    entry = "the turn && back\tt = 10^1.25".replace("&", "")
+    pick(qtbot, again.window, "Play", "Bookmarks", entry)
+    assert again.display.intent.views == ("margins",)
+    assert again.display.view.cursor == pytest.approx(float(coordinate(1.25)), abs=1e-6)
+    pick(qtbot, again.window, "Play", "Bookmarks", "Remove bookmark", mark.name.replace("&", ""))
+    assert read_about(first).bookmarks == ()
+    assert not place(first).exists()
+
+
+def test_bookmarks_that_cannot_be_kept_are_a_sentence(program: Marginscope, qtbot: QtBot) -> None:
+    first = next(iter(program.session)).path
+    program.bookmarks.keep("   ")
+    assert "has a name" in program.window.bar.text
+    place(first).write_text('{"bookmarks": [["a", "soon", ""]]}')
+    menu = program.window.bookmarks
+    menu.aboutToShow.emit()
+    assert "cannot be read" in program.window.bar.text
+    program.bookmarks.keep("now")
+    assert [mark.name for mark in read_about(first).bookmarks] == ["now"]
+    assert place(first).with_name(f"{place(first).name}.broken").exists()
+
+
+def test_a_bookmark_of_another_program_is_its_time(program: Marginscope, qtbot: QtBot) -> None:
+    first = next(iter(program.session)).path
+    place(first).write_text('{"bookmarks": [["late", 1.5, "from elsewhere"], ["t0", null, ""]]}')
+    program.window.bookmarks.aboutToShow.emit()
+    program.bookmarks.show("late")
+    assert program.display.view.cursor == pytest.approx(float(coordinate(1.5)))
+    program.bookmarks.show("t0")
+    assert all(run.frame == 0 for run in program.display.view.runs)
+
+
+# --------------------------------------------------------------------------------- layouts
+
+
+def test_every_layout_says_what_it_is_and_is_one_step() -> None:
+    base = Scene(panels=frozenset({"form", "library"}))
+    for name, layout in LAYOUTS.items():
+        scene = laid_out(base, layout)
+        assert layout_of(laid_out(Scene(), layout_of(scene))) == layout_of(scene), name
+        assert len(reduce(History(base), Changed(scene, 0.0, name)).past) == 1
+
+
+@pytest.mark.parametrize("name", ["", "  ", "Paper", "x" * 61])
+def test_a_layout_needs_a_name_of_its_own(name: str) -> None:
+    with pytest.raises(InputError):
+        checked_name(name, {})
+
+
+def test_layouts_are_chosen_kept_and_removed(
+    program: Marginscope, qtbot: QtBot, open_program: Opener
+) -> None:
+    window, display = program.window, program.display
+    pick(qtbot, window, "View", "Layouts", "Lecture")
+    assert display.slots[0].panel.names == ("neurons", "margins")
+    assert not window.form.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    assert window.form.isVisible()
+    display.ask(views=("spectrum", "curves"), neuron_range="root")
+    pick(qtbot, window, "View", "Layouts", "Save layout ...")
+    answer(qtbot, "mine")
+    pick(qtbot, window, "View", "Layouts", "Paper")
+    assert "spectrum" not in display.slots[0].panel.names
+    window.close()
+    assert set(load_settings(program.places.settings)[0].layouts) == {"mine"}
+    again = open_program()
+    qtbot.waitUntil(lambda: trained(again))
+    pick(qtbot, again.window, "View", "Layouts", "mine")
+    assert again.display.slots[0].panel.names == ("curves", "spectrum")
+    assert again.display.intent.neuron_range == "root"
+    pick(qtbot, again.window, "View", "Layouts", "Remove layout", "mine")
+    assert again.layouts.own == {}
