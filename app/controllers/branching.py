@@ -91,7 +91,8 @@ class BranchController(QObject):
         self._experiment.show_settings_of(run, moment.path.stem)
         self._offering = False
         self._moment = moment
-        self._form.branch.show_words(f"Branch of {moment.heading} at {moment.words}")
+        when = moment.words.replace(" ", "\u00a0")  # not to be broken into two lines
+        self._form.branch.show_words(f"Branch of {moment.heading} at {when}")
         self.message.emit("")
         self._hold(moment)
 

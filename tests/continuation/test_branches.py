@@ -176,6 +176,8 @@ def test_moments_of_adam_are_those_of_the_parent_with_another_step(tmp_path: Pat
         assert one.frames == two.frames > 5
         for index in range(one.frames):
             assert np.array_equal(one.parameters(index), two.parameters(index))
+    made = branch_of(tmp_path / "long.msrun", frame, "dynamics.kind=flow", *ends[1:])
+    assert note_of(made) == ""  # which carries nothing but the length of its steps
     made = branch_of(tmp_path / "long.msrun", frame, "dynamics.beta1=0.5")
     assert note_of(made) == (
         f"Frame {frame} was reached with other settings: Adam's moments begin anew there."
