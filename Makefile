@@ -35,7 +35,7 @@ setup: $(KERNELS) ## create .venv with the pinned versions and compile the kerne
 
 run: setup ## open the window; without a screen, run one study (STUDY=name) and draw its figure
 	@if [ -f app/__main__.py ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY$$QT_QPA_PLATFORM" ]; then \
-	    exec $(PY) -m app; \
+	    exec $(PY) -m app "$(STUDY)"; \
 	fi; \
 	echo "There is no window to open here: running the study $(STUDY) without one."; \
 	$(PY) -m core run "$(STUDY)" --out "$(OUT)" --force && \

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QByteArray, QObject, QTimer
@@ -24,12 +23,16 @@ from app.controllers.first_start import FirstStart
 from app.controllers.folding import Folding
 from app.controllers.help import HelpController
 from app.controllers.library import LibraryController
+from app.controllers.links import LinkController
 from app.controllers.looks import Looks
 from app.controllers.memory import Memory
+from app.controllers.opening import FIRST_STUDY, Opening
 from app.controllers.playback import Playback
 from app.controllers.preview import PreviewController
 from app.controllers.proposals import Proposals
 from app.controllers.readout import Readout
+from app.controllers.scenes import SceneController
+from app.controllers.session_keeper import SessionKeeper
 from app.controllers.slot import PanelSlot
 from app.controllers.theory import TheoryController
 from app.controllers.upkeep import Upkeep
@@ -42,9 +45,8 @@ from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from app.workers.run_worker import RunWorker
 from core.figures.palette import PALETTES
-from core.studies.study import load_study, shipped_ids
+from core.studies.study import load_study
 
-FIRST_STUDY = "telgarsky22-figure-1"
 # For windows that are covered or minimised when they open, and so are not painted.
 UNPAINTED_MS = 500
 
@@ -63,7 +65,6 @@ class Marginscope(QObject):
         """Open files by their names; theory is computed by the usual workers or by those given."""
         super().__init__()
         self.places = places
-        self._names = list(names)
         self.memory = Memory(places)
         settings = self.memory.settings
         self.session = Session()
@@ -77,6 +78,12 @@ class Marginscope(QObject):
         self.playback = Playback(self.display, window.transport, self)
         self.files = FileController(self.session, self.experiment, window.form, places, window)
         self.looks = Looks(window, self.display)
+        self.scenes = SceneController(window, self.display, self.experiment, self.files)
+        self.links = LinkController(window, self.scenes)
+        self.keeper = SessionKeeper(places, window, self.display, self.scenes)
+        self.opening = Opening(
+            window, self.experiment, self.files, self.scenes, self.keeper, names, settings.restores
+        )
         self.export = ExportController(window, self._exportable)
         self.preview = PreviewController(window)
         self.readout = Readout(self.display, window.inspector, window.status, self)
@@ -121,6 +128,8 @@ class Marginscope(QObject):
         self.actions["link"].setChecked(settings.linked)
         self.window.set_recent(settings.recent)
         self.window.show_wishes(self.display.view.wishes)
+        self.actions["restores"].setChecked(settings.restores)
+        self.scenes.set_actions(self.actions, self.folding)
         self.upkeep = Upkeep(self.window, self.display, self.looks, self.readout, self.actions)
 
     def _connect(self) -> None:
@@ -148,11 +157,14 @@ class Marginscope(QObject):
             self.whole,
             self.proposals,
             self.library,
+            self.scenes,
+            self.links,
+            self.keeper,
             display,
         ):
             source.message.connect(window.bar.say)
         self.export.error.connect(window.bar.say)
-        parts = (self.experiment.started, self.export.finished)
+        parts = (self.experiment.started, self.export.finished, self.links.status)
         for words in (*parts, self.whole.status, self.library.status):
             words.connect(self.readout.say)
         self.whole.run_requested.connect(self.files.open_files)
@@ -166,6 +178,9 @@ class Marginscope(QObject):
         for opener in (self.experiment, self.files):
             opener.replaced.connect(display.rearrange)
             opener.replaced.connect(self.playback.play_from_start)
+        self.files.restored.connect(display.rearrange)
+        self.files.view_requested.connect(self.links.open)
+        self.links.opened.connect(self._remember)
         worker.ready.connect(self._ready)
         worker.stood_in.connect(display.stood_in)
         worker.started.connect(display.begun)
@@ -196,19 +211,11 @@ class Marginscope(QObject):
             self.window.bar.say(self.memory.warning)
         self.upkeep.show_runs()
         self.upkeep.show_transport()
-        self._offer()
+        self.opening.offer()
         self.window.show()
         # Keys play from the start: in a field of the form the space bar would type.
         self.window.transport.slider.setFocus()
         self._unpainted.start()
-
-    def _offer(self) -> None:
-        """The form has the study that is about to be trained, and no other one before it."""
-        name = self._names[0] if self._names else FIRST_STUDY
-        if name in shipped_ids():
-            self.experiment.offer(name)
-        else:
-            self.window.chooser.announce(f"Opening {Path(name).name} ...")
 
     def _begin(self) -> None:
         """Load what is heavy, make the views, and open what was asked for."""
@@ -229,12 +236,8 @@ class Marginscope(QObject):
         for panel in panels:
             panel.moment_clicked.connect(self.playback.to_moment)
             panel.help_requested.connect(self.help.explain)
-        if self._names:
-            self.files.open_files(self._names)
-        else:
-            self.experiment.choose(FIRST_STUDY)
-        if self.memory.warning:
-            self.window.bar.say(self.memory.warning)
+        self.opening.begin()
+        self._warn()
 
     def settle(self) -> None:
         """Everything is loaded: the collector of cyclic garbage need not look through it again.
@@ -248,10 +251,17 @@ class Marginscope(QObject):
     def _ready(self) -> None:
         """Run files can be read; told by the training thread, and so perhaps after the end."""
         if not self._ended:
-            self.files.ready()
+            self.opening.ready()
             if not self.upkeep.studied:  # so that Run means something where nothing could be opened
                 self.experiment.offer(FIRST_STUDY)
             self.library.begin()
+            if not self.window.bar.text:  # opening files begins with an empty bar
+                self._warn()
+
+    def _warn(self) -> None:
+        """Say what was the matter with the files of the user."""
+        if warning := self.memory.warning or self.keeper.warning:
+            self.window.bar.say(warning)
 
     # ------------------------------------------------------------------------------- asked
 
@@ -272,6 +282,8 @@ class Marginscope(QObject):
         """Stop the training, save the settings and close the files."""
         self._begun = self._ended = True
         self._unpainted.stop()
+        self.keeper.stop()
+        self.scenes.stop()
         self._remember_window()
         self.display.stop()
         self.readout.stop()
@@ -291,6 +303,7 @@ class Marginscope(QObject):
         cluster, jobs = self.whole.remembered
         self.memory.note(
             library_shown=self.actions["library"].isChecked(),
+            restores=self.opening.restores,
             library_columns=self.library.columns,
             cluster=cluster,
             jobs=jobs,

@@ -29,6 +29,11 @@ class Places:
         return cls(folder / "settings.json", folder / "runs", folder / "logs")
 
     @property
+    def session(self) -> Path:
+        """How the window was left."""
+        return self.runs.parent / "session.json"
+
+    @property
     def library(self) -> Path:
         """The index of the recorded runs."""
         return self.runs.parent / "library.sqlite"

@@ -45,6 +45,7 @@ class Settings(BaseModel):
     curves: tuple[str, ...] = Field(FIRST_CURVES, max_length=20)
     recent: tuple[str, ...] = ()
     library_shown: bool = False
+    restores: bool = True  # whether the window opens with what was open when it was closed
     library_columns: tuple[str, ...] = Field((), max_length=100)
     first_starts_mb: float = Field(200.0, ge=0.0)  # what the runs of first starts may take
     cluster: str = Field("", max_length=1000)  # the address of a Dask scheduler

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from app.controllers.display import DisplayController
 from app.controllers.experiment import MOMENT, Child, ExperimentController, study_of
 from app.panels.experiment_form import ExperimentForm
-from app.panels.study_edits import StudyEdits
+from app.state.edits import Edits
 from app.state.intent import START
 from app.state.session import OpenRun
 from app.workers.recipes import Branch
@@ -69,7 +69,7 @@ class BranchController(QObject):
         super().__init__(parent)
         self._display, self._experiment, self._form = display, experiment, form
         self._moment: Moment | None = None
-        self._before: StudyEdits | None = None
+        self._before: Edits | None = None
         self._offering = False
         self.dialog: StepDialog | None = None
         self._asked: Moment | None = None  # for which the dialog asks
@@ -86,7 +86,7 @@ class BranchController(QObject):
             return
         run, moment = found
         if self._moment is None:  # else the form is that of a branch, and not to be returned to
-            self._before = self._form.edits()
+            self._before = self._form.edits
         self._offering = True
         self._experiment.show_settings_of(run, moment.path.stem)
         self._offering = False
@@ -101,7 +101,7 @@ class BranchController(QObject):
         before, self._before, self._moment = self._before, None, None
         self._form.branch.show_words("")
         if before is not None:
-            self._experiment.show_again(before)
+            self._experiment.show_edits(before)
         self.message.emit("")
 
     def _loaded(self, _study: Study) -> None:

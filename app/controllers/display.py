@@ -45,12 +45,13 @@ class DisplayController(QObject):
     """Owns the intent. `changed` follows every view that differs from the one before.
 
     `message` carries a sentence; `runs_changed` tells that other runs are open, or one of them
-    began or ended.
+    began or ended; `zoomed` that somebody has zoomed.
     """
 
     changed = Signal()
     runs_changed = Signal()
     message = Signal(str)
+    zoomed = Signal()
 
     def __init__(self, session: Session, intent: Intent, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -81,6 +82,8 @@ class DisplayController(QObject):
         from app.views.links import LinkedRanges
 
         self._links = LinkedRanges([slot.panel for slot in self.slots], self)
+        for slot in self.slots:  # told after the links, so that all plots have the zoom
+            slot.panel.zoomed.connect(self._on_zoom)
         self.rearrange()
 
     # ------------------------------------------------------------------------------ requests
@@ -89,6 +92,14 @@ class DisplayController(QObject):
         """Change what is asked for, and show it at once."""
         self.intent = replace(self.intent, **changes)
         self.refresh()
+
+    def show(self, intent: Intent) -> None:
+        """Ask for all of it anew."""
+        self.intent = intent
+        self.refresh()
+
+    def _on_zoom(self) -> None:
+        self.zoomed.emit()
 
     def unpin(self) -> None:
         """Let go of all pinned nodes."""

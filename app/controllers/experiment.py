@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 from PySide6.QtCore import QObject, Signal
 
 from app.panels.experiment_form import ExperimentForm
-from app.panels.study_edits import StudyEdits
 from app.places import Places
+from app.state.edits import Edits
 from app.state.session import MOST_RUNS, OpenRun, Session
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import RunWorker, TrainingJob
@@ -161,9 +161,13 @@ class ExperimentController(QObject):
         self._show(study)
         self._study = study
 
-    def show_again(self, edits: StudyEdits) -> None:
-        """Put back what was edited before, as it stood."""
-        self._form.put_back(edits)
+    def show_edits(self, edits: Edits) -> None:
+        """Put a study into the form as it was edited."""
+        before = self._form.edits
+        self._form.set_edits(edits)
+        if before is not None and before.base == edits.base:
+            self._form.changed.emit()
+            return
         self._study = None
         self.loaded.emit(edits.base)
 

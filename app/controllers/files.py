@@ -10,9 +10,11 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.controllers.experiment import ExperimentController, headings_of_files
+from app.controllers.experiment import STILL_GOING, ExperimentController, headings_of_files
 from app.panels.experiment_form import ExperimentForm
 from app.places import Places
+from app.state.link import SUFFIX as VIEW
+from app.state.link import is_link
 from app.state.session import MOST_RUNS, OpenRun, Session
 from core.errors import MarginscopeError
 from core.files import write_whole
@@ -21,16 +23,22 @@ from core.studies.study import shipped_ids
 
 RUN, STUDY = ".msrun", ".toml"
 MOST_NAMED = 3  # files in a sentence
-FILTER = "Runs and studies (*.msrun *.toml);;All files (*)"
+FILTER = "Runs, studies and views (*.msrun *.toml *.msview);;All files (*)"
 
 
 @final
 class FileController(QObject):
-    """Opens and saves. `opened(path)` follows each file that was opened."""
+    """Opens and saves. `opened(path)` follows each file that was opened.
+
+    replaced: other runs are open, to be played from t = 0. restored: other runs are open, to be
+    shown as they were. view_requested(name): a link or a view file.
+    """
 
     opened = Signal(str)
     message = Signal(str)
     replaced = Signal()
+    restored = Signal()
+    view_requested = Signal(str)
 
     def __init__(
         self,
@@ -86,6 +94,10 @@ class FileController(QObject):
             self._waiting.append((list(names), beside))
             return
         self.message.emit("")
+        views = [name for name in names if is_link(name) or name.endswith(VIEW)]
+        if views:
+            self.view_requested.emit(views[0])
+            return
         # A study takes the place of all runs, so that whatever came with it is left out.
         studies = [name for name in names if name in shipped_ids() or name.endswith(STUDY)]
         if studies:
@@ -104,8 +116,9 @@ class FileController(QObject):
         wrong = [name for name in names if not name.endswith(RUN)]
         if wrong:
             self.message.emit(
-                f"{Path(wrong[0]).name} is neither a recorded run ({RUN}) nor a study ({STUDY} or "
-                f"the id of a shipped one: {', '.join(shipped_ids())})."
+                f"{Path(wrong[0]).name} is neither a recorded run ({RUN}) nor a view "
+                f"({VIEW}) nor a study ({STUDY} or the id of a shipped one: "
+                f"{', '.join(shipped_ids())})."
             )
             return
         if len(names) > MOST_RUNS:
@@ -122,28 +135,9 @@ class FileController(QObject):
         self._left_out.clear()
 
     def _open_runs(self, paths: Sequence[Path], beside: bool) -> None:
-        from app.state.display import DisplayData
-        from core.runs import open_run
-
-        runs: list[OpenRun] = []
-        for path, heading in zip(paths, headings_of_files(paths), strict=True):
-            try:
-                run = open_run(path)
-            except (MarginscopeError, OSError) as error:
-                self.message.emit(_words(error, path))
-                self._left_out.clear()
-                # What was opened before it is let go: neither of two is shown where one cannot be.
-                for other in runs:
-                    other.close()
-                return
-            # A run that has ended goes no further than its frames, wherever it was to end.
-            times = [run.experiment.dynamics.until_log10_time] if run.status != "finished" else []
-            times += run.log10_time[1:].tolist() or [0.0]
-            until, key = float(coordinate(max(times))), self._session.new_key()
-            lineage, data = run.lineage, DisplayData(run)
-            heading = (lineage.heading if lineage is not None else "") or heading
-            runs.append(OpenRun(key, path, heading, until, data=data))
+        runs = self._opened(paths)
         if not runs:
+            self._left_out.clear()
             return
         if not beside:
             self._experiment.close_runs()
@@ -154,6 +148,45 @@ class FileController(QObject):
             self._session.add(one)
             self.opened.emit(str(one.path))
         self.replaced.emit()
+
+    def replace(self, paths: Sequence[Path]) -> bool:
+        """Have these runs open and no others, with nothing played; a sentence and False where they
+        cannot be had, and what is shown stays then."""
+        if self._session.live:
+            self.message.emit(STILL_GOING)
+            return False
+        runs = self._opened(paths[:MOST_RUNS])
+        if paths and not runs:
+            return False
+        self._experiment.close_runs()
+        for run in runs:
+            self._session.add(run)
+        self.restored.emit()
+        return True
+
+    def _opened(self, paths: Sequence[Path]) -> list[OpenRun]:
+        """The runs of some files; none, with a sentence, where one cannot be read."""
+        from app.state.display import DisplayData
+        from core.runs import open_run
+
+        runs: list[OpenRun] = []
+        for path, heading in zip(paths, headings_of_files(paths), strict=True):
+            try:
+                run = open_run(path)
+            except (MarginscopeError, OSError) as error:
+                self.message.emit(_words(error, path))
+                # What was opened before it is let go: neither of two is shown where one cannot be.
+                for other in runs:
+                    other.close()
+                return []
+            # A run that has ended goes no further than its frames, wherever it was to end.
+            times = [run.experiment.dynamics.until_log10_time] if run.status != "finished" else []
+            times += run.log10_time[1:].tolist() or [0.0]
+            until, key = float(coordinate(max(times))), self._session.new_key()
+            lineage, data = run.lineage, DisplayData(run)
+            heading = (lineage.heading if lineage is not None else "") or heading
+            runs.append(OpenRun(key, path, heading, until, data=data))
+        return runs
 
     def save_study(self) -> None:
         """Save what stands in the form as a study file."""

@@ -36,7 +36,7 @@ class Folding(QObject):
         super().__init__(window)
         self._window, self._actions = window, actions
         self.chosen = dict(chosen)
-        self._fitting = False
+        self.fitting = False  # while it moves panels itself
         window.resized.connect(self.fit)
         for panel in FOLDS:
             actions[panel].toggled.connect(self._note)
@@ -47,13 +47,13 @@ class Folding(QObject):
         """Fold and open the panels for the window's width; a lecture has none."""
         if self._actions["lecture"].isChecked():
             return
-        self._fitting = True
+        self.fitting = True
         for panel in FOLDS:
             self._actions[panel].setChecked(is_open(panel, self._window.width(), self.chosen))
-        self._fitting = False
+        self.fitting = False
 
     def _note(self, shown: bool) -> None:
         """A panel was opened or folded: by hand, unless it was here or by a lecture."""
         panel = self.sender().objectName()
-        if not self._fitting and not self._actions["lecture"].isChecked():
+        if not self.fitting and not self._actions["lecture"].isChecked():
             self.chosen[panel, self._window.width() < FOLDS[panel]] = shown

@@ -13,8 +13,10 @@ from app.controllers.display import DisplayController
 from app.controllers.looks import Looks
 from app.controllers.readout import Readout
 from app.main_window import MainWindow
+from app.state.intent import Intent
 from core.studies.study import Study
 
+ACTIONS = {"linked": "link"}  # where a wish and its action have other names
 EDITED = "Edited: press Run to train these settings."
 
 
@@ -36,6 +38,7 @@ class Upkeep(QObject):
         self._looks, self._readout = looks, readout
         self._actions = table
         self.begun = self.studied = False
+        self._wishes: Intent | None = None
         display.changed.connect(self.show_transport)
         display.runs_changed.connect(self.show_runs)
         window.form.changed.connect(self.show_edit)
@@ -50,10 +53,18 @@ class Upkeep(QObject):
                 times.append(float(run.data.log10_time[shown.frame]))
         self._window.transport.show_view(view, max(times, default=float("-inf")))
         wishes = view.wishes
-        self._actions["loop"].setChecked(wishes.loop)
-        self._actions["follow"].setChecked(wishes.follow)
+        if wishes != self._wishes:
+            self._wishes = wishes
+            self._show_wishes(wishes)
         moving = wishes.playing and not wishes.follow
         actions.show_playing(self._actions["play"], moving, self._looks.icon)
+
+    def _show_wishes(self, wishes: Intent) -> None:
+        """Mark what is chosen, whoever chose it; an action that is marked so already is silent."""
+        for key in ("loop", "follow", "linked", "equal"):
+            self._actions[ACTIONS.get(key, key)].setChecked(getattr(wishes, key))
+        self._actions["dark"].setChecked(wishes.palette == "dark")
+        self._window.show_wishes(wishes)
 
     def show_runs(self) -> None:
         """The window follows which runs are open, and whether one is being trained."""

@@ -13,6 +13,7 @@ from app.panels.inputs import problem_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
 from app.panels.study_edits import EditOutcome, StudyEdits
+from app.state.edits import Edits
 from app.widgets.layouts import filled, laid
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
@@ -57,24 +58,21 @@ class ExperimentForm(QWidget):
 
     def set_study(self, study: Study) -> None:
         """Show a study; edits of the one before are gone."""
-        self._edits = StudyEdits(study)
+        self.set_edits(Edits(study))
+
+    @property
+    def edits(self) -> Edits | None:
+        """The study and what was changed of it, right or wrong; None before there is one."""
+        return None if self._edits is None else self._edits.value
+
+    def set_edits(self, edits: Edits) -> None:
+        """Show a study as it was edited."""
+        self._edits = StudyEdits.of(edits)
         self._outcome = self._edits.outcome()
         self._content.setEnabled(True)
         for section in self.sections.values():
             # What was put into a list of kinds for an axis of the study before is no choice in this
             # one.
-            section.forget_axis()
-        self._show_all()
-
-    def edits(self) -> StudyEdits | None:
-        """What is edited now, to be put back later."""
-        return self._edits
-
-    def put_back(self, edits: StudyEdits) -> None:
-        """Show what was edited before, with all that was typed."""
-        self._edits = edits
-        self._outcome = edits.outcome()
-        for section in self.sections.values():
             section.forget_axis()
         self._show_all()
 

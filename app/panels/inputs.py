@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import final
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QWheelEvent
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
 # On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
 HEIGHT = 24
 MARGIN = 8
+UNDO, REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
 
 
 def line_height(widget: QWidget, least: int = HEIGHT) -> int:
@@ -76,6 +77,15 @@ class ValueEdit(QLineEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFixedHeight(line_height(self))
+
+    def event(self, event: QEvent) -> bool:
+        # The window undoes what was typed here, with all else, and not the field for itself.
+        if event.type() is QEvent.Type.ShortcutOverride:
+            assert isinstance(event, QKeyEvent)
+            if event.matches(UNDO) or event.matches(REDO):
+                event.ignore()
+                return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         # Else Escape goes on to the window, where it lets go of pinned nodes.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import final
 
 from app.panels.fields import ONLY_WITH, Field, axis_text, fields_of, text_of, value_of
+from app.state.edits import Edits
 from core.errors import Clause, InputError
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
@@ -36,6 +37,35 @@ class StudyEdits:
         self._texts: dict[str, str] = {}
         self._latest: list[str] = []  # keys in the order of their last edit
         self._switched = study
+
+    @classmethod
+    def of(cls, value: Edits) -> StudyEdits:
+        """Those of a frozen value; kinds and keys that there are none of are left out."""
+        edits = cls(value.base)
+        for section, kind in value.kinds:
+            if kind in KINDS.get(section, ()):
+                edits.set_kind(section, kind)
+        edits._texts = {key: text for key, text in value.texts if "." in key}
+        edits._latest = list(value.latest)
+        return edits
+
+    @property
+    def value(self) -> Edits:
+        """All edits as one frozen value; texts that say what stood there before are none."""
+        typed = tuple(
+            (key, text)
+            for key, text in self._texts.items()
+            if (field := self.field(key)) is None or text != self.original(field)
+        )
+        kinds = tuple(
+            (section, kind)
+            for section, kind in self._kinds.items()
+            if kind != self._kind_before(section) or f"{section}.kind" in self.base.axes
+        )
+        return Edits(self.base, kinds, typed, tuple(self._latest))
+
+    def _kind_before(self, section: str) -> str:
+        return str(self.base.tables.get(section, {}).get("kind", DEFAULT_KINDS[section]))
 
     # ------------------------------------------------------------------------------- reading
 
@@ -115,8 +145,7 @@ class StudyEdits:
         # From the start again: keys that a kind dropped are there once more when it goes.
         self._switched = self.base
         for part, chosen in self._kinds.items():
-            before = self.base.tables.get(part, {}).get("kind", DEFAULT_KINDS[part])
-            if chosen != before or f"{part}.kind" in self.base.axes:
+            if chosen != self._kind_before(part) or f"{part}.kind" in self.base.axes:
                 self._switched = self._switched.with_value(f"{part}.kind", chosen)
 
     def _note(self, key: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
@@ -120,6 +120,16 @@ class RunPanel(QWidget):
 
     def _name_of(self, view: QObject | None) -> str:
         return next((name for name, made in self._made.items() if made is view), "")
+
+    def zooms(self) -> list[tuple[str, QRectF]]:
+        """The ranges that views were zoomed to, by their names."""
+        plots = [(name, self._made[name].plot) for name in self._names]
+        return [(name, plot.zoom) for name, plot in plots if plot.zoom is not None]
+
+    def set_zooms(self, zooms: Mapping[str, QRectF]) -> None:
+        """Zoom the views to ranges; those without one show all they have."""
+        for name in self._names:
+            self._made[name].plot.set_zoom(zooms.get(name))
 
     def set_views(self, names: Sequence[str]) -> None:
         """Show some views, in the order of app.state.views.VIEWS."""

@@ -1,0 +1,134 @@
+"""Links and view files: made of what is shown, and opened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLineEdit
+
+from app.controllers.scenes import SceneController
+from app.main_window import MainWindow
+from app.state.intent import Intent
+from app.state.link import MOST_BYTES, SUFFIX, is_link, link_of, parse_link, parse_view, view_text
+from app.state.scene import Scene
+from core.errors import MarginscopeError
+from core.files import read_text, write_whole
+
+COPIED = "The link to this picture is in the clipboard."
+NO_RUNS = "Open a run first: a link is to a picture of recorded runs."
+NOTHING = "The link names no run, so that there is nothing to show."
+ASK = "A link copied from this program, which begins with marginscope://"
+
+
+@final
+class LinkController(QObject):
+    """`message` carries a sentence about what cannot be done, `status` one about what was.
+
+    opened(path): a view file was opened or saved.
+    """
+
+    message = Signal(str)
+    status = Signal(str)
+    opened = Signal(str)
+
+    def __init__(self, window: MainWindow, scenes: SceneController) -> None:
+        super().__init__(window)
+        self._window, self._scenes = window, scenes
+
+    # --------------------------------------------------------------------------------- give
+
+    def copy(self) -> None:
+        """Put the link to this picture into the clipboard."""
+        picture = self._scenes.picture()
+        if not picture.runs:
+            self.message.emit(NO_RUNS)
+            return
+        QApplication.clipboard().setText(link_of(picture))
+        self.status.emit(COPIED)
+
+    def save(self) -> None:
+        """Save this picture as a view file, beside the first run unless the user goes elsewhere."""
+        picture = self._scenes.picture()
+        if not picture.runs:
+            self.message.emit(NO_RUNS)
+            return
+        usual = str(picture.runs[0].with_suffix(SUFFIX))
+        name, _ = QFileDialog.getSaveFileName(
+            self._window, "Save view", usual, f"Views (*{SUFFIX})"
+        )
+        if not name:
+            return
+        path = Path(name if name.endswith(SUFFIX) else f"{name}{SUFFIX}")
+        try:
+            write_whole(path, view_text(picture, path.parent).encode())
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return
+        self.opened.emit(str(path))
+
+    # --------------------------------------------------------------------------------- take
+
+    def ask(self) -> None:
+        """Let the user paste a link; one in the clipboard is there already."""
+        there = QApplication.clipboard().text().strip()
+        dialog = QInputDialog(self._window)
+        dialog.setObjectName("link")
+        dialog.setWindowTitle("Open link")
+        dialog.setLabelText(ASK)
+        dialog.setTextValue(there if is_link(there) else "")
+        dialog.setMinimumWidth(480)
+        line = dialog.findChild(QLineEdit)
+        if line is not None:
+            line.setAccessibleName("Link")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.textValueSelected.connect(self._on_link)
+        dialog.open()
+
+    def _on_link(self, text: str) -> None:
+        if text.strip():
+            self._open_link(text)
+
+    def open(self, name: str) -> None:
+        """Show the picture of a link or of a view file."""
+        if is_link(name):
+            self._open_link(name)
+            return
+        path = Path(name)
+        try:
+            text = read_text(path, MOST_BYTES, "view file")
+            scene = parse_view(text, path.absolute().parent, self._base(), path.name)
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return
+        if self._show(scene, f"Open {path.name}"):
+            self.opened.emit(name)
+
+    def _open_link(self, text: str) -> None:
+        try:
+            scene = parse_link(text, self._base())
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return
+        self._show(scene, "Open link")
+
+    def _base(self) -> Scene:
+        """What a link leaves out is as in a new window; how the window looks is the user's."""
+        present = self._scenes.scene
+        kept = Intent(
+            palette=present.intent.palette,
+            pace=present.intent.pace,
+            loop=present.intent.loop,
+            proposed=present.intent.proposed,
+        )
+        return Scene(intent=kept, panels=present.panels)
+
+    def _show(self, scene: Scene, words: str) -> bool:
+        self.message.emit("")
+        if not scene.runs:
+            self.message.emit(NOTHING)
+            return False
+        absolute = replace(scene, runs=tuple(path.absolute() for path in scene.runs))
+        return self._scenes.restore(absolute, words)

@@ -1,0 +1,159 @@
+"""Keeps the session on the disk, so that the next start goes on where this one ended.
+
+It is written every few seconds while anything changes. One window at a time keeps it: of several
+the one that came first, as long as it lives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QLockFile, QObject, QTimer, Signal
+from PySide6.QtWidgets import QMessageBox
+
+from app.controllers.display import DisplayController
+from app.controllers.scenes import SceneController
+from app.main_window import MainWindow
+from app.places import Places
+from app.state.last_session import MOST_BYTES, LastSession, parse_session, session_text
+from core.errors import MarginscopeError
+from core.files import read_text, write_whole
+
+SAVE_MS = 5000
+CRASHED = "Marginscope was not closed properly the last time."
+RESTORE, ANEW = "Restore", "Start anew"
+
+
+@final
+class SessionKeeper(QObject):
+    """`previous`: how the last session was left, None where there was none.
+
+    answered(restore): the question after a crash. `message` carries a sentence.
+    """
+
+    answered = Signal(bool)
+    message = Signal(str)
+
+    def __init__(
+        self,
+        places: Places,
+        window: MainWindow,
+        display: DisplayController,
+        scenes: SceneController,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._scenes = window, scenes
+        self._path = places.session
+        self._lock = QLockFile(f"{self._path}.lock")
+        # Only a process that is gone gives up its lock, however long ago it took it.
+        self._lock.setStaleLockTime(0)
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        self.keeps = self._lock.tryLock(0)
+        self.warning = ""  # what is the matter with the session that was kept
+        self.previous = self._read() if self.keeps else None
+        self._box: QMessageBox | None = None
+        self._written = ""
+        self._begun = False
+        self._soon = QTimer(self, singleShot=True, interval=SAVE_MS)
+        self._soon.setObjectName("session")
+        self._soon.timeout.connect(self.save)
+        scenes.changed.connect(self._wait)
+        display.changed.connect(self._wait)
+
+    def _read(self) -> LastSession | None:
+        if not self._path.exists():
+            return None
+        try:
+            return parse_session(read_text(self._path, MOST_BYTES, "session"))
+        except (MarginscopeError, OSError):
+            aside = Path(f"{self._path}.broken")
+            with contextlib.suppress(OSError):
+                self._path.replace(aside)
+            self.warning = f"The last session could not be read; it lies in {aside} now."
+            return None
+
+    # -------------------------------------------------------------------------------- asked
+
+    def ask(self) -> None:
+        """Ask whether the session before a crash is to be restored; the window goes on."""
+        assert self.previous is not None
+        names = [path.stem for path in self.previous.scene.runs]
+        box = self._box = QMessageBox(self._window)
+        box.setObjectName("restore")
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setWindowTitle("Marginscope")
+        box.setText(CRASHED)
+        box.setInformativeText(
+            f"Restore what was open: {', '.join(names)}? All recorded runs are in the library, "
+            "whatever you answer."
+        )
+        self._restore = box.addButton(RESTORE, QMessageBox.ButtonRole.AcceptRole)
+        anew = box.addButton(ANEW, QMessageBox.ButtonRole.RejectRole)
+        box.setDefaultButton(self._restore)
+        box.setEscapeButton(anew)
+        box.finished.connect(self._on_answer)
+        box.open()
+
+    def _on_answer(self) -> None:
+        box, self._box = self._box, None
+        if box is not None:
+            yes = box.clickedButton() is self._restore
+            box.deleteLater()
+            self.answered.emit(yes)
+
+    def restore(self) -> bool:
+        """Show the last session, as far as its files are there; whether any was."""
+        if self.previous is None:
+            return False
+        scene = self.previous.scene
+        gone = [path for path in scene.runs if not path.exists()]
+        there = tuple(path for path in scene.runs if path not in gone)
+        if gone:
+            verb = "is" if len(gone) == 1 else "are"
+            names = ", ".join(path.name for path in gone)
+            self.message.emit(f"{names} {verb} not there any more, and so not shown.")
+        if not there:
+            return False
+        return self._scenes.show(replace(scene, runs=there))
+
+    def again(self) -> None:
+        """Show the session that was left last, as a step that can be undone."""
+        if self.previous is None:
+            self.message.emit("There is no session from before this one.")
+        else:
+            self._scenes.restore(self.previous.scene, "The last session")
+
+    # ------------------------------------------------------------------------------- writing
+
+    def begin(self) -> None:
+        """The window shows what it opens with: from here on it is the session that is kept."""
+        self._begun = True
+
+    def _wait(self) -> None:
+        if self.keeps and self._begun and not self._soon.isActive():
+            self._soon.start()
+
+    def save(self, ended: bool = False) -> None:
+        """Write how the window stands; a folder that cannot be written is no reason to stop."""
+        if not (self.keeps and self._begun):
+            return
+        text = session_text(LastSession(self._scenes.picture(named=False), ended))
+        if text != self._written:
+            with contextlib.suppress(MarginscopeError, OSError):
+                write_whole(self._path, text.encode())
+                self._written = text
+
+    def stop(self) -> None:
+        """The window is closed: write it down, and let the next one have it."""
+        self._soon.stop()
+        box, self._box = self._box, None
+        if box is not None:  # nobody has answered: it is asked again
+            box.done(0)
+            box.deleteLater()
+        self.save(ended=True)
+        self.keeps = False
+        self._lock.unlock()

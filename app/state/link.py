@@ -1,0 +1,80 @@
+"""Links and view files: a picture in one line, or in a small file beside the runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlencode
+
+import tomli_w
+
+from app.state.fields import OF_PICTURE, read, written
+from app.state.scene import Scene
+from core.errors import InputError
+from core.study_file.toml import parse_toml
+
+SCHEME = "marginscope"
+PREFIX = f"{SCHEME}://view?"
+SUFFIX = ".msview"
+MOST_LETTERS = 100_000
+MOST_BYTES = 200_000
+
+
+def is_link(text: str) -> bool:
+    """Whether a text is meant as a link of ours."""
+    return text.strip().lower().startswith(f"{SCHEME}:")
+
+
+def link_of(scene: Scene) -> str:
+    """The link that brings a picture back.
+
+    >>> link_of(Scene(runs=(Path("/runs/a b.msrun"),)))
+    'marginscope://view?run=/runs/a%20b.msrun'
+    """
+    pairs = [(name, text) for name, some in written(scene, OF_PICTURE).items() for text in some]
+    return PREFIX + urlencode(pairs, quote_via=quote, safe="/:,^")
+
+
+def parse_link(text: str, base: Scene) -> Scene:
+    """The scene of a link; what it does not say is that of `base`. Raises InputError."""
+    text = text.strip()
+    if len(text) > MOST_LETTERS:
+        raise InputError("the link is too long; it may have been joined with other text.")
+    scheme, mark, query = text.partition("?")
+    if scheme.lower().rstrip("/") != PREFIX.rstrip("?") or not mark:
+        raise InputError(f"{text[:60]!r} is no link of this program; one begins with {PREFIX}")
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict")
+    except (ValueError, UnicodeDecodeError):
+        raise InputError("the link is damaged; copy it whole, from marginscope: on.") from None
+    texts: dict[str, list[str]] = {}
+    for name, value in pairs:
+        texts.setdefault(name, []).append(value)
+    return read(texts, base, OF_PICTURE, "the link")
+
+
+def view_text(scene: Scene, folder: Path) -> str:
+    """The text of a view file; runs beside it or below are named from there, so that the folder
+    can be moved."""
+    runs = tuple(_from(path, folder) for path in scene.runs)
+    texts = written(replace(scene, runs=runs), OF_PICTURE)
+    return "# A picture of Marginscope: open it with the program.\n" + tomli_w.dumps(
+        {name: some[0] if len(some) == 1 else list(some) for name, some in texts.items()}
+    )
+
+
+def _from(path: Path, folder: Path) -> Path:
+    path, folder = path.absolute(), folder.absolute()
+    return path.relative_to(folder) if path.is_relative_to(folder) else path
+
+
+def parse_view(text: str, folder: Path, base: Scene, where: str) -> Scene:
+    """The scene of a view file in a folder. Raises InputError."""
+    texts: dict[str, list[str]] = {}
+    for name, value in parse_toml(text, where).items():
+        some = value if isinstance(value, list) else [value]
+        if not all(isinstance(one, str) for one in some):
+            raise InputError(f"{name[:40]} is a text or a list of texts.", where=where)
+        texts[name] = some
+    scene = read(texts, base, OF_PICTURE, where)
+    return replace(scene, runs=tuple(folder / path for path in scene.runs))

@@ -1,0 +1,82 @@
+"""All that brings a picture back, as one frozen value: what undo, sessions, links and layouts are
+made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import final
+
+from app.state.edits import Edits
+from app.state.intent import FIGURE_1, START, Intent
+
+# Wishes that pass: they belong to the moment and to what plays, and undoing leaves them alone.
+PASSING = ("cursor", "playing", "follow", "hovered", "proposed")
+AT_REST = Intent()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Zoom:
+    """The range that a view was zoomed to, of the run at a place from the left."""
+
+    place: int
+    view: str
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The files that are open, the form, the wishes, the zooms and the panels that are open.
+
+    In `intent` nodes are marked by the place of their run from the left, not by its key: a run
+    that is opened again has another key. `panels` are keys of app.actions.
+    """
+
+    runs: tuple[Path, ...] = ()
+    form: Edits | None = None
+    intent: Intent = AT_REST
+    zooms: tuple[Zoom, ...] = ()
+    panels: frozenset[str] = frozenset({"form", "inspector"})
+
+
+def placed(intent: Intent, keys: Sequence[int]) -> Intent:
+    """Nodes marked by the places of their runs; those of runs that are closed are let go.
+
+    >>> placed(Intent(pinned=frozenset({(7, 3), (2, 1)})), [5, 7]).pinned
+    frozenset({(1, 3)})
+    """
+    places = {key: place for place, key in enumerate(keys)}
+    return replace(
+        intent,
+        hovered=None,
+        pinned=frozenset((places[key], node) for key, node in intent.pinned if key in places),
+    )
+
+
+def keyed(intent: Intent, keys: Sequence[int]) -> Intent:
+    """Nodes marked by the keys of the runs at their places: the inverse of `placed`.
+
+    >>> keyed(Intent(pinned=frozenset({(1, 3), (4, 0)})), [5, 7]).pinned
+    frozenset({(7, 3)})
+    """
+    known = {(keys[place], node) for place, node in intent.pinned if place < len(keys)}
+    return replace(intent, hovered=None, pinned=frozenset(known))
+
+
+def settled(intent: Intent) -> Intent:
+    """The wishes without those that pass."""
+    return replace(
+        intent, cursor=START, playing=False, follow=False, hovered=None, proposed=FIGURE_1
+    )
+
+
+def carried(scene: Scene, present: Scene) -> Scene:
+    """A scene with the passing wishes of the present one."""
+    kept = {name: getattr(present.intent, name) for name in PASSING}
+    return replace(scene, intent=replace(scene.intent, **kept))

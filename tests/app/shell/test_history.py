@@ -1,0 +1,246 @@
+"""Undo, redo, back and forward: the reducer by itself, and through the window."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.state.differences import WORDS, differences
+from app.state.edits import Edits
+from app.state.history import MOST_STEPS, Came, Changed, History, Redo, Select, Undo, reduce
+from app.state.intent import Intent
+from app.state.scene import PASSING, Scene, Zoom, settled
+from core.observables.planes import NodePlane
+from core.studies.study import load_study
+from tests.app.mouse import pick, wheel
+from tests.app.shell.conftest import trained
+
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+ALT = Qt.KeyboardModifier.AltModifier
+
+
+def wished(**wishes: object) -> Scene:
+    """A scene with some wishes."""
+    return Scene(intent=replace(Intent(), **wishes))
+
+
+# ----------------------------------------------------------------------------- the reducer
+
+
+def test_every_wish_passes_or_has_words() -> None:
+    names = {item.name for item in fields(Intent)}
+    assert set(WORDS) | set(PASSING) == names
+    assert not set(WORDS) & set(PASSING)
+    default = Intent()
+    for name in PASSING:  # what passes is what `settled` forgets
+        other = replace(default, **{name: "another"})
+        assert settled(other) == default
+        assert not differences(Scene(intent=default), Scene(intent=other))
+
+
+def test_steps_are_taken_back_and_made_again_in_order() -> None:
+    scenes = [Scene(), wished(palette="dark"), wished(palette="dark", linked=False)]
+    scenes.append(replace(scenes[2], panels=frozenset()))
+    history = History(scenes[0])
+    for at, scene in enumerate(scenes[1:]):
+        history = reduce(history, Changed(scene, 10.0 * at))
+    words = [step.words for step in history.past]
+    assert words == ["Colours: dark", "Unlink axes of runs", "Hide experiment panel and 1 more"]
+    for scene in scenes[-2::-1]:
+        history = reduce(history, Undo())
+        assert history.scene == scene
+    assert history.past == ()
+    assert reduce(history, Undo()) is history
+    for scene in scenes[1:]:
+        history = reduce(history, Redo())
+        assert history.scene == scene
+    assert [step.words for step in history.past] == words
+    assert reduce(history, Redo()) is history
+
+
+def test_a_change_after_an_undo_ends_what_was_undone() -> None:
+    history = reduce(History(Scene()), Changed(wished(palette="dark"), 0.0))
+    history = reduce(reduce(history, Undo()), Changed(wished(equal=True), 10.0))
+    assert history.future == ()
+    assert [step.words for step in history.past] == ["Equal aspect"]
+
+
+def test_a_change_that_goes_on_is_one_step() -> None:
+    study = load_study("telgarsky22-figure-1")
+    history = History(Scene(form=Edits(study)))
+    for at, text in enumerate(("3", "32", "320")):
+        edits = Edits(study, texts=(("network.m", text),))
+        history = reduce(history, Changed(Scene(form=edits), 0.3 * at))
+    assert [step.words for step in history.past] == ["m = 320"]
+    # Other values, later: another step.
+    later = Scene(form=Edits(study, texts=(("network.m", "64"),)))
+    assert len(reduce(history, Changed(later, 10.0)).past) == 2
+    # Back to where it began, at once: none.
+    assert reduce(history, Changed(Scene(form=Edits(study)), 1.2)).past == ()
+
+
+def test_what_passes_is_never_a_step_and_is_kept_by_undo() -> None:
+    history = reduce(History(Scene()), Changed(wished(palette="dark"), 0.0))
+    history = reduce(history, Changed(wished(palette="dark", cursor=1.5, playing=True), 5.0))
+    assert len(history.past) == 1
+    history = reduce(history, Undo())
+    assert history.scene.intent == replace(Intent(), cursor=1.5, playing=True)
+
+
+def test_the_past_is_bounded_and_came_is_no_step() -> None:
+    history = History(Scene())
+    for at in range(3 * MOST_STEPS):
+        scene = wished(plane=NodePlane("coordinates", (0, at + 1)))
+        history = reduce(history, Changed(scene, 10.0 * at))
+    assert len(history.past) == MOST_STEPS
+    assert reduce(history, Came(Scene())).past == history.past
+
+
+def test_selections_are_gone_through_like_pages() -> None:
+    first, second = frozenset({(0, 1)}), frozenset({(0, 1), (0, 2)})
+    history = History(Scene())
+    for at, pinned in enumerate((first, second)):
+        history = reduce(history, Changed(wished(pinned=pinned), 10.0 * at))
+    assert history.can_go_back
+    assert not history.can_go_forward
+    back = reduce(history, Select(-1, 30.0))
+    assert back.scene.intent.pinned == first
+    assert back.can_go_forward
+    assert reduce(back, Select(1, 40.0)).scene.intent.pinned == second
+    assert (
+        reduce(reduce(back, Select(-1, 40.0)), Select(-1, 50.0)).scene.intent.pinned == frozenset()
+    )
+    # To select something else ends what lay ahead.
+    third = reduce(back, Changed(wished(pinned=frozenset({(0, 9)})), 60.0))
+    assert not third.can_go_forward
+    # Nodes of other runs mean nothing.
+    other = replace(third.scene, runs=(Path("b.msrun"),))
+    assert not reduce(third, Changed(other, 70.0)).can_go_back
+
+
+def test_zooms_have_words() -> None:
+    runs = (Path("a.msrun"),)
+    zoom = Zoom(0, "margins", 0.0, 1.0, 0.0, 1.0)
+    (found,) = differences(Scene(runs), Scene(runs, zooms=(zoom,)))
+    assert found.words == "Zoom of margins"
+    (found,) = differences(Scene(runs, zooms=(zoom,)), Scene(runs))
+    assert found.words == "Whole range of margins"
+    # With another run its zooms go by themselves.
+    (found,) = differences(Scene(runs, zooms=(zoom,)), Scene())
+    assert found.words == "Close runs"
+
+
+# ----------------------------------------------------------------------- through the window
+
+
+def noted(program: Marginscope, qtbot: QtBot) -> list[str]:
+    """The names of the steps, once what was changed is noted."""
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    return [step.words for step in program.scenes.history.past]
+
+
+def test_views_zoom_and_colours_are_undone_by_name(program: Marginscope, qtbot: QtBot) -> None:
+    window, display = program.window, program.display
+    program.playback.to_end()
+    assert noted(program, qtbot) == []
+    assert not program.actions["undo"].isEnabled()
+    pick(qtbot, window, "View", "Views", "Spectrum")
+    noted(program, qtbot)
+    QTest.keyClick(window, Qt.Key.Key_D, CTRL)
+    noted(program, qtbot)
+    plot = display.slots[0].panel.view("margins").plot
+    wheel(plot, QPoint(60, 40), 2)
+    wheel(plot, QPoint(60, 40), 1)
+    assert noted(program, qtbot) == ["Show spectrum", "Colours: dark", "Zoom of margins"]
+    zoom, ground = plot.zoom, display.intent.palette
+    assert (zoom is not None, ground) == (True, "dark")
+    assert program.actions["undo"].text() == "&Undo Zoom of margins"
+    cursor = display.view.cursor
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    assert plot.zoom is None
+    assert program.actions["redo"].text() == "&Redo Zoom of margins"
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    assert display.intent.palette == "light"
+    assert not program.actions["dark"].isChecked()
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    assert "spectrum" not in display.slots[0].panel.names
+    assert not program.actions["undo"].isEnabled()
+    for _ in range(3):
+        QTest.keyClick(window, Qt.Key.Key_Z, CTRL | SHIFT)
+    assert "spectrum" in display.slots[0].panel.names
+    assert display.intent.palette == "dark"
+    assert plot.zoom == zoom
+    assert display.view.cursor == cursor
+
+
+def test_what_is_typed_is_undone_with_the_focus_in_its_field(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    form = program.window.form
+    rows = form.sections["dynamics"].rows
+    field = next(row for row in rows if row.field.name == "until_log10_time")
+    before = field.text()
+    field.control.setFocus()
+    field.control.selectAll()
+    QTest.keyClicks(field.control, "soon")
+    assert form.study() is None
+    assert noted(program, qtbot) == ["until_log10_time = soon"]
+    QTest.keyClick(field.control, Qt.Key.Key_Z, CTRL)
+    assert field.text() == before
+    assert form.study() is not None
+    QTest.keyClick(field.control, Qt.Key.Key_Z, CTRL | SHIFT)
+    assert field.text() == "soon"
+    assert field.problem.text()
+
+
+def test_runs_that_were_closed_come_back(program: Marginscope, qtbot: QtBot) -> None:
+    paths = [run.path for run in program.session]
+    key = next(iter(program.session)).key
+    program.display.ask(pinned=frozenset({(key, 2)}))
+    noted(program, qtbot)
+    QTest.keyClick(program.window, Qt.Key.Key_W, CTRL)
+    assert noted(program, qtbot) == ["Pin a node", "Close runs"]
+    assert len(program.session) == 0
+    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    assert [run.path for run in program.session] == paths
+    now = next(iter(program.session)).key
+    assert program.display.intent.pinned == {(now, 2)}
+    assert now != key
+    qtbot.waitUntil(lambda: trained(program))
+    # Gone by now: a sentence, and nothing is lost.
+    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL | SHIFT)
+    paths[0].unlink()
+    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    assert paths[0].name in program.window.bar.text
+    assert program.actions["undo"].isEnabled()
+
+
+def test_runs_do_not_change_under_a_training(
+    program: Marginscope, slow_study: Path, qtbot: QtBot
+) -> None:
+    program.files.open_files([str(slow_study)])
+    noted(program, qtbot)
+    qtbot.waitUntil(lambda: bool(program.session.live))
+    path = next(iter(program.session)).path
+    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    assert "still going on" in program.window.bar.text
+    assert next(iter(program.session)).path == path
+    program.experiment.stop()
+
+
+def test_selections_with_the_keys(program: Marginscope, qtbot: QtBot) -> None:
+    display = program.display
+    key = next(iter(program.session)).key
+    for node in (1, 2):
+        display.slots[0].panel.node_clicked.emit(node)
+        noted(program, qtbot)
+    assert display.intent.pinned == {(key, 1), (key, 2)}
+    QTest.keyClick(program.window, Qt.Key.Key_Left, ALT)
+    assert display.intent.pinned == {(key, 1)}
+    QTest.keyClick(program.window, Qt.Key.Key_Right, ALT)
+    assert display.intent.pinned == {(key, 1), (key, 2)}

@@ -1,0 +1,397 @@
+"""Links, view files and sessions bring the same picture back; what is damaged is a sentence."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QFileDialog,
+    QInputDialog,
+    QLineEdit,
+    QMessageBox,
+)
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.places import Places
+from app.state.edits import Edits
+from app.state.fields import FIELDS, OF_PICTURE, WISHES
+from app.state.intent import (
+    MARGIN_AXES,
+    NEURON_POINTS,
+    NEURON_RANGES,
+    PACES,
+    START,
+    Intent,
+)
+from app.state.last_session import LastSession, parse_session, session_text
+from app.state.link import is_link, link_of, parse_link, parse_view, view_text
+from app.state.scene import Scene, Zoom
+from app.state.views import VIEWS
+from core.errors import InputError
+from core.observables.planes import NodePlane
+from core.studies.study import load_study
+from tests.app.mouse import wheel
+from tests.app.shell.conftest import Opener, trained
+
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+ALT = Qt.KeyboardModifier.AltModifier
+NUMBERS = st.floats(-1e12, 1e12, allow_nan=False)
+WORDS = st.text("abcgamma_12 |^,/&=%?#\u00e9", min_size=1, max_size=12).filter(
+    lambda word: word != "none"
+)
+PLANES = st.one_of(
+    st.tuples(st.integers(0, 900), st.integers(0, 900)).map(lambda n: NodePlane("coordinates", n)),
+    st.tuples(*[st.integers(0, 900)] * 3).map(lambda n: NodePlane("nodes", n)),
+    st.sampled_from(["motion", "means", "components"]).map(lambda kind: NodePlane(kind, ())),
+)
+INTENTS = st.builds(
+    Intent,
+    # Moments as they come: coordinates of log10 t.
+    cursor=st.one_of(st.just(START), st.floats(-8.0, 5.0)),
+    follow=st.booleans(),
+    pace=st.sampled_from(PACES),
+    loop=st.booleans(),
+    pinned=st.frozensets(st.tuples(st.integers(0, 3), st.integers(0, 99)), max_size=5),
+    plane=PLANES,
+    neuron_range=st.sampled_from(list(NEURON_RANGES)),
+    neuron_points=st.sampled_from(list(NEURON_POINTS)),
+    margin_axis=st.sampled_from(list(MARGIN_AXES)),
+    views=st.sets(st.sampled_from(list(VIEWS)), min_size=1).map(
+        lambda names: tuple(name for name in VIEWS if name in names)
+    ),
+    curves=st.lists(WORDS, max_size=6, unique=True).map(tuple),
+    palette=st.sampled_from(["light", "dark"]),
+    hidden_margins=st.frozensets(WORDS, max_size=3),
+    shown_bounds=st.frozensets(WORDS, max_size=3),
+    linked=st.booleans(),
+    equal=st.booleans(),
+)
+ZOOMS = st.builds(
+    lambda place, view, x, y, w, h: Zoom(place, view, x, x + w, y, y + h),
+    st.integers(0, 3),
+    st.sampled_from(list(VIEWS)),
+    *[st.floats(-1e3, 1e3)] * 2,
+    *[st.floats(1e-3, 1e3)] * 2,
+)
+PATHS = st.lists(WORDS.map(lambda word: Path(f"/runs/{word}.msrun")), max_size=3).map(tuple)
+SCENES = st.builds(
+    Scene,
+    runs=PATHS,
+    intent=INTENTS,
+    zooms=st.lists(ZOOMS, max_size=3).map(tuple),
+    panels=st.frozensets(st.sampled_from(["form", "inspector", "library", "lecture"])),
+)
+
+
+def seen(scene: Scene, whole: bool = True) -> Scene:
+    """A scene with its moment rounded as far as frames are told apart (app.state.resolve)."""
+    intent = scene.intent
+    cursor = START if intent.follow else round(intent.cursor, 9) if intent.cursor > START else START
+    intent = replace(intent, cursor=cursor)
+    if whole:
+        return replace(scene, intent=intent)
+    return replace(scene, intent=replace(intent, pace=1.0, loop=False), panels=Scene().panels)
+
+
+# ----------------------------------------------------------------------------- by themselves
+
+
+def test_every_wish_is_written_or_known_not_to_be() -> None:
+    assert set(WISHES) == {item.name for item in fields(Intent)}
+    assert {name for name in WISHES.values() if name} <= set(FIELDS)
+
+
+@given(SCENES)
+def test_links_and_files_say_all_of_a_picture(scene: Scene) -> None:
+    link = link_of(scene)
+    assert is_link(link)
+    assert link.isascii()
+    assert " " not in link
+    assert seen(parse_link(link, Scene())) == seen(scene, whole=False)
+    text = view_text(scene, Path("/runs"))
+    assert seen(parse_view(text, Path("/runs"), Scene(), "file")) == seen(scene, whole=False)
+    # The folder was moved: runs beside the file are found there.
+    moved = parse_view(text, Path("/moved"), Scene(), "file")
+    assert moved.runs == tuple(Path("/moved") / path.name for path in scene.runs) or any(
+        "/" in str(path.relative_to("/runs")) for path in scene.runs
+    )
+
+
+@given(SCENES)
+def test_sessions_say_all_of_a_scene(scene: Scene) -> None:
+    study = load_study("wei19-figure-5")
+    edits = Edits(study, (("data", "mixture"),), (("network.m", "x y"),), ("network.m",))
+    scene = replace(scene, form=edits)
+    session = parse_session(session_text(LastSession(scene, ended=False)))
+    assert not session.ended
+    assert seen(session.scene) == seen(scene)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("run", "damaged"),
+        ("&&", "damaged"),
+        ("x=1", "no part 'x'"),
+        ("t=soon", "10^2.5, 300 or 0"),
+        ("t=1&t=2", "give it once"),
+        ("pin=0:-1", "not negative"),
+        ("pin=0:" + "9" * 4000, "not negative"),
+        ("zoom=0:margins:1,0,0,1", "left is less than right"),
+        ("zoom=0:margins:1,nan,0,1", "finite"),
+        ("zoom=0:nowhere:0,1,0,1", "run:view:left,right,bottom,top"),
+        ("views=nothing", "views are neurons"),
+        ("palette=pink", "light or dark"),
+        ("plane=coordinates:1", "takes 2 numbers"),
+        ("plane=sideways", "a plane is"),
+        ("run=%00", "path of a file"),
+        ("&".join(f"run=/{k}" for k in range(11)), "at most 10"),
+        ("curves=" + "a" * 6000, "too long"),
+        ("&".join(f"curves=c{k}" for k in range(7)), "at most 6"),
+        ("run=" + "%ff", "damaged"),
+    ],
+)
+def test_a_wrong_link_is_one_sentence(query: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_link(f"marginscope://view?{query}", Scene())
+    assert words in caught.value.sentence
+    assert len(caught.value.sentence) < 400
+
+
+def test_damaged_texts_are_read_or_refused() -> None:
+    scene = Scene(
+        (Path("/runs/a.msrun"),),
+        Edits(load_study("telgarsky22-figure-1")),
+        Intent(cursor=1.0, pinned=frozenset({(0, 1)})),
+        (Zoom(0, "margins", 0.0, 1.0, 0.0, 1.0),),
+    )
+    dice = random.Random(7)
+    texts = [link_of(scene), view_text(scene, Path("/runs")), session_text(LastSession(scene))]
+    for text in texts:
+        for _ in range(300):
+            letters = list(text)
+            for _ in range(dice.randint(1, 4)):
+                place = dice.randrange(len(letters))
+                letters[place] = dice.choice('\0\n"[]{}=&%:,.x9-\u0663')
+            damaged = "".join(letters)[: dice.choice([None, dice.randrange(len(text))])]
+            try:
+                if text == texts[0]:
+                    parse_link(damaged, Scene())
+                elif text == texts[1]:
+                    parse_view(damaged, Path("/runs"), Scene(), "file")
+                else:
+                    parse_session(damaged)
+            except InputError as error:
+                assert len(error.sentence) < 2000
+
+
+# ----------------------------------------------------------------------- through the window
+
+
+def accept(text: str) -> None:
+    """Type into the dialog that is open, and press Return."""
+    for box in QApplication.topLevelWidgets():
+        if isinstance(box, QInputDialog) and box.isVisible():
+            line = box.findChild(QLineEdit)
+            assert line is not None
+            line.selectAll()
+            QTest.keyClicks(line, text)
+            QTest.keyClick(line, Qt.Key.Key_Return)
+
+
+def press(words: str) -> None:
+    """Press a button of the box that is open."""
+    for box in QApplication.topLevelWidgets():
+        if isinstance(box, QMessageBox) and box.isVisible():
+            button = next(b for b in box.buttons() if words in b.text())
+            assert isinstance(button, QAbstractButton)
+            QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def arranged(program: Marginscope, qtbot: QtBot) -> Scene:
+    """A picture with something of everything; returns it."""
+    display = program.display
+    display.ask(playing=False)
+    program.playback.to_typed("10^0.75")
+    display.ask(views=("neurons", "margins", "curves"), neuron_range="root", linked=False)
+    wheel(display.slots[1].panel.view("margins").plot, QPoint(60, 40), 3)
+    display.slots[1].panel.node_clicked.emit(3)
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    scene = program.scenes.picture()
+    assert len(scene.zooms) == 1
+    assert scene.intent.pinned == {(1, 3)}
+    return scene
+
+
+def frames(program: Marginscope) -> list[int]:
+    """The frames that are shown."""
+    return [run.frame for run in program.display.view.runs]
+
+
+def test_a_link_brings_the_picture_back(
+    program: Marginscope, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, shown = arranged(program, qtbot), frames(program)
+    QTest.keyClick(program.window, Qt.Key.Key_C, CTRL | ALT)
+    link = QApplication.clipboard().text()
+    assert link.startswith("marginscope://view?run=")
+    view = tmp_path / "talk.msview"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(view), ""))
+    QTest.keyClick(program.window, Qt.Key.Key_S, CTRL | ALT)
+    assert view.is_file()
+    for name in (link, str(view)):
+        QTest.keyClick(program.window, Qt.Key.Key_W, CTRL)
+        assert len(program.session) == 0
+        program.files.open_files([name])
+        qtbot.waitUntil(lambda: trained(program))
+        assert seen(program.scenes.picture()) == seen(before)
+        assert frames(program) == shown
+        assert not program.display.intent.playing
+    # It is a step like any other.
+    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    assert len(program.session) == 0
+
+
+def test_links_are_typed_and_wrong_ones_lose_nothing(
+    program: Marginscope, qtbot: QtBot, tmp_path: Path
+) -> None:
+    before = arranged(program, qtbot)
+    asks = [
+        ("marginscope://view?t=soon", "10^2.5, 300 or 0"),
+        ("http://example.org", "no link of this program"),
+        (f"marginscope://view?run={tmp_path}/gone.msrun", "gone.msrun"),
+        ("marginscope://view?t=1", "names no run"),
+    ]
+    for link, words in asks:
+        program.window.activateWindow()
+        qtbot.waitUntil(program.window.isActiveWindow)
+        QTest.keyClick(program.window, Qt.Key.Key_O, CTRL | ALT)
+        qtbot.waitUntil(lambda: isinstance(QApplication.activeModalWidget(), QInputDialog))
+        accept(link)
+        qtbot.waitUntil(lambda: QApplication.activeModalWidget() is None)
+        assert words in program.window.bar.text
+        assert program.scenes.picture() == before
+    program.files.open_files([str(tmp_path / "gone.msview")])
+    assert "gone.msview" in program.window.bar.text
+    (tmp_path / "wrong.msview").write_bytes(b"\xff\xfe[")
+    program.files.open_files([str(tmp_path / "wrong.msview")])
+    assert "wrong.msview" in program.window.bar.text
+    assert program.scenes.picture() == before
+
+
+def test_without_a_run_there_is_no_link(program: Marginscope) -> None:
+    QTest.keyClick(program.window, Qt.Key.Key_W, CTRL)
+    QApplication.clipboard().setText("before")
+    QTest.keyClick(program.window, Qt.Key.Key_C, CTRL | ALT)
+    assert QApplication.clipboard().text() == "before"
+    assert "Open a run first" in program.window.bar.text
+
+
+def test_the_next_start_goes_on(program: Marginscope, qtbot: QtBot, open_program: Opener) -> None:
+    arranged(program, qtbot)
+    QTest.keyClicks(program.window.form.sections["network"].rows[0].control, "7")
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    before, shown = program.scenes.picture(named=False), frames(program)
+    program.window.close()
+    again = open_program()
+    qtbot.waitUntil(lambda: trained(again))
+    assert seen(again.scenes.picture(named=False)) == seen(before)
+    assert frames(again) == shown
+    assert not again.session.live
+    assert not again.actions["undo"].isEnabled()
+
+
+def test_a_start_that_was_asked_for_something_opens_that(
+    program: Marginscope, qtbot: QtBot, open_program: Opener, slow_study: Path
+) -> None:
+    runs = [run.path for run in program.session]
+    program.window.close()
+    again = open_program(slow_study)
+    qtbot.waitUntil(lambda: bool(again.session.live))
+    again.experiment.stop()
+    qtbot.waitUntil(lambda: not again.session.live)
+    again.actions["last"].trigger()
+    assert [run.path for run in again.session] == runs
+
+
+def test_a_session_that_was_killed_is_asked_about(
+    program: Marginscope, qtbot: QtBot, open_program: Opener, tmp_path: Path
+) -> None:
+    before = arranged(program, qtbot)
+    place = Places.under(tmp_path / "user").session
+    program.keeper.save()
+    killed = place.read_text()
+    program.window.close()
+    assert killed != place.read_text()
+    place.write_text(killed)
+    again = open_program()
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
+    press("Restore")
+    qtbot.waitUntil(lambda: trained(again))
+    assert seen(again.scenes.picture()) == seen(before)
+
+
+def test_an_unanswered_question_is_asked_again(
+    program: Marginscope, qtbot: QtBot, open_program: Opener, tmp_path: Path
+) -> None:
+    place = Places.under(tmp_path / "user").session
+    program.keeper.save()
+    killed = place.read_text()
+    program.window.close()
+    place.write_text(killed)
+    again = open_program()
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
+    again.window.close()
+    assert place.read_text() == killed
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"version": 1}', b"[" * 9999])
+def test_a_broken_session_is_set_aside(
+    open_program: Opener, study: Path, qtbot: QtBot, tmp_path: Path, content: bytes
+) -> None:
+    place = Places.under(tmp_path / "user").session
+    place.parent.mkdir(parents=True)
+    place.write_bytes(content)
+    program = open_program(study)
+    qtbot.waitUntil(lambda: len(program.session) > 0)
+    assert "could not be read" in program.window.bar.text
+    assert Path(f"{place}.broken").read_bytes() == content
+    program.experiment.stop()
+
+
+def test_runs_of_the_last_session_that_are_gone_are_named(
+    program: Marginscope, qtbot: QtBot, open_program: Opener
+) -> None:
+    first, second = (run.path for run in program.session)
+    program.window.close()
+    first.unlink()
+    again = open_program()
+    qtbot.waitUntil(lambda: trained(again))
+    assert [run.path for run in again.session] == [second]
+    assert first.name in again.window.bar.text
+    assert "not there any more" in again.window.bar.text
+
+
+def test_two_windows_do_not_write_over_each_other(
+    program: Marginscope, qtbot: QtBot, open_program: Opener, study: Path, tmp_path: Path
+) -> None:
+    runs = [run.path for run in program.session]
+    other = open_program(study)
+    qtbot.waitUntil(lambda: trained(other))
+    assert not other.keeper.keeps
+    assert other.keeper.previous is None
+    other.window.close()
+    program.window.close()
+    text = Places.under(tmp_path / "user").session.read_text()
+    assert list(parse_session(text).scene.runs) == runs
+    assert OF_PICTURE  # the parts of links are some of those of sessions
