@@ -308,6 +308,33 @@ def test_rewind_with_half_the_step(parent: Marginscope, qtbot: QtBot) -> None:
     assert not program.window.form.branch.isVisible()
 
 
+def test_a_branch_is_undone_and_made_again(parent: Marginscope, qtbot: QtBot) -> None:
+    """Undo shows the parent alone, redo both; an offered branch goes with its form."""
+    program, line = parent, parent.window.form.branch
+    (one,) = program.session
+    rewind(program, qtbot)
+    paths = [run.path for run in program.session]
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    for _ in range(4):  # the form, and the runs
+        if len(program.session) == 2:
+            qtbot.keyClick(program.window, Key.Key_Z, CONTROL)
+    qtbot.waitUntil(lambda: branched(program, 1))
+    assert [run.path for run in program.session] == paths[:1] == [one.path]
+    for _ in range(4):
+        if len(program.session) == 1:
+            qtbot.keyClick(program.window, Key.Key_Z, CONTROL | SHIFT)
+    qtbot.waitUntil(lambda: branched(program))
+    assert [run.path for run in program.session] == paths
+    assert [run.heading[:13] for run in program.session][1] == "step = 0.0625"
+    qtbot.keyClick(program.window, Key.Key_B, CONTROL)
+    assert line.isVisible()
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    before = text_of(program, "dynamics.step")
+    qtbot.keyClick(program.window, Key.Key_Z, CONTROL)
+    qtbot.waitUntil(lambda: text_of(program, "dynamics.step") != before or not line.isVisible())
+    assert not line.isVisible()
+
+
 def test_rewind_with_any_step(parent: Marginscope, qtbot: QtBot) -> None:
     """A factor or a value; what is none cannot be trained, and Escape leaves all as it was."""
     program = parent

@@ -58,13 +58,15 @@ def test_the_run_goes_on_exactly(
         with open_run(tmp_path / "whole.msrun") as whole:
             assert_frames_agree(part, whole, 0.0)
             (one,) = program.session
-            assert one.data is not None
+            data = one.data
+            assert data is not None
+            qtbot.waitUntil(lambda: data.frames == part.frames)
             for frame in range(part.frames):  # what the window says of it is since t = 0
-                shown, place = one.data.scalars(frame), whole.frames - part.frames + frame
+                shown, place = data.scalars(frame), whole.frames - part.frames + frame
                 for name in ("distance", "balance_drift", "hard_margin"):
                     assert shown[name] == OBSERVABLES[name].at(whole, place), (name, frame)
                 turned = OBSERVABLES["rotation"].at(whole, place).astype("float32")
-                assert np.array_equal(one.data.values("rotation", frame), turned)
+                assert np.array_equal(data.values("rotation", frame), turned)
 
 
 def test_a_file_of_before_says_what_begins_anew(
