@@ -401,6 +401,8 @@ def test_the_margins_of_the_parent_up_to_the_branch(parent: Marginscope, qtbot: 
     first = path.elementAt(0)
     theirs = float(views[0].places[1]), float(one.data.margins[1, 0])
     assert (first.x, first.y) == pytest.approx(theirs)
+    assert views[1]._obstacles is not None  # labels keep off the past, too
+    assert views[1]._obstacles.values.shape[1] == at + two.data.frames
     # Both views have one range, so that the same is seen at the same place.
     qtbot.waitUntil(lambda: ranges(views[0]) == pytest.approx(ranges(views[1])))
     for axis in ("step", "norm_squared", "log10_time"):
