@@ -152,10 +152,8 @@ class Marginscope(QObject):
         window.form.submitted.connect(self.experiment.run)
         window.empty.run_requested.connect(self.experiment.run)
         window.empty.open_requested.connect(self.files.open)
-        self.branches.replaced.connect(display.rearrange)
         for source in (
             self.experiment,
-            self.branches,
             self.files,
             self.playback,
             self.whole,

@@ -53,11 +53,10 @@ class Moment:
 class BranchController(QObject):
     """Offers a branch in the form, and takes what Run is pressed for then.
 
-    message(sentence): for the bar. replaced: other runs are open.
+    message(sentence): for the bar, by way of the experiment's.
     """
 
     message = Signal(str)
-    replaced = Signal()
 
     def __init__(
         self,
@@ -74,6 +73,7 @@ class BranchController(QObject):
         self.dialog: StepDialog | None = None
         self._asked: Moment | None = None  # for which the dialog asks
         experiment.aside = self
+        self.message.connect(experiment.message)
         experiment.loaded.connect(self._loaded)
         form.branch_given_up.connect(self.give_up)
 
@@ -91,7 +91,8 @@ class BranchController(QObject):
         self._experiment.show_settings_of(run, moment.path.stem)
         self._offering = False
         self._moment = moment
-        self._form.branch.show_words(f"Branch of {moment.heading} at {moment.words}")
+        when = moment.words.replace(" ", "\u00a0")  # not to be broken into two lines
+        self._form.branch.show_words(f"Branch of {moment.heading} at {when}")
         self.message.emit("")
         self._hold(moment)
 
@@ -219,7 +220,7 @@ class BranchController(QObject):
         recipe = Branch(moment.path, moment.frame, experiment)
         child = Child(name, lineage.heading, moment.cursor, until)
         self._experiment.beside(moment.key, child, recipe)
-        self.replaced.emit()
+        self._display.rearrange()
         self._display.ask(cursor=moment.cursor, playing=True, follow=False)
         self.message.emit("")
         return True

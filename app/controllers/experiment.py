@@ -242,6 +242,7 @@ class ExperimentController(QObject):
                 run.control.stop()
         self._worker.wake()
         self._session.keep(key)
+        self.started.emit("")
         job = self._opened(child.name, child.heading, child.until, recipe, child.since)
         self._worker.submit(job)
 

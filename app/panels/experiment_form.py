@@ -32,6 +32,8 @@ class ExperimentForm(QWidget):
         super().__init__(parent)
         self._edits: StudyEdits | None = None
         self._outcome = EditOutcome(None, {})
+        self.branch = BranchLine(self)  # first, as in the order of Tab
+        self.branch.cancelled.connect(self.branch_given_up)
         self._content = content = QWidget(self)
         column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
         self.problem = problem_label(content)
@@ -44,8 +46,6 @@ class ExperimentForm(QWidget):
             section.fold_changed.connect(self._show_problems)
             section.submitted.connect(self._on_submitted)
         self._scroll = fill_scrolled(self, content)
-        self.branch = BranchLine(self)
-        self.branch.cancelled.connect(self.branch_given_up)
         whole = self.layout()
         assert isinstance(whole, QVBoxLayout)
         whole.insertWidget(0, self.branch)

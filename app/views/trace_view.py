@@ -185,13 +185,18 @@ class TraceView(RunView):
             return left
         # To the run's own first frame, so that no gap is left.
         places = np.append(self._places_of_past(data), self.places[0])
-        curves = []
-        for line, own in zip(lines, self._lines, strict=False):
-            values = np.append(line.values, own.values[0])
-            shown = np.isfinite(places) & np.isfinite(values)
-            pen = pen_of(rgba(line.colour, PAST), STRONG, line.dashes)
-            curves.append((path_of(places[shown], values[shown]), pen))
+        heights = np.full((len(self._lines), places.size), np.nan)  # bounds have no past
+        curves, width = [], STRONG * self.plot.devicePixelRatioF()
+        for row, line, own in zip(heights, lines, self._lines, strict=False):
+            row[:] = np.append(line.values, own.values[0])
+            shown = np.isfinite(places) & np.isfinite(row)
+            pen = pen_of(rgba(line.colour, PAST), width, line.dashes)
+            curves.append((path_of(places[shown], row[shown]), pen))
         self.past.set_curves(curves)
+        own_part = self._obstacles
+        if own_part is not None:
+            joined = np.concatenate([heights[:, :-1], own_part.values], axis=1)
+            self._obstacles = Traces(np.concatenate([places[:-1], own_part.places]), joined)
         least = float(np.fmin.reduce(np.where(np.isfinite(places), places, np.nan)))
         return min(left, least - 0.02 * (right - least))
 

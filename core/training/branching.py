@@ -196,9 +196,10 @@ def checked(run: RecordedRun, experiment: Experiment) -> Changes:
 
 def _noted(problem: Problem, index: int) -> Problem:
     """Say in the file what a dynamics that is another one since the frame begins anew."""
-    start = problem.start
-    words = problem.experiment.dynamics.anew(problem.network.fixed_features)
-    if start.goes_on or not words or start.log10_time == -np.inf:
+    start, dynamics = problem.start, problem.experiment.dynamics
+    words = dynamics.anew(problem.network.fixed_features)
+    # What a flow carries is the length of its steps, of which the trajectory knows nothing.
+    if start.goes_on or not words or dynamics.log_time or start.log10_time == -np.inf:
         return problem
     note = f"Frame {index} was reached with other settings: {words}."
     continues = {**(start.continues or {}), "note": note}

@@ -86,7 +86,7 @@ def refuse_fitted(experiment: Experiment) -> None:
     if isinstance(experiment.dynamics, KernelPredictor):
         raise InputError(
             f'dynamics.kind = "{experiment.dynamics.kind}" is fitted and not trained, so that it '
-            "takes up no weights; start a run of its own with `run`."
+            "takes up no weights; start a run of its own."
         )
 
 

@@ -13,7 +13,11 @@ from core.dynamics.registry import prepared
 from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
+from core.reference.registry import compute, references_of
+from core.reference.watch import Watch
 from core.runs import RecordedRun, Recorder, open_run
+from core.theorems.registry import assess_all
+from core.theorems.statement import Verdict
 from core.training.branching import asked_for, branched, frame_of
 from core.training.continuation import note_of
 from core.training.control import FinishReason, Status
@@ -172,6 +176,8 @@ def test_moments_of_adam_are_those_of_the_parent_with_another_step(tmp_path: Pat
         assert one.frames == two.frames > 5
         for index in range(one.frames):
             assert np.array_equal(one.parameters(index), two.parameters(index))
+    made = branch_of(tmp_path / "long.msrun", frame, "dynamics.kind=flow", *ends[1:])
+    assert note_of(made) == ""  # which carries nothing but the length of its steps
     made = branch_of(tmp_path / "long.msrun", frame, "dynamics.beta1=0.5")
     assert note_of(made) == (
         f"Frame {frame} was reached with other settings: Adam's moments begin anew there."
@@ -285,6 +291,46 @@ def test_another_network_with_the_same_weights(
         assert branch_of(child, 0, "network.kind=standard").network.kind == "standard"
         with pytest.raises(InputError, match="they are those of no other network"):
             branch_of(child, 5, "network.kind=standard")
+
+
+EVERY_KIND = {
+    "step": ("dynamics.step=0.03125",),
+    "loss": ("loss.kind=logistic",),
+    "flow": ("dynamics.kind=flow", "dynamics.until_log10_time=1.75"),
+    "labels": ("data.k=3",),
+    "bias": ("network.kind=bias",),
+    "scalar": ("network.kind=scalar",),
+    "start": ("dynamics.step=0.03125",),
+}
+
+
+@pytest.mark.parametrize("name", EVERY_KIND)
+def test_what_is_said_of_branches(
+    name: str, parents: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Observables have values at both ends, and no statement is called violated; the child goes on
+    as any run does, and so does its child."""
+    child, after = tmp_path / "child.msrun", tmp_path / "after.msrun"
+    branched_at(child, parents("gd"), 0 if name == "start" else 15, *EVERY_KIND[name])
+    continued_at(after, child)
+    further = tmp_path / "further.msrun"
+    branched_at(further, after, 3, "recording.frames=10")
+    with open_run(child) as found:
+        of = found.problem
+        named = [one for one in references_of(of) if one.name == "gamma_gl"]
+        margins = {one.name: compute(one, of, Watch(0.5)) for one in named}
+    for path in (child, after, further):
+        with open_run(path) as found:
+            for assessment in assess_all(found, margins):
+                assert assessment.verdict is not Verdict.VIOLATED, assessment.statement.name
+            for observable in OBSERVABLES.values():
+                if observable.applies(found):
+                    for frame in (0, found.frames - 1):
+                        observable.at(found, frame)
+            assert np.isfinite(OBSERVABLES["distance"].trace(found)).all()
+    with open_run(child) as one, open_run(after) as two:
+        assert np.array_equal(two.parameters(0), one.parameters(one.frames - 1))
+        assert np.array_equal(two.origin, one.origin)
 
 
 def test_branches_of_a_run_in_row_space(tmp_path: Path) -> None:

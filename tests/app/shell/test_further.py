@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from core.observables.registry import OBSERVABLES
 from core.runs import Recorder, open_run
 from core.training.trajectory import run
 from tests.app.shell.conftest import Opener
@@ -55,6 +57,16 @@ def test_the_run_goes_on_exactly(
         run(with_marks(problem(), marks), partial(Recorder, tmp_path / "whole.msrun"))
         with open_run(tmp_path / "whole.msrun") as whole:
             assert_frames_agree(part, whole, 0.0)
+            (one,) = program.session
+            data = one.data
+            assert data is not None
+            qtbot.waitUntil(lambda: data.frames == part.frames)
+            for frame in range(part.frames):  # what the window says of it is since t = 0
+                shown, place = data.scalars(frame), whole.frames - part.frames + frame
+                for name in ("distance", "balance_drift", "hard_margin"):
+                    assert shown[name] == OBSERVABLES[name].at(whole, place), (name, frame)
+                turned = OBSERVABLES["rotation"].at(whole, place).astype("float32")
+                assert np.array_equal(data.values("rotation", frame), turned)
 
 
 def test_a_file_of_before_says_what_begins_anew(
