@@ -19,6 +19,8 @@ from app.views.run_panel import RunPanel
 from core.figures.film import film_frames
 from core.figures.palette import LIGHT
 from core.observables.registry import OBSERVABLES
+from core.reference.margin import Bracket, ReferenceMargin
+from core.reference.registry import REFERENCES
 from core.runs import Run, open_run
 from tests.benchmarks.measure import row
 from tests.recording import recorded
@@ -51,9 +53,21 @@ def _panels(folder: Path, widths: tuple[int, ...]) -> list[tuple[Any, Any]]:
         panel = RunPanel(LIGHT)
         panel.resize(*PANEL)
         panel.set_data(data, f"m = {m}")
+        panel.set_theory(_lines(data), [])
         panel.show()
         panels.append((panel, data))
     return panels
+
+
+def _lines(data: DisplayData) -> list[ReferenceMargin]:
+    """Three reference lines, as a window has when its margins have been computed."""
+    top = float(np.nanmax(data.margins[:, 0]))
+    shares = {"gamma_gl": 1.1, "gamma_ntk": 0.9, "gamma_linear": 0.5}
+    brackets = {
+        name: Bracket(share * top, 1.01 * share * top, share * top, True, "")
+        for name, share in shares.items()
+    }
+    return [ReferenceMargin(REFERENCES[name], one, 0.0) for name, one in brackets.items()]
 
 
 def _scrub(panels: list[tuple[Any, Any]], application: Any) -> list[float]:
@@ -103,10 +117,10 @@ def main() -> None:
     cases = (
         ("four views, m = 256", (256,), 16),
         ("eight views, m = 16 and 256", (16, 256), 33),
-        ("four views, m = 4096", (4096,), 50),
+        ("four views, m = 4096, 400 frames", (4096,), 33),
     )
     assert OBSERVABLES  # loaded, as the window does behind its start
-    row("redraw while scrubbing", "median", "90 %", "most", "")
+    row("redraw while scrubbing", "median", "90 %", "99 %", "")
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
         for name, widths, asked in cases:
             panels = _panels(Path(folder), widths)
@@ -116,8 +130,8 @@ def main() -> None:
                 name,
                 f"{np.median(seconds):.1f} ms",
                 f"{np.quantile(seconds, 0.9):.1f} ms",
-                f"{seconds.max():.1f} ms",
-                f"asked: {asked} ms",
+                f"{np.quantile(seconds, 0.99):.1f} ms",
+                f"asked: {asked} ms" + (", 99 % within 50 ms" if widths == (4096,) else ""),
             )
             if widths == (256,):
                 _film(panels[0][1].run)
