@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from app import actions
 from app.controllers.closing import Closing
+from app.controllers.compare import CompareController
 from app.controllers.display import DisplayController
 from app.controllers.experiment import ExperimentController
 from app.controllers.export import Exportable, ExportController
@@ -110,6 +111,7 @@ class Marginscope(QObject):
             1e6 * self.settings.first_starts_mb,
         )
         self.library.librarian.sharing(self.theory.share)
+        self.compare = CompareController(window, self.session, self.display, self.playback)
         self.closing = Closing(window, self.session, self.whole, self.put_away)
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
@@ -156,15 +158,8 @@ class Marginscope(QObject):
         window.form.submitted.connect(self.experiment.run)
         window.empty.run_requested.connect(self.experiment.run)
         window.empty.open_requested.connect(self.files.open)
-        for source in (
-            self.experiment,
-            self.files,
-            self.playback,
-            self.whole,
-            self.proposals,
-            self.library,
-            display,
-        ):
+        told = (self.experiment, self.files, self.playback, self.whole, self.proposals)
+        for source in (*told, self.library, self.compare, display):
             source.message.connect(window.bar.say)
         self.export.error.connect(window.bar.say)
         parts = (self.experiment.started, self.export.finished)
@@ -180,6 +175,7 @@ class Marginscope(QObject):
         window.form.changed.connect(self._show_edit)
         self.files.opened.connect(self._remember)
         for opener in (self.experiment, self.files):
+            opener.replaced.connect(self.compare.leave)
             opener.replaced.connect(display.rearrange)
             opener.replaced.connect(self.playback.play_from_start)
         worker.ready.connect(self._ready)
@@ -199,6 +195,9 @@ class Marginscope(QObject):
 
     def _connect_library(self) -> None:
         self.library.open_requested.connect(self.files.open_files)
+        self.library.deeds.compare_requested.connect(self.compare.compare)
+        self.compare.shown.connect(self.actions["compare"].setChecked)
+        self.compare.help_requested.connect(self.help.explain)
         self.actions["library"].triggered.connect(self.library.search)
         self.library.shown.connect(self.actions["library"].setChecked)
         self.theory.judge.result.connect(self.library.keep_verdicts)
@@ -297,7 +296,7 @@ class Marginscope(QObject):
         self.actions["pause"].setChecked(held)
         window = self.window
         if self._begun:
-            window.middle.setCurrentWidget(window.views if shown else window.empty)
+            window.show_page(shown)
         headings = " | ".join(run.heading for run in self.session)
         window.setWindowTitle(f"{headings} \u2013 Marginscope" if headings else "Marginscope")
 
@@ -335,6 +334,7 @@ class Marginscope(QObject):
         self.readout.stop()
         self.export.close()
         self.preview.close()
+        self.compare.close()
         self.theory.stop()
         self.whole.close()
         self.library.close()

@@ -133,6 +133,25 @@ class CurveStack(Everywhere):
 
 
 @final
+class Areas(Everywhere):
+    """Areas in one colour each, without an edge."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.areas: list[tuple[QPainterPath, QColor]] = []
+
+    def set_areas(self, areas: Sequence[tuple[QPainterPath, QColor]]) -> None:
+        """Draw closed paths in their colours."""
+        self.areas = list(areas)
+        self.update()
+
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for path, colour in self.areas:
+            painter.fillPath(path, colour)
+
+
+@final
 class Picture(pg.GraphicsObject):
     """Colours on a grid, smoothed between its points."""
 

@@ -35,6 +35,12 @@ class Traced:
     values: Mapping[str, Array]
     most: float = float("nan")
 
+    def taken(self, kept: NDArray[np.bool_]) -> Traced:
+        """The same run at some of its frames, kept (T,)."""
+        values = {name: values[kept] for name, values in self.values.items()}
+        times, steps = self.log10_time[kept], self.steps[kept]
+        return Traced(self.label, self.family, times, steps, values, self.most)
+
 
 def keys_of(run: Traced, against: str) -> Array:
     """The place of each frame on an axis of core.comparison.question.AGAINST, (T,), increasing with

@@ -12,6 +12,8 @@ from core.comparison.alignment import Array, Traced, at, keys_of, reached, turns
 from core.comparison.question import AGAINST, CompareQuestion
 
 NONE: Array = np.empty(0)
+MOST_NAMED = 3  # runs in a sentence
+UNKNOWN = {"share": ", as its gamma_gl has not been computed"}
 
 
 @final
@@ -52,15 +54,16 @@ def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:
         reached(key, run.values[question.observable]) for key, run in zip(keys, runs, strict=True)
     ]
     notes = [
-        f"{run.label} has no {AGAINST[question.against]}."
+        f"{run.label} has no {AGAINST[question.against]}{UNKNOWN.get(question.against, '')}."
         for run, (places, _) in zip(runs, curves, strict=True)
         if places.size == 0
     ]
     turning = [run.label for run, key in zip(runs, keys, strict=True) if turns_back(key)]
     if turning:
+        some = ", ".join(turning) if len(turning) <= MOST_NAMED else f"{len(turning)} runs"
         notes.append(
-            f"The {AGAINST[question.against]} of {', '.join(turning)} turns back: values are those "
-            "when it is reached for the first time."
+            f"The {AGAINST[question.against]} of {some} turns back: values are those when it is "
+            "reached for the first time."
         )
     if question.kind == "differences":
         lines = _differences(runs, curves, notes)

@@ -92,13 +92,13 @@ def compare_runs(
                 values[name][index] = OBSERVABLES[name].at(run, index)
             if progress is not None:
                 progress(1)
-        traced.append(traced_of(run, label, family, values))
+        traced.append(traced_of(run, label, family, values, most_of(run)))
     return compared(question, traced)
 
 
-def traced_of(run: Run, label: str, family: str, values: dict[str, Array]) -> Traced:
+def traced_of(run: Run, label: str, family: str, values: dict[str, Array], most: float) -> Traced:
     """A run with the values of its first frames, as many as are given."""
     frames = min((one.size for one in values.values()), default=0)
     times = np.asarray(run.log10_time[:frames], dtype=np.float64)
     steps = np.asarray(run.steps[:frames], dtype=np.float64)
-    return Traced(label, family, times, steps, values, most_of(run))
+    return Traced(label, family, times, steps, values, most)
