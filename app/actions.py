@@ -104,6 +104,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     "&View": (
         ActionRow("coordinates", "&Coordinates ...", "looks.choose_coordinates", "Ctrl+K"),
         ActionRow("link", "Lin&k axes of runs", "looks.set_linked", "Ctrl+Shift+L", checkable=True),
+        ActionRow("compare", "Com&pare runs", "compare.set_shown", "Ctrl+Shift+M", checkable=True),
         ActionRow("equal", "E&qual aspect", "looks.set_equal", checkable=True),
         ActionRow("unpin", "&Unpin all nodes", "display.unpin", "Esc"),
         None,
@@ -173,6 +174,7 @@ TIPS = {
     "coordinates": "Which two input coordinates the neurons are drawn on",
     "link": "Runs side by side share the ranges of their axes, and a zoom; or each has its own",
     "equal": "A unit is as long on both axes, also where more than half of a plot is lost by it",
+    "compare": "The open runs, or those chosen in the library, as lines of one picture",
     "unpin": "Let go of pinned nodes",
     "library": "Every recorded run: search, compare, note, tag, throw away",
     "dark": "Light figures on a dark ground, or dark ones on a light ground",

@@ -16,6 +16,7 @@ from app import actions
 from app.controllers.bookmarks import BookmarkController
 from app.controllers.branching import BranchController
 from app.controllers.closing import Closing
+from app.controllers.compare import CompareController
 from app.controllers.display import DisplayController
 from app.controllers.experiment import ExperimentController
 from app.controllers.export import Exportable, ExportController
@@ -109,6 +110,7 @@ class Marginscope(QObject):
             1e6 * settings.first_starts_mb,
         )
         self.library.librarian.sharing(self.theory.share)
+        self.compare = CompareController(window, self.session, self.display, self.playback)
         self.closing = Closing(window, self.session, self.whole, self.put_away)
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
@@ -159,6 +161,7 @@ class Marginscope(QObject):
             self.whole,
             self.proposals,
             self.library,
+            self.compare,
             self.scenes,
             self.links,
             self.layouts,
@@ -168,13 +171,9 @@ class Marginscope(QObject):
         ):
             source.message.connect(window.bar.say)
         self.export.error.connect(window.bar.say)
-        parts = (
-            self.experiment.started,
-            self.export.finished,
-            self.links.status,
-            self.layouts.status,
-        )
-        for words in (*parts, self.whole.status, self.library.status):
+        sayers = (self.whole, self.library, self.links, self.layouts, self.bookmarks)
+        told = (self.experiment.started, self.export.finished)
+        for words in (*told, *(part.status for part in sayers)):
             words.connect(self.readout.say)
         self.whole.run_requested.connect(self.files.open_files)
         for part in (self.library, self.whole, self.preview):
@@ -185,6 +184,7 @@ class Marginscope(QObject):
         self.experiment.loaded.connect(self.preview.refresh)
         self.files.opened.connect(self._remember)
         for opener in (self.experiment, self.files):
+            opener.replaced.connect(self.compare.leave)
             opener.replaced.connect(display.rearrange)
             opener.replaced.connect(self.playback.play_from_start)
         self.files.restored.connect(display.rearrange)
@@ -205,6 +205,9 @@ class Marginscope(QObject):
 
     def _connect_library(self) -> None:
         self.library.open_requested.connect(self.files.open_files)
+        self.library.deeds.compare_requested.connect(self.compare.compare)
+        self.compare.shown.connect(self.actions["compare"].setChecked)
+        self.compare.help_requested.connect(self.help.explain)
         self.actions["library"].triggered.connect(self.library.search)
         self.library.shown.connect(self.actions["library"].setChecked)
         self.theory.judge.result.connect(self.library.keep_verdicts)
@@ -298,6 +301,7 @@ class Marginscope(QObject):
         self.readout.stop()
         self.export.close()
         self.preview.close()
+        self.compare.close()
         self.theory.stop()
         self.whole.close()
         self.library.close()

@@ -66,6 +66,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.resize(1280, 800)
         self.may_close = True
+        self._over: QWidget | None = None
         self._was_painted = False
         self._after_paint = QTimer(self, singleShot=True)
         self._after_paint.timeout.connect(self.painted)
@@ -80,6 +81,7 @@ class MainWindow(QMainWindow):
         self.loading = QLabel(LOADING, self, alignment=Qt.AlignmentFlag.AlignCenter)
         self.views = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
         self.middle = QStackedWidget(self)
+        self._under: QWidget = self.loading
         for page in (self.loading, self.empty, self.views):
             self.middle.addWidget(page)
         self.recent = QMenu("Open &recent", self)
@@ -188,6 +190,18 @@ class MainWindow(QMainWindow):
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
                 if key != "run":
                     bar.drop_text(button)
+
+    def show_page(self, runs: bool) -> None:
+        """The runs, or the page without any; or what stands over both."""
+        self._under = self.views if runs else self.empty
+        self.middle.setCurrentWidget(self._over or self._under)
+
+    def set_over(self, page: QWidget | None) -> None:
+        """Show a page in place of the runs; None for them again."""
+        if page is not None and self.middle.indexOf(page) < 0:
+            self.middle.addWidget(page)
+        self._over = page
+        self.middle.setCurrentWidget(page or self._under)
 
     def set_recent(self, paths: Sequence[str]) -> None:
         """The files of the menu of recent ones."""

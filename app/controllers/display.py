@@ -349,6 +349,8 @@ class DisplayController(QObject):
         now, then = view.wishes, before.wishes if before is not None else None
         if self._links is not None and (then is None or then.linked != now.linked):
             self._links.set_on(now.linked)
+        # Runs that others cover are not drawn, and all at once when they are seen again.
+        covered, again = now.compared is not None, then is not None and then.compared is not None
         for place, slot in enumerate(self.slots):
             if then is None or then.palette != now.palette:
                 slot.panel.set_colours(PALETTES[now.palette])
@@ -367,8 +369,8 @@ class DisplayController(QObject):
                 slot.panel.set_views(now.views)
             run = view.runs[place] if place < len(view.runs) else None
             old = before.runs[place] if before and place < len(before.runs) else None
-            if run is not None and run.frame >= 0 and run != old:
-                _show(slot, run, old, at_once)
+            if run is not None and run.frame >= 0 and not covered and (again or run != old):
+                _show(slot, run, None if again else old, at_once)
 
 
 def _show(slot: PanelSlot, run: ResolvedRun, old: ResolvedRun | None, at_once: bool) -> None:

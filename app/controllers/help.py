@@ -40,7 +40,7 @@ class HelpController(QObject):
         self._open(names, place)
 
     def _first_view(self) -> tuple[tuple[str, ...], QPoint]:
-        for widget in self._window.views.findChildren(QWidget):
+        for widget in self._window.middle.findChildren(QWidget):
             if widget.isVisible() and (names := _own_names(widget)):
                 return names, widget.mapToGlobal(QPoint(8, 8))
         return (), self._window.mapToGlobal(QPoint(80, 80))

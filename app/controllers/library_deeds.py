@@ -27,9 +27,11 @@ Change = Callable[["Library", "Entry"], str]
 
 @final
 class LibraryDeeds(QObject):
-    """open_requested(names, beside): runs are to be opened. message(sentence): for the bar."""
+    """open_requested(names, beside): runs are to be opened. compare_requested(names): they are to
+    be compared. message(sentence): for the bar."""
 
     open_requested = Signal(list, bool)
+    compare_requested = Signal(list)
     message = Signal(str)
 
     def __init__(self, window: QWidget, session: Session, librarian: Librarian) -> None:
@@ -51,7 +53,9 @@ class LibraryDeeds(QObject):
             self._librarian.do(deed, _restore, chosen)
         elif deed == "purge" and chosen:
             self._ask_to_purge(chosen)
-        elif deed in ("open", "beside", "compare") and chosen:
+        elif deed == "compare" and chosen:
+            self.compare_requested.emit([str(entry.path) for entry in chosen])
+        elif deed in ("open", "beside") and chosen:
             names = [str(entry.path) for entry in chosen[:MOST_RUNS]]
             self.open_requested.emit(names, deed == "beside")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import final
 
@@ -12,7 +11,16 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLineEdit
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.state.intent import Intent
-from app.state.link import MOST_BYTES, SUFFIX, is_link, link_of, parse_link, parse_view, view_text
+from app.state.link import (
+    MOST_BYTES,
+    SUFFIX,
+    absolute,
+    is_link,
+    link_of,
+    parse_link,
+    parse_view,
+    view_text,
+)
 from app.state.scene import Scene
 from core.errors import MarginscopeError
 from core.files import read_text, write_whole
@@ -43,7 +51,7 @@ class LinkController(QObject):
     def copy(self) -> None:
         """Put the link to this picture into the clipboard."""
         picture = self._scenes.picture()
-        if not picture.runs:
+        if not picture.runs and picture.intent.compared is None:
             self.message.emit(NO_RUNS)
             return
         QApplication.clipboard().setText(link_of(picture))
@@ -52,10 +60,12 @@ class LinkController(QObject):
     def save(self) -> None:
         """Save this picture as a view file, beside the first run unless the user goes elsewhere."""
         picture = self._scenes.picture()
-        if not picture.runs:
+        if not picture.runs and picture.intent.compared is None:
             self.message.emit(NO_RUNS)
             return
-        usual = str(picture.runs[0].with_suffix(SUFFIX))
+        compared = picture.intent.compared
+        first = picture.runs[0] if picture.runs else Path(compared.runs[0] if compared else "")
+        usual = str(first.with_suffix(SUFFIX))
         name, _ = QFileDialog.getSaveFileName(
             self._window, "Save view", usual, f"Views (*{SUFFIX})"
         )
@@ -127,8 +137,7 @@ class LinkController(QObject):
 
     def _show(self, scene: Scene, words: str) -> bool:
         self.message.emit("")
-        if not scene.runs:
+        if not scene.runs and scene.intent.compared is None:
             self.message.emit(NOTHING)
             return False
-        absolute = replace(scene, runs=tuple(path.absolute() for path in scene.runs))
-        return self._scenes.restore(absolute, words)
+        return self._scenes.restore(absolute(scene), words)

@@ -75,7 +75,7 @@ class Upkeep(QObject):
         self._actions["pause"].setChecked(held)
         window = self._window
         if self.begun:
-            window.middle.setCurrentWidget(window.views if shown else window.empty)
+            window.show_page(shown)
         headings = " | ".join(run.heading for run in session)
         window.setWindowTitle(f"{headings} \u2013 Marginscope" if headings else "Marginscope")
 

@@ -28,6 +28,7 @@ from app.panels.library_columns import COLUMNS, FIRST
 from app.panels.library_model import PICTURE_SIZE, CurveDelegate, LibraryModel
 from app.style import shades
 from app.widgets.layouts import filled, laid
+from core.comparison.question import MOST_COMPARED
 from core.figures.palette import Palette
 from core.library.entry import Entry
 
@@ -39,7 +40,7 @@ ROOM = 8
 DEEDS = (
     ("open", "&Open", "Return", ""),
     ("beside", "Open &beside", "Shift+Return", ""),
-    ("compare", "&Compare the two", "", ""),
+    ("compare", "&Compare", "", ""),
     ("rename", "&Rename ...", "F2", "out"),
     ("tags", "&Tags ...", "Ctrl+T", "out"),
     ("note", "&Note ...", "Ctrl+M", "out"),
@@ -282,7 +283,7 @@ class LibraryPanel(QWidget):
             action = self.deeds[name]
             action.setVisible(place in ("", where))
             if name not in FOR_ALL:
-                wanted = count == 2 if name == "compare" else count > 0
+                wanted = 2 <= count <= MOST_COMPARED if name == "compare" else count > 0
                 wanted = count == 1 if name in FOR_ONE else wanted
                 action.setEnabled(wanted and place in ("", where))
 

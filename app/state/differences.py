@@ -172,11 +172,20 @@ def _interval(before: Intent, after: Intent) -> str:
     return "Loop over an interval" if after.interval is not None else "No interval"
 
 
+def _compared(before: Intent, after: Intent) -> str:
+    if after.compared is None:
+        return "Compare no runs"
+    if before.compared is None or before.compared.runs != after.compared.runs:
+        return f"Compare {len(after.compared.runs)} runs"
+    return f"Compare by {after.compared.question.observable}"
+
+
 # Each wish that does not pass has its words; a test compares the two lists.
 WORDS: Mapping[str, Callable[[Intent, Intent], str]] = {
     "pace": _pace,
     "loop": _switch("loop", "Loop", "Do not loop"),
     "interval": _interval,
+    "compared": _compared,
     "pinned": _pins,
     "plane": _plane,
     "neuron_range": _one("neuron_range", "Neurons:", NEURON_RANGES),

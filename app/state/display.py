@@ -280,19 +280,23 @@ class DisplayData:
 
     def positions(self, frames: Indices, power: int = 0) -> Singles:
         """|a_j| v_j, or v_j/|v_j|, on the plane in units of 10^power, (len(frames), m, 2)."""
-        missing = frames[~self._placed[frames]]
-        if missing.size:
-            with self.run.batch():
-                for index in missing.tolist():
-                    self._place(index)
+        self._find(frames)
         # Single precision ends at 3 10^38; what lies beyond is far out of sight either way.
         exponent = np.clip(self.log10_scale(frames) - power, -37.0, 37.0)
         factor = (10.0**exponent).astype(np.float32)
         return np.asarray(self._flat[frames] * factor[:, None, None])
 
+    def _find(self, frames: Indices) -> None:
+        """Read the positions of those of some frames that are not known."""
+        missing = frames[~self._placed[frames]]
+        if missing.size:
+            with self.run.batch():
+                for index in missing.tolist():
+                    self._place(index)
+
     def log10_extents(self, frames: Indices) -> Floats:
         """log10 of the largest coordinate at each of some frames; -inf where all nodes are 0."""
-        self.positions(frames[~self._placed[frames]])
+        self._find(frames)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log10(self._reach[frames]) + self.log10_scale(frames))
 

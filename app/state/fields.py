@@ -12,6 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, final
 
+from app.state.compared import Compared
 from app.state.differences import PANELS
 from app.state.intent import (
     MARGIN_AXES,
@@ -23,6 +24,7 @@ from app.state.intent import (
 )
 from app.state.scene import Scene, Zoom
 from app.state.views import VIEWS, known
+from core.comparison.question import MOST_COMPARED, CompareQuestion
 from core.errors import InputError, did_you_mean
 from core.figures.palette import PALETTES
 from core.observables.planes import COORDINATES, PLANES, NodePlane
@@ -69,10 +71,14 @@ def read(texts: Mapping[str, Texts], base: Scene, names: Collection[str], where:
     Raises InputError for a name that is not among `names`, and for a text that is not understood.
     """
     scene = base
-    for name, some in texts.items():
+    for name in texts:
         if name not in names:
             hint = did_you_mean(name[:40], tuple(names))
             raise InputError(f"there is no part {name[:40]!r}; {hint}", where=where)
+    for name in FIELDS:  # in the order of the table: some go on from what others say
+        if name not in texts:
+            continue
+        some = texts[name]
         if len(some) > MOST_TEXTS or any(len(text) > LONGEST_TEXT for text in some):
             raise InputError(f"{name} is too long.", where=where)
         try:
@@ -209,6 +215,36 @@ def _read_runs(scene: Scene, texts: Texts) -> Scene:
     return replace(scene, runs=tuple(Path(text) for text in texts))
 
 
+def _write_compared(scene: Scene) -> Texts:
+    compared = scene.intent.compared
+    return () if compared is None else compared.runs
+
+
+def _read_compared(scene: Scene, texts: Texts) -> Scene:
+    if not 2 <= len(texts) <= MOST_COMPARED or any("\0" in text or not text for text in texts):
+        raise ValueError(f"two to {MOST_COMPARED} files of runs are compared")
+    return _with(scene, compared=Compared(tuple(texts), CompareQuestion()))
+
+
+def _write_question(scene: Scene) -> Texts:
+    compared = scene.intent.compared
+    if compared is None:
+        return ()
+    asked = compared.question
+    return (asked.observable, asked.against, asked.kind, asked.band)
+
+
+def _read_question(scene: Scene, texts: Texts) -> Scene:
+    compared = scene.intent.compared
+    if compared is None or len(texts) != 4:
+        raise ValueError("it says by what runs are compared: observable, against, kind, band")
+    try:
+        question = CompareQuestion(*texts)
+    except InputError as error:
+        raise ValueError(error.text.rstrip(".")) from error
+    return _with(scene, compared=replace(compared, question=question))
+
+
 def _write_plane(scene: Scene) -> Texts:
     plane = scene.intent.plane
     numbers = ",".join(str(number) for number in plane.numbers)
@@ -288,6 +324,8 @@ def _read_panels(scene: Scene, texts: Texts) -> Scene:
 FIELDS: Registry[SceneField] = Registry(
     attrgetter("name"),
     SceneField("run", lambda scene: tuple(str(path) for path in scene.runs), _read_runs),
+    SceneField("compare", _write_compared, _read_compared),
+    SceneField("by", _write_question, _read_question),
     SceneField("t", _write_time, _read_time),
     SceneField("interval", _write_interval, _read_interval),
     _names("views", "views", _read_views),
@@ -312,7 +350,7 @@ WISHES: Mapping[str, str] = {
     **dict.fromkeys(("cursor", "follow"), "t"),
     **dict.fromkeys(("playing", "hovered", "proposed"), ""),
     **{name: name for name in ("views", "curves", "plane", "linked", "equal", "loop", "pace")},
-    "interval": "interval",
+    **{"interval": "interval", "compared": "compare"},
     **{"neuron_range": "range", "neuron_points": "points", "margin_axis": "against"},
     **{"hidden_margins": "hidden", "shown_bounds": "bounds", "pinned": "pin"},
     "palette": "palette",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from app.state.compared import Compared
 from core.observables.planes import COORDINATES, NodePlane
 
 # Not the first frame's coordinate, which moves when the frame after t = 0 is read.
@@ -44,6 +45,7 @@ class Intent:
     statements whose bounds are shown. `linked`: runs side by side share the ranges of their axes.
     `equal`: in plots of space a unit is as long on both axes, however little room that leaves.
     `interval`: the moments between which playing goes round and round.
+    `compared` are runs that are shown in one picture in place of those that are open.
     `views` are those that the user chose; while there are none, the `proposed` ones are shown.
     """
 
@@ -67,3 +69,4 @@ class Intent:
     shown_bounds: frozenset[str] = frozenset()
     linked: bool = True
     equal: bool = False
+    compared: Compared | None = None

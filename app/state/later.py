@@ -120,6 +120,14 @@ class Later:
         # By what is known, not by the values: a row may be half written at this moment.
         return np.where(trace.known[:frames, None], trace.values[:frames], np.nan)
 
+    def asks(self, owner: str, name: str) -> bool:
+        """Whether an owner asked for a trace."""
+        return f"{owner}:{name}" in self._requested
+
+    def known(self, name: str, frames: int) -> NDArray[np.bool_]:
+        """Of which of the first frames a trace that was asked for is known, (frames,)."""
+        return np.array(self._traces[name].known[:frames])
+
     def ask_prediction(self, question: Question) -> None:
         """Compute the predictor; only the question asked last counts."""
         with self._lock:

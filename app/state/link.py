@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode
@@ -56,8 +57,8 @@ def parse_link(text: str, base: Scene) -> Scene:
 def view_text(scene: Scene, folder: Path) -> str:
     """The text of a view file; runs beside it or below are named from there, so that the folder
     can be moved."""
-    runs = tuple(_from(path, folder) for path in scene.runs)
-    texts = written(replace(scene, runs=runs), OF_PICTURE)
+    scene = _with_files(scene, lambda path: _from(path, folder))
+    texts = written(scene, OF_PICTURE)
     return "# A picture of Marginscope: open it with the program.\n" + tomli_w.dumps(
         {name: some[0] if len(some) == 1 else list(some) for name, some in texts.items()}
     )
@@ -76,5 +77,18 @@ def parse_view(text: str, folder: Path, base: Scene, where: str) -> Scene:
         if not all(isinstance(one, str) for one in some):
             raise InputError(f"{name[:40]} is a text or a list of texts.", where=where)
         texts[name] = some
-    scene = read(texts, base, OF_PICTURE, where)
-    return replace(scene, runs=tuple(folder / path for path in scene.runs))
+    return _with_files(read(texts, base, OF_PICTURE, where), lambda path: folder / path)
+
+
+def absolute(scene: Scene) -> Scene:
+    """A scene whose files are named from the root."""
+    return _with_files(scene, Path.absolute)
+
+
+def _with_files(scene: Scene, change: Callable[[Path], Path]) -> Scene:
+    """A scene with other names of its files."""
+    intent = scene.intent
+    if intent.compared is not None:
+        names = tuple(str(change(Path(name))) for name in intent.compared.runs)
+        intent = replace(intent, compared=replace(intent.compared, runs=names))
+    return replace(scene, runs=tuple(map(change, scene.runs)), intent=intent)

@@ -87,8 +87,8 @@ class ResolvedView:
 
 
 def span_of(snapshot: Snapshot) -> Span:
-    """The span of the open runs together."""
-    runs = snapshot.runs
+    """The span of the open and the compared runs together."""
+    runs = snapshot.every
     high = max((_end(run) for run in runs), default=1.0)
     starts = [float(run.coordinates[0]) for run in runs if run.coordinates.size > 1]
     low = min(starts, default=high - UNKNOWN_SPAN)
@@ -155,7 +155,7 @@ def _inspected(runs: Sequence[ResolvedRun]) -> Mark | None:
 
 def advanced(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
     """The intent after so much time: playing moves the cursor and waits at the live edge."""
-    if not intent.playing or intent.follow or not snapshot.runs:
+    if not intent.playing or intent.follow or not snapshot.every:
         return intent
     span = span_of(snapshot)
     here = _cursor(intent, span)
@@ -178,7 +178,7 @@ def advanced(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
 
 def has_room(intent: Intent, snapshot: Snapshot) -> bool:
     """Whether playing would move anything now: False at the live edge, where frames must come."""
-    if not intent.playing or intent.follow or not snapshot.runs:
+    if not intent.playing or intent.follow or not snapshot.every:
         return False
     span = span_of(snapshot)
     return not span.live or max(intent.cursor, span.low) < span.edge - NEAR
@@ -189,7 +189,7 @@ def stepped(intent: Intent, snapshot: Snapshot, direction: int) -> float:
     span = span_of(snapshot)
     cursor = _cursor(intent, span)
     # The empty part: without runs there is nothing to concatenate, which NumPy refuses.
-    moments = np.concatenate([np.empty(0), *(run.coordinates for run in snapshot.runs)])
+    moments = np.concatenate([np.empty(0), *(run.coordinates for run in snapshot.every)])
     if direction > 0:
         nearest = min(moments[moments > cursor + NEAR], default=cursor)
     else:

@@ -40,9 +40,15 @@ class RunSnapshot:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """All open runs at one moment, from left to right."""
+    """All open runs at one moment, from left to right, and those of files that are compared."""
 
     runs: tuple[RunSnapshot, ...] = ()
+    compared: tuple[RunSnapshot, ...] = ()
+
+    @property
+    def every(self) -> tuple[RunSnapshot, ...]:
+        """All runs along which the cursor goes."""
+        return self.runs + self.compared
 
 
 @final
@@ -130,6 +136,7 @@ class Session:
     def __init__(self) -> None:
         self._runs: list[OpenRun] = []
         self._keys = 0
+        self.compared: tuple[RunSnapshot, ...] = ()
 
     def __iter__(self) -> Iterator[OpenRun]:
         # A copy: runs are opened and closed while somebody goes through them.
@@ -177,4 +184,4 @@ class Session:
 
     def snapshot(self) -> Snapshot:
         """What `resolve` needs to know."""
-        return Snapshot(tuple(run.snapshot() for run in self._runs))
+        return Snapshot(tuple(run.snapshot() for run in self._runs), self.compared)

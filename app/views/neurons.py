@@ -137,8 +137,9 @@ class NeuronsView(NodeView):
         if self._directed:
             return 0.0
         if self._range == "moment":
-            now = data.log10_extent(np.array([frame]))
-            return eased(data.log10_extents(looks(frame, data.frames, data.run.planned)), now)
+            frames = np.append(looks(frame, data.frames, data.run.planned), frame)
+            extents = data.log10_extents(frames)
+            return eased(extents[:-1], float(extents[-1]))
         extent = data.log10_extent(data.known_frames(self._kept(data.frames - 1)))
         if math.isfinite(extent) and not data.complete:
             extent = math.ceil(STEPS_OF_RANGE * extent) / STEPS_OF_RANGE

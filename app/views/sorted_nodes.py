@@ -6,6 +6,7 @@ import math
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData
@@ -50,6 +51,8 @@ class SortedView(NodeView):
         super().__init__(palette, title, parent, **axes)
         self._kind = kind
         self._paths: list[Any] = []
+        self._ramp: NDArray[Any] = np.empty((0, 4))  # the colour of each frame
+        self._ramp_of: tuple[int, Palette] | None = None
         self.plot.add_zero_line()
         self.past = self.plot.add(CurveStack())
         self.current = self.plot.add(CurveStack(), 1.0)
@@ -104,7 +107,11 @@ class SortedView(NodeView):
 
     def _colours(self, frames: Indices) -> Any:
         assert self.data is not None
-        return time_colours(frames / max(self.data.planned - 1, 1), self._palette)
+        of = (self.data.planned, self._palette)
+        if of != self._ramp_of:  # for all frames at once: each shows one of them
+            places = np.arange(self.data.planned) / max(self.data.planned - 1, 1)
+            self._ramp, self._ramp_of = time_colours(places, self._palette), of
+        return self._ramp[frames]
 
     def _show_key(self, data: DisplayData) -> None:
         times = data.log10_time
@@ -138,8 +145,9 @@ class SortedView(NodeView):
         path = path_of(ranks[shown], nodes.values[shown])
         width = CURRENT * self.plot.devicePixelRatioF()
         self.current.set_curves([(path, pen_of(colour, width))])
-        self.dots.set_styles(Style(colour, 5.0))
-        self.dots.show_at(self._points if data.m <= MOST_DOTS else NOWHERE)
+        if data.m <= MOST_DOTS:
+            self.dots.set_styles(Style(colour, 5.0))
+            self.dots.show_at(self._points)
         self._show_marks(data)
 
     def _mark_nodes(self, data: DisplayData) -> None:

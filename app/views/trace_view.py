@@ -76,6 +76,7 @@ class TraceView(RunView):
         self._far = self._wide = False
         self._lines: tuple[TraceCurve, ...] = ()
         self._obstacles: Traces | None = None  # the same, for labels to keep off
+        self._levels: tuple[LevelLine, ...] = ()
         self._traced = -1  # values that were known of what is asked for; -1: nothing is
         self.places: Floats = np.empty(0)  # where each frame stands on the axis
         self.plot.add_zero_line()
@@ -148,7 +149,7 @@ class TraceView(RunView):
         return "" if data.has_nodes else "a kernel predictor is fitted at once: there are no curves"
 
     def _clear(self) -> None:
-        self.places, self._lines, self._obstacles = np.empty(0), (), None
+        self.places, self._lines, self._obstacles, self._levels = np.empty(0), (), None, ()
         for curves in (self.past, self.faint, self.strong):
             curves.set_curves(())
 
@@ -168,6 +169,7 @@ class TraceView(RunView):
         if self._lines:
             values = np.array([line.values[part] for line in self._lines])
             self._obstacles = Traces(self.places[part], values)
+        self._levels = self.levels()
         bottom, top = self.limits(data, self._lines)
         left = self._draw_past(data, left, right)
         self.plot.set_home(Home(left, right, bottom, top))
@@ -292,7 +294,7 @@ class TraceView(RunView):
 
     def _mark_nodes(self, data: DisplayData) -> None:
         words, cursor = self.words(data, self.frame), float(self.places[self.frame])
-        levels, curves = self.levels(), self._obstacles
+        levels, curves = self._levels, self._obstacles
         self.plot.set_overlay(replace(words, cursor=cursor, levels=levels, curves=curves))
 
     # ----------------------------------------------------------------------------------- mouse

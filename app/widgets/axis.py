@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 from typing import Any, final
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QFontMetricsF
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem
 
 from app.widgets.ticks import TickMaker, Ticks
 from core.figures.palette import Palette
@@ -18,6 +18,11 @@ TICK_PIXELS = 4
 FEWEST = 3  # ticks that are asked for, however little room there is
 OVER = 8.0  # pixels that are free at the right of a plot
 BETWEEN = 6.0  # pixels between the texts of ticks
+ENDS = 2.0  # pixels that its line is longer than the plot
+TEXT_GAP = 3.0  # pixels between a tick and its text
+OVERLAP = 3.0  # pixels next to the plot that are painted with it; only ticks are there
+PAST_ENDS = 15.0  # pixels that texts may reach over the ends
+LEAN = 0.8  # of the height of a text that it needs
 
 
 @final
@@ -25,21 +30,25 @@ class PlotAxis(pg.AxisItem):
     """An axis at the left or the bottom. At the left it has room for `widest`, and grows, for good,
     where the text of a tick is wider."""
 
+    picture: Any  # lines, and texts with their places; None, by pyqtgraph, where they are others
+
     def __init__(self, orientation: str, ticks: TickMaker, label: str, widest: str = "") -> None:
         super().__init__(orientation, maxTickLength=TICK_PIXELS)
         self._widest = widest  # the longest text of a tick that there is to be room for
         # Else pyqtgraph would write (x0.001) beside a label, and multiply the ticks.
         self.enableAutoSIPrefix(False)
         # pyqtgraph would make room for each text that comes, and plots would jump while they play.
-        self.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, tickTextOffset=3)
-        # Our ticks are few enough to fit: pyqtgraph would leave out those that fill more than 80 %.
-        self.setStyle(textFillLimits=[(0, 1.0)], hideOverlappingLabels=False)
+        self.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False)
+        # It is told which part of it is to be painted: most often what is next to the plot.
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
         self._maker = ticks
-        self._texts: dict[float, str] = {}
+        self._found: tuple[Any, Ticks] = (None, ())  # what was asked for last, and the ticks
+        self._sizes: dict[str, QSizeF] = {}  # of texts that were shown
         self._label: str | None = None
         self._short = ""
         self.narrow = False  # no more room than the ticks need
         self._room = self._given = 0.0  # what the ticks were found to need, and what they have
+        self._pen = self.pen()
         self.set_label(label)
 
     def set_ticks(self, ticks: TickMaker) -> None:
@@ -85,11 +94,18 @@ class PlotAxis(pg.AxisItem):
             self.label.setHtml(self.labelString())
         super().resizeEvent(ev)
 
+    def boundingRect(self) -> QRectF:
+        # Half of a tick's text reaches over each end; pyqtgraph asks for its own many times.
+        x, y = (0.0, PAST_ENDS) if self.orientation == "left" else (PAST_ENDS, 0.0)
+        return QRectF(self.rect()).adjusted(-x, -y, x, y)
+
     def set_look(self, palette: Palette, metrics: QFontMetricsF, font: Any) -> None:
         """Colours and size."""
-        self.setPen(pg.mkPen(palette.muted, width=1))
+        self._pen = pg.mkPen(palette.muted, width=1)
+        self.setPen(self._pen)
         self.setTextPen(pg.mkPen(palette.muted))
         self.setStyle(tickFont=font)
+        self._found, self._sizes = (None, ()), {}
         self.label.setFont(font)
         self.label.setDefaultTextColor(QColor(palette.muted))
         label = metrics.height() + 2.0 if self.labelText else 0.0
@@ -105,7 +121,7 @@ class PlotAxis(pg.AxisItem):
         """Whether the ticks of a range want another width; `set_look` gives it."""
         metrics = self._metrics()
         widest = max(
-            (metrics.horizontalAdvance(text) for _, text in self._ticks(low, high, size)),
+            (metrics.horizontalAdvance(text) for _, text in self.ticks(low, high, size + ENDS)),
             default=0.0,
         )
         self._room = max(self._room, widest, self._least(metrics))
@@ -121,8 +137,15 @@ class PlotAxis(pg.AxisItem):
     def _metrics(self) -> QFontMetricsF:
         return QFontMetricsF(self.style["tickFont"] or self.label.font())
 
-    def _ticks(self, low: float, high: float, size: float) -> Ticks:
+    def ticks(self, low: float, high: float, size: float) -> Ticks:
         """As many ticks as stand apart."""
+        # Asked for the same at least twice: for their room, and to be painted.
+        wanted = (low, high, size, self._maker)
+        if wanted != self._found[0]:
+            self._found = wanted, self._find_ticks(low, high, size)
+        return self._found[1]
+
+    def _find_ticks(self, low: float, high: float, size: float) -> Ticks:
         if not high > low:
             return ()
         metrics = self._metrics()
@@ -145,13 +168,76 @@ class PlotAxis(pg.AxisItem):
     def _shown(self, low: float, high: float, most: int) -> Ticks:
         return tuple(tick for tick in self._maker(low, high, most) if low <= tick[0] <= high)
 
-    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
-        self._texts = dict(self._ticks(low, high, size))
-        return [(high - low, list(self._texts))]
+    # -------------------------------------------------------------------------------- painting
 
-    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        # By the very floats that tickValues gave, which pyqtgraph hands back.
-        return [self._texts.get(value, "") for value in values]
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, *_: Any) -> None:
+        """Draw the line, the ticks and their texts, as pyqtgraph does: by itself it would draw all
+        texts with each change of the plot."""
+        if self.picture is None:
+            self.picture = self._placed(painter)
+        lines, texts = self.picture
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setPen(self._pen)
+        painter.drawLines(lines)
+        if not option.exposedRect.intersects(self._beside()):
+            return
+        painter.setRenderHint(QPainter.RenderHint.TextAntialiasing, True)
+        painter.setFont(self.style["tickFont"] or self.label.font())
+        painter.setClipRect(self.boundingRect().toAlignedRect())
+        for rect, text in texts:
+            painter.drawText(rect, self._flags(), text)
+
+    def _beside(self) -> QRectF:
+        """Where texts are."""
+        bounds = self.boundingRect()
+        if self.orientation == "left":
+            return bounds.adjusted(0.0, 0.0, -OVERLAP, 0.0)
+        return bounds.adjusted(0.0, OVERLAP, 0.0, 0.0)
+
+    def _flags(self) -> int:
+        across = self.orientation == "bottom"
+        align = Qt.AlignmentFlag
+        flags = align.AlignHCenter | align.AlignTop if across else align.AlignRight
+        return int(flags if across else flags | align.AlignVCenter) | int(Qt.TextFlag.TextDontClip)
+
+    def _placed(self, painter: QPainter) -> tuple[list[QLineF], list[tuple[QRectF, str]]]:
+        """The lines, and the texts with their places."""
+        bounds, across = self.rect(), self.orientation == "bottom"
+        low, high = (float(end) for end in self.range)
+        length = bounds.width() if across else bounds.height()
+        if across:
+            start, end = bounds.topLeft(), bounds.topRight()
+            lines = [QLineF(start + QPointF(-1.0, 1.0), end + QPointF(1.0, 1.0))]
+        else:
+            start, end = bounds.bottomRight(), bounds.topRight()
+            lines = [QLineF(end + QPointF(-1.0, -1.0), start + QPointF(-1.0, 1.0))]
+        texts: list[tuple[QRectF, str]] = []
+        if not high > low or length <= 0.0:
+            return lines, texts
+        reach = self.boundingRect()
+        for value, text in self.ticks(low, high, length + ENDS):
+            way = (value - low) / (high - low)
+            point = start + way * (end - start)
+            tick = QPointF(0.0, TICK_PIXELS) if across else QPointF(-TICK_PIXELS, 0.0)
+            lines.append(QLineF(point, point + tick))
+            size = self._size(text, painter)
+            if across:
+                corner = QPointF(-0.5 * size.width(), TICK_PIXELS + TEXT_GAP)
+            else:
+                corner = QPointF(-TICK_PIXELS - TEXT_GAP - size.width(), -0.5 * size.height())
+            rect = QRectF(point + corner, size)
+            if reach.contains(rect):
+                texts.append((rect, text))
+        return lines, texts
+
+    def _size(self, text: str, painter: QPainter) -> QSizeF:
+        """How much room a text needs; a text has more than its letters fill."""
+        if text not in self._sizes:
+            painter.setFont(self.style["tickFont"] or self.label.font())
+            space, flags = QRectF(0.0, 0.0, 100.0, 100.0), int(Qt.AlignmentFlag.AlignCenter)
+            size = painter.boundingRect(space, flags, text).size()
+            self._sizes[text] = QSizeF(size.width(), LEAN * size.height())
+        return self._sizes[text]
 
 
 def _apart(ticks: Ticks, metrics: QFontMetricsF, unit: float) -> bool:

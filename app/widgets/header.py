@@ -121,6 +121,8 @@ class ViewHeader(QWidget):
 
     def set_key(self, *entries: HeaderEntry, time: TimeColours | None = None) -> None:
         """Another key."""
+        if entries == self._entries and time is self._time:
+            return
         self._entries, self._time = entries, time
         self.setAccessibleName(self.text)
         self.setToolTip(self.text)

@@ -49,9 +49,7 @@ def _pen(colour: Any, width: float, dashes: tuple[float, ...]) -> QPen:
 
 def path_of(x: NDArray[Any], y: NDArray[Any], connect: Any = "finite") -> QPainterPath:
     """A curve through points; `connect` says for each point whether a line leads to the next."""
-    path: QPainterPath = pg.arrayToQPath(
-        np.asarray(x, float), np.asarray(y, float), connect, finiteCheck=isinstance(connect, str)
-    )
+    path: QPainterPath = pg.arrayToQPath(x, y, connect, finiteCheck=isinstance(connect, str))
     return path
 
 
@@ -62,14 +60,45 @@ class Everywhere(pg.GraphicsObject):
     def paint(self, painter: QPainter, *_: Any) -> None:
         """Draw it."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: QRectF | None = None
+
     def boundingRect(self) -> QRectF:
-        view = self.getViewBox()
         # What is seen and not what there is: that would be measured anew over all points for each
         # frame.
-        return QRectF() if view is None else QRectF(view.viewRect())
+        if self._seen is None:
+            view = self.getViewBox()
+            if view is None:
+                return QRectF()
+            self._seen = QRectF(view.viewRect())
+        return self._seen
 
     def viewTransformChanged(self) -> None:
         self.prepareGeometryChange()
+        self._seen = None
+
+
+@final
+class ZeroLine(Everywhere):
+    """A line through 0, across or up."""
+
+    def __init__(self, vertical: bool) -> None:
+        super().__init__()
+        self._vertical, self._pen = vertical, QPen()
+
+    def set_pen(self, pen: QPen) -> None:
+        """What it is drawn with."""
+        self._pen = pen
+        self.update()
+
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        painter.setPen(self._pen)
+        seen = self.boundingRect()
+        if self._vertical:
+            painter.drawLine(QPointF(0.0, seen.top()), QPointF(0.0, seen.bottom()))
+        else:
+            painter.drawLine(QPointF(seen.left(), 0.0), QPointF(seen.right(), 0.0))
 
 
 @final
@@ -101,6 +130,25 @@ class CurveStack(Everywhere):
         for path, pen in self.curves[: self.shown]:
             painter.setPen(pen)
             painter.drawPath(path)
+
+
+@final
+class Areas(Everywhere):
+    """Areas in one colour each, without an edge."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.areas: list[tuple[QPainterPath, QColor]] = []
+
+    def set_areas(self, areas: Sequence[tuple[QPainterPath, QColor]]) -> None:
+        """Draw closed paths in their colours."""
+        self.areas = list(areas)
+        self.update()
+
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for path, colour in self.areas:
+            painter.fillPath(path, colour)
 
 
 @final

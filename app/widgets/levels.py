@@ -137,38 +137,47 @@ def _steps(height: float, room: float) -> list[float]:
 @final
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Where a level is on the screen, in pixels: its label, and its line's height."""
+    """Where a level is on the screen, in pixels: its label, its line's height, and those of the
+    ends of its bracket; `text` is the label as it fits."""
 
     level: LevelLine
     box: QRectF
     height: float
+    bracket: tuple[float, float]
+    text: str
+
+
+def placed(
+    levels: Sequence[tuple[LevelLine, float, float, float]],
+    font: QFont,
+    inside: QRectF,
+    curves: Obstacles = NO_CURVES,
+) -> tuple[Drawn, ...]:
+    """Where levels are, each with the heights in pixels of its value and of its bracket's ends."""
+    shown = [one for one in levels if math.isfinite(one[1])]
+    room, height = inside.width() - 12.0, QFontMetricsF(font).height()
+    texts = [fitted(beyond(y, inside) + level.label, font, room) for level, y, _, _ in shown]
+    sizes = [(label_width(text, font) + 6.0, height) for text in texts]
+    boxes = places_of([y for _, y, _, _ in shown], sizes, inside, curves)
+    return tuple(
+        Drawn(level, box, y, (low, high), text)
+        for (level, y, low, high), text, box in zip(shown, texts, boxes, strict=True)
+    )
 
 
 def paint_levels(
-    painter: QPainter,
-    levels: Sequence[tuple[LevelLine, float, float, float]],
-    inside: QRectF,
-    palette: Palette,
-    curves: Obstacles = NO_CURVES,
-) -> tuple[Drawn, ...]:
-    """Draw levels, each with the heights in pixels of its value and of its bracket's ends."""
-    shown = [one for one in levels if math.isfinite(one[1])]
-    for level, y, low, high in shown:
-        _paint_line(painter, level, (y, low, high), inside)
-    metrics = QFontMetricsF(painter.font())
-    room = inside.width() - 12.0
-    texts = [
-        fitted(beyond(y, inside) + level.label, painter.font(), room) for level, y, _, _ in shown
-    ]
-    sizes = [(label_width(text, painter.font()) + 6.0, metrics.height()) for text in texts]
-    boxes = places_of([y for _, y, _, _ in shown], sizes, inside, curves)
+    painter: QPainter, levels: Sequence[Drawn], inside: QRectF, palette: Palette
+) -> None:
+    """Draw levels where they were placed: all lines, then all labels."""
+    for one in levels:
+        _paint_line(painter, one, inside)
     ground = QColor(palette.background)
     ground.setAlpha(GROUND)
-    for (level, _, _, _), text, box in zip(shown, texts, boxes, strict=True):
-        painter.fillRect(box, ground)
-        painter.setPen(QColor(level.colour))
-        paint_label(painter, QPointF(box.left() + 3.0, box.top() + metrics.ascent()), text)
-    return tuple(Drawn(one[0], box, one[1]) for one, box in zip(shown, boxes, strict=True))
+    ascent = QFontMetricsF(painter.font()).ascent() if levels else 0.0
+    for one in levels:
+        painter.fillRect(one.box, ground)
+        painter.setPen(QColor(one.level.colour))
+        paint_label(painter, QPointF(one.box.left() + 3.0, one.box.top() + ascent), one.text)
 
 
 def beyond(y: float, inside: QRectF) -> str:
@@ -178,12 +187,10 @@ def beyond(y: float, inside: QRectF) -> str:
     return DOWN if y > inside.bottom() + 0.5 else ""
 
 
-def _paint_line(
-    painter: QPainter, level: LevelLine, heights: tuple[float, float, float], inside: QRectF
-) -> None:
-    y, low, high = heights
-    colour = QColor(level.colour)
-    if not level.line or not inside.top() - 1.0 <= y <= inside.bottom() + 1.0:
+def _paint_line(painter: QPainter, drawn: Drawn, inside: QRectF) -> None:
+    y, (low, high) = drawn.height, drawn.bracket
+    colour = QColor(drawn.level.colour)
+    if not drawn.level.line or not inside.top() - 1.0 <= y <= inside.bottom() + 1.0:
         return
     # Pixels grow downwards. A bracket of less than one is the line itself.
     if math.isfinite(low) and math.isfinite(high) and low - high > 1.0:

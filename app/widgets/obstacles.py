@@ -16,6 +16,9 @@ AIR = 1.5  # pixels between a curve and a label
 class Mapped(Protocol):
     """A plot, as far as it is needed here."""
 
+    def shown(self) -> QRectF:
+        """Its range, in the units of the axes."""
+
     def pixels(self, points: Floats) -> Floats:
         """Where points (k, 2) lie in pixels."""
 

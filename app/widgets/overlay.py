@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from app.style import small
-from app.widgets.levels import UP, Drawn, LevelLine, beyond, paint_levels
+from app.widgets.levels import UP, Drawn, LevelLine, beyond, paint_levels, placed
 from app.widgets.obstacles import NO_CURVES, Mapped, Obstacles, Traces
 from core.figures.palette import Palette
 
@@ -56,6 +56,9 @@ class Overlay:
     levels: tuple[LevelLine, ...] = ()
     readings: tuple[Reading, ...] = ()  # at the cursor
     curves: Traces | None = None  # which labels keep off
+
+
+NOTHING = Overlay()
 
 
 @final
@@ -144,10 +147,38 @@ class Labels:
         self._painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
 
+@final
+class Still:
+    """Where the curves and the levels of a plot are, found anew only where one of them, the range
+    or the room has changed: not with each move of the cursor."""
+
+    def __init__(self) -> None:
+        self.curves: Obstacles = NO_CURVES
+        self.levels: tuple[Drawn, ...] = ()
+        self._of: tuple[object, ...] = ()
+
+    def find(self, overlay: Overlay, inside: QRectF, font: QFont, plot: Mapped) -> None:
+        """Bring both up to date. Traces are the same if they are the same object."""
+        of = (overlay.levels, overlay.curves, inside.getRect(), plot.shown().getRect(), font)
+        if of != self._of:
+            curves = overlay.curves
+            self.curves = NO_CURVES if curves is None else curves.seen(plot, inside)
+            self.levels = placed(_heights(overlay.levels, plot), font, inside, self.curves)
+            self._of = of
+
+
 def paint_overlay(
-    painter: QPainter, overlay: Overlay, inside: QRectF, palette: Palette, font: QFont, plot: Mapped
-) -> tuple[Drawn, ...]:
-    """Draw an overlay in pixels over the space between the axes; returns where the levels are."""
+    painter: QPainter,
+    overlay: Overlay,
+    inside: QRectF,
+    palette: Palette,
+    font: QFont,
+    plot: Mapped,
+    still: Still,
+) -> None:
+    """Draw an overlay in pixels over the space between the axes."""
+    if overlay == NOTHING:
+        return
     painter.save()
     painter.resetTransform()  # the scene's: marks are placed, and as large as they are, in pixels
     painter.setClipRect(inside)
@@ -158,10 +189,10 @@ def paint_overlay(
         painter.setPen(QPen(QColor(palette.muted), 1))
         painter.drawLine(QPointF(x, inside.top()), QPointF(x, inside.bottom()))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    curves = overlay.curves.seen(plot, inside) if overlay.curves is not None else NO_CURVES
-    labels = Labels(painter, inside, palette, curves)
-    drawn = paint_levels(painter, _heights(overlay.levels, plot), inside, palette, curves)
-    for one in drawn:
+    still.find(overlay, inside, font, plot)
+    labels = Labels(painter, inside, palette, still.curves)
+    paint_levels(painter, still.levels, inside, palette)
+    for one in still.levels:
         labels.keep_off(one.box)
     _paint_readings(painter, overlay, inside, palette, plot, labels)
     _paint_marks(painter, overlay, inside, palette, plot, labels)
@@ -181,7 +212,6 @@ def paint_overlay(
         painter.setPen(QPen(QColor(palette.muted), 1, Qt.PenStyle.DashLine))
         painter.drawRect(overlay.box)
     painter.restore()
-    return drawn
 
 
 def _heights(

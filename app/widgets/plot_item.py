@@ -30,9 +30,9 @@ from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
 
 from app.style import small
 from app.widgets.axis import PlotAxis
-from app.widgets.items import pen_of
+from app.widgets.items import ZeroLine, pen_of
 from app.widgets.levels import Drawn, LevelLine, level_at
-from app.widgets.overlay import Overlay, paint_overlay
+from app.widgets.overlay import Overlay, Still, paint_overlay
 from app.widgets.ranges import Home as Home
 from app.widgets.ranges import rect_of, scaled_about, squared, used
 from app.widgets.ticks import TickMaker, plain
@@ -94,10 +94,10 @@ class Plot(pg.GraphicsView):
         self._button = Qt.MouseButton.NoButton
         self._dragged = False
         self._grip = QRectF()
-        self._zero_lines: list[pg.InfiniteLine] = []
+        self._zero_lines: list[ZeroLine] = []
         self.paint_seconds = 0.0  # of this thread, for the latest painting
         self.overlay = Overlay()
-        self.drawn_levels: tuple[Drawn, ...] = ()
+        self._still = Still()
         self.palette_of_plot = palette
         self.view = pg.ViewBox(enableMenu=False, enableMouse=False)
         # pyqtgraph would fit the range to the items again with every change of one.
@@ -134,23 +134,23 @@ class Plot(pg.GraphicsView):
 
     def add_zero_line(self, vertical: bool = False) -> None:
         """A faint line through 0."""
-        line = pg.InfiniteLine(0.0, angle=90 if vertical else 0, movable=False)
-        self._zero_lines = [*self._zero_lines, line]
-        line.setPen(pen_of(self.palette_of_plot.grid))
-        self.add(line, -10.0)
+        line = self.add(ZeroLine(vertical), -10.0)
+        line.set_pen(pen_of(self.palette_of_plot.grid))
+        self._zero_lines.append(line)
 
     def set_overlay(self, overlay: Overlay) -> None:
         """Marks and lines on top of everything."""
         if overlay != self.overlay:
             self.overlay = overlay
-            self.viewport().update()
+            # By way of the scene, as for items: else Qt would paint the plot for each of the two.
+            self.view.update()
 
     def set_colours(self, palette: Palette) -> None:
         """Take colours and the font's size from a palette and the widget."""
         self.palette_of_plot = palette
         self.setBackground(palette.background)
         for line in self._zero_lines:
-            line.setPen(pen_of(palette.grid))
+            line.set_pen(pen_of(palette.grid))
         for axis in (self.side, self.bottom):
             axis.set_look(palette, *self.lettering())
 
@@ -165,7 +165,8 @@ class Plot(pg.GraphicsView):
 
     def set_bare(self, bare: bool) -> None:
         """Show no axes, where there is nothing but a sentence."""
-        for item in (self.side, self.bottom, *self._zero_lines):
+        items: list[QGraphicsItem] = [self.side, self.bottom, *self._zero_lines]
+        for item in items:
             item.setVisible(not bare)
 
     def lettering(self) -> tuple[QFontMetricsF, QFont]:
@@ -234,12 +235,17 @@ class Plot(pg.GraphicsView):
         return QRectF(self.view.viewRect())
 
     def _apply(self) -> None:
-        self.view.setRange(self._span(), padding=0.0, disableAutoRange=False)
+        self._set_range()
         shown = self.shown()
         if self.side.needs(shown.top(), shown.bottom(), self.view.rect().height()):
             self.side.set_look(self.palette_of_plot, *self.lettering())
             self.centralLayout.activate()  # now: what is drawn next is placed by it
-            self.view.setRange(self._span(), padding=0.0, disableAutoRange=False)
+            self._set_range()
+
+    def _set_range(self) -> None:
+        self.view.setRange(self._span(), padding=0.0, disableAutoRange=False)
+        # Now: pyqtgraph would move the items while it paints them, and paint them once more.
+        self.view.prepareForPaint()
 
     def _span(self) -> QRectF:
         """The range to be shown."""
@@ -305,8 +311,7 @@ class Plot(pg.GraphicsView):
         event.accept()
         if self._pressed is None:
             self._pressed, self._button, self._dragged = event.position(), event.button(), False
-            # Pulls are measured from where they began, or the rounding of each move would add up.
-            self._grip = self.shown()
+            self._grip = self.shown()  # roundings would add up from one move to the next
             if self._drag is Drag.SCRUB and self._button == Qt.MouseButton.LeftButton:
                 self._dragged = True
                 self.pulled.emit(event.position().x(), event.position().y())
@@ -365,29 +370,30 @@ class Plot(pg.GraphicsView):
         self._apply()
         self.zoomed.emit()
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def leaveEvent(self, _: QEvent) -> None:
         self.left.emit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        # No menu of pyqtgraph: every action stands in the table of the window.
-        event.ignore()
+        event.ignore()  # no menu of pyqtgraph: every action stands in the table of the window
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        # Keys are the window's shortcuts.
-        event.ignore()
+        event.ignore()  # keys are the window's shortcuts
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        # What it takes is noted for those who share out the time between the views.
-        # Of this thread: by the clock, waiting for the interpreter would count as painting.
+        # For those who share out the time between the views: this thread's, without its waits.
         begun = time.thread_time()
         super().paintEvent(event)
         self.paint_seconds = time.thread_time() - begun
 
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
-        self.drawn_levels = paint_overlay(
-            painter, self.overlay, self.inside(), self.palette_of_plot, self.font(), self
-        )
+        palette, font = self.palette_of_plot, self.font()
+        paint_overlay(painter, self.overlay, self.inside(), palette, font, self, self._still)
 
     def level_at(self, x: float, y: float) -> LevelLine | None:
         """The level whose label or line is at a pixel."""
         return level_at(self.drawn_levels, x, y)
+
+    @property
+    def drawn_levels(self) -> tuple[Drawn, ...]:
+        """Where the levels are that were painted last."""
+        return self._still.levels if self.overlay.levels else ()

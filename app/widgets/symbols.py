@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from app.widgets.screen_text import raised, shown_number
@@ -50,6 +51,7 @@ def _letter(match: re.Match[str]) -> str:
     return GREEK[match[1]]
 
 
+@lru_cache(maxsize=512)
 def pieces(text: str) -> tuple[tuple[str, bool], ...]:
     r"""Greek text in pieces, each with whether it is a subscript.
 

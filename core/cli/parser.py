@@ -9,6 +9,7 @@ from typing import Any, NoReturn, final
 
 from core import __version__
 from core.cli.output import MARGIN_SECONDS, PROGRAM
+from core.comparison.question import AGAINST, BANDS, KINDS
 from core.compiled import warming
 from core.figures.names import PANELS
 
@@ -54,7 +55,15 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.set_defaults(handler=None)
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
-    for add in (_studies, _training, _reading, _drawing, _theory, _preparing):  # as help lists them
+    for add in (
+        _studies,
+        _training,
+        _reading,
+        _drawing,
+        _comparing,
+        _theory,
+        _preparing,
+    ):  # as help lists them
         add(commands)
     return parser
 
@@ -188,6 +197,37 @@ def _drawing(commands: Any) -> None:
     )
     command.add_argument("--seconds", type=number, default=8.0, help="length (default: 8)")
     command.add_argument("--fps", type=whole, default=20, help="frames a second (default: 20)")
+    command.add_argument("--dark", action="store_true", help="the dark palette")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _comparing(commands: Any) -> None:
+    command = _command(
+        commands, "compare", "comparing.compare", "several runs in one picture, or as a table"
+    )
+    command.add_argument("runs", nargs="+", metavar="RUN")
+    command.add_argument("--out", required=True, metavar="f.pdf|svg|png|csv")
+    command.add_argument(
+        "--observable",
+        action="append",
+        default=None,
+        metavar="NAME",
+        help="one number a frame (describe observables; default: hard_margin); again for more",
+    )
+    command.add_argument("--against", default="log10_time", choices=tuple(AGAINST))
+    command.add_argument(
+        "--kind",
+        default="lines",
+        choices=tuple(KINDS),
+        help="; ".join(f"{name}: {words}" for name, words in KINDS.items()),
+    )
+    command.add_argument(
+        "--band",
+        default="range",
+        choices=tuple(BANDS),
+        help="; ".join(f"{name}: {words}" for name, words in BANDS.items()),
+    )
+    command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 

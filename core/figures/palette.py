@@ -163,6 +163,17 @@ def kind_colours(
     return result
 
 
+def run_colours(palette: Palette) -> tuple[str, ...]:
+    """As many colours as there may be runs, the first the colour of text."""
+    return (
+        palette.foreground,
+        *palette.references,
+        palette.positive,
+        palette.negative,
+        *palette.lines[3:],
+    )
+
+
 def time_colours(fractions: ArrayLike, palette: Palette) -> Colours:
     """RGBA rows (k, 4) of moments, 0 the earliest and 1 the latest; the latest stands out most."""
     early, late = palette.time

@@ -48,7 +48,7 @@ def one_sentence(err: str) -> bool:
 def test_version_and_help(call: Call) -> None:
     assert call("--version") == (0, f"marginscope {__version__}\n", "")
     assert call("--help")[0] == 0
-    commands = "list describe run continue info table figure movie warm"
+    commands = "list describe run continue info table figure compare movie warm"
     for command in commands.split():
         assert call(command, "--help")[0] == 0
     assert call()[0] == 2

@@ -253,8 +253,12 @@ def test_runs_are_opened_and_compared(library: Marginscope, qtbot: QtBot) -> Non
     )
     choose(library, qtbot, "m=5", "m=4")
     panel(library).deeds["compare"].trigger()
-    qtbot.waitUntil(lambda: "small__network.m=5.msrun" in open_names())
-    assert len(open_names()) == 2
+    qtbot.waitUntil(lambda: library.display.intent.compared is not None)
+    names_compared = [Path(name).name for name in library.display.intent.compared.runs]
+    assert sorted(names_compared) == ["small__network.m=4.msrun", "small__network.m=5.msrun"]
+    assert library.window.middle.currentWidget() is library.compare.panel
+    choose(library, qtbot, "m=5")
+    assert not panel(library).deeds["compare"].isEnabled()
 
 
 def test_pictures_of_what_is_seen_are_drawn(library: Marginscope, qtbot: QtBot) -> None:

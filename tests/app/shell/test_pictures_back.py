@@ -23,6 +23,7 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.places import Places
+from app.state.compared import Compared
 from app.state.edits import Edits
 from app.state.fields import FIELDS, OF_PICTURE, WISHES
 from app.state.intent import (
@@ -37,6 +38,7 @@ from app.state.last_session import LastSession, parse_session, session_text
 from app.state.link import is_link, link_of, parse_link, parse_view, view_text
 from app.state.scene import Scene, Zoom
 from app.state.views import VIEWS
+from core.comparison.question import AGAINST, BANDS, KINDS, CompareQuestion
 from core.errors import InputError
 from core.observables.planes import NodePlane
 from core.studies.study import load_study
@@ -74,6 +76,21 @@ INTENTS = st.builds(
     hidden_margins=st.frozensets(WORDS, max_size=3),
     shown_bounds=st.frozensets(WORDS, max_size=3),
     linked=st.booleans(),
+    interval=st.one_of(st.none(), st.just((-0.5, 0.75))),
+    compared=st.one_of(
+        st.none(),
+        st.builds(
+            Compared,
+            st.just(("/runs/a.msrun", "/runs/b c.msrun")),
+            st.builds(
+                CompareQuestion,
+                st.sampled_from(["hard_margin", "distance"]),
+                st.sampled_from(list(AGAINST)),
+                st.sampled_from(list(KINDS)),
+                st.sampled_from(list(BANDS)),
+            ),
+        ),
+    ),
     equal=st.booleans(),
 )
 ZOOMS = st.builds(
@@ -159,6 +176,11 @@ def test_sessions_say_all_of_a_scene(scene: Scene) -> None:
         ("curves=" + "a" * 6000, "too long"),
         ("&".join(f"curves=c{k}" for k in range(7)), "at most 6"),
         ("run=" + "%ff", "damaged"),
+        ("compare=/a", "two to 10 files"),
+        ("by=a&by=log10_time&by=lines&by=range", "by what runs are compared"),
+        ("compare=/a&compare=/b&by=a&by=b&by=lines&by=range", "allowed are"),
+        ("interval=1", "two times"),
+        ("interval=10&interval=1", "before the second"),
     ],
 )
 def test_a_wrong_link_is_one_sentence(query: str, words: str) -> None:

@@ -122,14 +122,13 @@ def test_the_texts_of_ticks_stand_apart_and_have_room(
         plot.set_home(Home(low, high, low, high))
         metrics = QFontMetricsF(plot.lettering()[1])
         box = plot.view.rect()
-        levels = plot.bottom.tickValues(low, high, box.width())[0][1]
-        texts = plot.bottom.tickStrings(levels, 1.0, 1.0)
-        middles = [(place - low) / (high - low) * box.width() for place in levels]
+        ticks = plot.bottom.ticks(low, high, box.width())
+        texts = [text for _, text in ticks]
+        middles = [(place - low) / (high - low) * box.width() for place, _ in ticks]
         halves = [0.5 * metrics.horizontalAdvance(text) for text in texts]
         for k in range(1, len(texts)):
             assert middles[k - 1] + halves[k - 1] < middles[k] - halves[k], texts
-        levels = plot.side.tickValues(low, high, box.height())[0][1]
-        for text in plot.side.tickStrings(levels, 1.0, 1.0):
+        for _, text in plot.side.ticks(low, high, box.height()):
             assert metrics.horizontalAdvance(text) + 4.0 <= plot.side.size().width(), text
 
 

@@ -13,6 +13,7 @@ from app.views.run_panel import RunPanel
 from app.views.thinning import TOLERANCE, thinned
 from app.widgets.axis import PlotAxis
 from app.widgets.items import pen_of
+from app.widgets.ticks import Ticks
 
 LEVELS = 255.0
 
@@ -103,19 +104,20 @@ def test_ticks_are_made_once_and_pens_are_shared(
 ) -> None:
     """Of all that a new frame changes, the axes of a run under way are no part."""
     made: list[PlotAxis] = []
-    plainly = PlotAxis.tickValues
+    plainly = PlotAxis._find_ticks
 
-    def counted(axis: PlotAxis, low: float, high: float, size: float) -> list[tuple[float, list]]:
+    def counted(axis: PlotAxis, low: float, high: float, size: float) -> Ticks:
         made.append(axis)
         return plainly(axis, low, high, size)
 
     view = panel.view("margins")
     view.plot.grab()
-    monkeypatch.setattr(PlotAxis, "tickValues", counted)
+    monkeypatch.setattr(PlotAxis, "_find_ticks", counted)
     for frame in (10, 20, 30):
         view.redraw()
         panel.show_frame(frame)
         view.plot.grab()
-    assert made == []
+    assert view.plot.side not in made
+    assert view.plot.bottom not in made
     assert pen_of("#102030", 1.5, (1.0, 2.0)) is pen_of("#102030", 1.5, [1.0, 2.0])
     assert pen_of(np.array([1, 2, 3, 255], np.uint8)) is pen_of((1, 2, 3, 255))

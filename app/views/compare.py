@@ -1,0 +1,270 @@
+"""Several runs as lines of one plot, with bands where they are repetitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QColor, QPainterPath
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.state.node_values import Floats
+from app.views.thinning import TOLERANCE, thinned
+from app.widgets.header import HeaderEntry, ViewHeader
+from app.widgets.items import Areas, CurveStack, Markers, Style, path_of, pen_of
+from app.widgets.layouts import filled, laid
+from app.widgets.overlay import Overlay
+from app.widgets.plot_item import Drag, Home, Plot
+from app.widgets.ticks import (
+    LOG10,
+    NORM_SQUARED,
+    TickMaker,
+    Ticks,
+    far_times,
+    logarithmic,
+    plain,
+    powers,
+)
+from core.comparison.alignment import at
+from core.comparison.comparison import ComparedLine, Comparison
+from core.figures.palette import Palette, rgba, run_colours
+from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
+
+FAINT, SHADE = 0.3, 0.16  # opacity of the line beyond the cursor, and of a band
+STRONG, DOT = 1.5, 7.0  # pixels
+NOTHING = "nothing to compare yet"
+
+
+def falling(low: float, high: float, most: int) -> Ticks:
+    """Ticks of an axis that shows -log10 of a quantity, in terms of the quantity."""
+    return tuple((-place, text) for place, text in powers(-high, -low, most)[::-1])
+
+
+# What an axis is called, and its ticks.
+AXES: dict[str, tuple[str, TickMaker]] = {
+    "log10_time": ("time t", powers),
+    "time": ("time t", plain),
+    "step": ("steps", powers),
+    "norm_squared": (NORM_SQUARED, logarithmic),
+    "risk": ("risk", falling),
+    "share": ("hard margin as a share of \u03b3_gl / 2", plain),
+}
+
+
+@final
+class CompareView(QWidget):
+    """The lines of a comparison: strong up to where their runs are at the cursor, then faint.
+
+    `place_asked`: the mouse asks for a place of the axis, as core.comparison.alignment has it.
+    """
+
+    place_asked = Signal(float)
+    help_requested = Signal(object)  # tuple[str, ...]: the observable
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self._comparison: Comparison | None = None
+        self._places: tuple[float, ...] = ()  # where each line is at the cursor
+        self._far, self._thinned_for = False, 0.0
+        self.header = ViewHeader(palette, "runs compared")
+        self.plot = Plot(palette, drag=Drag.SCRUB)
+        self.plot.setAccessibleName("The compared runs")
+        self.plot.add_zero_line()
+        self.bands = self.plot.add(Areas(), -2.0)
+        self.faint = self.plot.add(CurveStack())
+        self.strong = self.plot.add(CurveStack(), 1.0)
+        self.dots = self.plot.add(Markers(), 2.0)
+        self.plot.pulled.connect(self._ask)
+        self.plot.view.sigRangeChanged.connect(self._scale_changed)
+        self.plot.view.sigResized.connect(self._scale_changed)
+        self.header.help_requested.connect(self._ask_help)
+        filled(laid(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
+
+    # --------------------------------------------------------------------------------- content
+
+    def colours(self) -> tuple[str, ...]:
+        """The colour of each line."""
+        lines = self._comparison.lines if self._comparison is not None else ()
+        every = run_colours(self._palette)
+        return tuple(every[k % len(every)] for k in range(len(lines)))
+
+    def show_comparison(self, comparison: Comparison | None, title: str = "") -> None:
+        """Other lines; a zoom stays unless another question was asked."""
+        before, self._comparison = self._comparison, comparison
+        if comparison is None or before is None or before.question != comparison.question:
+            self.plot.reset_range()
+        self._places = ()
+        self.header.set_title(title or "runs compared")
+        self._redraw()
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        self.plot.set_colours(palette)
+        self.header.set_colours(palette)
+        self._redraw()
+
+    def _redraw(self) -> None:
+        comparison = self._comparison
+        lines = comparison.lines if comparison is not None else ()
+        colours = self.colours()
+        pairs = list(zip(lines, colours, strict=True))
+        self.header.set_key(*(HeaderEntry(line.label, one, "line") for line, one in pairs))
+        self.dots.set_styles(*(Style(one, DOT, edge=self._palette.background) for one in colours))
+        known = [line for line in lines if np.isfinite(line.values).any()]
+        self._fit(known)
+        self.bands.set_areas([(self._area(x), _shade(one)) for x, one in pairs if x.banded])
+        self._show_faint()
+        self._show_strong()
+
+    def _show_faint(self) -> None:
+        """The whole lines, through as few points as they need at this scale."""
+        self._thinned_for = self.plot.pixel_height()
+        lines = self._comparison.lines if self._comparison is not None else ()
+        self.faint.set_curves(
+            [
+                (self._path(line.places, line.values), pen_of(rgba(colour, FAINT)))
+                for line, colour in zip(lines, self.colours(), strict=True)
+            ]
+        )
+
+    def _scale_changed(self) -> None:
+        """The lines for another zoom or size, in which other points can be told apart."""
+        if not math.isclose(self._thinned_for, self.plot.pixel_height()):
+            self._show_faint()
+            self._show_strong()
+
+    def _fit(self, lines: Sequence[ComparedLine]) -> None:
+        """The range of all lines, and the names of the axes."""
+        question = self._comparison.question if self._comparison is not None else None
+        against = question.against if question is not None else "log10_time"
+        places = np.concatenate([np.empty(0), *(line.places for line in lines)])
+        self._far = against == "log10_time" and places.size > 0 and places.max() > PLAIN_HORIZON
+        name, ticks = AXES[against]
+        if self._far:
+            name, ticks = f"{LOG10} t", far_times
+        self.plot.bottom.set_ticks(ticks)
+        observable = ""
+        if self._comparison is not None:
+            from core.figures.comparison import words_for
+
+            observable = words_for(self._comparison.question)
+        self.plot.set_labels(name, observable)
+        x = self._across(places)
+        parts = [part for line in lines for part in (line.values, line.low, line.high)]
+        left, right = _ends(x, 0.02)
+        bottom, top = _ends(np.concatenate([np.empty(0), *parts]), 0.06)
+        self.plot.set_home(Home(left, right, bottom, top))
+
+    def _across(self, places: Floats) -> Floats:
+        """Where places are on the axis."""
+        if self._comparison is not None and self._comparison.question.against == "time":
+            with np.errstate(over="ignore"):
+                times = 10.0**places
+            return np.where(times < 1e300, times, np.nan)
+        return np.asarray(coordinate(places)) if self._far else places
+
+    def _path(self, places: Floats, values: Floats) -> QPainterPath:
+        x = self._across(places)
+        known = np.isfinite(x) & np.isfinite(values)
+        x, y = x[known], values[known]
+        kept = thinned(x, y[None, :], TOLERANCE * self.plot.pixel_height())[0]
+        return path_of(x[kept], y[kept])
+
+    def _area(self, line: ComparedLine) -> QPainterPath:
+        x = self._across(line.places)
+        known = np.isfinite(x) & np.isfinite(line.low) & np.isfinite(line.high)
+        x, low, high = x[known], line.low[known], line.high[known]
+        path = path_of(np.append(x, x[::-1]), np.append(low, high[::-1]))
+        path.closeSubpath()
+        return path
+
+    # ---------------------------------------------------------------------------------- cursor
+
+    def show_places(self, places: Sequence[float]) -> None:
+        """Where each line is at the cursor; NaN for none."""
+        if not _same(places, self._places):
+            self._places = tuple(places)
+            self._show_strong()
+
+    def value(self, number: int) -> float:
+        """The value of a line at the cursor."""
+        if self._comparison is None or number >= len(self._places):
+            return math.nan
+        line = self._comparison.lines[number]
+        place = min(self._places[number], float(line.places[-1])) if line.places.size else math.nan
+        return float(at(line.places, line.values, np.array([place]))[0])
+
+    def _show_strong(self) -> None:
+        comparison, width = self._comparison, STRONG * self.plot.devicePixelRatioF()
+        curves, points, which = [], [], []
+        if comparison is not None and len(self._places) == len(comparison.lines):
+            for k, (line, colour) in enumerate(zip(comparison.lines, self.colours(), strict=True)):
+                value, place = self.value(k), self._places[k]
+                if not line.places.size or not line.places[0] <= place:
+                    continue
+                place = min(place, float(line.places[-1]))
+                passed = line.places <= place
+                part, values = line.places[passed], line.values[passed]
+                if math.isfinite(value) and part[-1] < place:
+                    part, values = np.append(part, place), np.append(values, value)
+                curves.append((self._path(part, values), pen_of(colour, width)))
+                points.append((float(self._across(np.array([place]))[0]), value))
+                which.append(k)
+        self.strong.set_curves(curves)
+        self.dots.show_at(np.array(points).reshape(-1, 2), np.array(which, dtype=np.int64))
+        self._show_cursor()
+
+    def _show_cursor(self) -> None:
+        """A line at the moment, where the axis shows moments; what is to be said elsewhere."""
+        comparison, cursor = self._comparison, None
+        empty = comparison is None or not any(np.isfinite(x.values).any() for x in comparison.lines)
+        known = [place for place in self._places if math.isfinite(place)]
+        if comparison is not None and known and comparison.question.against in MOMENTS:
+            cursor = float(self._across(np.array([max(known)]))[0])
+        self.plot.set_overlay(Overlay(cursor=cursor, note=NOTHING if empty else ""))
+
+    # ----------------------------------------------------------------------------------- mouse
+
+    def _ask(self, x: float, y: float) -> None:
+        if self._comparison is None:
+            return
+        place = self.plot.place(x, y)[0]
+        if self._comparison.question.against == "time":
+            place = math.log10(place) if place > 0.0 else -math.inf
+        elif self._far:
+            place = float(inverse_coordinate(place))
+        self.place_asked.emit(place)
+
+    def explained(self) -> tuple[str, ...]:
+        """The names of what it shows, as core.observables.help has them."""
+        return (self._comparison.question.observable,) if self._comparison is not None else ()
+
+    def _ask_help(self) -> None:
+        self.help_requested.emit(self.explained())
+
+
+MOMENTS = ("log10_time", "time")
+
+
+def _same(one: Sequence[float], other: Sequence[float]) -> bool:
+    return np.array_equal(np.array(one), np.array(other), equal_nan=True)
+
+
+def _shade(colour: str) -> QColor:
+    shade = QColor(colour)
+    shade.setAlphaF(SHADE)
+    return shade
+
+
+def _ends(values: Floats, share: float) -> tuple[float, float]:
+    """The least and the largest value, with some room."""
+    values = values[np.isfinite(values)]
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    pad = share * (high - low)
+    if not pad > 1e-12 * max(abs(low), abs(high)):  # all alike, but for rounding
+        pad = 0.5 * max(abs(low), abs(high)) or 0.5
+    return low - pad, high + pad

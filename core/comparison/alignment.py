@@ -1,0 +1,122 @@
+"""Where the frames of a run stand on an axis that several runs share.
+
+Frames are interpolated linearly between the places of an axis: for t and log t alike that is in
+log t, for steps and |W|^2 in their logarithms, for the risk in its logarithm. What has no place
+there (t = 0 on a logarithm) is left out. |W|^2, the risk and the share of gamma_gl may turn back:
+a run stands at such a place when it is there for the first time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Traced:
+    """A run as far as it is compared: T frames with log10 t (T,), steps (T,) and the values (T,) of
+    some observables by name.
+
+    `family` tells its settings apart from those of other runs but for the seeds; `most` is what
+    its hard margin can be at most by gamma_gl, NaN where that is not known.
+    """
+
+    label: str
+    family: str
+    log10_time: Array
+    steps: Array
+    values: Mapping[str, Array]
+    most: float = float("nan")
+
+    def taken(self, kept: NDArray[np.bool_]) -> Traced:
+        """The same run at some of its frames, kept (T,)."""
+        values = {name: values[kept] for name, values in self.values.items()}
+        times, steps = self.log10_time[kept], self.steps[kept]
+        return Traced(self.label, self.family, times, steps, values, self.most)
+
+
+def keys_of(run: Traced, against: str) -> Array:
+    """The place of each frame on an axis of core.comparison.question.AGAINST, (T,), increasing with
+    what the run achieves: of the risk it is -log10. NaN for frames without one."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if against == "step":
+            keys = np.log10(run.steps)
+        elif against == "norm_squared":
+            keys = np.log10(run.values["norm_squared"])
+        elif against == "risk":
+            keys = -run.values["log10_risk"]
+        elif against == "share":
+            keys = run.values["hard_margin"] / run.most
+        else:
+            keys = np.array(run.log10_time)
+    return np.where(np.isfinite(keys), keys, np.nan)
+
+
+def shown(keys: Array, against: str) -> Array:
+    """Places as an axis of the name shows them: t itself for "time", log10 of the risk."""
+    if against == "time":
+        with np.errstate(over="ignore"):
+            times = 10.0**keys
+        return np.where(np.isfinite(times), times, np.nan)
+    return -keys if against == "risk" else keys
+
+
+def turns_back(keys: Array) -> bool:
+    """Whether a run goes back on an axis, by more than rounding."""
+    known = keys[np.isfinite(keys)]
+    if known.size < 2:
+        return False
+    back = np.maximum.accumulate(known) - known
+    return bool(back.max() > 1e-9 * max(float(np.ptp(known)), 1e-300))
+
+
+def reached(keys: Array, values: Array) -> tuple[Array, Array]:
+    """The places that are reached for the first time (S,), never decreasing, with the values then.
+
+    Where a run comes back to its farthest place, that place stands twice: with the value of the
+    first time, and with the one with which it goes on from there.
+
+    >>> places, then = reached(np.array([0.0, 2.0, 1.0, 3.0]), np.array([0.0, 1.0, 5.0, 7.0]))
+    >>> places.tolist(), then.tolist()
+    ([0.0, 2.0, 2.0, 3.0], [0.0, 1.0, 6.0, 7.0])
+    """
+    known = np.isfinite(keys)
+    keys, values = keys[known], values[known]
+    if keys.size == 0:
+        return keys, values
+    before = np.append(-np.inf, np.maximum.accumulate(keys)[:-1])
+    new = keys > before
+    last = np.append(-np.inf, keys[:-1])
+    back = np.flatnonzero(new & (last < before))
+    share = (before[back] - keys[back - 1]) / (keys[back] - keys[back - 1])
+    again = values[back - 1] + share * (values[back] - values[back - 1])
+    places = np.insert(keys, back, before[back])
+    found = np.insert(values, back, again)
+    kept = np.insert(new, back, True)
+    return places[kept], found[kept]
+
+
+def at(places: Array, values: Array, where: Array) -> Array:
+    """The values at some places, between the neighbours' in proportion; NaN beyond both ends.
+
+    Of a place that stands twice it is the value of the first time.
+    """
+    result = np.full(where.shape, np.nan)
+    if places.size == 0:
+        return result
+    inside = (where >= places[0]) & (where <= places[-1])
+    right = np.searchsorted(places, where[inside], side="left")
+    left = np.maximum(right - 1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = (where[inside] - places[left]) / (places[right] - places[left])
+        between = values[left] + share * (values[right] - values[left])
+    exact = places[right] == where[inside]
+    result[inside] = np.where(exact, values[right], between)
+    return result

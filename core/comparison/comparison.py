@@ -1,0 +1,135 @@
+"""The answer to a question about several runs, as frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+
+from core.comparison.alignment import Array, Traced, at, keys_of, reached, turns_back
+from core.comparison.question import AGAINST, CompareQuestion
+
+NONE: Array = np.empty(0)
+MOST_NAMED = 3  # runs in a sentence
+UNKNOWN = {"share": ", as its gamma_gl has not been computed"}
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedLine:
+    """A line over increasing places (S,), and its band from `low` to `high` (S,), or none (0,).
+
+    `members` are the numbers of the runs that it is about, from 0.
+    """
+
+    label: str
+    members: tuple[int, ...]
+    places: Array
+    values: Array
+    low: Array = field(default_factory=lambda: np.empty(0))
+    high: Array = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def banded(self) -> bool:
+        """Whether it has a band."""
+        return self.low.size > 0
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Some lines, and sentences about what cannot be compared, or how it is."""
+
+    question: CompareQuestion
+    lines: tuple[ComparedLine, ...]
+    notes: tuple[str, ...] = ()
+
+
+def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:
+    """Some runs in one picture; their values of `question.names` must be there."""
+    keys = [keys_of(run, question.against) for run in runs]
+    curves = [
+        reached(key, run.values[question.observable]) for key, run in zip(keys, runs, strict=True)
+    ]
+    notes = [
+        f"{run.label} has no {AGAINST[question.against]}{UNKNOWN.get(question.against, '')}."
+        for run, (places, _) in zip(runs, curves, strict=True)
+        if places.size == 0
+    ]
+    turning = [run.label for run, key in zip(runs, keys, strict=True) if turns_back(key)]
+    if turning:
+        some = ", ".join(turning) if len(turning) <= MOST_NAMED else f"{len(turning)} runs"
+        notes.append(
+            f"The {AGAINST[question.against]} of {some} turns back: values are those when it is "
+            "reached for the first time."
+        )
+    if question.kind == "differences":
+        lines = _differences(runs, curves, notes)
+    elif question.kind == "bands":
+        lines = _bands(question, runs, curves, notes)
+    else:
+        lines = [
+            ComparedLine(run.label, (k,), *curve)
+            for k, (run, curve) in enumerate(zip(runs, curves, strict=True))
+        ]
+    return Comparison(question, tuple(lines), tuple(notes))
+
+
+def _common(curves: Sequence[tuple[Array, Array]]) -> Array:
+    """All places of some curves that lie within each of them, in increasing order."""
+    ends = [(places[0], places[-1]) for places, _ in curves if places.size]
+    if len(ends) < len(curves):
+        return NONE
+    low, high = max(one for one, _ in ends), min(one for _, one in ends)
+    places: Array = np.unique(np.concatenate([places for places, _ in curves]))
+    within: Array = places[(places >= low) & (places <= high)]
+    return within
+
+
+def _differences(
+    runs: Sequence[Traced], curves: Sequence[tuple[Array, Array]], notes: list[str]
+) -> list[ComparedLine]:
+    """Each run less the first one, where both are."""
+    lines = []
+    for k in range(1, len(runs)):
+        places = _common((curves[0], curves[k]))
+        if places.size == 0:
+            notes.append(f"{runs[k].label} and {runs[0].label} have no place in common.")
+        values = at(*curves[k], places) - at(*curves[0], places)
+        label = f"({runs[k].label}) \u2212 ({runs[0].label})"
+        lines.append(ComparedLine(label, (0, k), places, values))
+    return lines
+
+
+def _bands(
+    question: CompareQuestion,
+    runs: Sequence[Traced],
+    curves: Sequence[tuple[Array, Array]],
+    notes: list[str],
+) -> list[ComparedLine]:
+    """The runs of a family as one line with a band, where all of them are."""
+    families: dict[str, list[int]] = {}
+    for k, run in enumerate(runs):
+        families.setdefault(run.family, []).append(k)
+    lines = []
+    for family, members in families.items():
+        name = family or "all"
+        places = _common([curves[k] for k in members])
+        if places.size == 0:
+            notes.append(f"The {len(members)} runs with {name} have no place in common.")
+        values = np.array([at(*curves[k], places) for k in members])
+        if question.band == "range":
+            middle = np.median(values, axis=0)
+            low, high = values.min(axis=0), values.max(axis=0)
+        else:
+            middle = values.mean(axis=0)
+            # Of the runs as a sample; one alone has none.
+            spread = values.std(axis=0, ddof=1) if len(members) > 1 else np.zeros_like(middle)
+            low, high = middle - spread, middle + spread
+        seeds = f"{len(members)} run" + ("s" if len(members) > 1 else "")
+        lines.append(ComparedLine(f"{name} ({seeds})", tuple(members), places, middle, low, high))
+    if all(len(members) == 1 for members in families.values()):
+        notes.append("No two of these runs differ in their seeds only: each is a band of its own.")
+    return lines

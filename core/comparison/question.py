@@ -1,0 +1,78 @@
+"""What is asked of several runs: an observable, against what, and how they stand together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from core.errors import InputError
+
+MOST_COMPARED = 10
+AGAINST = {
+    "log10_time": "log10 t",
+    "time": "t",
+    "step": "steps",
+    "norm_squared": "|W|^2",
+    "risk": "risk",
+    "share": "share of gamma_gl / 2",
+}
+KINDS = {
+    "lines": "a line for each run",
+    "differences": "each run less the first one",
+    "bands": "a band over the runs that differ in seeds only",
+}
+BANDS = {
+    "range": "median, least to largest",
+    "deviation": "mean, one standard deviation each way",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CompareQuestion:
+    """`observable` is the name of a scalar observable, the others are keys of the tables above.
+
+    Raises InputError for what is not there.
+    """
+
+    observable: str = "hard_margin"
+    against: str = "log10_time"
+    kind: str = "lines"
+    band: str = "range"
+
+    def __post_init__(self) -> None:
+        for word, allowed, option in (
+            (self.against, AGAINST, "--against"),
+            (self.kind, KINDS, "--kind"),
+            (self.band, BANDS, "--band"),
+        ):
+            if word not in allowed:
+                raise InputError(
+                    f"{word!r} is nothing that runs are compared by; allowed are "
+                    f"{', '.join(allowed)}.",
+                    option=option,
+                )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The observables whose values are needed."""
+        return tuple(dict.fromkeys((self.observable, *NEEDED.get(self.against, ()))))
+
+
+# By logarithms where the number itself leaves double precision at moments that runs reach.
+NEEDED = {
+    "norm_squared": ("norm_squared",),
+    "risk": ("log10_risk",),
+    "share": ("hard_margin",),
+}
+
+
+def check_count(count: int) -> None:
+    """InputError unless so many runs can be compared."""
+    if count < 2:
+        raise InputError("Two runs or more are compared; name another one.")
+    if count > MOST_COMPARED:
+        raise InputError(
+            f"{count} runs were named; at most {MOST_COMPARED} are told apart in one picture. "
+            "Name fewer of them."
+        )

@@ -1,0 +1,104 @@
+"""Runs of files as they are compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from core.comparison.alignment import Array, Traced
+from core.comparison.comparison import Comparison, compared
+from core.comparison.differing import Differing, differing
+from core.comparison.question import CompareQuestion, check_count
+from core.errors import InputError
+from core.observables.observable import Shape
+from core.observables.registry import OBSERVABLES
+from core.reference import cache
+from core.reference.registry import REFERENCES
+from core.runs import Run
+from core.studies.cells import settings_of
+
+NO_SHARE = (
+    "gamma_gl of this run's data is not known, so that its margin is no share of it; "
+    "compute it, or choose another axis"
+)
+
+
+def most_of(run: Run) -> float:
+    """What the hard margin is at most by gamma_gl, as computed before; NaN where it was not."""
+    reference = REFERENCES["gamma_gl"]
+    if not (reference.applies(run.problem) and reference.drawn_in(run.problem)):
+        return math.nan
+    entry = cache.load(cache.place(reference, run.problem))
+    most = (reference.factor or math.nan) * entry.bracket.value if entry is not None else math.nan
+    return most if most > 0.0 else math.nan
+
+
+def differing_of(runs: Sequence[Run]) -> Differing:
+    """The settings in which some runs differ, and what they are called by them."""
+    stems = [run.path.stem for run in runs]
+    return differing([settings_of(run.experiment) for run in runs], stems)
+
+
+def check_observable(name: str) -> None:
+    """InputError unless it has one number a frame."""
+    scalars = [one.name for one in OBSERVABLES.values() if one.shape is Shape.SCALAR]
+    if name not in scalars:
+        raise InputError(
+            f"{name!r} is no observable with one number a frame; those are {', '.join(scalars)}.",
+            option="--observable",
+        )
+
+
+def check_runs(question: CompareQuestion, runs: Sequence[Run]) -> None:
+    """InputError where some runs cannot answer a question."""
+    check_count(len(runs))
+    check_observable(question.observable)
+    for run in runs:
+        if run.frames == 0:
+            raise InputError(f"{run.path} has no frames yet; wait for the first or run it again.")
+        for name in question.names:
+            if not OBSERVABLES[name].applies(run):
+                where = OBSERVABLES[name].where
+                raise InputError(
+                    f"There is no {name} of this run: it is for {where}.", where=run.path
+                )
+        if question.against == "share" and math.isnan(most_of(run)):
+            raise InputError(
+                NO_SHARE,
+                where=run.path,
+                remedy="",
+                typed="python -m core margins RUN computes it",
+            )
+
+
+def compare_runs(
+    question: CompareQuestion,
+    runs: Sequence[Run],
+    progress: Callable[[int], None] | None = None,
+) -> Comparison:
+    """The answer from all frames of some runs.
+
+    Raises InputError where one of them cannot be compared.
+    """
+    check_runs(question, runs)
+    named = differing_of(runs)
+    traced = []
+    for run, label, family in zip(runs, named.labels, named.families, strict=True):
+        values: dict[str, Array] = {name: np.empty(run.frames) for name in question.names}
+        for index in range(run.frames):
+            for name in question.names:
+                values[name][index] = OBSERVABLES[name].at(run, index)
+            if progress is not None:
+                progress(1)
+        traced.append(traced_of(run, label, family, values, most_of(run)))
+    return compared(question, traced)
+
+
+def traced_of(run: Run, label: str, family: str, values: dict[str, Array], most: float) -> Traced:
+    """A run with the values of its first frames, as many as are given."""
+    frames = min((one.size for one in values.values()), default=0)
+    times = np.asarray(run.log10_time[:frames], dtype=np.float64)
+    steps = np.asarray(run.steps[:frames], dtype=np.float64)
+    return Traced(label, family, times, steps, values, most)

@@ -1,0 +1,136 @@
+"""Several runs in one figure: a panel for each observable, a key, and what must be said of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.comparison.alignment import Array, shown
+from core.comparison.comparison import ComparedLine, Comparison
+from core.comparison.question import AGAINST, BANDS, CompareQuestion
+from core.figures.layout import FOOT, LINE, MARGIN, POINTS, title_texts, wrapped
+from core.figures.numbers import linear_ticks, math_number, math_words, power_text
+from core.figures.palette import LIGHT, Palette, rgba, run_colours
+from core.figures.primitives import (
+    Axis,
+    Band,
+    Box,
+    Curves,
+    FigureScene,
+    Ink,
+    KeyEntry,
+    Panel,
+    Text,
+    plain,
+)
+from core.figures.time_axis import TimeAxis
+from core.observables.registry import OBSERVABLES
+
+WIDTH, LEFT, RIGHT, HEIGHT = 120.0, 14.0, 4.0, 62.0  # millimetres
+HEAD, KEY_LINE = 9.0, 3.5
+FAINT = 0.2  # opacity of a band
+MOST_DECADES = 8
+
+
+def words_for(question: CompareQuestion) -> str:
+    """What stands at the vertical axis."""
+    title = OBSERVABLES[question.observable].title
+    return f"difference of the {title}" if question.kind == "differences" else title
+
+
+def comparison_scene(
+    comparisons: Sequence[Comparison], title: str, palette: Palette = LIGHT
+) -> FigureScene:
+    """A panel for each comparison, one below the other."""
+    texts, top = title_texts(plain(title), WIDTH)
+    panels = []
+    for row, comparison in enumerate(comparisons):
+        lines = len(comparison.lines)
+        top += HEAD + KEY_LINE * (lines - 1) + 1.5
+        box = Box(LEFT, round(top, 2), WIDTH - LEFT - RIGHT, HEIGHT)
+        panels.append(_panel(comparison, row, box, palette))
+        top += HEIGHT + FOOT
+    said = list(dict.fromkeys(note for one in comparisons for note in one.notes))
+    bands = [one.question.band for one in comparisons if one.question.kind == "bands"]
+    footer = [f"Bands: {BANDS[band]}." for band in dict.fromkeys(bands)] + said
+    top += LINE if footer else 0.0
+    for paragraph in footer:
+        for line in wrapped(math_words(plain(paragraph)), WIDTH - 2 * MARGIN, POINTS):
+            texts.append(Text(MARGIN, top, line, POINTS, muted=True))
+            top += LINE
+    height = round(top + MARGIN, 2)
+    return FigureScene(WIDTH, height, POINTS, title, palette, tuple(panels), tuple(texts))
+
+
+def _panel(comparison: Comparison, row: int, box: Box, palette: Palette) -> Panel:
+    question, lines = comparison.question, comparison.lines
+    colours = run_colours(palette)
+    x, places = _across(question.against, lines)
+    curves, bands, key = [], [], []
+    for k, (line, at) in enumerate(zip(lines, places, strict=True)):
+        colour = colours[k % len(colours)]
+        ink = rgba(colour)[None, :]
+        curves.append(Curves(line.label, at[None, :], line.values[None, :], ink, np.array([1.2])))
+        if line.banded:
+            bands.append(Band(at, line.low, line.high, rgba(colour, FAINT)))
+        key.append(KeyEntry(math_words(plain(line.label)), (colour,)))
+    empty = not any(np.isfinite(line.values).any() for line in lines)
+    note = "nothing can be compared" if empty else ""
+    ink_of = Ink(tuple(curves), (), note, tuple(bands))
+    y = _up(lines, math_words(plain(words_for(question))))
+    title = OBSERVABLES[question.observable].title
+    letter = "abcdefghij"[row]
+    return Panel(
+        "comparison", row, letter, plain(title), box, x, y, ink_of,
+        key=tuple(key), key_columns=1, key_lines=len(lines),
+    )  # fmt: skip
+
+
+def _across(against: str, lines: Sequence[ComparedLine]) -> tuple[Axis, list[Array]]:
+    """The horizontal axis, and where each line's places are on it."""
+    places = [shown(line.places, against) for line in lines]
+    known = np.concatenate([np.empty(0), *places])
+    known = known[np.isfinite(known)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    if high - low < 1e-9:
+        low, high = low - 0.5, high + 0.5
+    if against == "log10_time":
+        time = TimeAxis(low, high)
+        return time.axis(), [time.place(one) for one in places]
+    pad = 0.02 * (high - low)
+    if against == "risk":  # it falls: what is achieved grows to the right
+        ticks = tuple((-place, text) for place, text in _decades(low, high))
+        return Axis(-high - pad, -low + pad, ticks, "risk"), [-one for one in places]
+    ticks = linear_ticks(low, high, 6)
+    if against in ("step", "norm_squared"):
+        ticks = _decades(low, high)
+    label = math_words(AGAINST[against])
+    return Axis(low - pad, high + pad, ticks, label), places
+
+
+def _decades(low: float, high: float) -> tuple[tuple[float, str], ...]:
+    """Ticks of an axis that shows log10 of a quantity."""
+    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+    if last - first < 1:
+        return tuple((x, math_number(power_text(x, 3))) for x, _ in linear_ticks(low, high, 4))
+    step = max(1, -(-(last - first) // MOST_DECADES))
+    return tuple(
+        (float(k), math_number(power_text(float(k))))
+        for k in range(first, last + 1)
+        if k % step == 0
+    )
+
+
+def _up(lines: Sequence[ComparedLine], label: str) -> Axis:
+    """The vertical axis."""
+    parts = [part for line in lines for part in (line.values, line.low, line.high)]
+    known = np.concatenate([np.empty(0), *parts])
+    known = known[np.isfinite(known)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    if high - low <= 1e-12 * max(abs(high), 1e-300):
+        room = 0.5 * abs(high) or 0.5
+        low, high = low - room, high + room
+    pad = 0.06 * (high - low)
+    return Axis(low - pad, high + pad, linear_ticks(low - pad, high + pad, 5), label)

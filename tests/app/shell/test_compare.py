@@ -1,0 +1,262 @@
+"""Runs compared in the window: opened, asked about with keys, followed along, closed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.panels.compare import ComparePanel
+from app.panels.help_card import HelpCard
+from app.state.compared import Compared
+from app.views.compare import CompareView, falling
+from core.comparison.question import CompareQuestion
+from core.figures.palette import DARK, run_colours
+from core.observables.registry import OBSERVABLES
+from core.problem.schedule import coordinate, inverse_coordinate
+from core.runs import open_run
+from tests.recording import recorded
+from tests.runs.helpers import frames_of, recorder_at, small_problem
+
+Key, Modifier = Qt.Key, Qt.KeyboardModifier
+
+
+def page(program: Marginscope) -> ComparePanel:
+    assert program.compare.panel is not None
+    return program.compare.panel
+
+
+def view(program: Marginscope) -> CompareView:
+    assert program.compare.view is not None
+    return program.compare.view
+
+
+def settled(program: Marginscope, qtbot: QtBot) -> None:
+    """Wait until all that is asked for is computed and shown."""
+    qtbot.waitUntil(lambda: not program.compare._calculator.busy)
+    count = [run.run.frames for run in program.compare._open]
+    qtbot.waitUntil(lambda: [one.coordinates.size for one in program.compare._snapshots] == count)
+
+
+@pytest.fixture
+def comparing(program: Marginscope, qtbot: QtBot) -> Marginscope:
+    """The window that compares its two runs, asked for by the key."""
+    program.display.ask(playing=False)
+    QTest.keyClick(program.window, Key.Key_M, Modifier.ControlModifier | Modifier.ShiftModifier)
+    qtbot.waitUntil(lambda: program.window.middle.currentWidget() is program.compare.panel)
+    settled(program, qtbot)
+    return program
+
+
+def choose(program: Marginscope, box: QComboBox, data: str, qtbot: QtBot) -> None:
+    """Choose an entry with the keyboard."""
+    box.setFocus()
+    box.setCurrentIndex(max(box.findData(data) - 1, 0))
+    if box.findData(data) == 0:
+        box.setCurrentIndex(1)
+    QTest.keyClick(box, Key.Key_Up if box.findData(data) == 0 else Key.Key_Down)
+    settled(program, qtbot)
+
+
+def traces(program: Marginscope, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """log10 t and an observable of each run, from its file."""
+    found = []
+    for run in program.session:
+        with open_run(run.source) as file:
+            found.append((file.log10_time[1:], OBSERVABLES[name].trace(file)[1:]))
+    return found
+
+
+def lines(program: Marginscope) -> list[tuple[np.ndarray, np.ndarray]]:
+    answer = program.compare._answer
+    assert answer is not None
+    return [(line.places, line.values) for line in answer.lines]
+
+
+def test_the_open_runs_are_lines_with_their_own_values(
+    comparing: Marginscope, qtbot: QtBot
+) -> None:
+    for (places, values), (times, wanted) in zip(
+        lines(comparing), traces(comparing, "hard_margin"), strict=True
+    ):
+        np.testing.assert_array_equal(places, times)
+        np.testing.assert_array_equal(values, wanted)
+    assert [page(comparing).table.item(row, 0).text() for row in (0, 1)] == ["m = 8", "m = 12"]
+    choose(comparing, page(comparing).observable, "log10_risk", qtbot)
+    assert comparing.display.intent.compared.question.observable == "log10_risk"
+    for (_, values), (_, wanted) in zip(
+        lines(comparing), traces(comparing, "log10_risk"), strict=True
+    ):
+        np.testing.assert_array_equal(values, wanted)
+
+
+def test_the_key_and_the_button_show_the_runs_again(comparing: Marginscope, qtbot: QtBot) -> None:
+    window = comparing.window
+    assert comparing.actions["compare"].isChecked()
+    qtbot.mouseClick(page(comparing).close_button, Qt.MouseButton.LeftButton)
+    assert window.middle.currentWidget() is window.views
+    assert not comparing.actions["compare"].isChecked()
+    assert comparing.display.intent.compared is None
+    frames = [slot.panel.frame for slot in comparing.display.slots]
+    assert frames == [run.frame for run in comparing.display.view.runs]
+    comparing.actions["compare"].trigger()
+    assert window.middle.currentWidget() is comparing.compare.panel
+    settled(comparing, qtbot)
+    comparing.actions["compare"].trigger()
+    assert window.middle.currentWidget() is window.views
+
+
+def test_the_cursor_goes_along_and_a_click_asks_for_a_moment(
+    comparing: Marginscope, qtbot: QtBot
+) -> None:
+    plot = view(comparing).plot
+    for moment in (0.0, 1.5):
+        here = plot.pixels(np.array([[moment, 0.0]]))[0, 0]
+        QTest.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(round(here), 40))
+        cursor = float(inverse_coordinate(comparing.display.view.cursor))
+        assert cursor == pytest.approx(moment, abs=0.03)
+        wanted = [np.interp(cursor, *trace) for trace in traces(comparing, "hard_margin")]
+        shown = [view(comparing).value(k) for k in (0, 1)]
+        np.testing.assert_allclose(shown, wanted, atol=1e-12)
+        np.testing.assert_allclose(view(comparing).dots.points[:, 1], wanted, atol=1e-12)
+    texts = [page(comparing).table.item(row, 1).text() for row in (0, 1)]
+    assert all(texts)
+    QTest.keyClick(comparing.window, Key.Key_Home)
+    assert page(comparing).table.item(0, 1).text() != texts[0]
+
+
+@pytest.mark.parametrize("against", ["norm_squared", "risk", "step", "time"])
+def test_a_click_on_another_axis_finds_its_moment(
+    comparing: Marginscope, qtbot: QtBot, against: str
+) -> None:
+    choose(comparing, page(comparing).against, against, qtbot)
+    shown = view(comparing).plot.shown()
+    place = shown.left() + 0.6 * shown.width()
+    here = view(comparing).plot.pixels(np.array([[place, 0.0]]))[0, 0]
+    plot = view(comparing).plot
+    QTest.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(round(here), 40))
+    across = view(comparing).dots.points[:, 0]
+    # At the first frame there or beyond: less than a frame off for the run that was asked.
+    assert np.abs(across - place).min() <= 0.08 * shown.width()
+
+
+def test_differences_and_bands_are_chosen_with_keys(comparing: Marginscope, qtbot: QtBot) -> None:
+    (times, first), (others, other) = traces(comparing, "hard_margin")
+    choose(comparing, page(comparing).kind, "differences", qtbot)
+    ((places, values),) = lines(comparing)
+    wanted = np.interp(places, others, other) - np.interp(places, times, first)
+    np.testing.assert_allclose(values, wanted, atol=1e-14)
+    assert page(comparing).table.item(0, 1).text() == "\u2013"
+    choose(comparing, page(comparing).kind, "bands", qtbot)
+    assert page(comparing).band.isVisible()
+    assert len(view(comparing).bands.areas) == 2  # widths differ: no two runs are one family
+    assert "seeds only" in page(comparing).notes.text()
+
+
+def test_seeds_are_one_band(program: Marginscope, qtbot: QtBot, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{seed}.msrun" for seed in range(3)]
+    for seed, path in enumerate(paths):
+        recorded(path, "recording.frames=9", f"run.seed={seed}")
+    question = CompareQuestion(kind="bands")
+    program.display.ask(compared=Compared(tuple(map(str, paths)), question))
+    settled(program, qtbot)
+    (line,) = program.compare._answer.lines
+    assert line.members == (0, 1, 2)
+    assert (line.low <= line.values).all()
+    assert (line.values <= line.high).all()
+    assert len(view(program).bands.areas) == 1
+    # The slider's range holds the runs that are compared, however short those that are open are.
+    assert program.display.view.span.high == pytest.approx(float(coordinate(4.0)))
+
+
+def test_what_cannot_be_compared_is_one_sentence_and_changes_nothing(
+    program: Marginscope, qtbot: QtBot, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.msrun"
+    broken.write_text("no run")
+    paths = [str(run.path) for run in program.session]
+    for names in ([*paths, str(broken)], [*paths, str(tmp_path / "none.msrun")], paths[:1]):
+        program.compare.compare(names)
+        assert program.window.bar.text
+        assert program.display.intent.compared is None
+        assert program.window.middle.currentWidget() is program.window.views
+    program.compare.compare(paths * 6)
+    assert "12 runs" in program.window.bar.text
+    program.files.open_files(paths[:1])
+    qtbot.waitUntil(lambda: len(program.session) == 1)
+    program.actions["compare"].trigger()
+    assert "Two runs or more" in program.window.bar.text
+    assert not program.actions["compare"].isChecked()
+
+
+def test_an_observable_that_some_run_lacks_gives_way_to_one_that_all_have(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    paths = tuple(str(run.path) for run in program.session)
+    program.display.ask(compared=Compared(paths, CompareQuestion("mirror_gap", kind="bands")))
+    settled(program, qtbot)
+    question = program.display.intent.compared.question
+    assert question == CompareQuestion("hard_margin", kind="bands")
+    assert page(program).observable.currentData() == "hard_margin"
+    assert page(program).observable.findData("mirror_gap") < 0
+
+
+def test_other_runs_end_the_comparison(comparing: Marginscope, qtbot: QtBot) -> None:
+    paths = [str(run.path) for run in comparing.session]
+    comparing.files.open_files(paths[:1])
+    qtbot.waitUntil(lambda: comparing.display.intent.compared is None)
+    assert comparing.window.middle.currentWidget() is comparing.window.views
+    assert comparing.session.compared == ()
+
+
+def test_the_palette_and_small_windows_suit_it(comparing: Marginscope, qtbot: QtBot) -> None:
+    comparing.actions["dark"].trigger()
+    assert view(comparing).colours() == run_colours(DARK)[:2]
+    comparing.window.resize(1024, 640)
+    QApplication.processEvents()
+    plot = view(comparing).plot
+    assert plot.height() > page(comparing).height() // 2
+    inside = page(comparing).rect()
+    for part in (page(comparing).observable, page(comparing).close_button, page(comparing).table):
+        assert inside.contains(part.geometry())
+
+
+def test_a_falling_axis_says_the_quantity() -> None:
+    ticks = falling(0.0, 4.0, 8)
+    assert [place for place, _ in ticks] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert [text for _, text in ticks][:2] == ["1", ".1"]
+
+
+def test_what_is_shown_is_explained(comparing: Marginscope, qtbot: QtBot) -> None:
+    qtbot.mouseClick(view(comparing).header.button, Qt.MouseButton.LeftButton)
+    cards = [one for one in QApplication.allWidgets() if isinstance(one, HelpCard)]
+    (card,) = [one for one in cards if one.isVisible()]
+    assert [one.title for one in card.explanations] == [OBSERVABLES["hard_margin"].title]
+    card.close()
+
+
+def test_a_run_that_grows_grows_in_the_picture(
+    comparing: Marginscope, qtbot: QtBot, tmp_path: Path
+) -> None:
+    problem = small_problem()
+    frames = frames_of(problem, 9)
+    path = tmp_path / "growing.msrun"
+    recorder = recorder_at(path, problem)
+    recorder.append(frames[:5])
+    recorder.flush()
+    whole = str(next(iter(comparing.session)).path)
+    comparing.compare.compare([whole, str(path)])
+    settled(comparing, qtbot)
+    assert lines(comparing)[1][0].size == 4  # t = 0 has no place
+    recorder.append(frames[5:])
+    recorder.finish("completed")
+    qtbot.waitUntil(lambda: lines(comparing)[1][0].size == 8)
+    settled(comparing, qtbot)
+    qtbot.waitUntil(lambda: not comparing.compare._timer.isActive())
+    comparing.compare.leave()

@@ -1,0 +1,1 @@
+"""Several runs compared: alignment, differences, bands, settings, figure and command."""

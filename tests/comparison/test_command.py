@@ -1,0 +1,119 @@
+"""`compare` from the command line, over recorded runs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.cli.main import main
+from core.observables.registry import OBSERVABLES
+from core.runs import open_run
+from tests.recording import recorded
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two seeds of one width, and another width with another cadence."""
+    folder = tmp_path_factory.mktemp("compared")
+    paths = [folder / f"{name}.msrun" for name in ("a", "b", "c")]
+    recorded(paths[0], "recording.frames=12", "run.seed=0")
+    recorded(paths[1], "recording.frames=12", "run.seed=1")
+    recorded(paths[2], "recording.frames=9", "network.m=20")
+    return paths
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run the program in this process: (status, standard output, standard error)."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        try:
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_table_has_the_runs_own_numbers(call: Call, runs: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "x.csv"
+    status, said, _ = call("compare", *runs, "--observable", "log10_risk", "--out", out, "--quiet")
+    assert status == 0
+    assert "network.m = 20" in said
+    assert said.splitlines()[-1] == str(out)
+    table = rows(out)
+    lines = list(dict.fromkeys(row["line"] for row in table))
+    assert len(lines) == 3
+    for path, line in zip(runs, lines, strict=True):
+        mine = [row for row in table if row["line"] == line]
+        with open_run(path) as run:
+            values = OBSERVABLES["log10_risk"].trace(run)[1:]  # t = 0 has no place
+            assert [float(row["value"]) for row in mine] == values.tolist()
+            assert [float(row["log10_time"]) for row in mine] == run.log10_time[1:].tolist()
+
+
+def test_bands_and_differences_are_those_of_the_traces(
+    call: Call, runs: list[Path], tmp_path: Path
+) -> None:
+    with open_run(runs[0]) as one, open_run(runs[1]) as other:
+        times = one.log10_time[1:]
+        both = np.array([OBSERVABLES["hard_margin"].trace(run)[1:] for run in (one, other)])
+        late = other.log10_time[1:]
+    out = tmp_path / "x.csv"
+    assert call("compare", *runs[:2], "--kind", "differences", "--out", out, "--quiet")[0] == 0
+    for row in rows(out):
+        place = float(row["log10_time"])
+        wanted = np.interp(place, late, both[1]) - np.interp(place, times, both[0])
+        assert float(row["value"]) == pytest.approx(wanted, abs=1e-15)
+    assert call("compare", *runs[:2], "--kind", "bands", "--out", out, "--quiet")[0] == 0
+    table = rows(out)
+    assert {row["line"] for row in table} == {"all (2 runs)"}
+    assert all(float(row["low"]) <= float(row["value"]) <= float(row["high"]) for row in table)
+
+
+@pytest.mark.parametrize("kind", ["lines", "differences", "bands"])
+def test_figures_are_drawn(call: Call, runs: list[Path], tmp_path: Path, kind: str) -> None:
+    out = tmp_path / f"{kind}.svg"
+    for against in ("log10_time", "time", "step", "norm_squared", "risk"):
+        more = ("--observable", "hard_margin", "--observable", "distance", "--against", against)
+        status, _, err = call("compare", *runs, *more, "--kind", kind, "--out", out, "--quiet")
+        assert (status, err) == (0, "")
+        text = out.read_text()
+        assert text.count('id="axes_') == 2
+        assert "m = 16" in text
+
+
+def test_what_cannot_be_compared_is_one_sentence(
+    call: Call, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MARGINSCOPE_CACHE", str(tmp_path / "cache"))
+    out = ("--out", tmp_path / "x.pdf", "--quiet")
+    for arguments, words in (
+        ((runs[0],), "Two runs or more"),
+        ((runs[0],) * 11, "at most 10"),
+        ((*runs, "--observable", "rotation"), "no observable with one number a frame"),
+        ((*runs, "--observable", "mirror_gap"), "no mirror_gap"),
+        ((*runs, "--against", "share"), "gamma_gl"),
+        ((runs[0], tmp_path / "none.msrun"), "none.msrun"),
+    ):
+        status, _, err = call("compare", *arguments, *out)
+        assert status == 2, err
+        assert words in err
+        assert err.count("\n") == 1
+        assert not (tmp_path / "x.pdf").exists()
+    status, _, err = call("compare", *runs, "--out", tmp_path / "x.doc")
+    assert status == 2
+    assert ".csv" in err
