@@ -154,27 +154,7 @@ class Marginscope(QObject):
         window.form.submitted.connect(self.experiment.run)
         window.empty.run_requested.connect(self.experiment.run)
         window.empty.open_requested.connect(self.files.open)
-        for source in (
-            self.experiment,
-            self.files,
-            self.playback,
-            self.whole,
-            self.proposals,
-            self.library,
-            self.compare,
-            self.scenes,
-            self.links,
-            self.layouts,
-            self.bookmarks,
-            self.keeper,
-            display,
-        ):
-            source.message.connect(window.bar.say)
-        self.export.error.connect(window.bar.say)
-        sayers = (self.whole, self.library, self.links, self.layouts, self.bookmarks)
-        told = (self.experiment.started, self.export.finished)
-        for words in (*told, *(part.status for part in sayers)):
-            words.connect(self.readout.say)
+        self._connect_words()
         self.whole.run_requested.connect(self.files.open_files)
         for part in (self.library, self.whole, self.preview):
             self.looks.recoloured.connect(part.set_colours)
@@ -202,6 +182,31 @@ class Marginscope(QObject):
         self.theory.alarmed.connect(window.transport.slider.set_alarms)
         window.status.cancel_requested.connect(self.actions["margins_stop"].trigger)
         self._connect_library()
+
+    def _connect_words(self) -> None:
+        """Who says something, and where."""
+        window = self.window
+        for source in (
+            self.experiment,
+            self.files,
+            self.playback,
+            self.whole,
+            self.proposals,
+            self.library,
+            self.compare,
+            self.scenes,
+            self.links,
+            self.layouts,
+            self.bookmarks,
+            self.keeper,
+            self.display,
+        ):
+            source.message.connect(window.bar.say)
+        self.export.error.connect(window.bar.say)
+        sayers = (self.whole, self.library, self.links, self.layouts, self.bookmarks)
+        told = (self.experiment.started, self.export.finished)
+        for words in (*told, *(part.status for part in sayers)):
+            words.connect(self.readout.say)
 
     def _connect_library(self) -> None:
         self.library.open_requested.connect(self.files.open_files)

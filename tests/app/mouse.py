@@ -82,6 +82,13 @@ def click(qtbot: QtBot, menu: QMenu, action: QAction) -> None:
     qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
 
 
+def keys(qtbot: QtBot, window: QMainWindow, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
+    """Press a shortcut: only the active window has any, which it may not be yet after a menu."""
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    QTest.keyClick(window, key, modifiers)
+
+
 def close_menus() -> None:
     """Leave all menus with Escape."""
     while (popup := QApplication.activePopupWidget()) is not None:

@@ -17,7 +17,7 @@ from app.state.intent import Intent
 from app.state.scene import PASSING, Scene, Zoom, settled
 from core.observables.planes import NodePlane
 from core.studies.study import load_study
-from tests.app.mouse import pick, wheel
+from tests.app.mouse import keys, pick, wheel
 from tests.app.shell.conftest import trained
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -151,7 +151,7 @@ def test_views_zoom_and_colours_are_undone_by_name(program: Marginscope, qtbot: 
     assert not program.actions["undo"].isEnabled()
     pick(qtbot, window, "View", "Views", "Spectrum")
     noted(program, qtbot)
-    QTest.keyClick(window, Qt.Key.Key_D, CTRL)
+    keys(qtbot, window, Qt.Key.Key_D, CTRL)
     noted(program, qtbot)
     plot = display.slots[0].panel.view("margins").plot
     wheel(plot, QPoint(60, 40), 2)
@@ -161,17 +161,17 @@ def test_views_zoom_and_colours_are_undone_by_name(program: Marginscope, qtbot: 
     assert (zoom is not None, ground) == (True, "dark")
     assert program.actions["undo"].text() == "&Undo Zoom of margins"
     cursor = display.view.cursor
-    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    keys(qtbot, window, Qt.Key.Key_Z, CTRL)
     assert plot.zoom is None
     assert program.actions["redo"].text() == "&Redo Zoom of margins"
-    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    keys(qtbot, window, Qt.Key.Key_Z, CTRL)
     assert display.intent.palette == "light"
     assert not program.actions["dark"].isChecked()
-    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    keys(qtbot, window, Qt.Key.Key_Z, CTRL)
     assert "spectrum" not in display.slots[0].panel.names
     assert not program.actions["undo"].isEnabled()
     for _ in range(3):
-        QTest.keyClick(window, Qt.Key.Key_Z, CTRL | SHIFT)
+        keys(qtbot, window, Qt.Key.Key_Z, CTRL | SHIFT)
     assert "spectrum" in display.slots[0].panel.names
     assert display.intent.palette == "dark"
     assert plot.zoom == zoom
@@ -203,19 +203,19 @@ def test_runs_that_were_closed_come_back(program: Marginscope, qtbot: QtBot) -> 
     key = next(iter(program.session)).key
     program.display.ask(pinned=frozenset({(key, 2)}))
     noted(program, qtbot)
-    QTest.keyClick(program.window, Qt.Key.Key_W, CTRL)
+    keys(qtbot, program.window, Qt.Key.Key_W, CTRL)
     assert noted(program, qtbot) == ["Pin a node", "Close runs"]
     assert len(program.session) == 0
-    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert [run.path for run in program.session] == paths
     now = next(iter(program.session)).key
     assert program.display.intent.pinned == {(now, 2)}
     assert now != key
     qtbot.waitUntil(lambda: trained(program))
     # Gone by now: a sentence, and nothing is lost.
-    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL | SHIFT)
+    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL | SHIFT)
     paths[0].unlink()
-    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert paths[0].name in program.window.bar.text
     assert program.actions["undo"].isEnabled()
 
@@ -227,7 +227,7 @@ def test_runs_do_not_change_under_a_training(
     noted(program, qtbot)
     qtbot.waitUntil(lambda: bool(program.session.live))
     path = next(iter(program.session)).path
-    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert "still going on" in program.window.bar.text
     assert next(iter(program.session)).path == path
     program.experiment.stop()
@@ -240,7 +240,7 @@ def test_selections_with_the_keys(program: Marginscope, qtbot: QtBot) -> None:
         display.slots[0].panel.node_clicked.emit(node)
         noted(program, qtbot)
     assert display.intent.pinned == {(key, 1), (key, 2)}
-    QTest.keyClick(program.window, Qt.Key.Key_Left, ALT)
+    keys(qtbot, program.window, Qt.Key.Key_Left, ALT)
     assert display.intent.pinned == {(key, 1)}
-    QTest.keyClick(program.window, Qt.Key.Key_Right, ALT)
+    keys(qtbot, program.window, Qt.Key.Key_Right, ALT)
     assert display.intent.pinned == {(key, 1), (key, 2)}

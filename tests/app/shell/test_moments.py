@@ -24,7 +24,7 @@ from app.state.session import RunSnapshot, Snapshot
 from core.errors import InputError
 from core.library.about import place, read_about
 from core.problem.schedule import coordinate
-from tests.app.mouse import pick
+from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener, trained
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -83,18 +83,18 @@ def test_an_interval_is_drawn_with_shift_and_by_keys(program: Marginscope, qtbot
     assert interval is not None
     assert interval == pytest.approx((slider.moment_at(80), slider.moment_at(160)))
     qtbot.waitUntil(lambda: not program.scenes.waiting)
-    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert program.display.intent.interval is None
     program.playback.to_moment(slider.moment_at(100))
-    QTest.keyClick(program.window, Qt.Key.Key_I)
+    keys(qtbot, program.window, Qt.Key.Key_I, Qt.KeyboardModifier.NoModifier)
     program.playback.to_moment(slider.moment_at(200))
-    QTest.keyClick(program.window, Qt.Key.Key_O)
+    keys(qtbot, program.window, Qt.Key.Key_O, Qt.KeyboardModifier.NoModifier)
     now = program.display.intent.interval
     assert now is not None
     assert now == pytest.approx((slider.moment_at(100), slider.moment_at(200)))
     # Its end before its start: the start goes to that of the run.
     program.playback.to_moment(slider.moment_at(50))
-    QTest.keyClick(program.window, Qt.Key.Key_O)
+    keys(qtbot, program.window, Qt.Key.Key_O, Qt.KeyboardModifier.NoModifier)
     assert program.display.intent.interval == pytest.approx(
         (program.display.view.span.low, slider.moment_at(50))
     )
@@ -128,7 +128,7 @@ def test_a_bookmark_is_kept_with_the_run_and_brings_its_picture_back(
     display.slots[0].panel.node_clicked.emit(4)
     qtbot.waitUntil(lambda: not program.scenes.waiting)
     before = program.scenes.picture()
-    QTest.keyClick(program.window, Qt.Key.Key_M, CTRL)
+    keys(qtbot, program.window, Qt.Key.Key_M, CTRL)
     answer(qtbot, "the turn & back")
     first = next(iter(program.session)).path
     (mark,) = read_about(first).bookmarks
@@ -141,7 +141,7 @@ def test_a_bookmark_is_kept_with_the_run_and_brings_its_picture_back(
     assert program.scenes.picture() == before
     qtbot.waitUntil(lambda: not program.scenes.waiting)
     assert program.actions["undo"].text() == "&Undo Bookmark the turn && back"
-    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert display.intent.views == ("neurons",)
     # In another window, and from the menu.
     program.window.close()
@@ -204,7 +204,7 @@ def test_layouts_are_chosen_kept_and_removed(
     pick(qtbot, window, "View", "Layouts", "Lecture")
     assert display.slots[0].panel.names == ("neurons", "margins")
     assert not window.form.isVisible()
-    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    keys(qtbot, window, Qt.Key.Key_Z, CTRL)
     assert window.form.isVisible()
     display.ask(views=("spectrum", "curves"), neuron_range="root")
     pick(qtbot, window, "View", "Layouts", "Save layout ...")

@@ -42,7 +42,7 @@ from core.comparison.question import AGAINST, BANDS, KINDS, CompareQuestion
 from core.errors import InputError
 from core.observables.planes import NodePlane
 from core.studies.study import load_study
-from tests.app.mouse import wheel
+from tests.app.mouse import keys, wheel
 from tests.app.shell.conftest import Opener, trained
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -264,15 +264,15 @@ def test_a_link_brings_the_picture_back(
     program: Marginscope, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, shown = arranged(program, qtbot), frames(program)
-    QTest.keyClick(program.window, Qt.Key.Key_C, CTRL | ALT)
+    keys(qtbot, program.window, Qt.Key.Key_C, CTRL | ALT)
     link = QApplication.clipboard().text()
     assert link.startswith("marginscope://view?run=")
     view = tmp_path / "talk.msview"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(view), ""))
-    QTest.keyClick(program.window, Qt.Key.Key_S, CTRL | ALT)
+    keys(qtbot, program.window, Qt.Key.Key_S, CTRL | ALT)
     assert view.is_file()
     for name in (link, str(view)):
-        QTest.keyClick(program.window, Qt.Key.Key_W, CTRL)
+        keys(qtbot, program.window, Qt.Key.Key_W, CTRL)
         assert len(program.session) == 0
         program.files.open_files([name])
         qtbot.waitUntil(lambda: trained(program))
@@ -280,7 +280,7 @@ def test_a_link_brings_the_picture_back(
         assert frames(program) == shown
         assert not program.display.intent.playing
     # It is a step like any other.
-    QTest.keyClick(program.window, Qt.Key.Key_Z, CTRL)
+    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert len(program.session) == 0
 
 
@@ -290,14 +290,14 @@ def test_links_are_typed_and_wrong_ones_lose_nothing(
     before = arranged(program, qtbot)
     asks = [
         ("marginscope://view?t=soon", "10^2.5, 300 or 0"),
-        ("http://example.org", "no link of this program"),
+        ("https://arxiv.org/abs/2208.02789", "no link of this program"),
         (f"marginscope://view?run={tmp_path}/gone.msrun", "gone.msrun"),
         ("marginscope://view?t=1", "names no run"),
     ]
     for link, words in asks:
         program.window.activateWindow()
         qtbot.waitUntil(program.window.isActiveWindow)
-        QTest.keyClick(program.window, Qt.Key.Key_O, CTRL | ALT)
+        keys(qtbot, program.window, Qt.Key.Key_O, CTRL | ALT)
         qtbot.waitUntil(lambda: isinstance(QApplication.activeModalWidget(), QInputDialog))
         accept(link)
         qtbot.waitUntil(lambda: QApplication.activeModalWidget() is None)
@@ -311,10 +311,10 @@ def test_links_are_typed_and_wrong_ones_lose_nothing(
     assert program.scenes.picture() == before
 
 
-def test_without_a_run_there_is_no_link(program: Marginscope) -> None:
-    QTest.keyClick(program.window, Qt.Key.Key_W, CTRL)
+def test_without_a_run_there_is_no_link(program: Marginscope, qtbot: QtBot) -> None:
+    keys(qtbot, program.window, Qt.Key.Key_W, CTRL)
     QApplication.clipboard().setText("before")
-    QTest.keyClick(program.window, Qt.Key.Key_C, CTRL | ALT)
+    keys(qtbot, program.window, Qt.Key.Key_C, CTRL | ALT)
     assert QApplication.clipboard().text() == "before"
     assert "Open a run first" in program.window.bar.text
 
