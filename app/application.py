@@ -34,6 +34,7 @@ from app.controllers.playback import Playback
 from app.controllers.preview import PreviewController
 from app.controllers.proposals import Proposals
 from app.controllers.readout import Readout
+from app.controllers.record import RecordController
 from app.controllers.scenes import SceneController
 from app.controllers.session_keeper import SessionKeeper
 from app.controllers.slot import PanelSlot
@@ -111,6 +112,9 @@ class Marginscope(QObject):
         )
         self.library.librarian.sharing(self.theory.share)
         self.compare = CompareController(window, self.session, self.display, self.playback)
+        self.record = RecordController(
+            window, self.experiment, self.branches, self.files, self.export, self.scenes
+        )
         self.closing = Closing(window, self.session, self.whole, self.put_away)
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         self._make_actions()
@@ -134,6 +138,7 @@ class Marginscope(QObject):
         self.actions["link"].setChecked(settings.linked)
         self.window.set_recent(settings.recent)
         self.window.show_wishes(self.display.view.wishes)
+        self.actions["last"].setEnabled(self.keeper.previous is not None)
         self.actions["restores"].setChecked(settings.restores)
         self.scenes.set_actions(self.actions, self.folding)
         self.upkeep = Upkeep(self.window, self.display, self.looks, self.readout, self.actions)
@@ -198,12 +203,13 @@ class Marginscope(QObject):
             self.links,
             self.layouts,
             self.bookmarks,
+            self.record,
             self.keeper,
             self.display,
         ):
             source.message.connect(window.bar.say)
         self.export.error.connect(window.bar.say)
-        sayers = (self.whole, self.library, self.links, self.layouts, self.bookmarks)
+        sayers = (self.whole, self.library, self.links, self.layouts, self.bookmarks, self.record)
         told = (self.experiment.started, self.export.finished)
         for words in (*told, *(part.status for part in sayers)):
             words.connect(self.readout.say)

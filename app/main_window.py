@@ -87,7 +87,7 @@ class MainWindow(QMainWindow):
         self.recent = QMenu("Open &recent", self)
         self.margin_axes = QMenu("Curves a&gainst", self)
         self.view_choice = QMenu("&Views", self)
-        self.bookmarks = QMenu("&Bookmarks", self)
+        self.bookmarks = QMenu("&Go to a bookmark", self)
         self.layouts = QMenu("La&youts", self)
         self.neuron_choice = QMenu("&Neurons", self)
         self.curve_choice = QMenu("C&urves", self, toolTipsVisible=True)

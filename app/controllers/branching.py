@@ -19,6 +19,7 @@ from app.workers.recipes import Branch
 from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate
 from core.studies.study import Study
+from core.studies.tables import setting_text
 
 if TYPE_CHECKING:
     from app.panels.step_dialog import StepDialog
@@ -53,10 +54,12 @@ class Moment:
 class BranchController(QObject):
     """Offers a branch in the form, and takes what Run is pressed for then.
 
-    message(sentence): for the bar, by way of the experiment's.
+    message(sentence): for the bar, by way of the experiment's. branched(path, frame, changes): a
+    child is trained, with changes as `key=value`.
     """
 
     message = Signal(str)
+    branched = Signal(str, int, object)
 
     def __init__(
         self,
@@ -220,6 +223,8 @@ class BranchController(QObject):
         recipe = Branch(moment.path, moment.frame, experiment)
         child = Child(name, lineage.heading, moment.cursor, until)
         self._experiment.beside(moment.key, child, recipe)
+        news = [setting_text(key, now) for key, (_, now) in changes.items()]
+        self.branched.emit(str(moment.path), moment.frame, news)
         self._display.rearrange()
         self._display.ask(cursor=moment.cursor, playing=True, follow=False)
         self.message.emit("")

@@ -60,13 +60,16 @@ class ExperimentController(QObject):
     """Starts, holds and ends training.
 
     replaced: other runs are open, to be played from t = 0. message(sentence): for the bar, "" for
-    none. loaded(study): what the form shows now.
+    none. loaded(study): what the form shows now. trained(study), went_on(path): training was begun,
+    of a study and from the end of a run.
     """
 
     replaced = Signal()
     message = Signal(str)
     started = Signal(str)
     loaded = Signal(object)
+    trained = Signal(object)
+    went_on = Signal(str)
 
     def __init__(
         self,
@@ -197,6 +200,7 @@ class ExperimentController(QObject):
         self._session.clear()
         self._study = study
         self.started.emit("")
+        self.trained.emit(study)
         headings = headings_of([cell.name for cell in cells])
         jobs = [
             self._planned(study, cell, heading, recipe)
@@ -262,6 +266,8 @@ class ExperimentController(QObject):
         self._session.clear()
         jobs = [self._opened(n, heading, until, Further(p)) for n, heading, until, p in planned]
         self.message.emit("")
+        for _, _, _, path in planned:
+            self.went_on.emit(str(path))
         self.replaced.emit()
         self._worker.submit(*jobs)
 

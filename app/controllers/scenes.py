@@ -30,11 +30,13 @@ PANELS = ("lecture", "form", "inspector", "library")
 class SceneController(QObject):
     """Owns the history. `changed`: the scene or what can be undone is another one.
 
-    `message` carries a sentence about what cannot be brought back.
+    `message` carries a sentence about what cannot be brought back; stepped(words, on): a change
+    was made or undone, or the one before went `on`.
     """
 
     changed = Signal()
     message = Signal(str)
+    stepped = Signal(str, bool)
 
     def __init__(
         self,
@@ -144,6 +146,9 @@ class SceneController(QObject):
         # Not for a cursor that moves: this is called with every frame that plays.
         if (now.past, now.future, now.place) != (before.past, before.future, before.place):
             self._tell()
+        if now.past and now.past[-1:] != before.past[-1:]:
+            goes_on = now.past[:-1] == before.past[:-1]
+            self.stepped.emit(now.past[-1].words, goes_on)
 
     def _tell(self) -> None:
         history = self.history
@@ -180,8 +185,13 @@ class SceneController(QObject):
         if self.waiting:
             self.note()
         after = reduce(self.history, event)
-        if after is not self.history and self.show(after.scene):
+        before = self.history
+        if after is not before and self.show(after.scene):
             self.history = after
+            if len(after.past) < len(before.past):
+                self.stepped.emit(f"Undo {before.past[-1].words}", False)
+            else:
+                self.stepped.emit(after.past[-1].words, False)
             # As it came out: what a file or a run does not have is not shown.
             self._take(Came(self.scene))
             self._tell()

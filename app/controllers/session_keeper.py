@@ -122,9 +122,7 @@ class SessionKeeper(QObject):
 
     def again(self) -> None:
         """Show the session that was left last, as a step that can be undone."""
-        if self.previous is None:
-            self.message.emit("There is no session from before this one.")
-        else:
+        if self.previous is not None:
             self._scenes.restore(self.previous.scene, "The last session")
 
     # ------------------------------------------------------------------------------- writing

@@ -265,8 +265,8 @@ class TimeSlider(QWidget):
         for moment, _ in self._bookmarks:
             x = self.position_of(moment)
             top, foot = middle - 11.0, middle - 3.0
-            ribbon = [(x - 3.0, top), (x + 3.0, top), (x + 3.0, foot), (x, foot - 3.0)]
-            corners = [QPointF(*place) for place in (*ribbon, (x - 3.0, foot))]
+            ribbon = [(x - 4.0, top), (x + 4.0, top), (x + 4.0, foot), (x, foot - 3.5)]
+            corners = [QPointF(*place) for place in (*ribbon, (x - 4.0, foot))]
             painter.drawPolygon(QPolygonF(corners))
 
     def _paint_alarms(self, painter: QPainter, middle: float) -> None:

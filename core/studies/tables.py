@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, final
 
+import tomli_w
 from pydantic import Field, ValidationInfo, field_validator
 
 from core.errors import InputError, did_you_mean
@@ -102,6 +103,17 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return key.strip(), value.strip()
     except (ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"--set {key.strip()[:60]}: {reason(error)}.") from error
+
+
+def setting_text(key: str, value: Any) -> str:
+    """`key=value` as `parse_setting` reads it back, to the last digit.
+
+    >>> setting_text("dynamics.step", 0.1), setting_text("data.classes", (3, 8))
+    ('dynamics.step=0.1', 'data.classes=[3, 8]')
+    """
+    value = list(value) if isinstance(value, tuple) else value
+    text = tomli_w.dumps({"value": value}).partition("=")[2]
+    return f"{key}={' '.join(text.split()).replace('[ ', '[').replace(', ]', ']')}"
 
 
 def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:

@@ -297,8 +297,8 @@ def test_the_library_is_closed_remembered_and_reached_by_the_menu(
     assert dock.isVisible()
     assert library.window.focusWidget() is library.window.transport.slider
     library.put_away()
-    assert library.settings.library_shown
-    assert library.settings.library_columns == FIRST
+    assert library.memory.settings.library_shown
+    assert library.memory.settings.library_columns == FIRST
 
 
 def test_runs_of_first_starts_are_known_by_their_settings(tmp_path: Path) -> None:

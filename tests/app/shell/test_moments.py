@@ -128,7 +128,7 @@ def test_a_bookmark_is_kept_with_the_run_and_brings_its_picture_back(
     display.slots[0].panel.node_clicked.emit(4)
     qtbot.waitUntil(lambda: not program.scenes.waiting)
     before = program.scenes.picture()
-    keys(qtbot, program.window, Qt.Key.Key_M, CTRL)
+    keys(qtbot, program.window, Qt.Key.Key_B, NONE)
     answer(qtbot, "the turn & back")
     first = next(iter(program.session)).path
     (mark,) = read_about(first).bookmarks
@@ -149,10 +149,17 @@ def test_a_bookmark_is_kept_with_the_run_and_brings_its_picture_back(
     qtbot.waitUntil(lambda: trained(again))
     again.playback.to_start()
     entry = "the turn && back\tt = 10^1.25".replace("&", "")
-    pick(qtbot, again.window, "Play", "Bookmarks", entry)
+    pick(qtbot, again.window, "Play", "Go to a bookmark", entry)
     assert again.display.intent.views == ("margins",)
     assert again.display.view.cursor == pytest.approx(float(coordinate(1.25)), abs=1e-6)
-    pick(qtbot, again.window, "Play", "Bookmarks", "Remove bookmark", mark.name.replace("&", ""))
+    pick(
+        qtbot,
+        again.window,
+        "Play",
+        "Go to a bookmark",
+        "Remove bookmark",
+        mark.name.replace("&", ""),
+    )
     assert read_about(first).bookmarks == ()
     assert not place(first).exists()
 

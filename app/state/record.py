@@ -1,0 +1,75 @@
+"""What was done in a session, as a script: a command for each thing that the program can do without
+a window, and a comment for all else."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+MOST_DEEDS = 2000
+PROGRAM = "python -m core"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """`when`: local time, HH:MM:SS. `command`: what follows the program's name, a word each; in it
+    STUDY stands for the file of `study`, which is its text."""
+
+    when: str
+    words: str
+    command: tuple[str, ...] = ()
+    study: str = ""
+
+
+STUDY = "STUDY"
+
+
+def kept(deeds: tuple[Deed, ...], deed: Deed) -> tuple[Deed, ...]:
+    """Deeds with one more; the earliest go where there are very many."""
+    return (*deeds, deed)[-MOST_DEEDS:]
+
+
+def script(deeds: Sequence[Deed], title: str, stem: str) -> tuple[str, dict[str, str]]:
+    """The text of a shell script, and the study files that it names, by name: STEM-1.toml, ...
+
+    Studies of equal text have one file.
+
+    >>> deed = Deed("10:00:00", "Run", ("run", "STUDY"), "[data]")
+    >>> text, files = script([deed], "A session", "mine")
+    >>> print(text)
+    #!/bin/sh
+    # A session
+    # Study files and runs are named from the folder of this file.
+    set -e
+    cd "$(dirname "$0")"
+    <BLANKLINE>
+    # 10:00:00 Run
+    python -m core run mine-1.toml
+    <BLANKLINE>
+    >>> files
+    {'mine-1.toml': '[data]'}
+    """
+    files: dict[str, str] = {}
+    lines = ["#!/bin/sh", f"# {_line(title)}", NAMED, "set -e", 'cd "$(dirname "$0")"', ""]
+    for deed in deeds:
+        lines.append(f"# {deed.when} {_line(deed.words)}")
+        if not deed.command:
+            continue
+        name = next((name for name, text in files.items() if text == deed.study), "")
+        if deed.study and not name:
+            name = f"{stem}-{len(files) + 1}.toml"
+            files[name] = deed.study
+        words = [name if word == STUDY else word for word in deed.command]
+        lines.append(f"{PROGRAM} {shlex.join(words)}")
+    return "\n".join([*lines, ""]), files
+
+
+NAMED = "# Study files and runs are named from the folder of this file."
+
+
+def _line(text: str) -> str:
+    """A text that stays in its comment."""
+    return " ".join(text.split())

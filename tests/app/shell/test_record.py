@@ -1,0 +1,102 @@
+"""The record of a session: a script that does again what was done."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.state.record import MOST_DEEDS, Deed, kept, script
+from core.runs import open_run
+from core.studies.tables import parse_setting, setting_text
+from tests.app.mouse import pick
+from tests.app.shell.conftest import trained
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_studies_of_one_text_have_one_file_and_comments_stay_in_their_line() -> None:
+    deeds = [
+        Deed("10:00:00", "Train a\nrm -rf /", ("run", "STUDY"), "one"),
+        Deed("10:00:01", "Train it again", ("run", "STUDY"), "one"),
+        Deed("10:00:02", "Train another", ("run", "STUDY"), "two"),
+        Deed("10:00:03", "Open it", ("info", "it's; a $run.msrun")),
+    ]
+    text, files = script(deeds, "title\nline", "s")
+    assert files == {"s-1.toml": "one", "s-2.toml": "two"}
+    commands = [line for line in text.splitlines() if line.startswith("python")]
+    assert [line.split()[-1] for line in commands[:3]] == ["s-1.toml", "s-1.toml", "s-2.toml"]
+    assert commands[3].endswith("""'it'"'"'s; a $run.msrun'""")
+    assert not any(line.startswith("rm") for line in text.splitlines())
+
+
+def test_the_record_is_bounded() -> None:
+    deeds: tuple[Deed, ...] = ()
+    for number in range(MOST_DEEDS + 5):
+        deeds = kept(deeds, Deed("", str(number)))
+    assert len(deeds) == MOST_DEEDS
+    assert deeds[0].words == "5"
+
+
+@pytest.mark.parametrize(
+    "value", [16, 0.1, 1e-300, "gd", "a 'b' \"c\" = #", [3, 8], [0.5, "x"], True]
+)
+def test_settings_are_read_back_as_they_were(value: object) -> None:
+    assert parse_setting(setting_text("data.x", value)) == ("data.x", value)
+
+
+def test_what_was_done_is_done_again_by_the_script(
+    program: Marginscope, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.display.ask(palette="dark")
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    place = tmp_path / "record" / "mine.sh"
+    place.parent.mkdir()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(place), ""))
+    pick(qtbot, program.window, "File", "Save record of session ...")
+    text = place.read_text()
+    assert "Colours: dark" in text
+    assert "run mine-1.toml" in text
+    assert os.access(place, os.X_OK)
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    done = subprocess.run(
+        ["sh", str(place)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    again = sorted((place.parent / "runs").rglob("*.msrun"))
+    assert len(again) == len(program.session) == 2
+    for path, run in zip(again, program.session, strict=True):
+        assert run.data is not None
+        with open_run(path) as second:
+            first = run.data.run
+            assert second.experiment.network.m == first.experiment.network.m
+            assert (second.parameters(-1) == first.parameters(-1)).all()
+
+
+def test_a_record_that_cannot_be_written_is_a_sentence(
+    program: Marginscope, tmp_path: Path
+) -> None:
+    program.record.write(tmp_path / "nowhere" / "x.sh")
+    assert "nowhere" in program.window.bar.text
+    assert trained(program)
+
+
+def test_a_number_that_is_typed_is_one_line(program: Marginscope, qtbot: QtBot) -> None:
+    row = program.window.form.sections["run"].rows[0]
+    row.control.setFocus()
+    for letter in "12":
+        qtbot.keyClick(row.control, Qt.Key(ord(letter)))
+        qtbot.waitUntil(lambda: not program.scenes.waiting)
+    changes = [deed.words for deed in program.record.deeds if not deed.command]
+    assert len(changes) == 1
+    assert changes[0] == f"{row.field.name} = {row.text()}"
