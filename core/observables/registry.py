@@ -14,6 +14,7 @@ from core.observables import (
     nodes,
     proof_potentials,
     proofs,
+    rotations,
     spectrum,
     testing,
 )
@@ -24,6 +25,7 @@ from core.settings import Registry
 MODULES = (
     margins,
     nodes,
+    rotations,
     testing,
     spectrum,
     certificates,

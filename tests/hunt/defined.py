@@ -160,6 +160,8 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "balance_drift": (no_balance,),
     "balance": (no_balance,),
     "rotation": (no_head, zero_node),
+    "least_rotation": (zero_node,),
+    "median_rotation": (zero_node,),
     "relative_norm": (no_nodes,),
     "stable_rank": (no_inner,),
     "sigma_2": (fewer_values(2),),
