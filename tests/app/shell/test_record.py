@@ -73,14 +73,13 @@ def test_what_was_done_is_done_again_by_the_script(
         ["sh", str(place)], capture_output=True, text=True, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr
-    again = sorted((place.parent / "runs").rglob("*.msrun"))
-    assert len(again) == len(program.session) == 2
-    for path, run in zip(again, program.session, strict=True):
-        assert run.data is not None
-        with open_run(path) as second:
-            first = run.data.run
-            assert second.experiment.network.m == first.experiment.network.m
-            assert (second.parameters(-1) == first.parameters(-1)).all()
+    shown = {run.data.m: run.data.run for run in program.session if run.data is not None}
+    paths = list((place.parent / "runs").rglob("*.msrun"))
+    assert len(paths) == len(shown) == 2
+    for path in paths:
+        with open_run(path) as again:
+            first = shown[again.experiment.network.m]
+            assert (again.parameters(-1) == first.parameters(-1)).all()
 
 
 def test_a_record_that_cannot_be_written_is_a_sentence(
