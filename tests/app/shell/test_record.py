@@ -73,13 +73,14 @@ def test_what_was_done_is_done_again_by_the_script(
         ["sh", str(place)], capture_output=True, text=True, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr
-    shown = {run.data.m: run.data.run for run in program.session if run.data is not None}
+    runs = [run.data.run for run in program.session if run.data is not None]
+    shown = {(run.problem.dataset.d, run.network.m): run for run in runs}
     paths = list((place.parent / "runs").rglob("*.msrun"))
     assert len(paths) == len(shown) == 2
     for path in paths:
         with open_run(path) as again:
-            first = shown[again.experiment.network.m]
-            assert (again.parameters(-1) == first.parameters(-1)).all()
+            first, last = shown[again.problem.dataset.d, again.network.m], again.frames - 1
+            assert (again.parameters(last) == first.parameters(last)).all()
 
 
 def test_a_record_that_cannot_be_written_is_a_sentence(
