@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.branch_line import BranchLine
+from app.panels.fields import VARIED, section_of_key
 from app.panels.inputs import problem_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
@@ -37,7 +38,7 @@ class ExperimentForm(QWidget):
         self._content = content = QWidget(self)
         column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
         self.problem = problem_label(content)
-        self.sections = {name: SectionForm(name, content) for name in SECTIONS}
+        self.sections = {name: SectionForm(name, content) for name in (VARIED, *SECTIONS)}
         filled(column, self.problem, *self.sections.values(), 1)
         for section in self.sections.values():
             section.edited.connect(self._on_edited)
@@ -100,8 +101,11 @@ class ExperimentForm(QWidget):
         if self._edits is None:
             return
         problems = dict(self._outcome.problems)
+        study = self._outcome.study
+        notes = {} if study is None else self._edits.notes(study)
         for section in self.sections.values():
             section.show_problems(problems, self._edits)
+            section.show_notes(notes)
         self.problem.setText(problems.get("", ""))
         self.problem.setVisible("" in problems)
 
@@ -128,7 +132,7 @@ class ExperimentForm(QWidget):
     def _after_edit(self, key: str) -> None:
         assert self._edits is not None
         self._outcome = self._edits.outcome()
-        for row in self.sections[key.partition(".")[0]].rows:
+        for row in self.sections[section_of_key(key)].rows:
             # Only its own row: the others may be half typed.
             if row.field.key == key:
                 row.show_text(self._edits.text(row.field), self._edits.edited(row.field))

@@ -9,7 +9,14 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.panels.fields import PATHS, Field
-from app.panels.inputs import ChoiceBox, ValueEdit, problem_label, quiet_label, set_property
+from app.panels.inputs import (
+    ChoiceBox,
+    ValueEdit,
+    problem_label,
+    quiet_label,
+    set_property,
+    show_short,
+)
 
 
 @final
@@ -25,6 +32,8 @@ class FieldRow(QObject):
         self.field = field
         self.is_shown = True
         self.label = quiet_label(field.label, parent)
+        self.note = quiet_label("", parent, wrap=True)
+        self.note.hide()
         self.problem = problem_label(parent)
         self.control: ValueEdit | ChoiceBox
         if field.choices:
@@ -88,6 +97,12 @@ class FieldRow(QObject):
             control.addItem(text)
         control.setCurrentIndex(control.findText(text))
 
+    def show_note(self, note: str) -> None:
+        """Say what the text in the control does not; nothing with an empty note."""
+        show_short(self.note, note)
+        self.note.setVisible(bool(note) and self.is_shown)
+        self.control.setAccessibleDescription(" ".join(filter(None, (self.field.meaning, note))))
+
     def show_problem(self, sentence: str) -> None:
         """Mark the value as wrong, or with an empty sentence as right."""
         self.problem.setText(sentence)
@@ -103,6 +118,7 @@ class FieldRow(QObject):
         self.label.setVisible(self.is_shown)
         self.control.setVisible(self.is_shown)
         self.problem.setVisible(self.is_shown and bool(self.problem.text()))
+        self.note.setVisible(self.is_shown and bool(self.note.text()))
 
     # ------------------------------------------------------------------------------- editing
 

@@ -13,6 +13,8 @@ from types import UnionType
 from typing import Any, Literal, Union, final, get_args, get_origin
 
 from core.settings import Section
+from core.studies.derived import FACTOR, VARIANT
+from core.studies.study import Study
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 
 # Where the key is too long for a narrow panel, or says too little.
@@ -36,8 +38,15 @@ EMPTY = {
     "network.init_path": "choose a file",
     "network.m": "as in the file",
 }
+# What stands in a field for an empty list, where that is not what an empty field means.
+EMPTY_LIST = {"data.classes": "all"}
+# The section of the form for what a study varies over that is no setting of a run: its factors,
+# and its variants.
+VARIED = "study"
 # Fields that mean something only beside a value of another one.
 ONLY_WITH = {"network.init_path": ("network.init", "file")}
+FACTOR_MEANS = "a factor of the study's formulas, which settings are derived from"
+VARIANT_MEANS = "which of the study's variants are trained; each changes several settings at once"
 PATHS = ("path", "init_path")
 SET_BY_PROGRAM = ("content",)
 SEPARATOR = re.compile(r"\s*[,;]\s*")
@@ -64,7 +73,8 @@ class Field:
 
     @property
     def key(self) -> str:
-        return f"{self.section}.{self.name}"
+        """As study files have it: section.name, factor.NAME or variant."""
+        return f"{self.section}.{self.name}" if self.section else self.name
 
     @property
     def label(self) -> str:
@@ -95,6 +105,25 @@ class Field:
         if not (self.words or self.many or self.choices):
             lines.append("Several values, such as 1, 2, make one run each.")
         return "\n".join(lines)
+
+
+def section_of_key(key: str) -> str:
+    """The section of the form where a key has its field.
+
+    >>> section_of_key("network.m"), section_of_key("factor.c"), section_of_key("variant")
+    ('network', 'study', 'study')
+    """
+    section = key.partition(".")[0]
+    return VARIED if section in (FACTOR, VARIANT) else section
+
+
+def varied_fields(study: Study) -> tuple[Field, ...]:
+    """A field for each factor of a study, and one for its variants."""
+    factors = [key.partition(".")[2] for key in study.axes if key.startswith(f"{FACTOR}.")]
+    fields = [Field(FACTOR, name, None, FACTOR_MEANS) for name in factors]
+    if study.variants:
+        fields.append(Field("", VARIANT, None, VARIANT_MEANS, words=True))
+    return tuple(fields)
 
 
 def section_of(section: str, kind: str) -> type[Section]:
@@ -177,6 +206,8 @@ def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
     """
     text = text.strip()
     if field.many:
+        if text and text == EMPTY_LIST.get(field.key):
+            return []
         return [_number(part) for part in _parts(text)]
     if not text:
         return field.default

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 # On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
 HEIGHT = 24
 MARGIN = 8
+MOST_LINES = 3
 UNDO, REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
 
 
@@ -39,6 +40,15 @@ def _plain_label(look: str, text: str, parent: QWidget | None, wrap: bool) -> QL
 def quiet_label(text: str, parent: QWidget | None = None, wrap: bool = False) -> QLabel:
     """A label in the muted colour."""
     return _plain_label("quiet", text, parent, wrap)
+
+
+def show_short(label: QLabel, text: str) -> None:
+    """Show the first lines of a text in a label, all of it in the tool tip."""
+    lines = text.split("\n")
+    rest = len(lines) - MOST_LINES
+    shown = [*lines[:MOST_LINES], f"and {rest} more"] if rest > 0 else lines
+    label.setText("\n".join(shown))
+    label.setToolTip(text)
 
 
 def heading_label(text: str, parent: QWidget | None = None) -> QLabel:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import final
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QWidget
 
 from app.panels.field_row import FieldRow
-from app.panels.fields import section_of
-from app.panels.inputs import ChoiceBox, heading_label, line_height, problem_label, quiet_label
+from app.panels.fields import VARIED, section_of
+from app.panels.inputs import (
+    ChoiceBox,
+    heading_label,
+    line_height,
+    problem_label,
+    quiet_label,
+    show_short,
+)
 from app.panels.study_edits import StudyEdits
 from app.widgets.layouts import laid
 from core.study_file.experiment import KINDS
@@ -37,14 +45,17 @@ class SectionForm(QWidget):
         self._grid = laid(QGridLayout(self), spacing=(8, GAP))
         self._grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         self._grid.setColumnStretch(1, 1)
-        self._heading = heading_label(section.capitalize(), self)
+        self._heading = heading_label("Varied" if section == VARIED else section.capitalize(), self)
         self._heading.setFixedHeight(line_height(self))
         self.problem = problem_label(self)
         self.kinds: ChoiceBox | None = None
         self._kind_label: QLabel | None = None
         self._add_kinds()
         self._grid.addWidget(self._heading, 0, 0)
-        self._grid.addWidget(self.problem, 1, 0, 1, 2)
+        self.note = quiet_label("", self, wrap=True)  # what variants do to the kind
+        self.note.hide()
+        self._grid.addWidget(self.note, 1, 1)
+        self._grid.addWidget(self.problem, 2, 0, 1, 2)
         self.more = QPushButton(self)
         self.more.setProperty("quiet", True)
         self.more.setAccessibleName(f"More settings of {section}")
@@ -73,14 +84,17 @@ class SectionForm(QWidget):
         fields = edits.fields(self.section)
         editable = [edits.can_be_edited(field) for field in fields]
         # Rows that stay keep the focus and the cursor of whoever is typing.
-        shape = (edits.kind(self.section), tuple(editable))
+        shape = (edits.kind(self.section), tuple(editable), tuple(field.key for field in fields))
         if shape != self._built:
             self._built = shape
             self._remove_rows()
             for field, may in zip(fields, editable, strict=True):
                 self._add_row(FieldRow(field, may, self))
-            self._grid.addWidget(self.more, 2 + 2 * len(self.rows), 0, 1, 2)
-        self._show_kind(edits)
+            self._grid.addWidget(self.more, 3 + 3 * len(self.rows), 0, 1, 2)
+        if self.section == VARIED:
+            self.setVisible(bool(fields))
+        else:
+            self._show_kind(edits)
         for row, field in zip(self.rows, fields, strict=True):
             row.field = field
             row.show_text(edits.text(field), edits.edited(field))
@@ -99,6 +113,14 @@ class SectionForm(QWidget):
         foldable = (row.field.advanced and edits.is_shown(row.field) for row in self.rows)
         self.more.setVisible(any(foldable))
         self.more.setText("Fewer settings" if self._unfolded else "More settings ...")
+
+    def show_notes(self, notes: Mapping[str, str]) -> None:
+        """Say beside the fields what their texts do not."""
+        own = notes.get(f"{self.section}.kind", "")
+        show_short(self.note, own)
+        self.note.setVisible(bool(own))
+        for row in self.rows:
+            row.show_note(notes.get(row.field.key, ""))
 
     def _show_kind(self, edits: StudyEdits) -> None:
         cls = section_of(self.section, edits.kind(self.section))
@@ -123,11 +145,12 @@ class SectionForm(QWidget):
                     self.kinds.removeItem(self.kinds.count() - 1)
 
     def _add_row(self, row: FieldRow) -> None:
-        place = 2 + 2 * len(self.rows)
+        place = 3 + 3 * len(self.rows)
         self.rows.append(row)
         self._grid.addWidget(row.label, place, 0)
         self._grid.addWidget(row.control, place, 1)
-        self._grid.addWidget(row.problem, place + 1, 0, 1, 2)
+        self._grid.addWidget(row.note, place + 1, 1)
+        self._grid.addWidget(row.problem, place + 2, 0, 1, 2)
         row.edited.connect(self.edited)
         row.restored.connect(self.restored)
         row.submitted.connect(self.submitted)
@@ -135,7 +158,7 @@ class SectionForm(QWidget):
     def _remove_rows(self) -> None:
         for row in self.rows:
             # Later: one of them may be sending the signal that this answers. Hidden until then.
-            for widget in (row.label, row.control, row.problem):
+            for widget in (row.label, row.control, row.note, row.problem):
                 self._grid.removeWidget(widget)
                 widget.hide()
                 widget.deleteLater()

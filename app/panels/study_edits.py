@@ -7,15 +7,33 @@ of one kind come back when the kind does.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, final
 
-from app.panels.fields import ONLY_WITH, Field, axis_text, fields_of, text_of, value_of
+from app.panels.fields import (
+    EMPTY_LIST,
+    ONLY_WITH,
+    VARIED,
+    Field,
+    axis_text,
+    fields_of,
+    section_of_key,
+    text_of,
+    value_of,
+    varied_fields,
+)
 from app.state.edits import Edits
 from core.errors import Clause, InputError
+from core.studies.derived import FORMULA, VARIANT
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
-from core.study_file.validation import DEFAULT_KINDS
+from core.study_file.validation import DEFAULT_KINDS, SECTIONS
+
+DERIVED = "="  # before a formula
+BETWEEN = ";"  # names of variants
+MOST_SHOWN = 3  # values of a formula
+MOST_LOOKED_AT = 60  # cells that they are taken from
 
 
 @final
@@ -82,11 +100,13 @@ class StudyEdits:
 
     def fields(self, section: str) -> tuple[Field, ...]:
         """The fields that the section has now."""
+        if section == VARIED:
+            return varied_fields(self._switched)
         return fields_of(section, self.kind(section))
 
     def field(self, key: str) -> Field | None:
         """The field of a dotted key, None where the present kind has no such key."""
-        section = key.partition(".")[0]
+        section = section_of_key(key)
         return next((field for field in self.fields(section) if field.key == key), None)
 
     def text(self, field: Field) -> str:
@@ -95,11 +115,19 @@ class StudyEdits:
 
     def original(self, field: Field) -> str:
         """What stood in a field before it was edited."""
-        axis = self._switched.axes.get(field.key)
+        study = self._switched
+        axis = study.axes.get(field.key)
         if axis is not None:
             return axis_text(axis)
-        table = self._switched.tables.get(field.section, {})
-        return text_of(table.get(field.name, field.default))
+        if field.key == VARIANT:
+            return f"{BETWEEN} ".join(study.variants)
+        if field.key in study.derived:
+            return f"{DERIVED} {study.derived[field.key]}"
+        table = study.tables.get(field.section, {})
+        value = table.get(field.name, field.default)
+        if field.many and value is not None and not value and field.default:
+            return EMPTY_LIST.get(field.key, "[]")
+        return text_of(value)
 
     def edited(self, field: Field) -> bool:
         """Whether a field says something else than before."""
@@ -107,7 +135,7 @@ class StudyEdits:
 
     def is_axis(self, field: Field) -> bool:
         """Whether the study as loaded varies over a field."""
-        return field.key in self._switched.axes
+        return field.key in self._switched.axes or field.key == VARIANT
 
     def can_be_edited(self, field: Field) -> bool:
         """Whether a text can say all that the study says: an axis of lists is for study files."""
@@ -168,9 +196,8 @@ class StudyEdits:
             # A text of a key that the present kind does not have waits for the kind that has it.
             if field is None or not self.edited(field):
                 continue
-            value = value_of(field, self.text(field), self.is_axis(field))
             try:
-                study = study.with_value(key, value)
+                study = self._with(study, field)
             except InputError as error:
                 typed[key] = _sentence(error.text)
         problems: dict[str, str] = {}
@@ -180,16 +207,60 @@ class StudyEdits:
         problems |= typed
         return EditOutcome(None if problems else study, problems)
 
+    def _formula_edited(self) -> str:
+        """The key edited last, if it has a formula or goes into one: what is wrong with formulas
+        names no key. "" for another one."""
+        key = self._latest[-1] if self._latest else ""
+        is_formula = self._texts.get(key, "").strip().startswith(DERIVED)
+        return key if is_formula or section_of_key(key) == VARIED else ""
+
+    def _with(self, study: Study, field: Field) -> Study:
+        """A study with what stands in a field; a text that begins with = is a formula."""
+        text = self.text(field).strip()
+        if text.startswith(DERIVED) and field.section in SECTIONS:
+            formula = text.removeprefix(DERIVED).strip()
+            plain = study.with_value(field.key, None) if field.key in study.axes else study
+            return replace(plain, derived={**plain.derived, field.key: formula})
+        if field.key == VARIANT:  # names may have commas
+            names = [name.strip() for name in text.split(BETWEEN) if name.strip()]
+            return study.with_value(VARIANT, names or [text])
+        return study.with_value(field.key, value_of(field, text, self.is_axis(field)))
+
+    @staticmethod
+    def notes(study: Study) -> Mapping[str, str]:
+        """By key, what a field's text does not say of a study that is right: the values of a
+        formula in the runs, and what the variants set."""
+        said: dict[str, list[str]] = {}
+        for name, settings in study.variants.items():
+            for key, value in settings.items():
+                formula = f"{DERIVED} " if key.startswith(FORMULA) else ""
+                words = f"{name}: {formula}{_short(value)}"
+                said.setdefault(key.removeprefix(FORMULA), []).append(words)
+        notes = {key: "\n".join(words) for key, words in said.items()}
+        cells = tuple(islice(study.each(), MOST_LOOKED_AT)) if study.derived else ()
+        for key in study.derived:
+            section, name = key.split(".", 1)
+            values = [getattr(getattr(cell.experiment, section), name) for cell in cells]
+            texts = list(dict.fromkeys(map(_short, values)))
+            more = ", ..." if len(texts) > MOST_SHOWN or study.count > len(cells) else ""
+            notes[key] = f"{DERIVED} {', '.join(texts[:MOST_SHOWN])}{more}"
+        return notes
+
     def _located(self, error: InputError) -> dict[str, str]:
         """What is wrong by the key that it is about: of several the one edited last."""
         sentences: dict[str, str] = {}
         for clause in error.clauses or (Clause(error.text),):
             keys = [key for key in clause.keys if key.endswith(".kind") or self.field(key)]
             edited = [key for key in self._latest if key in keys]
-            key = edited[-1] if edited else next(iter(keys), "")
+            key = edited[-1] if edited else next(iter(keys), self._formula_edited())
             sentences.setdefault(key, _sentence(clause.text))
         return sentences
 
 
 def _sentence(clause: str) -> str:
     return clause if clause.endswith((".", "?")) else f"{clause}."
+
+
+def _short(value: Any) -> str:
+    """A value with six digits, enough to be told."""
+    return f"{value:.6g}" if isinstance(value, float) else text_of(value)

@@ -80,3 +80,93 @@ def test_a_rule_is_said_at_what_was_edited_last_of_what_it_is_about(
         else:
             edits.set_text(name, text)
     assert list(edits.outcome().problems) == [key]
+
+
+# ------------------------------------------------------- formulas, factors and variants
+
+
+def test_formulas_are_shown_with_their_values_and_can_be_edited() -> None:
+    edits = StudyEdits(load_study("wei19-figure-5"))
+    field = edits.field("loss.l2")
+    assert field is not None
+    assert edits.text(field) == "= 2 ^ (0 - e)"
+    study = edits.outcome().study
+    assert study is not None
+    note = edits.notes(study)["loss.l2"]
+    assert note == "= 0.00390625, 0.00195312, 0.000976562, ..."
+    assert float(note.split()[1].rstrip(",")) == 2.0**-8
+    edits.set_text("loss.l2", "= 3 ^ (0 - e)")
+    study = edits.outcome().study
+    assert study is not None
+    assert study.cells()[0].experiment.loss.l2 == pytest.approx(3.0**-8, rel=1e-15)
+    edits.set_text("loss.l2", "0.5")  # a number in place of the formula
+    study = edits.outcome().study
+    assert study is not None
+    assert {cell.experiment.loss.l2 for cell in study.cells()} == {0.5}
+    assert "loss.l2" not in edits.notes(study)
+
+
+@pytest.mark.parametrize("text", ["= 2 ^", "= nothing", "=", "= 1 / 0", "= m = 3"])
+def test_a_wrong_formula_is_said_and_kept(text: str) -> None:
+    edits = StudyEdits(load_study("wei19-figure-5"))
+    edits.set_text("loss.l2", text)
+    outcome = edits.outcome()
+    assert outcome.study is None
+    assert any(outcome.problems.values())
+    field = edits.field("loss.l2")
+    assert field is not None
+    assert edits.text(field) == text
+
+
+def test_a_formula_takes_the_place_of_an_axis() -> None:
+    edits = StudyEdits(load_study("telgarsky22-figure-1"))
+    edits.set_text("network.m", "= 2 * d")
+    study = edits.outcome().study
+    assert study is not None
+    assert [cell.experiment.network.m for cell in study.cells()] == [40]
+
+
+def test_factors_are_fields() -> None:
+    edits = StudyEdits(load_study("wei19-figure-5"))
+    assert [field.key for field in edits.fields("study")] == ["factor.e"]
+    field = edits.field("factor.e")
+    assert field is not None
+    assert edits.text(field) == "8, 9, 10, 11, 12, 13, 14, 15, 16"
+    edits.set_text("factor.e", "4, 6")
+    study = edits.outcome().study
+    assert study is not None
+    penalties = {cell.experiment.loss.l2 for cell in study.cells()}
+    assert penalties == {2.0**-4, 2.0**-6}
+    edits.set_text("factor.e", "four")
+    assert edits.outcome().study is None
+    assert list(edits.outcome().problems) == ["factor.e"]
+
+
+def test_variants_are_a_field_with_what_they_set() -> None:
+    study = load_study("wei19-figure-4")
+    edits = StudyEdits(study)
+    field = edits.field("variant")
+    assert field is not None
+    assert edits.text(field).split("; ") == list(study.variants)
+    notes = edits.notes(study)
+    assert "network: gd" in notes["dynamics.kind"].split("\n")
+    assert "kernel, ridge 5: 5" in notes["dynamics.ridge"].split("\n")
+    edits.set_text("variant", "kernel, ridge 5; network")
+    chosen = edits.outcome().study
+    assert chosen is not None
+    assert list(chosen.variants) == ["kernel, ridge 5", "network"]
+    edits.set_text("variant", "nobody")
+    assert "nobody" in edits.outcome().problems["variant"]
+
+
+def test_all_classes_are_said_to_be_all() -> None:
+    study = load_study("wei19-figure-3-right")
+    edits = StudyEdits(study)
+    field = edits.field("data.classes")
+    assert field is not None
+    assert edits.text(field) == "all"
+    edits.set_text("data.classes", "3, 8")
+    edits.set_text("data.classes", "all")
+    again = edits.outcome().study
+    assert again is not None
+    assert again.to_toml() == study.to_toml()
