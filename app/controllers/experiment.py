@@ -21,6 +21,14 @@ from app.workers.run_worker import RunWorker, TrainingJob
 from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate, further
 from core.settings import MAX_SEED
+from core.studies.changes import (
+    MOST_NAMED,
+    changes_between,
+    comes_from,
+    is_modified,
+    origin_of,
+    retitled,
+)
 from core.studies.code import check_code
 from core.studies.study import Cell, Study, load_study, shipped_summaries
 from core.studies.tables import value_text
@@ -31,6 +39,9 @@ if TYPE_CHECKING:
     from core.runs import Run
 
 MEND_FIRST = "Mend the values marked in the experiment panel first."
+# What is recorded at least of a run that is watched, as long as that takes no more room than this.
+WATCHED_FRAMES, WATCHED_BYTES = 200, 100_000_000
+UNKNOWN_D = 1000  # inputs of data that are not read yet
 STILL_GOING = "The training is still going on; stop it first, or wait for its end."
 # What app.places puts at the end of a name: a continued run has a moment of its own.
 MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
@@ -143,6 +154,7 @@ class ExperimentController(QObject):
         try:
             study = study.with_value(key, seed % MAX_SEED)
             study.check()
+            study = retitled(study, origin_of(study))
         except InputError as error:
             self.message.emit(error.sentence)
             return
@@ -195,7 +207,7 @@ class ExperimentController(QObject):
                 "here; Run whole study (F7) trains them all."
             )
         # Before the runs are closed, since some may be made of what is in their files.
-        planned = [(cell, self.recipe(study, cell.experiment)) for cell in cells]
+        planned = [(cell, self.recipe(study, watched(cell.experiment))) for cell in cells]
         self.stop()
         self._session.clear()
         self._study = study
@@ -211,7 +223,7 @@ class ExperimentController(QObject):
         self._worker.submit(*jobs)
 
     def _planned(self, study: Study, cell: Cell, heading: str, recipe: Recipe) -> TrainingJob:
-        name = f"{value_text(study.id)}{'__' + cell.name if cell.name else ''}"
+        name = _file_name(study, cell)
         heading = heading or study.title
         until = float(coordinate(cell.experiment.dynamics.until_log10_time))
         return self._opened(name, heading, until, recipe)
@@ -321,7 +333,29 @@ def study_of(run: Run, identifier: str) -> Study:
 
 def _shipped_like(run: Run) -> Iterator[Study]:
     """Shipped studies of a run's title, of which it is probably a run."""
-    return (load_study(one.id) for one in shipped_summaries() if one.title == run.title)
+    return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))
+
+
+def watched(experiment: Experiment) -> Experiment:
+    """The experiment as it is recorded where somebody looks on: with frames enough to play.
+
+    Studies of many cells record few. A frame is left out where all of them would take very much.
+    """
+    recording = experiment.recording
+    d, m = getattr(experiment.data, "d", None), experiment.network.m
+    each = 8 * (d or UNKNOWN_D) * (m or 1)
+    frames = max(recording.frames, min(WATCHED_FRAMES, WATCHED_BYTES // each))
+    changed = recording.model_copy(update={"frames": frames})
+    return experiment.model_copy(update={"recording": changed})
+
+
+def _file_name(study: Study, cell: Cell) -> str:
+    """What the name of a cell's file begins with: its study, what was changed of it, the cell."""
+    changes = changes_between(origin_of(study), study)
+    named = [key for key in changes if key not in study.axes and key != "variant"]
+    parts = [f"{key}={value_text(changes[key])}" for key in named[:MOST_NAMED]]
+    head = f"{value_text(study.id)}-modified" if is_modified(study.title) else value_text(study.id)
+    return "__".join(filter(None, (head, *parts, cell.name)))
 
 
 def _has(study: Study, key: str) -> bool:

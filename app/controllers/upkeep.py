@@ -14,6 +14,7 @@ from app.controllers.looks import Looks
 from app.controllers.readout import Readout
 from app.main_window import MainWindow
 from app.state.intent import Intent
+from core.studies.changes import is_modified
 from core.studies.study import Study
 
 ACTIONS = {"linked": "link"}  # where a wish and its action have other names
@@ -77,7 +78,10 @@ class Upkeep(QObject):
         if self.begun:
             window.show_page(shown)
         headings = " | ".join(run.heading for run in session)
-        window.setWindowTitle(f"{headings} \u2013 Marginscope" if headings else "Marginscope")
+        titles = {run.data.run.title for run in session if run.data is not None}
+        changed = [title for title in titles if is_modified(title) and title not in headings]
+        parts = [part for part in (headings, *sorted(changed), "Marginscope") if part]
+        window.setWindowTitle(" \u2013 ".join(parts))
 
     def show_study(self, study: Study) -> None:
         """Another study is in the form."""

@@ -10,12 +10,13 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.branch_line import BranchLine
 from app.panels.fields import VARIED, section_of_key
-from app.panels.inputs import problem_label
+from app.panels.inputs import problem_label, quiet_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
 from app.panels.study_edits import EditOutcome, StudyEdits
 from app.state.edits import Edits
 from app.widgets.layouts import filled, laid
+from core.studies.changes import is_modified
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
 from core.study_file.validation import SECTIONS
@@ -37,9 +38,11 @@ class ExperimentForm(QWidget):
         self.branch.cancelled.connect(self.branch_given_up)
         self._content = content = QWidget(self)
         column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
+        self.modified = quiet_label("", content, wrap=True)  # what was changed of the study
+        self.modified.hide()
         self.problem = problem_label(content)
         self.sections = {name: SectionForm(name, content) for name in (VARIED, *SECTIONS)}
-        filled(column, self.problem, *self.sections.values(), 1)
+        filled(column, self.modified, self.problem, *self.sections.values(), 1)
         for section in self.sections.values():
             section.edited.connect(self._on_edited)
             section.restored.connect(self._on_restored)
@@ -106,6 +109,9 @@ class ExperimentForm(QWidget):
         for section in self.sections.values():
             section.show_problems(problems, self._edits)
             section.show_notes(notes)
+        title = study.title if study is not None and is_modified(study.title) else ""
+        self.modified.setText(title)
+        self.modified.setVisible(bool(title))
         self.problem.setText(problems.get("", ""))
         self.problem.setVisible("" in problems)
 

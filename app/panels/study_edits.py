@@ -25,6 +25,7 @@ from app.panels.fields import (
 )
 from app.state.edits import Edits
 from core.errors import Clause, InputError
+from core.studies.changes import origin_of, retitled
 from core.studies.derived import FORMULA, VARIANT
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
@@ -205,7 +206,9 @@ class StudyEdits:
             problems = self._located(refused) | problems  # the first refusal of a key is said
         # Last: what could not even be put into the study is the sentence that its field shows.
         problems |= typed
-        return EditOutcome(None if problems else study, problems)
+        if problems:
+            return EditOutcome(None, problems)
+        return EditOutcome(retitled(study, origin_of(self.base)), problems)
 
     def _formula_edited(self) -> str:
         """The key edited last, if it has a formula or goes into one: what is wrong with formulas

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from app.controllers.experiment import watched
 from app.panels.fields import value_of
 from app.panels.study_edits import StudyEdits
 from core.errors import InputError
+from core.studies.changes import changes_between, comes_from
 from core.studies.study import Study, load_study, shipped_ids
 
 # Right ones and wrong ones; which are which depends on the formulas and variants of a study.
@@ -170,3 +174,70 @@ def test_all_classes_are_said_to_be_all() -> None:
     again = edits.outcome().study
     assert again is not None
     assert again.to_toml() == study.to_toml()
+
+
+# --------------------------------------------------------------------- what was modified
+
+
+def test_a_changed_study_says_so_in_its_title() -> None:
+    base = load_study("telgarsky22-figure-1")
+    edits = StudyEdits(base)
+    edits.set_kind("network", "head")
+    edits.set_text("network.m", "16")
+    study = edits.outcome().study
+    assert study is not None
+    assert study.title == "Modified from Telgarsky 2022, Figure 1: network = head, m = 16"
+    assert comes_from(study.title, base.title)
+    # It is put into the form as it is, as a new seed does, and changed further.
+    again = StudyEdits(study)
+    again.set_text("run.seed", "3")
+    further = again.outcome().study
+    assert further is not None
+    assert further.title == f"{study.title}, seed = 3"
+    again.set_kind("network", "standard")
+    again.set_text("network.m", "16, 256")
+    again.set_text("run.seed", "0")
+    back = again.outcome().study
+    assert back is not None
+    assert back.title == base.title
+
+
+def test_what_was_changed_and_saved_stays_said(tmp_path: Path) -> None:
+    edits = StudyEdits(load_study("wei19-figure-5"))
+    edits.set_text("loss.l2", "= 3 ^ (0 - e)")
+    study = edits.outcome().study
+    assert study is not None
+    path = tmp_path / "mine.toml"
+    path.write_text(study.to_toml())
+    saved = load_study(str(path))
+    assert saved.title == "Modified from Wei et al. 2019, Figure 5: l2 = 3 ^ (0 - e)"
+    again = StudyEdits(saved)
+    again.set_text("network.m", "7")
+    study = again.outcome().study
+    assert study is not None
+    assert study.title == f"{saved.title}, m = 7"
+
+
+@pytest.mark.parametrize("name", shipped_ids())
+def test_what_was_not_changed_is_not_said_to_be(name: str) -> None:
+    study = load_study(name)
+    outcome = StudyEdits(study).outcome()
+    assert outcome.study is not None
+    assert outcome.study.title == study.title
+    assert changes_between(study, study) == {}
+    for size in study.sizes:
+        sized = study.at_size(size)
+        assert set(changes_between(study, sized)) <= {*study.sizes[size], "variant"}
+
+
+def test_few_frames_are_more_where_somebody_looks_on() -> None:
+    few = load_study("wei19-figure-5").cells()[0].experiment
+    assert few.recording.frames == 3
+    assert watched(few).recording.frames == 200
+    assert watched(few).model_copy(update={"recording": few.recording}) == few
+    many = load_study("telgarsky22-figure-1").cells()[0].experiment
+    assert watched(many) == many
+    # Not so many that a file would be very large.
+    wide = few.model_copy(update={"network": few.network.model_copy(update={"m": 65536})})
+    frames = watched(wide).recording.frames
+    assert 3 <= frames < 200

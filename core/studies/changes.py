@@ -1,0 +1,115 @@
+"""What was changed of a study, said in its title: a changed study is no longer the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from core.studies.study import Study, load_study, shipped_ids
+
+MODIFIED = "Modified from "
+MOST_NAMED = 6  # changes in a title
+
+
+@cache
+def _shipped(identifier: str) -> Study:
+    return load_study(identifier)
+
+
+def origin_of(study: Study) -> Study:
+    """The shipped study of which this one is a form, changed or not; itself where there is none."""
+    shipped = study.folder is None and study.id in shipped_ids()
+    return _shipped(study.id) if shipped else study
+
+
+def changes_between(origin: Study, study: Study) -> dict[str, Any]:
+    """The settings, axes, factors, formulas and variants that are others than in the origin.
+
+    By dotted key: a value, a tuple for an axis, a text beginning with = for a formula, None for
+    what was taken away. What a kind that was changed does not have is not mentioned.
+    """
+    before, after = _settings(origin), _settings(study)
+    changes: dict[str, Any] = {}
+    for key in dict.fromkeys((*after, *before)):
+        if before.get(key) == after.get(key):
+            continue
+        section = key.partition(".")[0]
+        kind = f"{section}.kind"
+        if key not in after and before.get(kind) != after.get(kind):
+            continue
+        changes[key] = after.get(key)
+    return changes
+
+
+def _settings(study: Study) -> dict[str, Any]:
+    """All that a study says of its runs, by dotted key; kinds come first in each section."""
+    settings: dict[str, Any] = {}
+    for section, table in study.tables.items():
+        for name in sorted(table, key=lambda name: name != "kind"):
+            value = table[name]
+            if value is not None:
+                settings[f"{section}.{name}"] = list(value) if isinstance(value, tuple) else value
+    settings |= {key: tuple(values) for key, values in study.axes.items()}
+    settings |= {key: f"= {formula}" for key, formula in study.derived.items()}
+    if study.variants:
+        settings["variant"] = tuple(study.variants)
+    return settings
+
+
+def words_of(changes: Mapping[str, Any]) -> str:
+    """Changes as people read them.
+
+    >>> words_of({"network.kind": "head", "network.m": (16, 64), "loss.l2": None})
+    'network = head, m = 16 and 64, l2 as usual'
+    """
+    said = []
+    for key, value in changes.items():
+        section, _, name = key.rpartition(".")
+        label = section if name == "kind" else name
+        if value is None:
+            said.append(f"{label} as usual")
+        elif isinstance(value, str) and value.startswith("="):
+            said.append(f"{label} {value}")
+        else:
+            said.append(f"{label} = {_text(value)}")
+    rest = len(said) - MOST_NAMED
+    return ", ".join(said[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple) and len(value) > 1:
+        return f"{', '.join(_text(one) for one in value[:-1])} and {_text(value[-1])}"
+    if isinstance(value, tuple | list):
+        return ", ".join(_text(one) for one in value) or "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def retitled(study: Study, origin: Study) -> Study:
+    """The study with a title that says what was changed of its origin, that of the origin where
+    nothing was."""
+    changes = changes_between(origin, study)
+    if not changes:
+        return replace(study, title=origin.title)
+    # What was changed before, and saved, stays said.
+    head = f"{origin.title}, " if is_modified(origin.title) else f"{MODIFIED}{origin.title}: "
+    return replace(study, title=f"{head}{words_of(changes)}")
+
+
+def is_modified(title: str) -> bool:
+    """Whether a title says that its study was changed.
+
+    >>> is_modified("Modified from Figure 1: m = 16"), is_modified("Figure 1")
+    (True, False)
+    """
+    return title.startswith(MODIFIED)
+
+
+def comes_from(title: str, origin: str) -> bool:
+    """Whether a title is that of a study, changed or not.
+
+    >>> comes_from("Modified from Figure 1: m = 16", "Figure 1"), comes_from("Figure 1", "Figure 1")
+    (True, True)
+    """
+    return title == origin or title.startswith(f"{MODIFIED}{origin}: ")
