@@ -35,6 +35,7 @@ from app.controllers.preview import PreviewController
 from app.controllers.proposals import Proposals
 from app.controllers.readout import Readout
 from app.controllers.record import RecordController
+from app.controllers.run_question import RunQuestion
 from app.controllers.scenes import SceneController
 from app.controllers.session_keeper import SessionKeeper
 from app.controllers.slot import PanelSlot
@@ -79,6 +80,7 @@ class Marginscope(QObject):
         self.display = DisplayController(self.session, intent, self)
         self.experiment = ExperimentController(self.session, self.worker, window.form, places, self)
         self.branches = BranchController(self.display, self.experiment, window.form, self)
+        self.question = RunQuestion(window, self.session, self.experiment)
         self.playback = Playback(self.display, window.transport, self)
         self.files = FileController(self.session, self.experiment, window.form, places, window)
         self.looks = Looks(window, self.display)
@@ -305,6 +307,7 @@ class Marginscope(QObject):
         """Stop the training, save the settings and close the files."""
         self._begun = self._ended = True
         self._unpainted.stop()
+        self.question.close()
         self.keeper.stop()
         self.scenes.stop()
         self._remember_window()

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QObject, Signal
 
 from app.controllers.display import DisplayController
-from app.controllers.experiment import MOMENT, Child, ExperimentController, study_of
+from app.controllers.experiment import Child, ExperimentController, study_of
 from app.panels.experiment_form import ExperimentForm
 from app.state.edits import Edits
+from app.state.headings import MOMENT
 from app.state.intent import START
 from app.state.session import OpenRun
 from app.workers.recipes import Branch

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 from PySide6.QtCore import QObject, Signal
@@ -15,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from app.panels.experiment_form import ExperimentForm
 from app.places import Places
 from app.state.edits import Edits
+from app.state.headings import MOMENT, file_name, headings_of
 from app.state.session import MOST_RUNS, OpenRun, Session
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import RunWorker, TrainingJob
@@ -22,16 +21,12 @@ from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate, further
 from core.settings import MAX_SEED
 from core.studies.changes import (
-    MOST_NAMED,
-    changes_between,
     comes_from,
-    is_modified,
     origin_of,
     retitled,
 )
 from core.studies.code import check_code
 from core.studies.study import Cell, Study, load_study, shipped_summaries
-from core.studies.tables import value_text
 from core.study_file.experiment import Experiment
 from core.training.control import Control
 
@@ -41,10 +36,9 @@ if TYPE_CHECKING:
 MEND_FIRST = "Mend the values marked in the experiment panel first."
 # What is recorded at least of a run that is watched, as long as that takes no more room than this.
 WATCHED_FRAMES, WATCHED_BYTES = 200, 100_000_000
+QUEUED = "{title} is trained next, as soon as what is trained now has ended."
 UNKNOWN_D = 1000  # inputs of data that are not read yet
 STILL_GOING = "The training is still going on; stop it first, or wait for its end."
-# What app.places puts at the end of a name: a continued run has a moment of its own.
-MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
 # The largest that study files take (core.study_file.plain): after it seeds begin at 0 again.
 
 
@@ -72,11 +66,13 @@ class ExperimentController(QObject):
 
     replaced: other runs are open, to be played from t = 0. message(sentence): for the bar, "" for
     none. loaded(study): what the form shows now. trained(study), went_on(path): training was begun,
-    of a study and from the end of a run.
+    of a study and from the end of a run. asked(study): whether it takes the place of runs that are
+    still being trained; `begin` and `queue` answer.
     """
 
     replaced = Signal()
     message = Signal(str)
+    asked = Signal(object)
     started = Signal(str)
     loaded = Signal(object)
     trained = Signal(object)
@@ -97,6 +93,8 @@ class ExperimentController(QObject):
         self._places = places
         self._study: Study | None = None
         self.aside: Aside | None = None
+        self._queued: Study | None = None
+        worker.finished.connect(self._go_on)
 
     # ------------------------------------------------------------------------------- studies
 
@@ -193,6 +191,31 @@ class ExperimentController(QObject):
     # ------------------------------------------------------------------------------ training
 
     def _begin(self, study: Study) -> None:
+        """Train a study's cells, once somebody agrees where runs are still being trained."""
+        # Before it has begun a run has nothing to lose.
+        if any(run.begun for run in self._session.live):
+            self.asked.emit(study)
+        else:
+            self.begin(study)
+
+    def queue(self, study: Study) -> None:
+        """Train a study as soon as nothing is trained any more; only the latest one waits."""
+        self._queued = study
+        self.message.emit(QUEUED.format(title=study.title))
+        self._go_on()
+
+    def drop_queue(self) -> None:
+        """Nothing waits to be trained."""
+        self._queued = None
+
+    def _go_on(self) -> None:
+        """Begin what waits, if it need not wait any more."""
+        study = self._queued
+        if study is not None and not self._session.live:
+            self._queued = None
+            self.begin(study)
+
+    def begin(self, study: Study) -> None:
         """Train a study's cells in place of what is shown; what was recorded stays."""
         try:
             # Taken one by one: a grid may have 100,000.
@@ -223,7 +246,9 @@ class ExperimentController(QObject):
         self._worker.submit(*jobs)
 
     def _planned(self, study: Study, cell: Cell, heading: str, recipe: Recipe) -> TrainingJob:
-        name = _file_name(study, cell)
+        edits = self._form.edits
+        base = edits.base if edits is not None and edits.base.id == study.id else study
+        name = file_name(study, cell, base)
         heading = heading or study.title
         until = float(coordinate(cell.experiment.dynamics.until_log10_time))
         return self._opened(name, heading, until, recipe)
@@ -301,7 +326,8 @@ class ExperimentController(QObject):
         self._worker.wake()
 
     def close_runs(self) -> None:
-        """Stop and close everything that is shown."""
+        """Stop and close everything that is shown; nothing waits to be trained."""
+        self.drop_queue()
         self.stop()
         self._session.clear()
         self.replaced.emit()
@@ -349,15 +375,6 @@ def watched(experiment: Experiment) -> Experiment:
     return experiment.model_copy(update={"recording": changed})
 
 
-def _file_name(study: Study, cell: Cell) -> str:
-    """What the name of a cell's file begins with: its study, what was changed of it, the cell."""
-    changes = changes_between(origin_of(study), study)
-    named = [key for key in changes if key not in study.axes and key != "variant"]
-    parts = [f"{key}={value_text(changes[key])}" for key in named[:MOST_NAMED]]
-    head = f"{value_text(study.id)}-modified" if is_modified(study.title) else value_text(study.id)
-    return "__".join(filter(None, (head, *parts, cell.name)))
-
-
 def _has(study: Study, key: str) -> bool:
     section, name = key.split(".")
     return key in study.axes or study.tables.get(section, {}).get(name) is not None
@@ -370,44 +387,3 @@ def _seed(study: Study, key: str, otherwise: int) -> int:
         return max(int(value) for value in study.axes[key] if value is not None)
     value = study.tables.get(section, {}).get(name)
     return otherwise if value is None else int(value)
-
-
-def heading_of(cell_name: str) -> str:
-    """A cell's name as a heading.
-
-    >>> heading_of("network.m=16"), heading_of("network.m=16__dynamics.step=0.1")
-    ('m = 16', 'm = 16, step = 0.1')
-    """
-    return ", ".join(_parts(cell_name))
-
-
-def _parts(cell_name: str) -> list[str]:
-    parts = []
-    for part in cell_name.split("__"):
-        key, equals, value = part.partition("=")
-        if equals:
-            parts.append(f"{key.rsplit('.', 1)[-1]} = {value}")
-    return parts
-
-
-def headings_of(cell_names: Sequence[str]) -> list[str]:
-    """Headings of runs side by side: what differs between them, all of it where nothing does.
-
-    >>> headings_of(["network.m=16__run.seed=0", "network.m=16__run.seed=1"])
-    ['seed = 0', 'seed = 1']
-    >>> headings_of(["network.m=16__run.seed=0"])
-    ['m = 16, seed = 0']
-    """
-    whole = [_parts(name) for name in cell_names]
-    common = set.intersection(*map(set, whole)) if len(whole) > 1 else set()
-    own = [[part for part in parts if part not in common] for parts in whole]
-    return [", ".join(mine or parts) for mine, parts in zip(own, whole, strict=True)]
-
-
-def headings_of_files(paths: Sequence[Path]) -> list[str]:
-    """Headings of runs that are opened side by side: what differs between those of one study."""
-    stems = [MOMENT.sub("", path.stem).partition("__") for path in paths]
-    alike = len({study for study, _, _ in stems}) == 1
-    cells = [cell for _, _, cell in stems]
-    named = headings_of(cells) if alike else list(map(heading_of, cells))
-    return [name or "".join(stem) for name, stem in zip(named, stems, strict=True)]

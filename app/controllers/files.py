@@ -10,9 +10,10 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.controllers.experiment import STILL_GOING, ExperimentController, headings_of_files
+from app.controllers.experiment import STILL_GOING, ExperimentController
 from app.panels.experiment_form import ExperimentForm
 from app.places import Places
+from app.state.headings import headings_of_files
 from app.state.link import SUFFIX as VIEW
 from app.state.link import is_link
 from app.state.session import MOST_RUNS, OpenRun, Session

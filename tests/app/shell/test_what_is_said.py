@@ -8,7 +8,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
-from app.controllers.experiment import headings_of, headings_of_files
+from app.state.headings import headings_of, headings_of_files
 from core.figures.numbers import MINUS, clock_text
 from tests.app.shell.conftest import STUDY, Opener, trained
 

@@ -1,0 +1,65 @@
+"""What runs are called: in files by their study and cell, on the screen by what differs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.studies.changes import MOST_NAMED, changes_between, is_modified, origin_of
+from core.studies.study import Cell, Study
+from core.studies.tables import value_text
+
+# What app.places puts at the end of a name: a continued run has a moment of its own.
+MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
+
+
+def file_name(study: Study, cell: Cell, base: Study) -> str:
+    """What the name of a cell's file begins with: its study, what was changed of the one that it
+    began as, the cell."""
+    changes = changes_between(origin_of(base), study)
+    named = [key for key in changes if key not in study.axes and key != "variant"]
+    parts = [f"{key}={value_text(changes[key])}" for key in named[:MOST_NAMED]]
+    head = f"{value_text(study.id)}-modified" if is_modified(study.title) else value_text(study.id)
+    return "__".join(filter(None, (head, *parts, cell.name)))
+
+
+def heading_of(cell_name: str) -> str:
+    """A cell's name as a heading.
+
+    >>> heading_of("network.m=16"), heading_of("network.m=16__dynamics.step=0.1")
+    ('m = 16', 'm = 16, step = 0.1')
+    """
+    return ", ".join(_parts(cell_name))
+
+
+def _parts(cell_name: str) -> list[str]:
+    parts = []
+    for part in cell_name.split("__"):
+        key, equals, value = part.partition("=")
+        if equals:
+            parts.append(f"{key.rsplit('.', 1)[-1]} = {value}")
+    return parts
+
+
+def headings_of(cell_names: Sequence[str]) -> list[str]:
+    """Headings of runs side by side: what differs between them, all of it where nothing does.
+
+    >>> headings_of(["network.m=16__run.seed=0", "network.m=16__run.seed=1"])
+    ['seed = 0', 'seed = 1']
+    >>> headings_of(["network.m=16__run.seed=0"])
+    ['m = 16, seed = 0']
+    """
+    whole = [_parts(name) for name in cell_names]
+    common = set.intersection(*map(set, whole)) if len(whole) > 1 else set()
+    own = [[part for part in parts if part not in common] for parts in whole]
+    return [", ".join(mine or parts) for mine, parts in zip(own, whole, strict=True)]
+
+
+def headings_of_files(paths: Sequence[Path]) -> list[str]:
+    """Headings of runs that are opened side by side: what differs between those of one study."""
+    stems = [MOMENT.sub("", path.stem).partition("__") for path in paths]
+    alike = len({study for study, _, _ in stems}) == 1
+    cells = [cell for _, _, cell in stems]
+    named = headings_of(cells) if alike else list(map(heading_of, cells))
+    return [name or "".join(stem) for name, stem in zip(named, stems, strict=True)]
