@@ -84,14 +84,7 @@ class Marginscope(QObject):
         self.playback = Playback(self.display, window.transport, self)
         self.files = FileController(self.session, self.experiment, window.form, places, window)
         self.looks = Looks(window, self.display)
-        self.scenes = SceneController(window, self.display, self.experiment, self.files)
-        self.links = LinkController(window, self.scenes)
-        self.bookmarks = BookmarkController(window, self.display, self.scenes)
-        self.layouts = LayoutController(window, self.scenes, settings.layouts)
-        self.keeper = SessionKeeper(places, window, self.display, self.scenes)
-        self.opening = Opening(
-            window, self.experiment, self.files, self.scenes, self.keeper, names, settings.restores
-        )
+        self._make_scenes(names)
         self.export = ExportController(window, self._exportable)
         self.preview = PreviewController(window)
         self.readout = Readout(self.display, window.inspector, window.status, self)
@@ -124,6 +117,18 @@ class Marginscope(QObject):
         self._begun = self._ended = self._settled = False
 
     # -------------------------------------------------------------------------------- making
+
+    def _make_scenes(self, names: Sequence[str]) -> None:
+        """All that is made of scenes (app.state.scene): undo, links, bookmarks, sessions."""
+        window, settings = self.window, self.memory.settings
+        self.scenes = SceneController(window, self.display, self.experiment, self.files)
+        self.links = LinkController(window, self.scenes)
+        self.bookmarks = BookmarkController(window, self.display, self.scenes)
+        self.layouts = LayoutController(window, self.scenes, settings.layouts)
+        self.keeper = SessionKeeper(self.places, window, self.display, self.scenes)
+        self.opening = Opening(
+            window, self.experiment, self.files, self.scenes, self.keeper, names, settings.restores
+        )
 
     def _make_actions(self) -> None:
         self.actions = actions.make_actions(self.window, self)
