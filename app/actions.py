@@ -120,6 +120,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ),
     ),
     "&Help": (
+        ActionRow("palette", "&Command palette ...", "commands.show", "Ctrl+Shift+P"),
         ActionRow("what", "&What is this?", "help.what", "Shift+F1"),
         None,
         ActionRow("log", "Show the &log", "files.show_log"),
@@ -185,6 +186,7 @@ TIPS = {
     "lecture": "Only the views, in large type",
     "form": "Show or fold away the settings",
     "inspector": "Show or fold away the numbers",
+    "palette": "Find any action, study, run, observable or view by a few letters",
     "what": "The definitions of what the pointer, or else the keyboard, is at",
     "log": "Open the folder of the log, for reports of errors",
     "about": "Version and licence",
@@ -200,6 +202,21 @@ ENDED_ONLY = ("further",)
 OF_RUNS = ("figure", "copy_figure", "film", "data", "close", "restart", "branch", "rewind")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
 SHOWN_ONLY = (*OF_RUNS, "play", "back", "forward", "start", "end", "jump", *INTERVAL)
+# Why an action cannot be had now.
+REASONS = {
+    **dict.fromkeys(LIVE_ONLY, "Nothing is being trained."),
+    **dict.fromkeys(ENDED_ONLY, "It is for runs that are shown and have ended."),
+    **dict.fromkeys(SHOWN_ONLY, "No run is shown."),
+    "undo": "Nothing was changed that could be taken back.",
+    "redo": "Nothing was taken back.",
+    "selection_back": "No other nodes were pinned before.",
+    "selection_forward": "No other nodes were pinned after these.",
+}
+
+
+def why_not(key: str) -> str:
+    """Why an action that is disabled cannot be had."""
+    return REASONS.get(key, "It cannot be had now.")
 
 
 def make_actions(window: QMainWindow, program: object) -> dict[str, QAction]:

@@ -16,6 +16,7 @@ from app import actions
 from app.controllers.bookmarks import BookmarkController
 from app.controllers.branching import BranchController
 from app.controllers.closing import Closing
+from app.controllers.commands import CommandController
 from app.controllers.compare import CompareController
 from app.controllers.display import DisplayController
 from app.controllers.experiment import ExperimentController
@@ -131,11 +132,15 @@ class Marginscope(QObject):
         )
 
     def _make_actions(self) -> None:
+        settings = self.memory.settings
+        self.commands = CommandController(
+            self.window, self.looks, self.library.librarian, settings.commands
+        )
         self.actions = actions.make_actions(self.window, self)
         self.window.set_actions(self.actions)
         self.looks.set_actions(self.actions)
+        self.commands.set_actions(self.actions)
         # An action that is set as it was says nothing, so that the panels are told as well.
-        settings = self.memory.settings
         self.folding = Folding(self.window, self.actions, self.memory.panels())
         self.looks.set_form(self.actions["form"].isChecked())
         self.looks.set_inspector(self.actions["inspector"].isChecked())
@@ -194,6 +199,9 @@ class Marginscope(QObject):
         self.theory.alarmed.connect(window.transport.slider.set_alarms)
         window.status.cancel_requested.connect(self.actions["margins_stop"].trigger)
         self._connect_library()
+        self.commands.study_chosen.connect(self.experiment.choose)
+        self.commands.open_requested.connect(self.files.open_files)
+        worker.ready.connect(self.commands.ready)
 
     def _connect_words(self) -> None:
         """Who says something, and where."""
@@ -337,6 +345,7 @@ class Marginscope(QObject):
             library_shown=self.actions["library"].isChecked(),
             restores=self.opening.restores,
             layouts=self.layouts.own,
+            commands=self.commands.used,
             library_columns=self.library.columns,
             cluster=cluster,
             jobs=jobs,

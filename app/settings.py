@@ -46,6 +46,7 @@ class Settings(BaseModel):
     curves: tuple[str, ...] = Field(FIRST_CURVES, max_length=20)
     recent: tuple[str, ...] = ()
     library_shown: bool = False
+    commands: tuple[str, ...] = Field((), max_length=100)  # of the palette, the latest first
     restores: bool = True  # whether the window opens with what was open when it was closed
     layouts: dict[str, dict[str, tuple[str, ...]]] = Field({}, max_length=MOST_LAYOUTS)
     library_columns: tuple[str, ...] = Field((), max_length=100)

@@ -165,7 +165,7 @@ class Looks(QObject):
         menu = self._window.curve_choice
         menu.clear()
         chosen = self._display.intent.curves
-        observables = self._observables()
+        observables = self.observables()
         for name, (title, explanation) in observables.items():
             action = menu.addAction(title)
             action.setData(name)
@@ -175,7 +175,13 @@ class Looks(QObject):
         if not observables:
             menu.addAction(NO_RUN).setEnabled(False)
 
-    def _observables(self) -> dict[str, tuple[str, str]]:
+    @property
+    def any_run(self) -> bool:
+        """Whether a run is shown whose observables are known."""
+        return any(run.data is not None for run in self._display.session)
+
+    def observables(self) -> dict[str, tuple[str, str]]:
+        """Title and explanation of the observables that any of the shown runs has, by name."""
         runs = [run.data.run for run in self._display.session if run.data is not None]
         if not runs:
             return {}
@@ -186,14 +192,20 @@ class Looks(QObject):
 
     def choose_curve(self, action: QAction) -> None:
         """Show or hide a curve, and with the first one the view of curves itself."""
-        name = action.data()
-        curves = tuple(one for one in self._display.intent.curves if one != name)
         if action.isChecked():
-            # The one chosen first makes room.
-            curves = (*curves, name)[-MOST_CURVES:]
-            shown = self._display.view.wishes.views
-            if "curves" not in shown:
-                self._show((*shown, "curves"))
+            self.show_curve(action.data())
+        else:
+            self._display.ask(curves=self._curves_but(action.data()))
+
+    def _curves_but(self, name: str) -> tuple[str, ...]:
+        return tuple(one for one in self._display.intent.curves if one != name)
+
+    def show_curve(self, name: str) -> None:
+        """Show a curve of an observable; the one chosen first makes room."""
+        curves = (*self._curves_but(name), name)[-MOST_CURVES:]
+        shown = self._display.view.wishes.views
+        if "curves" not in shown:
+            self._show((*shown, "curves"))
         self._display.ask(curves=curves)
 
     def about(self) -> None:

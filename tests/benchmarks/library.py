@@ -14,6 +14,7 @@ from core.library.index import Row
 from core.library.library import Library
 from core.library.query import chosen
 from core.library.scan import run_files
+from tests.benchmarks import palette
 from tests.benchmarks.measure import row
 from tests.library.made_up import entry
 
@@ -125,3 +126,4 @@ def main(rounds: int) -> None:
         "",
         "asked: 100 ms",
     )
+    palette.main(entries)

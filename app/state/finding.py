@@ -1,0 +1,158 @@
+"""Finding by a few letters: which entries a text that is typed means, and what of them it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+# How well a text fits, from the best on.
+WHOLE, BEGINS, INITIALS, INSIDE, ASIDE, LOOSE, NONE = range(7)
+ENOUGH = 20  # found by their words; letters that are only strewn over a title are not looked for
+LONGEST = 200
+Search = Callable[[str], object]
+START = r"(?<![^\W_])"  # of a word: nothing, or neither a letter nor a figure, stands before it
+
+
+class Entry(NamedTuple):
+    """What can be found: `title` is matched first, then `words`; both are kept in small letters.
+
+    `detail` says what it is, `shortcut` which keys do the same, `reason` why it cannot be had now,
+    empty where it can.
+    """
+
+    key: str
+    kind: str
+    title: str
+    detail: str
+    shortcut: str
+    reason: str
+    low: str
+    words: str
+
+
+def entry(
+    key: str,
+    kind: str,
+    title: str,
+    detail: str = "",
+    *,
+    shortcut: str = "",
+    reason: str = "",
+    words: str = "",
+) -> Entry:
+    """An entry; `words` are others that it is found by, besides its title, kind and detail."""
+    low = f"{kind}\n{detail}\n{words}".lower()
+    return Entry(key, kind, title, detail, shortcut, reason, title.lower(), low)
+
+
+def find(text: str, entries: Iterable[Entry], used: Sequence[str] = ()) -> list[Entry]:
+    """The entries that all words of a text are in, the best first: the title itself; words that
+    begin words of the title; letters that do, one after another; words inside; words of the rest.
+
+    Among equals what can be had stands first, then what was used before, the latest foremost; then
+    their order. Where this finds few, titles that have the letters one after another come last.
+
+    >>> some = [entry("a", "Action", "Export figure"), entry("b", "Action", "Copy figure")]
+    >>> [one.key for one in find("fig", some)], [one.key for one in find("cf", some)]
+    (['a', 'b'], ['b'])
+    >>> [one.key for one in find("fig", some, ["b"])]
+    ['b', 'a']
+    """
+    places = {key: place for place, key in enumerate(used)}
+    words = _words(text)
+    if not words:
+        return _first_used(entries, places)
+    begun = [re.compile(START + re.escape(word)).search for word in words]
+    first = initials(words)
+    whole = " ".join(words)
+    # Lists of entries that are there, and no tuples of ranks: ten thousand new objects a key would
+    # call the collector of garbage, which takes longer than all the rest.
+    ranked: list[list[Entry]] = [[] for _ in range(NONE + 1)]
+    for one in entries:
+        rank = WHOLE if one.low == whole else _rank(one, words, begun, first)
+        ranked[rank].append(one)
+    if sum(map(len, ranked[:LOOSE])) < ENOUGH:
+        loose = strewn(words).search
+        ranked[LOOSE] = [one for one in ranked[NONE] if loose(one.low)]
+    return [one for some in ranked[:NONE] for one in _in_turn(some, places)]
+
+
+def _in_turn(some: Sequence[Entry], places: Mapping[str, int]) -> list[Entry]:
+    """What can be had, those used before first; then what cannot."""
+    there = _first_used([one for one in some if not one.reason], places)
+    return there + [one for one in some if one.reason]
+
+
+def _first_used(entries: Iterable[Entry], places: Mapping[str, int]) -> list[Entry]:
+    """All entries, those used before first."""
+    before: list[Entry] = []
+    others: list[Entry] = []
+    for one in entries:
+        (before if one.key in places else others).append(one)
+    before.sort(key=lambda one: places[one.key])
+    return before + others
+
+
+def _rank(one: Entry, words: Sequence[str], begun: Sequence[Search], first: re.Pattern[str]) -> int:
+    """How well the words fit; NONE where one of them is nowhere."""
+    worst = BEGINS
+    low = one.low
+    for word, search in zip(words, begun, strict=True):
+        if word in low:
+            if not search(low):
+                worst = max(worst, INSIDE)
+        elif word in one.words:
+            worst = ASIDE
+        else:
+            return INITIALS if first.search(low) else NONE
+    return worst
+
+
+def _words(text: str) -> list[str]:
+    return text[:LONGEST].lower().split()
+
+
+def initials(words: Sequence[str]) -> re.Pattern[str]:
+    """Finds words, not always neighbours, that begin with the letters one after another."""
+    letters = [re.escape(letter) for letter in "".join(words)]
+    return re.compile(r"\W.*?".join(rf"{START}({letter})" for letter in letters[:12]))
+
+
+def strewn(words: Sequence[str]) -> re.Pattern[str]:
+    """Finds the letters one after another, whatever stands between them."""
+    letters = "".join(words)
+    parts = [f"({re.escape(letters[0])})"]
+    parts += [f"[^{re.escape(letter)}]*({re.escape(letter)})" for letter in letters[1:]]
+    return re.compile("".join(parts), re.DOTALL)
+
+
+def marks(text: str, title: str) -> list[tuple[int, int]]:
+    """Which letters of a title a text means: (begin, end) in their order, without overlaps.
+
+    >>> marks("fig", "Export figure"), marks("cf", "Copy figure")
+    ([(7, 10)], [(0, 1), (5, 6)])
+    """
+    words, low = _words(text), title.lower()
+    if not words or len(low) != len(title):  # a few letters are longer when they are small
+        return []
+    found = set[int]()
+    for word in words:
+        match = re.search(START + re.escape(word), low) or re.search(re.escape(word), low)
+        if match is not None:
+            found.update(range(*match.span()))
+    if not found:
+        match = initials(words).search(low) or strewn(words).search(low)
+        groups = range(1, match.re.groups + 1) if match is not None else ()
+        found.update(match.start(group) for group in groups if match is not None)
+    return _spans(sorted(found))
+
+
+def _spans(places: Sequence[int]) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    for place in places:
+        if spans and spans[-1][1] == place:
+            spans[-1] = (spans[-1][0], place + 1)
+        else:
+            spans.append((place, place + 1))
+    return spans

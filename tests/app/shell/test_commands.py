@@ -1,0 +1,243 @@
+"""The command palette: opened by its keys, typed into, and what a choice does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.actions import ROWS, why_not
+from app.application import Marginscope
+from app.panels.command_palette import MOST_FOUND, CommandPalette
+from app.settings import load_settings
+from app.state.finding import Entry, entry
+from core.library.about import change_about
+from core.library.library import Listing
+from core.observables.observable import Shape
+from core.observables.registry import of_shape
+from core.studies.study import shipped_summaries
+from tests.app.mouse import entry as entry_of
+from tests.app.mouse import keys
+from tests.app.mouse import opened as opened_menu
+from tests.app.shell.conftest import Opener, trained
+from tests.runs.helpers import record, small_problem
+
+Key = Qt.Key
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+def opened(program: Marginscope, qtbot: QtBot) -> CommandPalette:
+    """The palette, by its shortcut."""
+    keys(qtbot, program.window, Key.Key_P, CTRL_SHIFT)
+    palette = program.commands.palette
+    assert palette is not None
+    qtbot.waitUntil(palette.isVisible)
+    return palette
+
+
+def typed(palette: CommandPalette, text: str) -> list[Entry]:
+    """What is found by a text that is typed."""
+    palette.line.clear()
+    QTest.keyClicks(palette.line, text)
+    return palette.model.found
+
+
+def chosen(palette: CommandPalette, text: str, key: str) -> None:
+    """Type, go down to an entry, and press Return."""
+    there = [one.key for one in typed(palette, text)]
+    for _ in range(there.index(key)):
+        QTest.keyClick(palette.line, Key.Key_Down)
+    QTest.keyClick(palette.line, Key.Key_Return)
+    assert not palette.isVisible()
+
+
+def of_kind(palette: CommandPalette, kind: str) -> list[Entry]:
+    return [one for one in palette._entries if one.kind == kind]
+
+
+def test_everything_is_in_it(program: Marginscope, qtbot: QtBot) -> None:
+    palette = opened(program, qtbot)
+    there = {one.key: one for one in palette._entries}
+    assert {f"action:{row.key}" for row in ROWS} - set(there) == {"action:palette"}
+    assert {f"study:{one.id}" for one in shipped_summaries()} <= set(there)
+    qtbot.waitUntil(lambda: len(of_kind(palette, "Run")) == 2)
+    assert there["action:open"].shortcut == "Ctrl+O"
+    assert there["action:dark"].detail.startswith("off")
+    assert there["action:pause"].reason == why_not("pause") != ""
+    kinds = {one.kind for one in palette._entries}
+    assert {"View", "Layout", "Neurons", "Curves against", "Curve"} <= kinds
+    runs = [run.data.run for run in program.session]
+    had = {one.name: any(map(one.applies, runs)) for one in of_shape(Shape.SCALAR)}
+    assert {name: not there[f"curve:{name}"].reason for name in had} == had
+    assert set(had.values()) == {False, True}
+
+
+def test_the_keyboard_alone_is_enough(program: Marginscope, qtbot: QtBot) -> None:
+    palette = opened(program, qtbot)
+    assert palette.line.hasFocus()
+    typed(palette, "export")
+    assert palette.list.currentIndex().row() == 0
+    for key, row in (
+        (Key.Key_Down, 1),
+        (Key.Key_Up, 0),
+        (Key.Key_Up, len(palette.model.found) - 1),
+    ):
+        QTest.keyClick(palette.line, key)
+        assert palette.list.currentIndex().row() == row
+    QTest.keyClick(palette.line, Key.Key_PageUp)
+    assert palette.list.currentIndex().row() == max(0, len(palette.model.found) - 9)
+    QTest.keyClick(palette.line, Key.Key_Tab)
+    assert palette.line.hasFocus()
+    QTest.keyClick(palette.line, Key.Key_Escape)
+    assert not palette.isVisible()
+    assert program.commands.used == ()
+
+
+def test_an_action_is_done_and_stands_first_then(
+    program: Marginscope, open_program: Opener, qtbot: QtBot
+) -> None:
+    palette = opened(program, qtbot)
+    chosen(palette, "dark", "action:dark")
+    assert program.display.intent.palette == "dark"
+    palette = opened(program, qtbot)
+    assert palette.line.text() == ""
+    assert palette.model.found[0].key == "action:dark"
+    assert palette.model.found[0].detail.startswith("on")
+    QTest.keyClick(palette.line, Key.Key_Escape)
+    program.put_away()
+    assert load_settings(program.places.settings)[0].commands == ("action:dark",)
+    assert open_program().commands.used == ("action:dark",)
+
+
+def test_what_cannot_be_had_says_why(program: Marginscope, qtbot: QtBot) -> None:
+    palette = opened(program, qtbot)
+    assert typed(palette, "stop")[0].key == "action:stop"
+    QTest.keyClick(palette.line, Key.Key_Return)
+    assert palette.isVisible()
+    assert palette.told.text() == "Nothing is being trained."
+    typed(palette, "no such thing at all")
+    assert palette.model.found == []
+    assert "Fewer letters" in palette.told.text()
+    QTest.keyClick(palette.line, Key.Key_Return)
+    assert palette.isVisible()
+    QTest.keyClick(palette.line, Key.Key_Escape)
+
+
+def test_curves_views_and_layouts(program: Marginscope, qtbot: QtBot) -> None:
+    program.display.ask(views=("margins",), curves=("hard_margin",))
+    chosen(opened(program, qtbot), "log10_risk", "curve:log10_risk")
+    assert program.display.intent.curves == ("hard_margin", "log10_risk")
+    assert program.display.view.wishes.views == ("margins", "curves")
+    chosen(opened(program, qtbot), "spectrum", "View:Spectrum")
+    assert "spectrum" in program.display.view.wishes.views
+    layout = next(action for action in program.window.layouts.actions() if action.data())
+    chosen(opened(program, qtbot), layout.text(), f"Layout:{layout.text()}")
+    assert "spectrum" not in program.display.view.wishes.views
+
+
+def test_a_study_is_trained(program: Marginscope, qtbot: QtBot) -> None:
+    before = [run.key for run in program.session]
+    chosen(opened(program, qtbot), "telgarsky22-theorem-2-2", "study:telgarsky22-theorem-2-2")
+    assert program.window.chooser.box.currentText().startswith("Telgarsky 2022, Theorem 2.2")
+    qtbot.waitUntil(lambda: bool(program.session) and [r.key for r in program.session] != before)
+    program.experiment.stop()
+
+
+@pytest.fixture
+def recorded(program: Marginscope) -> Path:
+    """A run in the user's folder, with a name and a tag."""
+    path = program.places.runs / "other.msrun"
+    record(path, small_problem(m=5))
+    change_about(path, lambda about: replace(about, name="The odd one", tags=("talk",)))
+    return path
+
+
+def test_runs_are_found_by_name_tag_and_file_and_opened(
+    program: Marginscope, recorded: Path, qtbot: QtBot
+) -> None:
+    palette = opened(program, qtbot)
+    qtbot.waitUntil(lambda: len(of_kind(palette, "Run")) == 3)
+    for text in ("odd one", "talk odd", "other.msrun"):
+        assert [one.key for one in typed(palette, text)][:1] == [f"run:{recorded}"]
+    QTest.keyClick(palette.line, Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitUntil(lambda: [run.path for run in program.session][-1] == recorded)
+    assert len(program.session) == 2
+    palette = opened(program, qtbot)
+    assert palette.model.found[0].key == f"run:{recorded}"
+    row = palette.list.visualRect(palette.model.index(0)).center()
+    QTest.mouseClick(palette.list.viewport(), Qt.MouseButton.LeftButton, pos=row)
+    qtbot.waitUntil(lambda: [run.path for run in program.session] == [recorded])
+    qtbot.waitUntil(lambda: trained(program))
+
+
+def test_runs_that_come_while_it_is_open_leave_the_choice_alone(
+    program: Marginscope, recorded: Path, qtbot: QtBot
+) -> None:
+    palette = opened(program, qtbot)
+    typed(palette, "o")
+    QTest.keyClick(palette.line, Key.Key_Down)
+    there = palette.present()
+    program.commands._on_listed(replace(program.commands._listing or Listing()))
+    assert palette.present() == there
+    QTest.keyClick(palette.line, Key.Key_Escape)
+
+
+def test_no_key_goes_through_to_the_window(program: Marginscope, qtbot: QtBot) -> None:
+    palette = opened(program, qtbot)
+    playing = program.display.intent.playing
+    for key in (Key.Key_Space, Key.Key_L, Key.Key_F, Key.Key_BracketLeft):
+        QTest.keyClick(palette.line, key)
+    assert program.display.intent.playing == playing
+    assert not program.actions["loop"].isChecked()
+    assert palette.isVisible()
+    QTest.keyClick(palette.line, Key.Key_Escape)
+
+
+def test_it_is_in_the_menu_and_a_click_elsewhere_closes_it(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    menu = opened_menu(qtbot, program.window, "Help")
+    place = menu.actionGeometry(entry_of(menu, "Command palette ...")).center()
+    QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=place)
+    palette = program.commands.palette
+    assert palette is not None and palette.isVisible()
+    QTest.mouseClick(palette, Qt.MouseButton.LeftButton, pos=palette.rect().bottomRight() * 2)
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
+    assert not palette.isVisible()
+
+
+def test_thousands_are_cut_to_what_can_be_looked_at(qtbot: QtBot, program: Marginscope) -> None:
+    palette = opened(program, qtbot)
+    palette.set_entries([entry(str(k), "Run", f"m = {k}") for k in range(1000)])
+    assert len(palette.model.found) == MOST_FOUND
+    assert f"{1000 - MOST_FOUND} more" in palette.told.text()
+    assert [one.key for one in typed(palette, "999")] == ["999"]
+    QTest.keyClick(palette.line, Key.Key_Escape)
+
+
+def test_marked_letters_are_bold(program: Marginscope, qtbot: QtBot) -> None:
+    """Bold letters have more ink: the same entry, found by its title and by its kind."""
+    palette = opened(program, qtbot)
+    palette.set_entries([entry("a", "Kind", "millimeter"), entry("b", "Kind", "other")])
+    ink = []
+    for text in ("millimeter", "kind"):
+        typed(palette, text)
+        palette._choose(1)  # so that neither is on the ground of what is chosen
+        palette.list.clearSelection()
+        row = palette.list.visualRect(palette.model.index(0))
+        image = palette.list.viewport().grab(row).toImage()
+        back = image.pixelColor(2, 2)
+        places = [(x, y) for x in range(image.width() // 3) for y in range(image.height() // 2)]
+        ink.append(sum(_apart(image.pixelColor(x, y), back) for x, y in places))
+    assert ink[0] > 1.15 * ink[1]
+    QTest.keyClick(palette.line, Key.Key_Escape)
+
+
+def _apart(one: QColor, other: QColor) -> int:
+    return abs(one.lightness() - other.lightness())

@@ -1,0 +1,96 @@
+"""What a few letters find, in which order, and which letters of it are marked."""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+
+import pytest
+
+from app.state.finding import LONGEST, Entry, entry, find, marks
+
+SOME = [
+    entry("figure", "File", "Export figure ...", "As PDF"),
+    entry("copy", "File", "Copy figure", "Into the clipboard"),
+    entry("off", "File", "Configure", reason="Not now."),
+    entry("free", "File", "Reconfigure"),
+    entry("data", "File", "Export data ...", "The figures of the run"),
+    entry("margins", "View", "Margins"),
+    entry("norm", "Run", "m = 16, seed = 3", "Figure 1", words="talk"),
+]
+
+
+def keys(text: str, some: list[Entry] = SOME, used: tuple[str, ...] = ()) -> list[str]:
+    return [one.key for one in find(text, some, used)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", [one.key for one in SOME]),
+        ("fig", ["figure", "copy", "free", "off", "data", "norm"]),  # begun, inside, elsewhere
+        ("FIG exp", ["figure", "data"]),
+        ("cf", ["copy", "free", "off"]),  # initials, strewn
+        ("talk", ["norm"]),
+        ("run 16", ["norm"]),
+        ("mgn", ["margins"]),  # strewn
+        ("margins", ["margins"]),
+        ("figure 2", []),
+        ("(*[", []),
+    ],
+)
+def test_the_best_stands_first(text: str, found: list[str]) -> None:
+    assert keys(text) == found
+
+
+def test_what_was_used_stands_first_among_equals() -> None:
+    assert keys("", used=("margins", "copy"))[:2] == ["margins", "copy"]
+    assert keys("fig", used=("free", "copy", "data"))[:3] == ["copy", "figure", "free"]
+
+
+def test_the_title_itself_comes_before_longer_ones() -> None:
+    some = [entry("a", "Study", "Margins of flow"), entry("b", "View", "Margins")]
+    assert keys("margins", some, ("a",)) == ["b", "a"]
+
+
+def brute(text: str, one: Entry) -> bool:
+    """Whether all words are somewhere, or the letters stand in the title in their order."""
+    everywhere = f"{one.title}\n{one.kind}\n{one.detail}".lower()
+    if all(word in everywhere for word in text.lower().split()):
+        return True
+    letters = iter(one.title.lower())
+    return all(letter in letters for letter in text.lower().replace(" ", ""))
+
+
+def test_found_is_what_brute_force_finds() -> None:
+    generator = random.Random(0)
+    letters = "abc  =."
+    for _ in range(300):
+        titles = ["".join(generator.choices(letters, k=8)) for _ in range(15)]  # all that is few
+        some = [entry(str(k), "x", title, "ab") for k, title in enumerate(titles)]
+        text = "".join(generator.choices(letters, k=3))
+        assert sorted(keys(text, some)) == sorted(one.key for one in some if brute(text, one))
+
+
+def test_marks_are_the_letters_that_were_typed() -> None:
+    assert marks("exp fig", "Export figure") == [(0, 3), (7, 10)]
+    assert marks("cf", "Copy figure") == [(0, 1), (5, 6)]
+    assert marks("gur", "figure, configure") == [(2, 5)]
+    assert marks("", "figure") == marks("zz", "figure") == []
+    assert marks("i", "\u0130stanbul") == []  # its first letter is two when it is small
+    generator = random.Random(1)
+    for _ in range(300):
+        title = "".join(generator.choices(string.ascii_letters + "  .", k=12))
+        text = "".join(generator.choices(string.ascii_lowercase, k=2))
+        spans = marks(text, title)
+        ends = [place for span in spans for place in span]
+        assert ends == sorted(ends) and len(ends) == len(set(ends))
+        marked = "".join(title[begin:end] for begin, end in spans).lower()
+        strewn = re.search(".*".join(text), title.lower())
+        assert marked in ("", text) and bool(marked) == bool(strewn)
+
+
+def test_a_very_long_text_is_cut() -> None:
+    assert keys("m" * 100_000) == []
+    assert marks("m" * (LONGEST + 5), "m" * LONGEST) == [(0, LONGEST)]
