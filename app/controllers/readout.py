@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -13,12 +13,16 @@ from app.controllers.endings import status_text
 from app.errors import LOG
 from app.panels.inspector import Inspector
 from app.panels.status import StatusLine
+from app.state.later import GroupQuestion
 from app.state.session import OpenRun
 from core.errors import MarginscopeError
 from core.figures.numbers import number_text, time_text
 from core.problem.schedule import coordinate, inverse_coordinate
 from core.study_file.dynamics import KernelPredictor
 from core.training.control import RunState, Status
+
+if TYPE_CHECKING:
+    from core.observables.group import GroupFacts
 
 # Digits that change more often cannot be read, and each text costs a layout.
 TEXT_MS = 250
@@ -71,12 +75,14 @@ class Readout(QObject):
         self._rate = Rate()
         self._message = ""
         self._node: tuple[int, int, int] | None = None
+        self._group: tuple[str, tuple[GroupQuestion, GroupFacts] | None] | None = None
         self._stale = self._ended = False
         self._timer = QTimer(self, interval=TEXT_MS)
         self._timer.setObjectName("texts")
         self._timer.timeout.connect(self._tick)
         display.changed.connect(self.touch)
         display.runs_changed.connect(self.touch)
+        display.calculator.computed.connect(self._show_group)
 
     def say(self, message: str) -> None:
         """A few words in the status line."""
@@ -89,6 +95,7 @@ class Readout(QObject):
             return
         if self._display.view.inspected != (self._node[:2] if self._node else None):
             self._show_node()
+        self._show_group()
         if self._timer.isActive():
             self._stale = True
         else:
@@ -120,6 +127,9 @@ class Readout(QObject):
         inspected = self._display.view.inspected
         if inspected is not None and (run := session.get(inspected[0])) is not None:
             return run
+        selected = [one.key for one in self._display.view.runs if one.selected]
+        if selected and (run := session.get(selected[0])) is not None:
+            return run
         runs = session.live or tuple(session)
         return runs[-1] if runs else None
 
@@ -146,6 +156,31 @@ class Readout(QObject):
             LOG.exception("The numbers of a node cannot be read.")
             return
         self._inspector.show_node(f"Node {mark[1]} of {run.heading}", facts)
+
+    def _show_group(self) -> None:
+        """What the selected nodes are like, as far as it is known: another thread computes it."""
+        shown = self._display.view.runs
+        chosen = next((one for one in shown if one.selected and one.frame >= 0), None)
+        run = self._display.session.get(chosen.key) if chosen is not None else None
+        if chosen is None or run is None or run.data is None:
+            if self._group is not None:
+                self._inspector.show_group("", None)
+            self._group = None
+            return
+        question = GroupQuestion(chosen.frame, chosen.selected)
+        later = run.data.later
+        later.ask_group(question)
+        self._display.calculator.wake()
+        # While the next frame's are computed those of the last one stay, of the same nodes.
+        known = later.group if later.group and later.group[0].nodes == question.nodes else None
+        heading = self.group_heading(run)
+        if self._group != (heading, known):
+            self._group = (heading, known)
+            self._inspector.show_group(heading, known[1] if known else None)
+
+    def group_heading(self, run: OpenRun) -> str:
+        """What the selected nodes of a run are called."""
+        return f"Selection in {run.heading}"
 
     def _show_scalars(self, run: OpenRun | None) -> None:
         frame = self._frame_of(run) if run is not None else -1

@@ -22,8 +22,12 @@ from core.figures.numbers import MINUS, power_text
 
 if TYPE_CHECKING:
     from app.state.node_values import NodeFacts
+    from core.observables.group import GroupFacts
 
-NODE_HINT = "Hover a node in any view to mark it; click it to keep its numbers here."
+NODE_HINT = (
+    "Hover a node in any view to mark it; click it to keep its numbers here, or draw a box around "
+    "several among the neurons."
+)
 SCALARS_HINT = "The values of a run at the chosen moment appear here."
 RUN_HINT = "Run a study, or open a run file, to see its settings here."
 
@@ -44,6 +48,18 @@ NODE_MEANINGS = {
     "sign flips": "How often a_j has changed its sign since t = 0.",
     "position": "|a_j| v_j on the plane shown in the view of the neurons.",
 }
+
+GROUP_MEANINGS = {
+    "nodes": "How many nodes are selected, of all.",
+    "|a| |v|": "|a_j| |v_j| of the selected nodes: mean and standard deviation.",
+    "rotation": "cos of the angle between v_j(0) and v_j(t), of the selected nodes: mean and "
+    "standard deviation.",
+    "signs of a": "How many of the selected nodes have a_j > 0, and how many a_j < 0.",
+    "to the mean direction": "The mean angle between v_j and the mean direction of the selected "
+    "nodes, which is that of the sum of all v_j/|v_j|.",
+    "at most": "The largest angle between v_j and the mean direction of the selected nodes.",
+}
+GROUP_HINT = "Their numbers are being computed."
 
 
 @cache
@@ -83,6 +99,28 @@ def node_facts(facts: NodeFacts) -> tuple[Fact, ...]:
     )
 
 
+def group_lines(facts: GroupFacts) -> tuple[Fact, ...]:
+    """The lines about a selection."""
+    share = 100.0 * facts.count / max(facts.m, 1)
+    lines = {
+        "nodes": f"{facts.count} of {facts.m} ({share:.3g} %)",
+        "|a| |v|": _with_deviation(facts.norm, facts.norm_sd),
+        "rotation": _with_deviation(facts.rotation, facts.rotation_sd),
+        "signs of a": f"{facts.positive} +, {facts.negative} {MINUS}",
+        "to the mean direction": _degrees(facts.angle),
+        "at most": _degrees(facts.widest),
+    }
+    return tuple(Fact(name, text, GROUP_MEANINGS[name]) for name, text in lines.items())
+
+
+def _with_deviation(mean: float, deviation: float) -> str:
+    return f"{shown_number(mean)} \u00b1 {shown_number(deviation, 2)}"
+
+
+def _degrees(angle: float) -> str:
+    return "\u2013" if math.isnan(angle) else f"{angle:.1f}\u00b0"
+
+
 def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
     """The lines about scalars; a risk too small for a float is told by its logarithm."""
     lines = []
@@ -108,10 +146,12 @@ class Inspector(QWidget):
         super().__init__(parent)
         content = QWidget(self)
         column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
+        self.group = FactList("Selection", GROUP_HINT, content)
+        self.group.hide()
         self.node = FactList("Node", NODE_HINT, content)
         self.scalars = FactList("At the cursor", SCALARS_HINT, content)
         self.run = FactList("Run", RUN_HINT, content)
-        filled(column, self.node, self.scalars, self.run, 1)
+        filled(column, self.group, self.node, self.scalars, self.run, 1)
         fill_scrolled(self, content)
 
     def sizeHint(self) -> QSize:
@@ -121,6 +161,12 @@ class Inspector(QWidget):
         """Show one node's numbers under a heading; None shows how to choose one."""
         self.node.set_heading(heading if facts is not None and heading else "Node")
         self.node.show_facts(() if facts is None else node_facts(facts))
+
+    def show_group(self, heading: str, facts: GroupFacts | None) -> None:
+        """Show what selected nodes are like under a heading; no heading hides it all."""
+        self.group.setVisible(bool(heading))
+        self.group.set_heading(heading)
+        self.group.show_facts(() if facts is None else group_lines(facts))
 
     def show_run(self, run_text: Mapping[str, str]) -> None:
         """Show settings and status of a run as they are given."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import final
 
 from app.state.edits import Edits
-from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, Intent
+from app.state.intent import MARGIN_AXES, MOST_RINGS, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.scene import PASSING, Scene, Zoom
 from app.state.views import VIEWS
 from core.observables.planes import PLANES
@@ -112,6 +112,8 @@ def _short(text: str) -> str:
 
 def _pins(before: Intent, after: Intent) -> str:
     count = len(after.pinned - before.pinned)
+    if count > MOST_RINGS:
+        return f"Select {count} nodes"
     if count:
         return "Pin a node" if count == 1 else f"Pin {count} nodes"
     return "Unpin nodes" if after.pinned else "Unpin all nodes"

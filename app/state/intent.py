@@ -17,6 +17,8 @@ PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 # As many colours as a palette has for curves (app.views.curves): a seventh would have the first's.
 MOST_CURVES = 6
+# So many pinned nodes have a ring each; more are a selection, beside which all others are dim.
+MOST_RINGS = 2
 FIRST_CURVES = ("log10_risk", "distance")
 
 # How far the neurons' view reaches, and what stands there for a node.

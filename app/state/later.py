@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from core.observables.group import GroupFacts
     from core.runs import Run
 
 Floats = NDArray[np.float64]
@@ -50,6 +51,15 @@ class Answer:
     question: Question
     values: Floats
     log10_scale: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GroupQuestion:
+    """Some nodes, whose facts at a frame are wanted."""
+
+    frame: int
+    nodes: frozenset[int]
 
 
 @final
@@ -95,6 +105,8 @@ class Later:
         self._frames = 0
         self._question: Question | None = None
         self._answer: Answer | None = None
+        self._group: GroupQuestion | None = None
+        self._facts: tuple[GroupQuestion, GroupFacts] | None = None
         self._broken = False
         self.traced = 0  # values of traces computed so far
 
@@ -139,10 +151,20 @@ class Later:
         # Without the lock: a frozen value is put there in one step, and the screen must not wait.
         return self._answer
 
+    def ask_group(self, question: GroupQuestion | None) -> None:
+        """Compute what some nodes are like together; only the question asked last counts."""
+        with self._lock:
+            self._group = question
+
+    @property
+    def group(self) -> tuple[GroupQuestion, GroupFacts] | None:
+        """The last facts that were computed, and of what; perhaps of an older question."""
+        return self._facts
+
     @property
     def pending(self) -> bool:
         """Whether something is to be computed."""
-        return not self._broken and (self._next_question() or self._next_trace()) is not None
+        return not self._broken and self._next() is not None
 
     # ----------------------------------------------------------------------- the other thread
 
@@ -162,6 +184,10 @@ class Later:
             if question is not None:
                 self._answer = answer(self._run, question)
                 return True
+            group = self._next_group()
+            if group is not None:
+                self._facts = (group, _group_facts(self._run, group))
+                return True
             missing = self._next_trace()
             if missing is None:
                 return False
@@ -171,6 +197,14 @@ class Later:
             self._broken = True
             log.debug("numbers for the screen ended", exc_info=True)
         return True
+
+    def _next(self) -> object:
+        return self._next_question() or self._next_group() or self._next_trace()
+
+    def _next_group(self) -> GroupQuestion | None:
+        with self._lock:
+            question, known = self._group, self._facts
+        return None if known is not None and known[0] == question else question
 
     def _next_question(self) -> Question | None:
         with self._lock:
@@ -202,6 +236,12 @@ class Later:
             trace.values[frame] = value
             trace.known[frame] = True
             self.traced += 1
+
+
+def _group_facts(run: Run, question: GroupQuestion) -> GroupFacts:
+    from core.observables.group import group_facts
+
+    return group_facts(run, question.frame, question.nodes)
 
 
 def answer(run: Run, question: Question) -> Answer:

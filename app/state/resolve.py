@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import final
 
 import numpy as np
 
-from app.state.intent import FIGURE_1, START, Intent, Mark
+from app.state.intent import FIGURE_1, MOST_RINGS, START, Intent, Mark
 from app.state.session import RunSnapshot, Snapshot
 from app.state.views import known
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
@@ -68,6 +69,11 @@ class ResolvedRun:
     frame: int
     hovered: int
     pinned: frozenset[int]
+
+    @property
+    def selected(self) -> frozenset[int]:
+        """The pinned nodes where they are a selection, beside which the others are dim."""
+        return selection(self.pinned)
 
 
 @final
@@ -141,15 +147,27 @@ def _run(run: RunSnapshot, intent: Intent, cursor: float) -> ResolvedRun:
     if intent.hovered is not None and intent.hovered[0] == run.key:
         hovered = intent.hovered[1] if intent.hovered[1] < run.m else -1
     # A run whose file is not open yet has m = 0, and no nodes to mark.
-    pinned = frozenset(node for key, node in intent.pinned if key == run.key and node < run.m)
+    pinned = _pinned_of(intent.pinned, run.key, run.m)
     return ResolvedRun(run.key, frame_at(run, cursor), hovered, pinned)
 
 
+# The same object for the same pins: thousands of nodes would be gathered, and compared by all who
+# follow, at each tick.
+@lru_cache(maxsize=16)
+def _pinned_of(pinned: frozenset[Mark], key: int, m: int) -> frozenset[int]:
+    return frozenset(node for other, node in pinned if other == key and node < m)
+
+
+def selection(pinned: frozenset[int]) -> frozenset[int]:
+    """Pinned nodes of a run, where they are more than have rings; else none."""
+    return pinned if len(pinned) > MOST_RINGS else frozenset()
+
+
 def _inspected(runs: Sequence[ResolvedRun]) -> Mark | None:
-    """The hovered node, else the one pinned node; of several pinned ones the smallest index."""
+    """The hovered node, else the pinned node; of two the smaller index, of a selection none."""
     shown = [run for run in runs if run.frame >= 0]
     hovered = [(run.key, run.hovered) for run in shown if run.hovered >= 0]
-    pinned = [(run.key, min(run.pinned)) for run in shown if run.pinned]
+    pinned = [(run.key, min(run.pinned)) for run in shown if run.pinned and not run.selected]
     return next(iter(hovered + pinned), None)
 
 

@@ -21,11 +21,10 @@ from app.widgets.screen_text import raised
 from app.widgets.ticks import plain, rooted
 from core.figures.camera import eased, looks, signed_root, signed_square, unit_power
 from core.figures.numbers import number_text
-from core.figures.palette import Palette
+from core.figures.palette import Palette, dimmed
 
 LEVELS = 4  # shades of trails for each class; the nodes themselves have more
 SHADES = 12
-MOST_MARKED_TRAILS = 24
 TITLES = {"weights": "nodes |a\u2c7c| v\u2c7c", "directions": "directions v\u2c7c / |v\u2c7c|"}
 # Behind the title, where it is not the moment's.
 REACHES = {"moment": "", "run": ", whole run", "root": ", signed roots"}
@@ -99,7 +98,7 @@ class NeuronsView(NodeView):
         self._points = NOWHERE
         for curves in (self.trails, self.marked_trails, self.circle):
             curves.set_curves(())
-        for markers in (self.nodes, self.examples, self.rings):
+        for markers in (self.nodes, self.examples):
             markers.show_at(NOWHERE)
         self._examples_of = None
         self._recolour()
@@ -189,18 +188,16 @@ class NeuronsView(NodeView):
             # Shades are roots of relative norms: the areas are as the norms.
             sizes = np.maximum(LARGEST_DOT * shades, 2.0)
         self._kinds = classes + 1
-        self._pens = [
-            pen_of(colour)
-            for kind in range(self._kinds)
-            for colour in shaded(kind, classes, levels, palette)
-        ]
+        pens, discs = (
+            np.concatenate([shaded(kind, classes, of, palette) for kind in range(self._kinds)])
+            for of in (levels, shades**2)
+        )
+        both = np.concatenate([discs, dimmed(discs, palette)])
+        self._pens = [pen_of(colour) for colour in (*pens, *dimmed(pens, palette))]
         self.nodes.set_styles(
             *(
                 Style(colour, size, edge=palette.background)
-                for kind in range(self._kinds)
-                for colour, size in zip(
-                    shaded(kind, classes, shades**2, palette), sizes, strict=True
-                )
+                for colour, size in zip(both, np.tile(sizes, 2 * self._kinds), strict=True)
             )
         )
 
@@ -225,7 +222,7 @@ class NeuronsView(NodeView):
         trails = np.ascontiguousarray(positions.transpose(1, 0, 2))
         self._points = trails[:, -1]
         strength = np.sqrt(np.nan_to_num(data.values("relative_norm", frame)))
-        kinds = data.kinds(frame)
+        kinds = data.kinds(frame) + self._kinds * ~self._chosen(data.m)
         self._show_trails(trails, kinds, strength)
         self._show_nodes(kinds, strength)
         self._draw_marked(trails[self._marked_nodes()])
@@ -234,16 +231,18 @@ class NeuronsView(NodeView):
     def _show_trails(self, trails: Singles, kinds: Indices, strength: Singles) -> None:
         bands = kinds * LEVELS + np.minimum((strength * LEVELS).astype(np.int64), LEVELS - 1)
         order = np.argsort(bands, kind="stable")
-        ends = np.searchsorted(bands[order], np.arange(self._kinds * LEVELS + 1))
+        half = self._kinds * LEVELS
+        ends = np.searchsorted(bands[order], np.arange(2 * half + 1))
         trails, connect = self._connected(trails[order])
         curves = []
-        for level in range(LEVELS):  # the strongest nodes of every class on top
-            for band in range(level, self._kinds * LEVELS, LEVELS):
-                part = slice(ends[band], ends[band + 1])
-                if ends[band] < ends[band + 1]:
-                    lines = trails[part].reshape(-1, 2)
-                    path = path_of(lines[:, 0], lines[:, 1], connect[part].ravel())
-                    curves.append((path, self._pens[band]))
+        # The dim ones, then the others; of both the strongest nodes of every class on top.
+        bands_of = np.arange(2 * half).reshape(2, self._kinds, LEVELS)[::-1]
+        for band in bands_of.transpose(0, 2, 1).flat:
+            part = slice(ends[band], ends[band + 1])
+            if ends[band] < ends[band + 1]:
+                lines = trails[part].reshape(-1, 2)
+                path = path_of(lines[:, 0], lines[:, 1], connect[part].ravel())
+                curves.append((path, self._pens[band]))
         self.trails.set_curves(curves)
 
     def _connected(self, trails: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -258,21 +257,25 @@ class NeuronsView(NodeView):
         return trails, connect
 
     def _show_nodes(self, kinds: Indices, strength: Singles) -> None:
-        order = np.argsort(strength, kind="stable")  # the strongest on top
+        # The strongest on top, and below all others those that are dim.
+        order = np.argsort(strength - 2.0 * (kinds >= self._kinds), kind="stable")
         shade = np.rint(strength * (SHADES - 1)).astype(np.int64)
         self.nodes.show_at(self._points[order], (kinds * SHADES + shade)[order])
 
     # ----------------------------------------------------------------------------------- marks
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        """Mark nodes: rings, labels, and their trails in the foreground."""
+        """Mark nodes: rings, labels, and their trails in the foreground; or dim the others."""
+        if self._selected_anew():
+            self._show(data, self.frame)
+            return
         nodes = self._marked_nodes()
         trails = self._spread(data.positions(self._kept(self.frame), self.power)[:, nodes])
         self._draw_marked(np.ascontiguousarray(trails.transpose(1, 0, 2)))
         self._show_marks(data)
 
     def _marked_nodes(self) -> list[int]:
-        chosen = self._pinned_nodes()[:MOST_MARKED_TRAILS]
+        chosen = [] if self._selects else self._pinned_nodes()
         if 0 <= self._hovered < len(self._points) and self._hovered not in self._pinned:
             chosen.append(self._hovered)
         return chosen

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData
+from app.state.intent import MOST_RINGS
 from app.state.node_values import Floats
 from app.views.view import RunView
-from app.widgets.items import Markers, Style, Symbol
 from app.widgets.overlay import NodeMark, Overlay
 from core.figures.palette import Palette
 
-MOST_LABELS = 6
 NOWHERE: Floats = np.empty((0, 2))
 NO_INNER = "this network has no inner weight vectors"
 
@@ -27,15 +26,16 @@ def absence_of_nodes(data: DisplayData) -> str:
 
 
 class NodeView(RunView):
-    """Node j stands at the point `_points[j]`, of (m, 2). Marked nodes have rings; the hovered one
-    has a label too, and the pinned ones have where they are few."""
+    """Node j stands at the point `_points[j]`, of (m, 2). The hovered node and pinned ones have
+    rings and labels, as long as these are few; more are a selection, and the others are dim."""
 
     def __init__(
         self, palette: Palette, title: str, parent: QWidget | None = None, **options: Any
     ) -> None:
         super().__init__(palette, title, parent, **options)
         self._points: NDArray[Any] = NOWHERE
-        self.rings = self.plot.add(Markers(), 3.0)
+        self._drawn_selection = frozenset[int]()
+        self._mask = np.empty(0, dtype=np.bool_)
         self.plot.hovered.connect(self._hover)
         self.plot.left.connect(self._leave)
         self.plot.clicked.connect(self._click)
@@ -55,14 +55,29 @@ class NodeView(RunView):
     def _pinned_nodes(self) -> list[int]:
         return [j for j in sorted(self._pinned) if j < len(self._points)]
 
+    @property
+    def _selects(self) -> bool:
+        """Whether so many nodes are pinned that they are a selection."""
+        return len(self._pinned) > MOST_RINGS
+
+    def _chosen(self, m: int) -> NDArray[np.bool_]:
+        """Which nodes are selected, (m,); all where none are. Noted as what is drawn."""
+        now = self._pinned if self._selects else frozenset()
+        if now != self._drawn_selection or self._mask.size != m:
+            self._mask = np.full(m, not now)
+            self._mask[[j for j in now if j < m]] = True
+            self._drawn_selection = now
+        return self._mask
+
+    def _selected_anew(self) -> bool:
+        """Whether another selection is drawn than there is."""
+        return (self._pinned if self._selects else frozenset()) != self._drawn_selection
+
     def _show_marks(self, data: DisplayData) -> None:
-        pinned = self._pinned_nodes()
-        few = len(pinned) <= MOST_LABELS
-        marks = [self._mark(j) for j in pinned if j != self._hovered] if few else []
+        pinned = [] if self._selects else self._pinned_nodes()
+        marks = [self._mark(j) for j in pinned if j != self._hovered]
         if 0 <= self._hovered < len(self._points):
             marks.append(self._mark(self._hovered, hovered=True))
-        self.rings.set_styles(Style(self._palette.foreground, 10.0, Symbol.RING))
-        self.rings.show_at(NOWHERE if few else self._points[pinned])
         overlay = Overlay(tuple(marks), note=self._emptiness(data), corner=self._corner(data))
         self.plot.set_overlay(overlay)
 

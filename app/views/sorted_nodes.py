@@ -18,11 +18,12 @@ from app.widgets.plot_item import Home
 from app.widgets.screen_text import raised
 from app.widgets.ticks import LOG10
 from core.figures.numbers import number_text, time_text
-from core.figures.palette import Palette, time_colours
+from core.figures.palette import Palette, dimmed, time_colours
 
 MOST_MOMENTS = 40
 MOST_POINTS = 512  # of a curve; more than a screen has pixels for
 MOST_DOTS = 64  # nodes up to which each gets a dot on the current curve
+FAINT = 0.25  # opacity of the moments before, where nodes are selected
 CURRENT = 2.0  # pixels: dear for thousands of lines, not for one
 LABELS = {"rotation": "rotation", "relative_norm": "relative norm"}
 NOTES = {"rotation": "no node has a direction", "relative_norm": "all nodes are 0"}
@@ -68,8 +69,7 @@ class SortedView(NodeView):
         self._paths, self._points = [], NOWHERE
         for curves in (self.past, self.current):
             curves.set_curves(())
-        for markers in (self.dots, self.rings):
-            markers.show_at(NOWHERE)
+        self.dots.show_at(NOWHERE)
 
     def _absence(self, data: DisplayData) -> str:
         if self._kind == "rotation" and not data.has_inner:
@@ -144,14 +144,23 @@ class SortedView(NodeView):
         shown = self._thinned()
         path = path_of(ranks[shown], nodes.values[shown])
         width = CURRENT * self.plot.devicePixelRatioF()
-        self.current.set_curves([(path, pen_of(colour, width))])
-        if data.m <= MOST_DOTS:
-            self.dots.set_styles(Style(colour, 5.0))
-            self.dots.show_at(self._points)
+        faint = dimmed(colour[None], self._palette)[0]
+        chosen = self._chosen(data.m)
+        self.current.set_curves([(path, pen_of(faint if self._selects else colour, width))])
+        self.past.setOpacity(FAINT if self._selects else 1.0)
+        # A curve cannot be dim for some nodes: those that are selected are dots on it.
+        dots = data.m <= MOST_DOTS
+        self.dots.set_styles(Style(faint, 5.0), Style(colour, 5.0))
+        order = np.argsort(chosen, kind="stable")[0 if dots else np.count_nonzero(~chosen) :]
+        order = order if dots or self._selects else order[:0]
+        self.dots.show_at(self._points[order], chosen[order].astype(np.int64))
         self._show_marks(data)
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        self._show_marks(data)
+        if self._selected_anew():
+            self._show(data, self.frame)
+        else:
+            self._show_marks(data)
 
     def _numbers(self, x: float, y: float) -> str:
         return f" {raised(number_text(y, 3))}"

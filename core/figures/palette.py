@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 
 VERMILION = "#d55e00"
 BLUE = "#0072b2"
+DIM = 0.82  # how far colours go towards the background, where other nodes are selected
 FILM_COLOURS, FILM_SHADES = 255, 14  # of a GIF: at most, and of each class
 # viridis at 0, 1/16, ..., 1; straight lines in between are within 2 of 255 of the full table.
 VIRIDIS = np.frombuffer(
@@ -161,6 +162,13 @@ def kind_colours(
             np.ones(np.count_nonzero(mine)), norms[mine], replace(palette, positive=colour)
         )
     return result
+
+
+def dimmed(colours: ArrayLike, palette: Palette) -> Colours:
+    """RGBA rows (k, 4) of nodes that are not selected: most of the way to the background."""
+    rows = np.array(colours, dtype=np.float64)
+    rows[:, :3] += DIM * (rgb(palette.background) - rows[:, :3])
+    return np.rint(rows).astype(np.uint8)
 
 
 def run_colours(palette: Palette) -> tuple[str, ...]:

@@ -161,6 +161,7 @@ def test_sorted_curves(qtbot, panel: RunPanel, data: DisplayData, name: str, kin
 
 def test_marked_nodes_are_marked_in_every_view(panel: RunPanel, data: DisplayData) -> None:
     panel.set_marked(5, frozenset({2, 9}))
+    assert panel.view("neurons").marked_trails.curves
     for view in (panel.view("neurons"), panel.view("rotations"), panel.view("norms")):
         marks = view.plot.overlay.marks
         assert {mark.label for mark in marks} == {"node 2", "node 5", "node 9"}
@@ -172,13 +173,7 @@ def test_marked_nodes_are_marked_in_every_view(panel: RunPanel, data: DisplayDat
     assert (mark.x, mark.y) == pytest.approx((x, y))
     panel.set_marked(-1, frozenset(range(10)))
     assert panel.view("neurons").plot.overlay.marks == ()
-    assert (
-        panel.view("neurons").rings.points.shape
-        == panel.view("norms").rings.points.shape
-        == (10, 2)
-    )
     panel.set_marked(-1, frozenset())
-    assert panel.view("neurons").rings.points.size == 0
     assert panel.view("neurons").marked_trails.curves == []
 
 
