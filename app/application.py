@@ -15,6 +15,7 @@ from PySide6.QtCore import QByteArray, QObject, QTimer
 from app import actions
 from app.controllers.bookmarks import BookmarkController
 from app.controllers.branching import BranchController
+from app.controllers.cells import CellsController
 from app.controllers.closing import Closing
 from app.controllers.commands import CommandController
 from app.controllers.compare import CompareController
@@ -82,6 +83,7 @@ class Marginscope(QObject):
         self.experiment = ExperimentController(self.session, self.worker, window.form, places, self)
         self.branches = BranchController(self.display, self.experiment, window.form, self)
         self.question = RunQuestion(window, self.session, self.experiment)
+        self.cells = CellsController(window, self.experiment)
         self.playback = Playback(self.display, window.transport, self)
         self.files = FileController(self.session, self.experiment, window.form, places, window)
         self.looks = Looks(window, self.display)
@@ -219,6 +221,7 @@ class Marginscope(QObject):
             self.layouts,
             self.bookmarks,
             self.record,
+            self.cells,
             self.keeper,
             self.display,
         ):
@@ -238,6 +241,7 @@ class Marginscope(QObject):
         self.library.shown.connect(self.actions["library"].setChecked)
         self.theory.judge.result.connect(self.library.keep_verdicts)
         self.worker.finished.connect(self.library.refresh)
+        self.worker.finished.connect(self.experiment.go_on)
         self.worker.started.connect(self.library.refresh)
 
     def start(self) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 from PySide6.QtCore import QObject, Signal
@@ -27,6 +26,7 @@ from core.studies.changes import (
 )
 from core.studies.code import check_code
 from core.studies.study import Cell, Study, load_study, shipped_summaries
+from core.studies.watching import worth_seeing
 from core.study_file.experiment import Experiment
 from core.training.control import Control
 
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 MEND_FIRST = "Mend the values marked in the experiment panel first."
 # What is recorded at least of a run that is watched, as long as that takes no more room than this.
 WATCHED_FRAMES, WATCHED_BYTES = 200, 100_000_000
+OF_MANY = (
+    "The study has {count} runs, of which {some} are trained here; choose others (F6), or "
+    "train all of them by Whole study (F7)."
+)
 QUEUED = "{title} is trained next, as soon as what is trained now has ended."
 UNKNOWN_D = 1000  # inputs of data that are not read yet
 STILL_GOING = "The training is still going on; stop it first, or wait for its end."
@@ -94,7 +98,7 @@ class ExperimentController(QObject):
         self._study: Study | None = None
         self.aside: Aside | None = None
         self._queued: Study | None = None
-        worker.finished.connect(self._go_on)
+        self._cells: tuple[str, frozenset[str]] = "", frozenset()
 
     # ------------------------------------------------------------------------------- studies
 
@@ -198,17 +202,27 @@ class ExperimentController(QObject):
         else:
             self.begin(study)
 
+    def choose_cells(self, study: Study, names: Collection[str]) -> None:
+        """Train these cells of a study, now and whenever the study is trained."""
+        self._cells = study.id, frozenset(names)
+        self._begin(study)
+
+    def chosen_of(self, study: Study) -> Collection[str]:
+        """The names of the cells that somebody has chosen of a study."""
+        identifier, names = self._cells
+        return names if identifier == study.id else ()
+
     def queue(self, study: Study) -> None:
         """Train a study as soon as nothing is trained any more; only the latest one waits."""
         self._queued = study
         self.message.emit(QUEUED.format(title=study.title))
-        self._go_on()
+        self.go_on()
 
     def drop_queue(self) -> None:
         """Nothing waits to be trained."""
         self._queued = None
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
         """Begin what waits, if it need not wait any more."""
         study = self._queued
         if study is not None and not self._session.live:
@@ -218,17 +232,14 @@ class ExperimentController(QObject):
     def begin(self, study: Study) -> None:
         """Train a study's cells in place of what is shown; what was recorded stays."""
         try:
-            # Taken one by one: a grid may have 100,000.
-            cells = tuple(islice(study.each(), MOST_RUNS))
+            # Made one by one: a grid may have 100,000.
+            cells = worth_seeing(study, MOST_RUNS, self.chosen_of(study))
         except InputError as error:
             self.message.emit(error.sentence)
             return
         words = ""
         if study.count > MOST_RUNS:
-            words = (
-                f"The study has {study.count} runs, of which the first {MOST_RUNS} are trained "
-                "here; Run whole study (F7) trains them all."
-            )
+            words = OF_MANY.format(count=study.count, some=MOST_RUNS)
         # Before the runs are closed, since some may be made of what is in their files.
         planned = [(cell, self.recipe(study, watched(cell.experiment))) for cell in cells]
         self.stop()

@@ -44,6 +44,9 @@ MAX_STUDY_BYTES = 1_000_000
 MOST_CHECKED = 40  # cells of a grid that is checked whole when it is read
 
 
+Place = Mapping[str, Any]  # the values of a study's axes, by their keys
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One experiment of a study: `name` is `network.m=16` or empty where there are no axes.
@@ -109,10 +112,29 @@ class Study:
 
     def each(self) -> Iterator[Cell]:
         """The cells one after another, each made when it is asked for."""
-        varied = self._varied()
+        for place in self.places():
+            yield self.cell(place)
+
+    def places(self) -> Iterator[Place]:
+        """Where each cell stands in the grid, without making it: the value of each axis, and of
+        `variant` where there are any."""
         for values in itertools.product(*self.axes.values()):
-            for variant, study in varied:
-                yield self._cell(dict(zip(self.axes, values, strict=True)), variant, study)
+            place = dict(zip(self.axes, values, strict=True))
+            if not self.variants:
+                yield place
+            for variant in self.variants:
+                yield {**place, VARIANT: variant}
+
+    def cell(self, place: Place) -> Cell:
+        """The cell at a place. Raises InputError when a value there is not allowed."""
+        studies = self._variant_studies
+        variant = str(place.get(VARIANT, ""))
+        chosen = {key: place[key] for key in self.axes}
+        return self._cell(chosen, variant, studies[variant])
+
+    @cached_property
+    def _variant_studies(self) -> Mapping[str, Study]:
+        return dict(self._varied())
 
     def check(self) -> None:
         """Raise InputError for a value that is not allowed."""
@@ -145,13 +167,11 @@ class Study:
 
     def _cell(self, chosen: dict[str, Any], variant: str, study: Study) -> Cell:
         """A cell of the values of the axes and of a variant, which `study` is."""
-        names = [f"{key}={value_text(value)}" for key, value in chosen.items()]
-        names += [f"{VARIANT}={value_text(variant)}"] if variant else []
-        where = f"{self.id}, {', '.join(names)}" if study.derived or variant else self.id
+        place = {**chosen, VARIANT: variant} if variant else chosen
+        name = name_of(place)
+        where = f"{self.id}, {name.replace('__', ', ')}" if study.derived or variant else self.id
         tables = study._tables_of(chosen, where)
-        if variant:
-            chosen = {**chosen, VARIANT: variant}
-        return Cell("__".join(names), build_experiment(tables, where), chosen)
+        return Cell(name, build_experiment(tables, where), place)
 
     def _varied(self) -> tuple[tuple[str, Study], ...]:
         """Each variant by its name, applied; the study itself where there are none."""
@@ -277,6 +297,15 @@ class Study:
         }
         given = {key: part for key, part in document.items() if part}
         return tomli_w.dumps({"title": self.title, "source": self.source, **given, **self.results})
+
+
+def name_of(place: Place) -> str:
+    """The name of the cell at a place.
+
+    >>> name_of({"network.m": 16, "run.seed": 0})
+    'network.m=16__run.seed=0'
+    """
+    return "__".join(f"{key}={value_text(value)}" for key, value in place.items())
 
 
 def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study:

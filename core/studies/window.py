@@ -3,9 +3,12 @@
 ```toml
 [window]
 views = ["predictor", "margins", "curves"]
+cells = [{ variant = "flow", "data.d" = 12 }, { variant = "SGD" }]
 ```
 
-Without it the window chooses by what the run has. The names are those of the window's views, which
+`cells` are those that the window trains of a study of many: the first cell with each of these
+values. Without them it trains the first, and the first that differs in more than a seed. Without
+`views` the window chooses by what the run has. The names are those of the window's views, which
 are not known here; the window says which of them it does not know.
 """
 
@@ -23,15 +26,21 @@ from core.study_file.validation import table_of
 
 MOST_VIEWS = 9
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
+MOST_CELLS = 4
+CELLS = '[{ "network.m" = 16 }]'
 EXAMPLE = '["predictor", "margins"]'
 Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
 
 
 @final
 class WindowTable(Table):
-    """The names of views, from the top left."""
+    """The names of views, from the top left, and the cells that are worth seeing."""
 
     views: Names = Field((), description=f"must be a list of names of views, such as {EXAMPLE}")
+
+    cells: Annotated[tuple[dict[str, Any], ...], BeforeValidator(listed)] = Field(
+        (), max_length=MOST_CELLS, description=f"must be a list of tables, such as {CELLS}"
+    )
 
     @field_validator("views")
     @classmethod

@@ -1,0 +1,60 @@
+"""Lets the user choose which cells of the study in the form are trained in the window."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import final
+
+from PySide6.QtCore import QObject, Signal
+
+from app.controllers.experiment import MEND_FIRST, ExperimentController
+from app.main_window import MainWindow
+from app.panels.cells_dialog import CellsDialog
+from app.state.headings import heading_of
+from app.state.session import MOST_RUNS
+from core.errors import InputError
+from core.studies.study import Study, name_of
+from core.studies.watching import MOST_LOOKED_AT, worth_seeing
+
+ONE_RUN = "The study in the form has one run; give a setting several values, such as 16, 256."
+
+
+@final
+class CellsController(QObject):
+    """`message` carries a sentence."""
+
+    message = Signal(str)
+
+    def __init__(self, window: MainWindow, experiment: ExperimentController) -> None:
+        super().__init__(window)
+        self._window, self._experiment = window, experiment
+        self._study: Study | None = None
+        self.dialog: CellsDialog | None = None
+
+    def choose(self) -> None:
+        """Ask which cells are to be trained."""
+        study = self._window.form.study()
+        if study is None or study.count < 2:
+            self.message.emit(MEND_FIRST if study is None else ONE_RUN)
+            return
+        try:
+            cells = worth_seeing(study, MOST_RUNS, self._experiment.chosen_of(study))
+        except InputError as error:
+            self.message.emit(error.sentence)
+            return
+        names = [name_of(place) for place in islice(study.places(), MOST_LOOKED_AT)]
+        rows = [(name, heading_of(name)) for name in names]
+        chosen = [cell.name for cell in cells]
+        self._study = study
+        self.dialog = CellsDialog(study.title, rows, chosen, MOST_RUNS, self._window)
+        self.dialog.accepted.connect(self._train)
+        self.dialog.destroyed.connect(self._forget)
+        self.message.emit("")
+        self.dialog.open()
+
+    def _train(self) -> None:
+        if self.dialog is not None and self._study is not None:
+            self._experiment.choose_cells(self._study, self.dialog.chosen)
+
+    def _forget(self) -> None:
+        self.dialog = self._study = None

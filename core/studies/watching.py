@@ -1,0 +1,60 @@
+"""Which cells of a study are worth seeing side by side, where there are too many for the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import islice
+from typing import Any
+
+from core.errors import InputError
+from core.studies.study import Cell, Place, Study, name_of
+from core.studies.window import parse_window
+
+MOST_LOOKED_AT = 100_000  # places of a grid
+
+
+def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple[Cell, ...]:
+    """At most so many cells, in the order of the grid: those of some `names`, else those that the
+    study says (core.studies.window), else the first and the next ones that differ from all before
+    in more than a seed; then the first ones.
+
+    Raises InputError where the study says a cell that it does not have, and for values that are not
+    allowed.
+    """
+    places: list[Place] = []
+    for number, wanted in enumerate(parse_window(study.window, study.id).cells):
+        place = next((place for place in _looked_at(study) if _has(place, wanted)), None)
+        if place is None:
+            raise InputError(f"window.cells[{number}] is no cell of the study.", where=study.id)
+        places.append(place)
+    if names:
+        places = [place for place in _looked_at(study) if name_of(place) in names]
+    elif not places:
+        places = _different(study, count)
+    for place in islice(study.places(), count):
+        if len(places) < count and place not in places:
+            places.append(place)
+    return tuple(study.cell(place) for place in places[:count])
+
+
+def _looked_at(study: Study) -> islice[Place]:
+    return islice(study.places(), MOST_LOOKED_AT)
+
+
+def _has(place: Place, wanted: Mapping[str, Any]) -> bool:
+    return all(key in place and place[key] == value for key, value in wanted.items())
+
+
+def _different(study: Study, count: int) -> list[Place]:
+    chosen: list[Place] = []
+    for place in _looked_at(study):
+        if all(_apart(place, other) for other in chosen):
+            chosen.append(place)
+        if len(chosen) == count:
+            break
+    return chosen
+
+
+def _apart(one: Place, other: Place) -> bool:
+    """Whether two places differ in more than a seed."""
+    return any(one[key] != other[key] for key in one if not key.endswith(".seed"))

@@ -1,0 +1,61 @@
+"""Which runs of a study of many are trained in the window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from tests.app.mouse import keys
+from tests.app.shell.conftest import STUDY, Opener, trained
+
+CTRL, NONE = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
+
+
+def widths(program: Marginscope) -> list[int]:
+    """The widths of the runs that are open."""
+    return [run.data.m for run in program.session if run.data is not None]
+
+
+def test_other_runs_are_chosen_by_search_and_marks(
+    open_program: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "many.toml"
+    path.write_text(STUDY.replace("[8, 12]", "[3, 4, 5, 6]\n'run.seed' = [0, 1, 2]"))
+    program = open_program(path)
+    qtbot.waitUntil(lambda: trained(program))
+    assert widths(program) == [3, 4]  # and not two seeds of one
+    assert "12 runs, of which 2 are trained here" in program.window.bar.text
+    keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
+    dialog = program.cells.dialog
+    assert dialog is not None
+    assert set(dialog.chosen) == {"network.m=3__run.seed=0", "network.m=4__run.seed=0"}
+    for words in ("m=6 seed=2", "m = 5 seed = 1"):
+        dialog.search.clear()
+        QTest.keyClicks(dialog.search, words)
+        assert dialog.list.count() == 1
+        dialog.list.setCurrentRow(0)
+        QTest.keyClick(dialog.list, Qt.Key.Key_Space)
+    # Two at most: those that were marked first have made room.
+    assert set(dialog.chosen) == {"network.m=6__run.seed=2", "network.m=5__run.seed=1"}
+    QTest.mouseClick(dialog.train, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: trained(program) and widths(program) == [5, 6])
+    # They stay chosen for this study.
+    keys(qtbot, program.window, Qt.Key.Key_R, CTRL)
+    qtbot.waitUntil(lambda: trained(program))
+    assert widths(program) == [5, 6]
+
+
+def test_a_study_of_one_run_has_none_to_choose(
+    open_program: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "one.toml"
+    path.write_text(STUDY.split("[axes]")[0] + "[network]\nm = 4\n")
+    program = open_program(path)
+    qtbot.waitUntil(lambda: trained(program))
+    keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
+    assert program.cells.dialog is None
+    assert "has one run" in program.window.bar.text

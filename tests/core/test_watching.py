@@ -1,0 +1,76 @@
+"""Which cells of a study the window trains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.errors import InputError
+from core.studies.study import Study, load_study, name_of, shipped_ids
+from core.studies.watching import worth_seeing
+from core.studies.window import parse_window
+
+
+@pytest.mark.parametrize("name", shipped_ids())
+def test_what_a_study_shows_are_cells_of_it(name: str) -> None:
+    study = load_study(name)
+    some = list(zip(range(60), study.places(), study.each(), strict=False))
+    assert all(name_of(place) == cell.name for _, place, cell in some)
+    cells = worth_seeing(study, 2)
+    assert len(cells) == min(2, study.count)
+    assert len({cell.name for cell in cells}) == len(cells)
+    for cell, wanted in zip(cells, parse_window(study.window, name).cells, strict=False):
+        assert wanted.items() <= cell.values.items()
+        # As the whole study has it, too.
+        assert study.cell(cell.values).experiment == cell.experiment
+    axes = [key for key in study.axes if not key.endswith(".seed")]
+    if axes or study.variants:  # two seeds of one experiment look alike
+        one, two = (
+            {key: value for key, value in cell.values.items() if not key.endswith(".seed")}
+            for cell in cells
+        )
+        assert one != two
+
+
+def grid(**window: object) -> Study:
+    """A study of 3 x 2 x 2 cells."""
+    study = load_study("telgarsky22-figure-1")
+    axes = {"data.d": (6, 8, 10), "network.m": (4, 8), "run.seed": (0, 1)}
+    return replace(study, axes=axes, window=window)
+
+
+def test_without_a_word_they_differ_in_more_than_a_seed() -> None:
+    cells = worth_seeing(grid(), 4)
+    values = [(cell.values["data.d"], cell.values["network.m"]) for cell in cells]
+    assert values == [(6, 4), (6, 8), (8, 4), (8, 8)]
+    assert {cell.values["run.seed"] for cell in cells} == {0}
+
+
+def test_cells_are_said_by_the_study_or_chosen_by_name() -> None:
+    study = grid(cells=[{"data.d": 10, "run.seed": 1}, {"network.m": 8}])
+    names = [cell.name for cell in worth_seeing(study, 2)]
+    assert names == [
+        "data.d=10__network.m=4__run.seed=1",
+        "data.d=6__network.m=8__run.seed=0",
+    ]
+    chosen = ["data.d=8__network.m=8__run.seed=1", "data.d=6__network.m=4__run.seed=1"]
+    assert {cell.name for cell in worth_seeing(study, 2, chosen)} == set(chosen)
+    # Of another study: they mean nothing, and the first ones are taken.
+    assert len(worth_seeing(study, 2, ["nobody"])) == 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ([{"data.d": 7}], "no cell"),
+        ([{"data.law": "uniform"}], "no cell"),
+        ("all", "list of tables"),
+        ([1], "list of tables"),
+        ([{}] * 5, "cells"),
+    ],
+)
+def test_what_is_no_cell_is_refused(cells: object, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        worth_seeing(grid(cells=cells), 2)
+    assert words in caught.value.sentence
