@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -26,7 +26,7 @@ from core.studies.changes import (
 )
 from core.studies.code import check_code
 from core.studies.study import Cell, Study, load_study, shipped_summaries
-from core.studies.watching import worth_seeing
+from core.studies.watching import restricted, worth_seeing
 from core.study_file.experiment import Experiment
 from core.training.control import Control
 
@@ -246,7 +246,7 @@ class ExperimentController(QObject):
         self._session.clear()
         self._study = study
         self.started.emit("")
-        self.trained.emit(study)
+        self.trained.emit(_trained(study, cells))
         headings = headings_of([cell.name for cell in cells])
         jobs = [
             self._planned(study, cell, heading, recipe)
@@ -371,6 +371,15 @@ def study_of(run: Run, identifier: str) -> Study:
 def _shipped_like(run: Run) -> Iterator[Study]:
     """Shipped studies of a run's title, of which it is probably a run."""
     return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))
+
+
+def _trained(study: Study, cells: Sequence[Cell]) -> Study:
+    """The study of what is trained: of these cells alone, with the frames that they are given."""
+    study = restricted(study, cells)
+    first = cells[0].experiment
+    given = watched(first).recording.frames
+    plain = given == first.recording.frames or "recording.frames" in study.axes
+    return study if plain else study.with_value("recording.frames", given)
 
 
 def watched(experiment: Experiment) -> Experiment:

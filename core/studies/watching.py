@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from core.errors import InputError
+from core.studies.derived import VARIANT
 from core.studies.study import Cell, Place, Study, name_of
 from core.studies.window import parse_window
 
@@ -35,6 +36,14 @@ def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple
         if len(places) < count and place not in places:
             places.append(place)
     return tuple(study.cell(place) for place in places[:count])
+
+
+def restricted(study: Study, cells: Sequence[Cell]) -> Study:
+    """The study with those values of its axes alone that some cells have, and their variants."""
+    for key in (*study.axes, *((VARIANT,) if study.variants else ())):
+        values = list(dict.fromkeys(cell.values[key] for cell in cells))
+        study = study.with_value(key, values)
+    return study
 
 
 def _looked_at(study: Study) -> islice[Place]:

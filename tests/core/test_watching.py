@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import InputError
 from core.studies.study import Study, load_study, name_of, shipped_ids
-from core.studies.watching import worth_seeing
+from core.studies.watching import restricted, worth_seeing
 from core.studies.window import parse_window
 
 
@@ -58,6 +58,16 @@ def test_cells_are_said_by_the_study_or_chosen_by_name() -> None:
     assert {cell.name for cell in worth_seeing(study, 2, chosen)} == set(chosen)
     # Of another study: they mean nothing, and the first ones are taken.
     assert len(worth_seeing(study, 2, ["nobody"])) == 2
+
+
+@pytest.mark.parametrize("name", ["wei19-figure-4", "telgarsky22-table-1", "batchnorm-dyadic"])
+def test_a_study_of_some_cells_alone_has_them(name: str) -> None:
+    study = load_study(name)
+    cells = worth_seeing(study, 2)
+    few = restricted(study, cells)
+    assert few.count <= 4
+    alone = {cell.name: cell.experiment for cell in few.cells()}
+    assert all(alone[cell.name] == cell.experiment for cell in cells)
 
 
 @pytest.mark.parametrize(

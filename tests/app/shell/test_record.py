@@ -80,6 +80,7 @@ def test_what_was_done_is_done_again_by_the_script(
     for path in paths:
         with open_run(path) as again:
             first, last = shown[again.problem.dataset.d, again.network.m], again.frames - 1
+            assert again.frames == first.frames
             assert (again.parameters(last) == first.parameters(last)).all()
 
 

@@ -407,6 +407,8 @@ def test_the_pause_button_is_let_go_by_a_restart(
     click_on(program, "pause")
     assert program.actions["pause"].isChecked()
     click_on(program, "restart")
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
+    press("Stop and train")
     assert not program.actions["pause"].isChecked()
     qtbot.waitUntil(lambda: frames(program)[0] >= 0)
 
