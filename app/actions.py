@@ -118,6 +118,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     ),
     "&Help": (
         ActionRow("palette", "&Command palette ...", "commands.show", "Ctrl+Shift+P"),
+        ActionRow("shortcuts", "&Keyboard shortcuts ...", "shortcuts.show", "?"),
         ActionRow("what", "&What is this?", "help.what", "Shift+F1"),
         None,
         ActionRow("log", "Show the &log", "files.show_log"),
@@ -183,6 +184,7 @@ TIPS = {
     "form": "Show or fold away the settings",
     "inspector": "Show or fold away the numbers",
     "palette": "Find any action, study, run, observable or view by a few letters",
+    "shortcuts": "All keys on one page, where they can be changed",
     "what": "The definitions of what the pointer, or else the keyboard, is at",
     "log": "Open the folder of the log, for reports of errors",
     "about": "Version and licence",
@@ -210,6 +212,20 @@ REASONS = {
 }
 
 
+def name_of(row: ActionRow) -> str:
+    """What an action is called outside of menus."""
+    return row.text.replace("&", "").removesuffix(" ...")
+
+
+def set_keys(action: QAction, keys: str) -> None:
+    """Give an action of the table its keys, which its tip names; "" for none."""
+    action.setShortcut(QKeySequence(keys))
+    shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+    row = next(row for row in ROWS if row.key == action.objectName())
+    tip = TIPS.get(row.key, name_of(row))
+    action.setToolTip(f"{tip} ({shortcut})" if shortcut else tip)
+
+
 def why_not(key: str) -> str:
     """Why an action that is disabled cannot be had."""
     return REASONS.get(key, "It cannot be had now.")
@@ -222,16 +238,11 @@ def make_actions(window: QMainWindow, program: object) -> dict[str, QAction]:
         action = QAction(row.text, window)
         action.setObjectName(row.key)
         action.setCheckable(row.checkable)
-        if row.shortcut:
-            action.setShortcut(QKeySequence(row.shortcut))
-            # Not of the application: the window of a whole study has keys of its own.
-            action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
-        name = row.text.replace("&", "").removesuffix(" ...")
+        # Not of the application: the window of a whole study has keys of its own.
+        action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         # Tool bars show it beside an icon, where mnemonics and dots have no meaning.
-        action.setIconText(name)
-        shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        tip = TIPS.get(row.key, name)
-        action.setToolTip(f"{tip} ({shortcut})" if shortcut else tip)
+        action.setIconText(name_of(row))
+        set_keys(action, row.shortcut)
         # Toggled also when it is the program that checks it, as a lecture does with the panels.
         signal = action.toggled if row.checkable else action.triggered
         signal.connect(attrgetter(row.handler)(program))

@@ -37,6 +37,7 @@ from app.controllers.proposals import Proposals
 from app.controllers.readout import Readout
 from app.controllers.scenes import SceneController
 from app.controllers.session_keeper import SessionKeeper
+from app.controllers.shortcuts import ShortcutController
 from app.controllers.slot import PanelSlot
 from app.controllers.theory import TheoryController
 from app.controllers.upkeep import Upkeep
@@ -125,10 +126,12 @@ class Marginscope(QObject):
         self.commands = CommandController(
             self.window, self.looks, self.library.librarian, settings.commands
         )
+        self.shortcuts = ShortcutController(self.window, settings.shortcuts)
         self.actions = actions.make_actions(self.window, self)
         self.window.set_actions(self.actions)
         self.looks.set_actions(self.actions)
         self.commands.set_actions(self.actions)
+        self.shortcuts.set_actions(self.actions)
         # An action that is set as it was says nothing, so that the panels are told as well.
         self.folding = Folding(self.window, self.actions, self.memory.panels())
         self.looks.set_form(self.actions["form"].isChecked())
@@ -332,6 +335,7 @@ class Marginscope(QObject):
             restores=self.opening.restores,
             layouts=self.layouts.own,
             commands=self.commands.used,
+            shortcuts=self.shortcuts.own,
             library_columns=self.library.columns,
             cluster=cluster,
             jobs=jobs,

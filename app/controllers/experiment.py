@@ -189,7 +189,7 @@ class ExperimentController(QObject):
         if study.count > MOST_RUNS:
             words = (
                 f"The study has {study.count} runs, of which the first {MOST_RUNS} are trained "
-                "here; Run whole study (F7) trains them all."
+                "here; Whole study ... trains them all."
             )
         # Before the runs are closed, since some may be made of what is in their files.
         planned = [(cell, self.recipe(study, cell.experiment)) for cell in cells]
