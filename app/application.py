@@ -39,6 +39,7 @@ from app.controllers.scenes import SceneController
 from app.controllers.session_keeper import SessionKeeper
 from app.controllers.shortcuts import ShortcutController
 from app.controllers.slot import PanelSlot
+from app.controllers.studies import StudyController
 from app.controllers.theory import TheoryController
 from app.controllers.upkeep import Upkeep
 from app.controllers.whole_study import WholeStudyController
@@ -126,6 +127,7 @@ class Marginscope(QObject):
         self.commands = CommandController(
             self.window, self.looks, self.library.librarian, settings.commands
         )
+        self.studies = StudyController(self.window, self.experiment)
         self.shortcuts = ShortcutController(self.window, settings.shortcuts)
         self.actions = actions.make_actions(self.window, self)
         self.window.set_actions(self.actions)
@@ -159,6 +161,7 @@ class Marginscope(QObject):
         window.curve_choice.triggered.connect(self.looks.choose_curve)
         window.chooser.chosen.connect(self.experiment.choose)
         window.chooser.open_requested.connect(self.files.open)
+        window.chooser.browse_requested.connect(self.studies.show)
         window.form.submitted.connect(self.experiment.run)
         window.empty.run_requested.connect(self.experiment.run)
         window.empty.open_requested.connect(self.files.open)
