@@ -84,7 +84,8 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("margins_again", "Compute reference &margins", "theory.again"),
         ActionRow("margins_stop", "Cance&l reference margins", "theory.cancel"),
         None,
-        ActionRow("cells", "Choose r&uns ...", "cells.choose", "F6"),
+        ActionRow("studies", "Choose a st&udy ...", "studies.show", "Ctrl+Shift+S"),
+        ActionRow("cells", "C&hoose runs ...", "cells.choose", "F6"),
         ActionRow("whole", "Wh&ole study ...", "whole.show", "F7", "study"),
         ActionRow("preview", "Preview the &data ...", "preview.show", "F8"),
     ),
@@ -122,6 +123,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     ),
     "&Help": (
         ActionRow("palette", "&Command palette ...", "commands.show", "Ctrl+Shift+P"),
+        ActionRow("shortcuts", "&Keyboard shortcuts ...", "shortcuts.show", "?"),
         ActionRow("what", "&What is this?", "help.what", "Shift+F1"),
         None,
         ActionRow("log", "Show the &log", "files.show_log"),
@@ -161,6 +163,7 @@ TIPS = {
     "rewind": "Train the same weights from this moment once more, with another step: half, say",
     "margins_again": "Compute those reference margins that were cancelled",
     "margins_stop": "Compute no more reference margins for the runs that are shown",
+    "studies": "The studies of the five papers, with pictures, sentences and what they cost",
     "cells": "Which runs of the study are trained here, side by side",
     "whole": "Run all cells of the study: the paper's figure, its claims, and a table",
     "preview": "What the data of the settings in the form look like, before anything is trained",
@@ -189,6 +192,7 @@ TIPS = {
     "form": "Show or fold away the settings",
     "inspector": "Show or fold away the numbers",
     "palette": "Find any action, study, run, observable or view by a few letters",
+    "shortcuts": "All keys on one page, where they can be changed",
     "what": "The definitions of what the pointer, or else the keyboard, is at",
     "log": "Open the folder of the log, for reports of errors",
     "about": "Version and licence",
@@ -216,6 +220,20 @@ REASONS = {
 }
 
 
+def name_of(row: ActionRow) -> str:
+    """What an action is called outside of menus."""
+    return row.text.replace("&", "").removesuffix(" ...")
+
+
+def set_keys(action: QAction, keys: str) -> None:
+    """Give an action of the table its keys, which its tip names; "" for none."""
+    action.setShortcut(QKeySequence(keys))
+    shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+    row = next(row for row in ROWS if row.key == action.objectName())
+    tip = TIPS.get(row.key, name_of(row))
+    action.setToolTip(f"{tip} ({shortcut})" if shortcut else tip)
+
+
 def why_not(key: str) -> str:
     """Why an action that is disabled cannot be had."""
     return REASONS.get(key, "It cannot be had now.")
@@ -228,16 +246,11 @@ def make_actions(window: QMainWindow, program: object) -> dict[str, QAction]:
         action = QAction(row.text, window)
         action.setObjectName(row.key)
         action.setCheckable(row.checkable)
-        if row.shortcut:
-            action.setShortcut(QKeySequence(row.shortcut))
-            # Not of the application: the window of a whole study has keys of its own.
-            action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
-        name = row.text.replace("&", "").removesuffix(" ...")
+        # Not of the application: the window of a whole study has keys of its own.
+        action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         # Tool bars show it beside an icon, where mnemonics and dots have no meaning.
-        action.setIconText(name)
-        shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        tip = TIPS.get(row.key, name)
-        action.setToolTip(f"{tip} ({shortcut})" if shortcut else tip)
+        action.setIconText(name_of(row))
+        set_keys(action, row.shortcut)
         # Toggled also when it is the program that checks it, as a lecture does with the panels.
         signal = action.toggled if row.checkable else action.triggered
         signal.connect(attrgetter(row.handler)(program))

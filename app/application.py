@@ -40,7 +40,9 @@ from app.controllers.record import RecordController
 from app.controllers.run_question import RunQuestion
 from app.controllers.scenes import SceneController
 from app.controllers.session_keeper import SessionKeeper
+from app.controllers.shortcuts import ShortcutController
 from app.controllers.slot import PanelSlot
+from app.controllers.studies import StudyController
 from app.controllers.theory import TheoryController
 from app.controllers.upkeep import Upkeep
 from app.controllers.whole_study import WholeStudyController
@@ -138,10 +140,13 @@ class Marginscope(QObject):
         self.commands = CommandController(
             self.window, self.looks, self.library.librarian, settings.commands
         )
+        self.studies = StudyController(self.window, self.experiment)
+        self.shortcuts = ShortcutController(self.window, settings.shortcuts)
         self.actions = actions.make_actions(self.window, self)
         self.window.set_actions(self.actions)
         self.looks.set_actions(self.actions)
         self.commands.set_actions(self.actions)
+        self.shortcuts.set_actions(self.actions)
         # An action that is set as it was says nothing, so that the panels are told as well.
         self.folding = Folding(self.window, self.actions, self.memory.panels())
         self.looks.set_form(self.actions["form"].isChecked())
@@ -170,6 +175,7 @@ class Marginscope(QObject):
         window.curve_choice.triggered.connect(self.looks.choose_curve)
         window.chooser.chosen.connect(self.experiment.choose)
         window.chooser.open_requested.connect(self.files.open)
+        window.chooser.browse_requested.connect(self.studies.show)
         window.form.submitted.connect(self.experiment.run)
         window.empty.run_requested.connect(self.experiment.run)
         window.empty.open_requested.connect(self.files.open)
@@ -350,6 +356,7 @@ class Marginscope(QObject):
             restores=self.opening.restores,
             layouts=self.layouts.own,
             commands=self.commands.used,
+            shortcuts=self.shortcuts.own,
             library_columns=self.library.columns,
             cluster=cluster,
             jobs=jobs,

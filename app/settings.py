@@ -46,6 +46,7 @@ class Settings(BaseModel):
     curves: tuple[str, ...] = Field(FIRST_CURVES, max_length=20)
     recent: tuple[str, ...] = ()
     library_shown: bool = False
+    shortcuts: dict[str, str] = Field({}, max_length=500)  # by actions, where they are not usual
     commands: tuple[str, ...] = Field((), max_length=100)  # of the palette, the latest first
     restores: bool = True  # whether the window opens with what was open when it was closed
     layouts: dict[str, dict[str, tuple[str, ...]]] = Field({}, max_length=MOST_LAYOUTS)

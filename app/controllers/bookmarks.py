@@ -22,7 +22,7 @@ from core.library.entry import About, Bookmark
 from core.problem.schedule import inverse_coordinate
 
 REMOVE = "&Remove bookmark"
-NONE = "No bookmarks yet: B makes one"
+NONE = "No bookmarks yet: Bookmark this moment ... makes one"
 NO_RUN = "Open a run first: a bookmark is a moment of a recorded run."
 
 

@@ -32,9 +32,7 @@ STANDS_IN = (
     "branch when it is trained."
 )
 ONE_RUN = "A branch is one run; give one value for each setting."
-NO_STEP = (
-    "A run of {words} has no step to choose; Branch here ... (Ctrl+B) begins with other settings."
-)
+NO_STEP = "A run of {words} has no step to choose; Branch here ... begins with other settings."
 GONE = "{name} is no longer there, so that nothing can be branched from it; open another run."
 
 

@@ -37,8 +37,8 @@ MEND_FIRST = "Mend the values marked in the experiment panel first."
 # What is recorded at least of a run that is watched, as long as that takes no more room than this.
 WATCHED_FRAMES, WATCHED_BYTES = 200, 100_000_000
 OF_MANY = (
-    "The study has {count} runs, of which {some} are trained here; choose others (F6), or "
-    "train all of them by Whole study (F7)."
+    "The study has {count} runs, of which {some} are trained here; Choose runs ... takes others, "
+    "and Whole study ... trains them all."
 )
 QUEUED = "{title} is trained next, as soon as what is trained now has ended."
 UNKNOWN_D = 1000  # inputs of data that are not read yet

@@ -7,7 +7,6 @@ from typing import Any, final
 
 from PySide6.QtCore import (
     QAbstractListModel,
-    QEvent,
     QModelIndex,
     QObject,
     QRect,
@@ -15,10 +14,9 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPalette
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette
 from PySide6.QtWidgets import (
     QFrame,
-    QLineEdit,
     QListView,
     QStyle,
     QStyledItemDelegate,
@@ -28,11 +26,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels.inputs import quiet_label
+from app.panels.search_line import PAGE, SearchLine, moved_row
 from app.state.finding import Entry, find, marks
 from app.style import small
 from app.widgets.layouts import laid
 
-WIDTH, MOST_ROWS = 640, 9
+WIDTH, MOST_ROWS = 640, PAGE + 1
 ABOVE = 48  # of the window, above the palette
 # A list of thousands is typed into, not scrolled through.
 MOST_FOUND = 200
@@ -40,14 +39,6 @@ HINT = "Find an action, study, run, observable, view, layout or bookmark"
 NOTHING = "Nothing is called so. Fewer letters find more."
 KEYS = "Up and Down choose, Return does it, Shift+Return opens a run beside, Escape closes"
 DOTS = Qt.TextElideMode.ElideRight
-ACCEPTS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-MOVES = {
-    Qt.Key.Key_Up: -1,
-    Qt.Key.Key_Down: 1,
-    Qt.Key.Key_PageUp: 1 - MOST_ROWS,
-    Qt.Key.Key_PageDown: MOST_ROWS - 1,
-}
-SHIFT = Qt.KeyboardModifier.ShiftModifier
 Index = QModelIndex
 
 
@@ -170,9 +161,10 @@ class CommandPalette(QFrame):
         self.setFrameShape(QFrame.Shape.Box)
         self.setBackgroundRole(QPalette.ColorRole.Window)
         self.setAutoFillBackground(True)
-        self.line = QLineEdit(self, placeholderText=HINT, clearButtonEnabled=True)
-        self.line.setAccessibleName(HINT)
-        self.line.installEventFilter(self)
+        self.line = SearchLine(HINT, self, alone=True)
+        self.line.moved.connect(self._move)
+        self.line.accepted.connect(self._accept)
+        self.line.left.connect(self.close)
         self.line.textChanged.connect(self._search)
         self.model = FoundModel(self)
         self.list = QListView(self)
@@ -239,6 +231,10 @@ class CommandPalette(QFrame):
         if count:
             self.list.setCurrentIndex(self.model.index(min(max(row, 0), count - 1)))
 
+    def _move(self, step: int) -> None:
+        row = self.list.currentIndex().row()
+        self._choose(moved_row(row, step, len(self.model.found)))
+
     def _on_clicked(self, _index: Any) -> None:
         self._accept(beside=False)
 
@@ -251,26 +247,6 @@ class CommandPalette(QFrame):
             return
         self.close()
         self.chosen.emit(one.key, beside)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() is QEvent.Type.KeyPress:
-            assert isinstance(event, QKeyEvent)
-            key = Qt.Key(event.key())
-            if key in MOVES:
-                step, row = MOVES[key], self.list.currentIndex().row()
-                count = max(len(self.model.found), 1)
-                # By single steps it goes round; whole pages end at the ends.
-                self._choose((row + step) % count if abs(step) == 1 else row + step)
-                return True
-            if key in ACCEPTS:
-                self._accept(beside=bool(event.modifiers() & SHIFT))
-                return True
-            if key == Qt.Key.Key_Escape:
-                self.close()
-                return True
-            if key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
-                return True  # there is nowhere else to go
-        return super().eventFilter(watched, event)
 
 
 def _option(view: QListView) -> Any:

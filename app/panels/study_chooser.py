@@ -13,6 +13,8 @@ from core.studies.study import Study, Summary, shipped_summaries
 
 OPEN_TEXT = "Open a study file ..."
 OPEN = "open"
+BROWSE_TEXT = "All studies, with pictures ..."
+BROWSE = "browse"
 Role = Qt.ItemDataRole
 
 
@@ -22,6 +24,7 @@ class StudyChooser(QWidget):
 
     chosen = Signal(str)  # the id of a shipped study
     open_requested = Signal()
+    browse_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None, labelled: bool = True) -> None:
         super().__init__(parent)
@@ -31,6 +34,7 @@ class StudyChooser(QWidget):
         label.setBuddy(self.box)
         label.setVisible(labelled)
         filled(laid(QHBoxLayout(self), spacing=8), label, (self.box, 1))
+        self._browses = labelled  # the window has a page of all studies
         self._shipped = 0
         self._present = 0
         self._fill()
@@ -42,6 +46,8 @@ class StudyChooser(QWidget):
             self.box.setItemData(self.box.count() - 1, explanation(study), Role.ToolTipRole)
         self._shipped = self.box.count()
         self.box.insertSeparator(self._shipped)
+        if self._browses:
+            self.box.addItem(BROWSE_TEXT, BROWSE)
         self.box.addItem(OPEN_TEXT, OPEN)
         # None of them until one is loaded: the first of the list is not what is shown.
         self.box.setCurrentIndex(-1)
@@ -75,11 +81,13 @@ class StudyChooser(QWidget):
 
     def _on_activated(self, position: int) -> None:
         identifier = self.box.itemData(position)
-        if identifier == OPEN or identifier is None:
+        if identifier in (OPEN, BROWSE, None):
             with QSignalBlocker(self.box):  # the present study stays until another one is open
                 self.box.setCurrentIndex(self._present)
             if identifier == OPEN:
                 self.open_requested.emit()
+            elif identifier == BROWSE:
+                self.browse_requested.emit()
             return
         self._present = position
         self.chosen.emit(identifier)

@@ -94,7 +94,7 @@ class ViewHeader(QWidget):
         self.button.setText("?")
         self.button.setAutoRaise(True)
         self.button.setProperty("quiet", True)
-        self.button.setToolTip(f"What is this? The definitions of {title} (Shift+F1)")
+        self.button.setToolTip(f"What is this? The definitions of {title}")
         self.button.setAccessibleName(f"What is this: {title}")
         self.button.setFixedSize(BUTTON, BUTTON)
         self.button.clicked.connect(self.help_requested)

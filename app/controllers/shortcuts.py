@@ -1,0 +1,99 @@
+"""The keys of actions: shown on one page, changed there, and given to the actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
+
+from app.actions import ROWS, name_of, set_keys
+from app.main_window import MainWindow
+from app.state.shortcuts import DEFAULTS, Keys, differing, holder, native, resolved
+
+if TYPE_CHECKING:
+    from app.panels.shortcut_dialog import ShortcutDialog
+
+NAMES = {row.key: name_of(row) for row in ROWS}
+TAKEN = "{keys} is used by {other}, so that {name} keeps {before}."
+MOVED = "{keys} is for {name} now; {other} has no keys any more."
+
+
+@final
+class ShortcutController(QObject):
+    """`own`: the keys that are not the table's, for settings."""
+
+    def __init__(self, window: MainWindow, own: Keys) -> None:
+        super().__init__(window)
+        self._window = window
+        self._keys = resolved(own)
+        self._actions: Mapping[str, QAction] = {}
+        self.dialog: ShortcutDialog | None = None
+
+    def set_actions(self, actions: Mapping[str, QAction]) -> None:
+        """The actions of the table, which get their keys."""
+        self._actions = actions
+        for key in differing(self._keys):
+            set_keys(actions[key], self._keys[key])
+
+    @property
+    def own(self) -> dict[str, str]:
+        return differing(self._keys)
+
+    def show(self) -> None:
+        """Open the page of all keys."""
+        if self.dialog is None:
+            from app.panels.shortcut_dialog import ShortcutDialog
+
+            self.dialog = ShortcutDialog(self._window)
+            self.dialog.changed.connect(self._change)
+            self.dialog.moved.connect(self._move)
+            self.dialog.all_reset.connect(self._reset)
+        self.dialog.search.clear()
+        self.dialog.say("")
+        self.dialog.show_keys(self._keys)
+        self.dialog.search.setFocus()
+        self.dialog.open()
+
+    def _change(self, key: str, text: str) -> None:
+        """Give an action other keys, unless they are another one's."""
+        assert self.dialog is not None
+        other = holder(self._keys, text, key)
+        if other:
+            before = native(self._keys[key]) or "none"
+            words = TAKEN.format(
+                keys=native(text), other=NAMES[other], name=NAMES[key], before=before
+            )
+            self.dialog.refuse(key, text, words)
+            return
+        self._take({key: text})
+        keys = native(text)
+        self.dialog.say(f"{keys} is for {NAMES[key]}." if keys else f"{NAMES[key]} has no keys.")
+
+    def _move(self, key: str, text: str) -> None:
+        """Take keys away from the action that has them."""
+        assert self.dialog is not None
+        other = holder(self._keys, text, key)
+        self._take({other: "", key: text} if other else {key: text})
+        words = MOVED.format(keys=native(text), name=NAMES[key], other=NAMES.get(other, "nothing"))
+        self.dialog.say(words)
+
+    def _reset(self) -> None:
+        """The keys of the table for all actions."""
+        assert self.dialog is not None
+        self._take(DEFAULTS)
+        self.dialog.say("All actions have their usual keys.")
+
+    def _take(self, changes: Keys) -> None:
+        assert self.dialog is not None
+        changed = {key: text for key, text in changes.items() if text != self._keys[key]}
+        self._keys |= changed
+        # Those that lose theirs first: no two have the same at any time.
+        for key, text in sorted(changed.items(), key=_text):
+            set_keys(self._actions[key], text)
+        self.dialog.show_keys(self._keys)
+
+
+def _text(change: tuple[str, str]) -> str:
+    return change[1]

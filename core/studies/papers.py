@@ -1,0 +1,70 @@
+"""The five papers: what `source` of a study names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import final
+
+from core.settings import Registry
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper by its short name, as docs/theory.md, 1.1 has it. `sentence` says what it shows;
+    `year` is empty where none is known."""
+
+    name: str
+    short: str
+    title: str
+    authors: str
+    year: str
+    sentence: str
+
+
+PAPERS: Registry[Paper] = Registry(
+    attrgetter("name"),
+    Paper(
+        "telgarsky22",
+        "Telgarsky 2022",
+        "Feature selection with gradient descent on two-layer networks in low-rotation regimes",
+        "Telgarsky",
+        "2022",
+        "Gradient descent selects features and reaches good margins while nodes hardly rotate.",
+    ),
+    Paper(
+        "homogeneity",
+        "Homogeneity 2024",
+        "The ubiquity of 2-homogeneity, how its implicit bias selects features, and other stories",
+        "anonymous, under review",
+        "2024",
+        "Normalised layers are homogeneous in a part of their weights, and margins grow in it.",
+    ),
+    Paper(
+        "frei23",
+        "Frei et al. 2023",
+        "Implicit bias in leaky ReLU networks trained on high-dimensional data",
+        "Frei, Vardi, Bartlett, Srebro, Hu",
+        "2023",
+        "On nearly orthogonal data the limit has rank two at most and a linear decision boundary.",
+    ),
+    Paper(
+        "wei19",
+        "Wei et al. 2019",
+        "Regularization matters: generalization and optimization of neural nets v.s. their induced "
+        "kernel",
+        "Wei, Lee, Liu, Ma",
+        "2019",
+        "A regularised network needs fewer samples than its kernel, and noise lets it be found.",
+    ),
+    Paper(
+        "batchnorm",
+        "Batch norm on shallow networks",
+        "Test error guarantees for batch-normalized shallow ReLU networks trained with gradient "
+        "descent",
+        "anonymous, under review",
+        "",
+        "Batch normalisation gives margins that do not depend on the scale of the directions.",
+    ),
+)

@@ -1,0 +1,80 @@
+"""Small pictures of the shipped studies, and what their first runs took: made beforehand by
+`python -m tests.thumbnails`, and read when somebody looks at them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Thumbnail:
+    """`heights` draw the hard margin of the first run over its frames (core.library.reading).
+
+    `seconds` is the CPU time of that run where the picture was made, `whole` whether it reached its
+    end; `runs` counts the cells of the study, under "" as it is and under the names of its sizes.
+    """
+
+    heights: bytes = b""
+    seconds: float = math.nan
+    whole: bool = True
+    runs: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def cost(self) -> str:
+        """How many runs there are, and what the first of them took, in words.
+
+        >>> Thumbnail(b"", 2.1, True, {"": 90, "quick": 12}).cost
+        '90 runs (quick: 12); the first took 2.1 s of CPU time when its picture was made'
+        """
+        if not self.runs:
+            return ""
+        sizes = ", ".join(f"{name}: {count:,}" for name, count in self.runs.items() if name)
+        text = _counted(self.runs[""]) + (f" ({sizes})" if sizes else "")
+        if math.isnan(self.seconds):
+            return text
+        took = f"{'' if self.whole else 'more than '}{self.seconds:g} s of CPU time"
+        first = "it" if self.runs[""] == 1 else "the first"
+        return f"{text}; {first} took {took} when its picture was made"
+
+
+def _counted(count: int) -> str:
+    return "1 run" if count == 1 else f"{count:,} runs"
+
+
+@cache
+def thumbnails() -> Mapping[str, Thumbnail]:
+    """Those of the shipped studies by their ids; none where the file is missing or damaged."""
+    place = resources.files("resources").joinpath("thumbnails", "studies.json")
+    try:
+        table: dict[str, dict[str, Any]] = json.loads(place.read_text(encoding="utf-8"))
+        return {name: _parsed(one) for name, one in table.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _parsed(one: Mapping[str, Any]) -> Thumbnail:
+    runs = {str(name): int(count) for name, count in one["runs"].items()}
+    heights = bytes.fromhex(one["heights"])
+    return Thumbnail(heights, float(one["seconds"]), bool(one["whole"]), runs)
+
+
+def sentence(note: str) -> str:
+    """The first sentence of a study's note.
+
+    >>> sentence("Printed (F.1): m = .5, by e.g. SGD. More.\\nAnd more.")
+    'Printed (F.1): m = .5, by e.g. SGD.'
+    """
+    text = " ".join(note.split())
+    begin = 0
+    while (end := text.find(". ", begin)) >= 0:
+        if text[end + 2].isupper() and text[max(end - 1, 0)] not in ".(":
+            return text[: end + 1]
+        begin = end + 1
+    return text

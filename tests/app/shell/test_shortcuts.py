@@ -1,0 +1,138 @@
+"""The page of all keys: shown by ?, searched, and changed with conflicts named."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.actions import MENUS, ROWS
+from app.application import Marginscope
+from app.panels.shortcut_dialog import ShortcutDialog
+from app.settings import load_settings
+from tests.app.mouse import keys, pick
+from tests.app.shell.conftest import Opener
+
+Key, CTRL = Qt.Key, Qt.KeyboardModifier.ControlModifier
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def page(program: Marginscope, qtbot: QtBot) -> ShortcutDialog:
+    """The page, opened by its key."""
+    program.window.transport.slider.setFocus()
+    keys(qtbot, program.window, Key.Key_Question, Qt.KeyboardModifier.NoModifier)
+    dialog = program.shortcuts.dialog
+    assert dialog is not None
+    qtbot.waitUntil(dialog.isActiveWindow)
+    return dialog
+
+
+def press(page: ShortcutDialog, action: str, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
+    """Press keys in the field of an action, and let go of them."""
+    QTest.mouseClick(page.rows[action].edit, LEFT)
+    QTest.keyClick(page.rows[action].edit, key, modifiers)
+
+
+def test_it_shows_all_keys_by_menu(page: ShortcutDialog, program: Marginscope) -> None:
+    assert page.search.hasFocus()
+    assert set(page.headings) == {menu.replace("&", "") for menu in MENUS}
+    for row in ROWS:
+        one = page.rows[row.key]
+        assert one.label.isVisibleTo(page)
+        assert one.edit.keySequence() == program.actions[row.key].shortcut()
+    assert not page.reset_all.isEnabled()
+
+
+def test_it_is_searched_by_names_and_keys(page: ShortcutDialog) -> None:
+    for text, there, gone in (
+        ("film", "film", "quit"),
+        ("ctrl+q", "quit", "film"),
+        ("clipboard", "copy_figure", "quit"),
+    ):
+        page.search.clear()
+        QTest.keyClicks(page.search, text)
+        assert page.rows[there].edit.isVisibleTo(page)
+        assert not page.rows[gone].edit.isVisibleTo(page)
+    assert not page.headings["Help"].isVisibleTo(page)
+    QTest.keyClicks(page.search, "zzzzz")
+    assert page.nothing.isVisibleTo(page)
+
+
+def test_keys_are_changed_and_do_it_then(
+    page: ShortcutDialog, program: Marginscope, open_program: Opener, qtbot: QtBot
+) -> None:
+    press(page, "dark", Key.Key_F4, CTRL)
+    assert "Ctrl+F4 is for Dark." in page.told.text()
+    action = program.actions["dark"]
+    assert action.shortcut().toString() == "Ctrl+F4"
+    assert action.toolTip().endswith("(Ctrl+F4)")
+    page.accept()
+    keys(qtbot, program.window, Key.Key_F4, CTRL)
+    assert action.isChecked()
+    keys(qtbot, program.window, Key.Key_D, CTRL)
+    assert action.isChecked()  # the keys from before do nothing
+    program.put_away()
+    assert load_settings(program.places.settings)[0].shortcuts == {"dark": "Ctrl+F4"}
+    again = open_program()
+    assert again.actions["dark"].shortcut().toString() == "Ctrl+F4"
+    assert again.actions["dark"].toolTip().endswith("(Ctrl+F4)")
+
+
+def test_a_conflict_is_named_and_refused_or_moved(
+    page: ShortcutDialog, program: Marginscope
+) -> None:
+    save, copy = program.actions["save_study"], program.actions["copy_figure"]
+    press(page, "copy_figure", Key.Key_S, CTRL)
+    words = "Ctrl+S is used by Save study, so that Copy figure keeps Ctrl+Shift+C."
+    assert page.told.text() == words
+    assert [one.shortcut().toString() for one in (save, copy)] == ["Ctrl+S", "Ctrl+Shift+C"]
+    assert page.rows["copy_figure"].edit.keySequence().toString() == "Ctrl+Shift+C"
+    QTest.mouseClick(page.move_button, LEFT)
+    assert [one.shortcut().toString() for one in (save, copy)] == ["", "Ctrl+S"]
+    assert not page.move_button.isVisible()
+    assert save.toolTip() == "Save the settings in the form as a study file"
+    assert program.shortcuts.own == {"save_study": "", "copy_figure": "Ctrl+S"}
+    # Its usual keys are another's now, and so it cannot have them back without a word.
+    QTest.mouseClick(page.rows["save_study"].reset, LEFT)
+    assert page.told.text().startswith("Ctrl+S is used by Copy figure")
+    assert save.shortcut().isEmpty()
+
+
+def test_one_is_reset_and_all_are(page: ShortcutDialog, program: Marginscope) -> None:
+    press(page, "film", Key.Key_F4, CTRL)
+    QTest.mouseClick(page.rows["data"].clear, LEFT)
+    assert program.shortcuts.own == {"film": "Ctrl+F4", "data": ""}
+    assert page.told.text() == "Export data has no keys."
+    QTest.mouseClick(page.rows["film"].reset, LEFT)
+    assert program.shortcuts.own == {"data": ""}
+    QTest.mouseClick(page.reset_all, LEFT)
+    assert program.shortcuts.own == {}
+    assert program.actions["data"].shortcut().toString() == "Ctrl+Alt+E"
+    assert not page.reset_all.isEnabled()
+
+
+def test_tab_goes_on_and_is_nobody_s_key(page: ShortcutDialog, program: Marginscope) -> None:
+    row = page.rows["open"]
+    row.edit.setFocus()
+    focused = page.focusWidget()
+    QTest.keyClick(focused, Key.Key_Tab)
+    assert page.focusWidget() is row.clear
+    QTest.keyClick(row.clear, Key.Key_Tab, Qt.KeyboardModifier.ShiftModifier)
+    assert row.edit.isAncestorOf(page.focusWidget()) or page.focusWidget() is row.edit
+    assert program.shortcuts.own == {}
+
+
+def test_a_question_mark_that_is_typed_is_typed(program: Marginscope, qtbot: QtBot) -> None:
+    keys(qtbot, program.window, Key.Key_L, CTRL)
+    assert program.library.panel is not None
+    QTest.keyClicks(program.library.panel.search, "?")
+    assert program.library.panel.search.text() == "?"
+    assert program.shortcuts.dialog is None
+
+
+def test_the_page_is_in_the_menu(program: Marginscope, qtbot: QtBot) -> None:
+    pick(qtbot, program.window, "Help", "Keyboard shortcuts ...")
+    assert program.shortcuts.dialog is not None and program.shortcuts.dialog.isVisible()
+    program.shortcuts.dialog.accept()

@@ -1,0 +1,130 @@
+"""The page of all studies: by paper, searched, with pictures, and trained from."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.panels.study_chooser import BROWSE_TEXT
+from app.panels.study_list import StudyDialog
+from core.studies.papers import PAPERS
+from core.studies.study import shipped_ids, shipped_summaries
+from core.studies.thumbnails import thumbnails
+from tests.app.mouse import keys
+from tests.app.shell.conftest import Opener, trained
+
+Key = Qt.Key
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def page(program: Marginscope, qtbot: QtBot) -> StudyDialog:
+    """The page, opened by its keys."""
+    keys(qtbot, program.window, Key.Key_S, CTRL_SHIFT)
+    dialog = program.studies.dialog
+    assert dialog is not None
+    qtbot.waitUntil(dialog.isActiveWindow)
+    return dialog
+
+
+def ids(page: StudyDialog) -> list[str]:
+    return [line.study.id for line in page.model.lines if line.study is not None]
+
+
+def headings(page: StudyDialog) -> list[str]:
+    return [line.heading for line in page.model.lines if line.study is None]
+
+
+def test_all_studies_stand_below_their_papers(page: StudyDialog) -> None:
+    assert sorted(ids(page)) == list(shipped_ids())
+    assert len(headings(page)) == len(PAPERS)
+    source = {one.id: one.source for one in shipped_summaries()}
+    here = ""
+    for line in page.model.lines:
+        if line.study is None:
+            here = line.heading
+        else:
+            assert here.startswith(PAPERS[source[line.study.id]].short)
+            assert line.thumbnail == thumbnails()[line.study.id]
+
+
+def test_it_is_searched_and_moved_in_by_keys(page: StudyDialog) -> None:
+    assert page.line.hasFocus()
+    QTest.keyClicks(page.line, "mirror")
+    assert ids(page)[0] == page.present() == "homogeneity-mirror-flow"
+    page.line.clear()
+    QTest.keyClicks(page.line, "figure 5")
+    found = ids(page)
+    assert {"frei23-figure-5", "wei19-figure-5"} <= set(found)
+    seen = [page.present()]
+    for _ in found[1:]:
+        QTest.keyClick(page.line, Key.Key_Down)
+        seen.append(page.present())
+    assert seen == found  # headings are passed over
+    QTest.keyClick(page.line, Key.Key_Down)
+    assert page.present() == found[0]
+    QTest.keyClicks(page.line, " zzzz")
+    assert page.model.lines == [] and "No study" in page.told.text()
+    QTest.keyClick(page.line, Key.Key_Return)
+    assert page.isVisible()
+    QTest.keyClick(page.line, Key.Key_Escape)
+    assert not page.isVisible()
+
+
+def test_return_trains_the_study(page: StudyDialog, program: Marginscope, qtbot: QtBot) -> None:
+    QTest.keyClicks(page.line, "telgarsky22-theorem-2-2")
+    QTest.keyClick(page.line, Key.Key_Return)
+    assert not page.isVisible()
+    assert program.window.chooser.box.currentText().startswith("Telgarsky 2022, Theorem 2.2")
+    qtbot.waitUntil(lambda: bool(program.session))
+    program.experiment.stop()
+
+
+def test_a_click_does_too_and_it_opens_at_the_study_that_is_loaded(
+    open_program: Opener, qtbot: QtBot
+) -> None:
+    program = open_program("telgarsky22-theorem-3-3")
+    qtbot.waitUntil(lambda: trained(program))
+    box = program.window.chooser.box
+    box.setFocus()
+    QTest.keyClicks(box, BROWSE_TEXT[:12])
+    page = program.studies.dialog
+    assert page is not None and page.isVisible()
+    assert page.present() == "telgarsky22-theorem-3-3"
+    assert box.currentText().startswith("Telgarsky 2022, Theorem 3.3")
+    row = next(
+        row
+        for row, line in enumerate(page.model.lines)
+        if line.study is not None and line.study.id == "telgarsky22-figure-2"
+    )
+    here = page.list.visualRect(page.model.index(row)).center()
+    QTest.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=here)
+    assert box.currentText().startswith("Telgarsky 2022, Figure 2")
+    program.experiment.stop()
+
+
+def test_pictures_are_drawn(page: StudyDialog) -> None:
+    """There is more ink where the picture is than there would be without one."""
+    row = next(k for k, line in enumerate(page.model.lines) if line.study is not None) + 1
+    rect = page.list.visualRect(page.model.index(row))
+    rect.setWidth(96)
+    image = page.list.viewport().grab(rect).toImage()
+    back = image.pixelColor(1, 1)
+    ink = [
+        x
+        for x in range(image.width())
+        if any(image.pixelColor(x, y) != back for y in range(image.height()))
+    ]
+    assert len(ink) > 60
+
+
+def test_nothing_of_it_is_loaded_with_the_window() -> None:
+    code = "import app.application, sys; print('core.studies.thumbnails' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
