@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -14,6 +14,7 @@ from app.places import Places
 from app.state.edits import Edits
 from app.state.headings import MOMENT, file_name, headings_of
 from app.state.session import MOST_RUNS, OpenRun, Session
+from app.state.watched import as_trained, watched
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import RunWorker, TrainingJob
 from core.errors import InputError, MarginscopeError
@@ -26,7 +27,7 @@ from core.studies.changes import (
 )
 from core.studies.code import check_code
 from core.studies.study import Cell, Study, load_study, shipped_summaries
-from core.studies.watching import restricted, worth_seeing
+from core.studies.watching import worth_seeing
 from core.study_file.experiment import Experiment
 from core.training.control import Control
 
@@ -34,14 +35,11 @@ if TYPE_CHECKING:
     from core.runs import Run
 
 MEND_FIRST = "Mend the values marked in the experiment panel first."
-# What is recorded at least of a run that is watched, as long as that takes no more room than this.
-WATCHED_FRAMES, WATCHED_BYTES = 200, 100_000_000
 OF_MANY = (
     "The study has {count} runs, of which {some} are trained here; Choose runs ... takes others, "
     "and Whole study ... trains them all."
 )
 QUEUED = "{title} is trained next, as soon as what is trained now has ended."
-UNKNOWN_D = 1000  # inputs of data that are not read yet
 STILL_GOING = "The training is still going on; stop it first, or wait for its end."
 # The largest that study files take (core.study_file.plain): after it seeds begin at 0 again.
 
@@ -246,7 +244,7 @@ class ExperimentController(QObject):
         self._session.clear()
         self._study = study
         self.started.emit("")
-        self.trained.emit(_trained(study, cells))
+        self.trained.emit(as_trained(study, cells))
         headings = headings_of([cell.name for cell in cells])
         jobs = [
             self._planned(study, cell, heading, recipe)
@@ -371,28 +369,6 @@ def study_of(run: Run, identifier: str) -> Study:
 def _shipped_like(run: Run) -> Iterator[Study]:
     """Shipped studies of a run's title, of which it is probably a run."""
     return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))
-
-
-def _trained(study: Study, cells: Sequence[Cell]) -> Study:
-    """The study of what is trained: of these cells alone, with the frames that they are given."""
-    study = restricted(study, cells)
-    first = cells[0].experiment
-    given = watched(first).recording.frames
-    plain = given == first.recording.frames or "recording.frames" in study.axes
-    return study if plain else study.with_value("recording.frames", given)
-
-
-def watched(experiment: Experiment) -> Experiment:
-    """The experiment as it is recorded where somebody looks on: with frames enough to play.
-
-    Studies of many cells record few. A frame is left out where all of them would take very much.
-    """
-    recording = experiment.recording
-    d, m = getattr(experiment.data, "d", None), experiment.network.m
-    each = 8 * (d or UNKNOWN_D) * (m or 1)
-    frames = max(recording.frames, min(WATCHED_FRAMES, WATCHED_BYTES // each))
-    changed = recording.model_copy(update={"frames": frames})
-    return experiment.model_copy(update={"recording": changed})
 
 
 def _has(study: Study, key: str) -> bool:

@@ -23,13 +23,16 @@ import tomli_w
 from core.errors import InputError, did_you_mean
 from core.files import is_there, read_text
 from core.studies import tables as study_tables
+from core.studies.cell import Cell as Cell
+from core.studies.cell import Place as Place
+from core.studies.cell import name_of as name_of
 from core.studies.claims import Claim, SweepTable, parse_claims, parse_sweep
 from core.studies.derived import FACTOR, FORMULA, VARIANT, apply_formulas
 from core.studies.layout import FigureLayout, parse_layout
 from core.studies.settings import change_kind, is_dropped, is_one_value, kinds_first
-from core.studies.tables import StudyFile, parse_setting, split_key, value_text
+from core.studies.tables import StudyFile, parse_setting, split_key
 from core.studies.window import parse_window
-from core.study_file.experiment import KINDS, Experiment
+from core.study_file.experiment import KINDS
 from core.study_file.toml import parse_toml
 from core.study_file.validation import (
     SECTIONS,
@@ -42,21 +45,6 @@ from core.study_file.validation import (
 RESULTS = ("claims", "sweep")
 MAX_STUDY_BYTES = 1_000_000
 MOST_CHECKED = 40  # cells of a grid that is checked whole when it is read
-
-
-Place = Mapping[str, Any]  # the values of a study's axes, by their keys
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One experiment of a study: `name` is `network.m=16` or empty where there are no axes.
-
-    `values` are those of the axes, factors among them, and `variant`.
-    """
-
-    name: str
-    experiment: Experiment
-    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 # Without slots, since cached properties are kept in the instance's dictionary.
@@ -297,15 +285,6 @@ class Study:
         }
         given = {key: part for key, part in document.items() if part}
         return tomli_w.dumps({"title": self.title, "source": self.source, **given, **self.results})
-
-
-def name_of(place: Place) -> str:
-    """The name of the cell at a place.
-
-    >>> name_of({"network.m": 16, "run.seed": 0})
-    'network.m=16__run.seed=0'
-    """
-    return "__".join(f"{key}={value_text(value)}" for key, value in place.items())
 
 
 def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.controllers.experiment import watched
 from app.panels.fields import value_of
 from app.panels.study_edits import StudyEdits
+from app.state.watched import watched
 from core.errors import InputError
 from core.studies.changes import changes_between, comes_from
 from core.studies.study import Study, load_study, shipped_ids
