@@ -56,6 +56,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("undo", "&Undo", "scenes.undo", "Ctrl+Z", "undo"),
         ActionRow("redo", "&Redo", "scenes.redo", "Ctrl+Shift+Z", "redo"),
         None,
+        ActionRow("name", "&Name the selection ...", "selections.ask", "Ctrl+G"),
         ActionRow("selection_back", "Selection &back", "scenes.back", "Alt+Left"),
         ActionRow("selection_forward", "Selection &forward", "scenes.forward", "Alt+Right"),
         None,
@@ -145,6 +146,7 @@ TIPS = {
     "restores": "Whether a start without files goes on where the one before ended",
     "undo": "Take back the latest change to settings or view",
     "redo": "Make the change once more that was taken back",
+    "name": "Keep the selected nodes by name with their run, to be found under Selections",
     "selection_back": "The nodes that were pinned before",
     "selection_forward": "The nodes that were pinned after these",
     "copy_link": "A link to this picture: runs, time, views, zoom and pins",
@@ -207,7 +209,7 @@ LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
 OF_RUNS = ("figure", "copy_figure", "film", "data", "close", "restart", "branch", "rewind")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
-SHOWN_ONLY = (*OF_RUNS, "play", "back", "forward", "start", "end", "jump", *INTERVAL)
+SHOWN_ONLY = (*OF_RUNS, "name", "play", "back", "forward", "start", "end", "jump", *INTERVAL)
 # Why an action cannot be had now.
 REASONS = {
     **dict.fromkeys(LIVE_ONLY, "Nothing is being trained."),

@@ -39,6 +39,7 @@ from app.controllers.readout import Readout
 from app.controllers.record import RecordController
 from app.controllers.run_question import RunQuestion
 from app.controllers.scenes import SceneController
+from app.controllers.selections import SelectionController
 from app.controllers.session_keeper import SessionKeeper
 from app.controllers.shortcuts import ShortcutController
 from app.controllers.slot import PanelSlot
@@ -102,13 +103,9 @@ class Marginscope(QObject):
         self.whole = WholeStudyController(
             window, places, settings.cluster, settings.jobs, window.form.study
         )
+        most, columns = 1e6 * settings.first_starts_mb, settings.library_columns
         self.library = LibraryController(
-            window,
-            self.session,
-            places,
-            settings.library_columns,
-            first_settings,
-            1e6 * settings.first_starts_mb,
+            window, self.session, places, columns, first_settings, most
         )
         self.library.librarian.sharing(self.theory.share)
         self.compare = CompareController(window, self.session, self.display, self.playback)
@@ -129,6 +126,7 @@ class Marginscope(QObject):
         self.scenes = SceneController(window, self.display, self.experiment, self.files)
         self.links = LinkController(window, self.scenes)
         self.bookmarks = BookmarkController(window, self.display, self.scenes)
+        self.selections = SelectionController(window, self.display)
         self.layouts = LayoutController(window, self.scenes, settings.layouts)
         self.keeper = SessionKeeper(self.places, window, self.display, self.scenes)
         self.opening = Opening(
@@ -187,6 +185,8 @@ class Marginscope(QObject):
         self.experiment.loaded.connect(self.proposals.set_study)
         display.runs_changed.connect(self.proposals.refresh)
         self.experiment.loaded.connect(self.preview.refresh)
+        self.readout.set_names(self.selections.name_of)
+        self.selections.renamed.connect(self.readout.touch)
         self.files.opened.connect(self._remember)
         for opener in (self.experiment, self.files):
             opener.replaced.connect(self.compare.leave)
@@ -226,6 +226,7 @@ class Marginscope(QObject):
             self.links,
             self.layouts,
             self.bookmarks,
+            self.selections,
             self.record,
             self.cells,
             self.keeper,
@@ -233,7 +234,8 @@ class Marginscope(QObject):
         ):
             source.message.connect(window.bar.say)
         self.export.error.connect(window.bar.say)
-        sayers = (self.whole, self.library, self.links, self.layouts, self.bookmarks, self.record)
+        kept = (self.layouts, self.bookmarks, self.selections, self.record)
+        sayers = (self.whole, self.library, self.links, *kept)
         told = (self.experiment.started, self.export.finished)
         for words in (*told, *(part.status for part in sayers)):
             words.connect(self.readout.say)
@@ -318,7 +320,8 @@ class Marginscope(QObject):
         intent = self.display.intent
         runs = tuple(run.source for run in self.session if run.data is not None)
         lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
-        return Exportable(runs, intent.plane, PALETTES[intent.palette], lines)
+        chosen = {run.source: self.selections.selected(run) for run in self.session}
+        return Exportable(runs, intent.plane, PALETTES[intent.palette], lines, chosen)
 
     def _remember(self, name: str) -> None:
         self.memory.note_file(name)

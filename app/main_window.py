@@ -89,6 +89,7 @@ class MainWindow(QMainWindow):
         self.view_choice = QMenu("&Views", self)
         self.bookmarks = QMenu("&Go to a bookmark", self)
         self.layouts = QMenu("La&youts", self)
+        self.selections = QMenu("Se&lections", self)
         self.neuron_choice = QMenu("&Neurons", self)
         self.curve_choice = QMenu("C&urves", self, toolTipsVisible=True)
         self.margin_choice = QMenu("Reference &margins", self, toolTipsVisible=True)
@@ -110,6 +111,7 @@ class MainWindow(QMainWindow):
         menus = fill_menus(self, actions)
         menus["&File"].insertMenu(actions["save_study"], self.recent)
         menus["&Play"].insertMenu(actions["slower"], self.bookmarks)
+        menus["&Edit"].insertMenu(actions["selection_back"], self.selections)
         for menu in (
             self.view_choice,
             self.layouts,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 LONGEST_TICK_S = 0.1
 # A quarter of a tick: an opened file of thousands of frames comes in over several.
 READ_SECONDS = 0.008
+LONG_READ = 0.1
 # For each panel, with the painting of what is drawn; for all of them while something is trained.
 # All seven views of a run at once would take 65 ms of every tick (docs/decisions/0014).
 DRAW_SECONDS = 0.012
@@ -320,12 +321,21 @@ class DisplayController(QObject):
             return True
         return has_room(self.intent, self.session.snapshot())
 
+    def _slice(self, run: OpenRun) -> float:
+        """Seconds in which a file is read on at once: longer where somebody waits for a moment that
+        is in it, as with a link, and nothing is trained or played."""
+        data = run.data
+        waits = not (run.live or self.intent.playing or self.intent.follow)
+        if data is None or not waits or not data.frames:
+            return READ_SECONDS
+        return LONG_READ if self.intent.cursor > data.coordinate[-1] else READ_SECONDS
+
     def _read(self, run: OpenRun) -> None:
         if run.data is None or run.failure:
             return
         before = run.data.frames, run.data.past.known
         try:
-            frames = run.data.update(READ_SECONDS), run.data.past.known
+            frames = run.data.update(self._slice(run)), run.data.past.known
         except (MarginscopeError, OSError) as error:
             LOG.exception("A run cannot be read.")
             words = error.sentence if isinstance(error, MarginscopeError) else READING_FAILED

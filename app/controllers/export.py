@@ -14,9 +14,10 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 from app.panels.export_dialog import ExportDialog
 from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog, ProgressWindow
-from app.state.exports import CopyJob, ExportJob, FigureJob
+from app.state.exports import CopyJob, ExportJob, FigureJob, FilmJob
 from app.workers.worker import Request, Worker
 from core.figures.palette import LIGHT, Palette
+from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
 
 if TYPE_CHECKING:
@@ -37,13 +38,14 @@ PATIENCE = 400
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Exportable:
-    """What a window shows: the files of its runs, how they are drawn, and the reference margins
-    whose lines are drawn for each of them."""
+    """What a window shows: the files of its runs, how they are drawn, and for each of them the
+    reference margins whose lines are drawn, and the nodes that are selected."""
 
     runs: tuple[Path, ...] = ()
     plane: NodePlane = COORDINATES
     palette: Palette = LIGHT
     references: Mapping[Path, tuple[ReferenceMargin, ...]] = field(default_factory=dict)
+    selected: Mapping[Path, NodeSet | None] = field(default_factory=dict)
 
 
 @final
@@ -167,9 +169,12 @@ class ExportController(QObject):
     # ------------------------------------------------------------------------------- working
 
     def _start(self, job: ExportJob) -> None:
+        # As they are drawn now, and not as they were when somebody opened the dialog.
+        shown = self._shown()
+        if isinstance(job, FigureJob | CopyJob | FilmJob):
+            job = replace(job, selected=tuple(shown.selected.get(run) for run in job.runs))
         if isinstance(job, FigureJob | CopyJob):
-            lines = self._shown().references
-            # As they are drawn now, and not as they were when somebody opened the dialog.
+            lines = shown.references
             job = replace(job, references=tuple(lines.get(run, ()) for run in job.runs))
         self._job = job
         self.progress = ProgressWindow(self._window)

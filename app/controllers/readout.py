@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, QTimer
@@ -75,6 +76,7 @@ class Readout(QObject):
         self._rate = Rate()
         self._message = ""
         self._node: tuple[int, int, int] | None = None
+        self._names: Callable[[OpenRun], str] | None = None
         self._group: tuple[str, tuple[GroupQuestion, GroupFacts] | None] | None = None
         self._stale = self._ended = False
         self._timer = QTimer(self, interval=TEXT_MS)
@@ -173,14 +175,18 @@ class Readout(QObject):
         self._display.calculator.wake()
         # While the next frame's are computed those of the last one stay, of the same nodes.
         known = later.group if later.group and later.group[0].nodes == question.nodes else None
-        heading = self.group_heading(run)
+        heading = self._group_heading(run)
         if self._group != (heading, known):
             self._group = (heading, known)
             self._inspector.show_group(heading, known[1] if known else None)
 
-    def group_heading(self, run: OpenRun) -> str:
-        """What the selected nodes of a run are called."""
-        return f"Selection in {run.heading}"
+    def set_names(self, names: Callable[[OpenRun], str]) -> None:
+        """Who knows what the selected nodes of a run are called."""
+        self._names = names
+
+    def _group_heading(self, run: OpenRun) -> str:
+        name = self._names(run) if self._names is not None else ""
+        return f"{name or 'Selection'} in {run.heading}"
 
     def _show_scalars(self, run: OpenRun | None) -> None:
         frame = self._frame_of(run) if run is not None else -1

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, final
 
 from core.figures.names import PANELS
 from core.figures.palette import LIGHT, PALETTES
+from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
 from core.reference.watch import CancelledError
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     References = tuple[tuple[ReferenceMargin, ...], ...]  # those of each run
 
+# The nodes that are selected in each run.
+Selected = tuple[NodeSet | None, ...]
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
@@ -99,6 +102,7 @@ class FigureJob(SceneJob):
     palette: str = LIGHT.name
     plane: NodePlane = COORDINATES
     references: References = ()
+    selected: Selected = ()
 
     def scene(self) -> FigureScene:
         return _scene(self)
@@ -114,6 +118,7 @@ class CopyJob(ExportJob):
     palette: str = LIGHT.name
     plane: NodePlane = COORDINATES
     references: References = ()
+    selected: Selected = ()
     contents: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -143,6 +148,7 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
             palette=PALETTES[job.palette],
             plane=job.plane,
             references=job.references,
+            selected=job.selected,
         )
 
 
@@ -159,6 +165,7 @@ class FilmJob(ExportJob):
     palette: str = LIGHT.name
     plane: NodePlane = COORDINATES
     follow: bool = True
+    selected: Selected = ()
 
     @property
     def title(self) -> str:
@@ -179,6 +186,7 @@ class FilmJob(ExportJob):
                 cancelled=cancelled,
                 plane=self.plane,
                 follow=self.follow,
+                selected=self.selected,
             )
         return _done([self.path]) if finished else ""
 

@@ -21,12 +21,14 @@ from app.state.intent import (
     NEURON_RANGES,
     PACES,
     START,
+    Mark,
 )
 from app.state.scene import Scene, Zoom
 from app.state.views import VIEWS, known
 from core.comparison.question import MOST_COMPARED, CompareQuestion
 from core.errors import InputError, did_you_mean
 from core.figures.palette import PALETTES
+from core.observables.node_sets import MOST_NODES, nodes_text, parse_nodes
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.problem.schedule import coordinate, inverse_coordinate, parse_time
 from core.settings import Registry
@@ -35,6 +37,7 @@ MOST_RUNS_NAMED = 10
 MOST_TEXTS = 2000  # of one name
 LONGEST_TEXT = 5000
 MOST_DIGITS, LONGEST_NUMBER = 9, 40
+RANGES_IN_TEXT = 200  # of pinned nodes
 NONE = "none"
 LIVE = "live"
 
@@ -263,14 +266,23 @@ def _read_plane(scene: Scene, texts: Texts) -> Scene:
 
 
 def _write_pins(scene: Scene) -> Texts:
-    return tuple(f"{place}:{node}" for place, node in sorted(scene.intent.pinned))
+    texts: list[str] = []
+    for place in sorted({place for place, _ in scene.intent.pinned}):
+        ranges = nodes_text(node for other, node in scene.intent.pinned if other == place)
+        parts = ranges.split(",")
+        starts = range(0, len(parts), RANGES_IN_TEXT)
+        texts += [f"{place}:{','.join(parts[k : k + RANGES_IN_TEXT])}" for k in starts]
+    return tuple(texts)
 
 
 def _read_pins(scene: Scene, texts: Texts) -> Scene:
-    marks = []
+    marks: set[Mark] = set()
     for text in texts:
-        place, _, node = text.partition(":")
-        marks.append((_whole(place), _whole(node)))
+        place, _, nodes = text.partition(":")
+        run = _whole(place)
+        marks.update((run, node) for node in parse_nodes(nodes))
+        if len(marks) > MOST_NODES:
+            raise ValueError(f"at most {MOST_NODES:,} nodes are pinned")
     return _with(scene, pinned=frozenset(marks))
 
 

@@ -15,6 +15,7 @@ from core.cli.training import run_for_figure
 from core.errors import InputError
 from core.figures.names import PANELS
 from core.files import scratch
+from core.observables.node_sets import NodeSet, parse_nodes
 from core.observables.planes import COORDINATES, NodePlane, parse_plane
 from core.runs import Run, open_run
 from core.studies.study import load_study, shipped_ids
@@ -69,11 +70,15 @@ def figure(arguments: argparse.Namespace) -> int:
     palette, plane = DARK if arguments.dark else LIGHT, _plane(arguments.plane)
     with ExitStack() as stack:
         # Panels that are named are those of single runs; a study's own layout is only the default.
-        named = arguments.panels is not None or arguments.plane is not None
+        given = (arguments.panels, arguments.plane, arguments.select)
+        named = any(option is not None for option in given)
         scene = None if named else study_figure(arguments, stack, palette)
         if scene is None:
             runs = open_all(arguments.targets, stack, arguments.quiet)
-            scene = build_scene(runs, tuple(panels), palette=palette, plane=plane)
+            selected = selected_in(runs, arguments.select)
+            scene = build_scene(
+                runs, tuple(panels), palette=palette, plane=plane, selected=selected
+            )
         save_figure(scene, out, dpi=arguments.dpi)
     print(out)
     return 0
@@ -149,9 +154,34 @@ def movie(arguments: argparse.Namespace) -> int:
                 progress=bar.part,
                 plane=plane,
                 follow=arguments.range == "moment",
+                selected=selected_in(runs, arguments.select),
             )
     print(out)
     return 0
+
+
+def selected_in(runs: Sequence[Run], text: str | None) -> list[NodeSet | None]:
+    """The nodes of --select in each run: of a set that is kept with it, or the same in all."""
+    from core.library.about import read_about
+
+    if text is None:
+        return []
+    kept = [{one.name: one for one in read_about(run.path).sets} for run in runs]
+    named = [sets.get(text) for sets in kept]
+    if any(named):
+        return named
+    try:
+        nodes = parse_nodes(text)
+    except ValueError as error:
+        known = ", ".join(dict.fromkeys(name for sets in kept for name in sets))
+        there = (
+            f"the sets kept with these runs are {known}" if known else "no set is kept with them"
+        )
+        raise InputError(f"{text[:60]!r}: {there}; {error}.", option="--select") from None
+    most = max((int(run.network.m) for run in runs), default=0)
+    if min(nodes) >= most:
+        raise InputError(f"{text[:60]!r}: the runs have nodes 0 to {most - 1}.", option="--select")
+    return [NodeSet("", nodes)] * len(runs)
 
 
 def _plane(text: str | None) -> NodePlane:

@@ -13,6 +13,7 @@ from core.comparison.question import AGAINST, BANDS, KINDS
 from core.compiled import warming
 from core.figures.names import PANELS
 
+SELECT = "nodes beside which the others are dim: a set kept with the runs, or such as 3-5,9"
 PLANE = "of the nodes: motion, means, components, or coordinates such as 1,2 (default)"
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -180,6 +181,7 @@ def _drawing(commands: Any) -> None:
         help=f"of {', '.join(PANELS)} (default: all, or the study's own layout)",
     )
     command.add_argument("--plane", default=None, help=PLANE)
+    command.add_argument("--select", default=None, metavar="SET|NODES", help=SELECT)
     command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -189,6 +191,7 @@ def _drawing(commands: Any) -> None:
     command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
     command.add_argument("--panel", default="neurons", choices=(*PANELS, "all"))
     command.add_argument("--plane", default=None, help=PLANE)
+    command.add_argument("--select", default=None, metavar="SET|NODES", help=SELECT)
     command.add_argument(
         "--range",
         default="moment",

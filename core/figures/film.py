@@ -23,7 +23,7 @@ from core.figures.names import PANELS
 from core.figures.numbers import clock_text, math_text
 from core.figures.palette import LIGHT, Palette, film_colours
 from core.figures.primitives import Dots, FigureScene, Ink, Panel, Text
-from core.figures.scene import Material, check_runs, gather
+from core.figures.scene import Material, Selected, check_runs, gather
 from core.figures.time_axis import TimeAxis, time_axis
 from core.figures.writers import (
     FilmWriter,
@@ -174,6 +174,7 @@ def film_frames(
     palette: Palette,
     plane: NodePlane = COORDINATES,
     follow: bool = True,
+    selected: Selected = (),
 ) -> Iterator[Pixels]:
     """The pictures (height, width, 3) of a film, drawn as they are asked for."""
     kinds = PANELS if panel == "all" else (panel,)
@@ -182,7 +183,7 @@ def film_frames(
     shown = [frames_shown(run, axis, count) for run in runs]
     # The last frame as well: the scene's axes are made for all that is ever shown.
     stops = [np.unique(np.append(frames, last)) for frames, last in zip(shown, lasts, strict=True)]
-    material = gather(runs, kinds, lasts, palette, plane, stops)
+    material = gather(runs, kinds, lasts, palette, plane, stops, selected=selected)
     scene, data, dpi, clock = film_scene(material, kinds, size)
     drawer = Drawer(scene, material, data, dpi, clock, follow)
     before: tuple[int, ...] | None = None
@@ -232,12 +233,14 @@ def save_film(
     cancelled: Callable[[], bool] | None = None,
     plane: NodePlane = COORDINATES,
     follow: bool = True,
+    selected: Selected = (),
 ) -> bool:
     """Write a film of one panel, or of "all", for one or more runs; .gif and .webp loop for ever.
 
     It has round(seconds * frames_per_second) frames; time passes evenly on the axis of the figures,
     and the last picture stays for the last 12 % of the film. The neurons' range is that of the
-    moment (`follow`) or of the whole run; other axes do not move. `size` is in pixels, both even
+    moment (`follow`) or of the whole run; other axes do not move. Beside the nodes that are
+    `selected` in a run its others are dim. `size` is in pixels, both even
     (made so); `progress` gets (frames done, all frames). Returns False, and leaves no
     file, when `cancelled` said so between two frames.
 
@@ -251,7 +254,7 @@ def save_film(
     pixels = (requested[0] & ~1, requested[1] & ~1)
     # GIF counts in hundredths of a second.
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
-    pictures = film_frames(runs, panel, count, pixels, palette, plane, follow)
+    pictures = film_frames(runs, panel, count, pixels, palette, plane, follow, selected)
     try:
         with (
             replacing(path) as (temporary, file),

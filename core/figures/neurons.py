@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.figures.camera import eased, looks, unit_power
 from core.figures.numbers import linear_ticks, math_number, number_text
-from core.figures.palette import Palette, class_colours, kind_colours, rgba
+from core.figures.palette import Palette, class_colours, dimmed, kind_colours, rgba
 from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, KeyEntry, Marker, Panel
 from core.observables.nodes import outer_classes, outer_signs
 from core.observables.projection import Projection
@@ -44,6 +44,7 @@ class Track:
     extents: Array
     classes: int = 2
     inner: bool = True  # whether nodes have inner weights
+    chosen: NDArray[np.bool_] | None = None  # those that are selected, (m,); the others are dim
 
 
 def longest_trail(m: int) -> int:
@@ -153,8 +154,13 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     last, m = nodes.points[until], nodes.points.shape[1]
     strength = np.nan_to_num(nodes.norms[until], nan=0.0)
     # Stable, so that equal nodes are drawn in one order, and equal runs give equal bytes.
-    order = np.argsort(strength, kind="stable")
-    colours = kind_colours(nodes.kinds[until], strength, nodes.classes, palette)[order]
+    # What is dim lies below all that is not.
+    below = 0.0 if nodes.chosen is None else -2.0 * ~nodes.chosen
+    order = np.argsort(strength + below, kind="stable")
+    colours = kind_colours(nodes.kinds[until], strength, nodes.classes, palette)
+    if nodes.chosen is not None:
+        colours[~nodes.chosen] = dimmed(colours[~nodes.chosen], palette)
+    colours = colours[order]
     kept = trail(nodes.frames.size, until, m)
     trails = nodes.points[kept][:, order]
     # Up to 16 nodes at full width; beyond, the ink of all together grows with sqrt(m) only.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -34,8 +34,9 @@ from core.figures.neurons import (
 )
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import Axis, Box, Dots, FigureScene, Ink, Panel
-from core.figures.sorted_nodes import sorted_ink, sorted_panel, value_axis
+from core.figures.sorted_nodes import Chosen, sorted_ink, sorted_panel, value_axis
 from core.figures.time_axis import Moments, TimeAxis, moments, time_axis
+from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.observables.projection import Projection, checked_projection
 from core.reference.margin import ReferenceMargin
@@ -45,6 +46,7 @@ from core.runs import Run
 MOST_ROWS = 6
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SORTED = ("rotations", "norms")
+Selected = Sequence[NodeSet | None]
 
 
 def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
@@ -110,6 +112,10 @@ class Material:
     traces: tuple[MarginTraces, ...]
     axes: dict[str, Axis]
     references: tuple[tuple[ReferenceMargin, ...], ...] = ()
+    chosen: tuple[Chosen | None, ...] = ()
+
+    def _chosen(self, row: int) -> Chosen | None:
+        return self.chosen[row] if row < len(self.chosen) else None
 
     def panel(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
         """A panel at the last frame, and the dots of the data in it."""
@@ -123,7 +129,9 @@ class Material:
             traces = self.traces[row]
             return margin_panel(row, letter, box, traces, self.time, y, self.palette, drawn), ()
         frames = self.moment_frames[row]
-        return sorted_panel(run, row, kind, letter, box, y, frames, self.moments, self.palette), ()
+        moments, palette, chosen = self.moments, self.palette, self._chosen(row)
+        panel = sorted_panel(run, row, kind, letter, box, y, frames, moments, palette, chosen)
+        return panel, ()
 
     def followed(self, row: int, index: int, box: Box) -> Panel:
         """The panel of the neurons at one of the track's frames, in the range of that moment."""
@@ -144,7 +152,8 @@ class Material:
             count = int(np.searchsorted(traces.frames, index, side="right"))
             return margin_ink(traces, count, self.time, self.axes[kind], self.palette)
         past = [frame for frame in self.moment_frames[row] if frame < index]
-        return sorted_ink(self.runs[row], kind, [*past, index], self.moments, self.palette)
+        run, chosen, shown = self.runs[row], self._chosen(row), [*past, index]
+        return sorted_ink(run, kind, shown, self.moments, self.palette, chosen)
 
 
 def gather(
@@ -155,14 +164,17 @@ def gather(
     plane: NodePlane,
     shown: Sequence[NDArray[np.int64]] | None = None,
     references: Sequence[Sequence[ReferenceMargin]] = (),
+    selected: Selected = (),
 ) -> Material:
     """Compute what some panels show; `shown` are the frames of each run that a film stops at.
 
-    `references` are the reference margins of each run, to be lines among its margins.
+    `references` are the reference margins of each run, to be lines among its margins, and
+    `selected` the nodes of each beside which the others are dim.
     """
+    chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, selected, strict=False))
     axis = time_axis(runs, lasts)
-    chosen = moments(runs, lasts, axis)
-    frames = tuple(chosen.frames(run, last) for run, last in zip(runs, lasts, strict=True))
+    times = moments(runs, lasts, axis)
+    frames = tuple(times.frames(run, last) for run, last in zip(runs, lasts, strict=True))
     tracks: list[Track] = []
     traces: list[MarginTraces] = []
     axes: dict[str, Axis] = {}
@@ -171,7 +183,8 @@ def gather(
         for row, (run, last) in enumerate(zip(runs, lasts, strict=True)):
             projections.append(checked_projection(run, plane))
             stops = trail_frames(last, run.network.m) if shown is None else shown[row]
-            tracks.append(track(projections[-1], stops))
+            mask = chosen[row] if row < len(chosen) else None
+            tracks.append(replace(track(projections[-1], stops), chosen=mask))
     if "margins" in panels:
         traces = [margin_traces(run, last) for run, last in zip(runs, lasts, strict=True)]
         lines = [one for margins in references for one in margins]
@@ -185,13 +198,33 @@ def gather(
         palette,
         tuple(projections),
         axis,
-        chosen,
+        times,
         frames,
         tuple(tracks),
         tuple(traces),
         axes,
         tuple(tuple(margins) for margins in references),
+        chosen,
     )
+
+
+def _mask(run: Run, nodes: NodeSet | None) -> Chosen | None:
+    """Which nodes of a run are selected, (m,); None where none of its nodes are."""
+    m = int(run.network.m)
+    mine = [node for node in nodes.nodes if node < m] if nodes is not None else []
+    mask = np.zeros(m, dtype=np.bool_)
+    mask[mine] = True
+    return mask if mine else None
+
+
+def selection_words(material: Material, selected: Selected) -> str:
+    """What is selected in the runs of a figure, as a sentence of its caption; or nothing."""
+    parts = []
+    for nodes, mask in zip(selected, material.chosen, strict=False):
+        if nodes is not None and mask is not None:
+            name = f" ({nodes.name})" if nodes.name else ""
+            parts.append(f"{int(mask.sum())} of {mask.size} nodes{name}")
+    return f" Selected: {'; '.join(parts)}; all others are dim." if parts else ""
 
 
 def build_scene(
@@ -201,13 +234,15 @@ def build_scene(
     palette: Palette = LIGHT,
     plane: NodePlane = COORDINATES,
     references: Sequence[Sequence[ReferenceMargin]] = (),
+    selected: Selected = (),
 ) -> FigureScene:
     """A page with one row a run and one column a panel, 180 mm wide for three or four panels.
 
     `until` is the last frame (int) or the last log10 t (float) shown, None for all; `plane`
     is that of the trajectories. Rotations, norms, margins and colours of time share their
     scales between the rows; trajectories have a scale of their own.
-    `references` are reference margins for each run, drawn as lines among its margins.
+    `references` are reference margins for each run, drawn as lines among its margins, and
+    `selected` nodes of each run beside which the others are dim.
 
     Raises InputError for unknown panels, no or more than six runs, or a plane that a
     run does not have.
@@ -215,7 +250,7 @@ def build_scene(
     panels = check_panels(panels)
     check_runs(runs)
     lasts = [last_frame(run, until) for run in runs]
-    material = gather(runs, panels, lasts, palette, plane, references=references)
+    material = gather(runs, panels, lasts, palette, plane, references=references, selected=selected)
     title, source = titles(runs)
     letters = {
         (row, kind): LETTERS[row * len(panels) + column]
@@ -228,7 +263,7 @@ def build_scene(
     words = "two coordinates"
     if plane.kind != "coordinates":
         words = f"a plane ({PLANES[plane.kind].title.lower()})"
-    caption = captions(by_kind, palette, several, words)
+    caption = captions(by_kind, palette, several, words) + selection_words(material, selected)
     footer = (f"{origin}Settings: {settings_line(runs, lasts)}.", caption)
     sheet = page(headings(runs), len(panels), title, footer)
     drawn = tuple(

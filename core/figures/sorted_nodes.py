@@ -6,14 +6,16 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.figures.numbers import linear_ticks
-from core.figures.palette import Palette
+from core.figures.palette import Palette, dimmed
 from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, Panel, TimeKey
 from core.figures.time_axis import Moments
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
 
+Chosen = NDArray[np.bool_]
 OBSERVABLE = {"rotations": "rotation", "norms": "relative_norm"}
 TITLES = {"rotations": "rotations, sorted", "norms": "relative norms, sorted"}
 LABELS = {"rotations": "rotation", "norms": "relative norm"}
@@ -49,9 +51,15 @@ def value_axis(runs: Sequence[Run], kind: str, frames: Sequence[Sequence[int]]) 
 
 
 def sorted_ink(
-    run: Run, kind: str, indices: Sequence[int], moments: Moments, palette: Palette
+    run: Run,
+    kind: str,
+    indices: Sequence[int],
+    moments: Moments,
+    palette: Palette,
+    chosen: Chosen | None = None,
 ) -> Ink:
-    """One curve a frame; the last is drawn wider and on top."""
+    """One curve a frame; the last is drawn wider and on top. Of nodes that are selected, (m,), the
+    curves are dim, and they themselves are dots on the last one."""
     values = np.array([sorted_values(run, kind, index) for index in indices])
     m = values.shape[1]
     times = [float(run.log10_time[index]) for index in indices]
@@ -66,7 +74,20 @@ def sorted_ink(
         area = np.full(values.size, 14.0)
         repeated = np.repeat(colours, m, axis=0)
         dots = (Dots(kind, x.ravel(), values.ravel(), repeated, area),)
+    if chosen is not None:
+        dots = (chosen_dots(run, kind, indices[-1], chosen, colours[-1]),)
+        colours = dimmed(colours, palette)
     return Ink((Curves(kind, x, values, colours, widths),), dots, note)
+
+
+def chosen_dots(run: Run, kind: str, index: int, chosen: Chosen, colour: Array) -> Dots:
+    """The selected nodes at their ranks in a frame."""
+    values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].at(run, index), dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    shown = chosen[order] & np.isfinite(values[order])
+    count = int(np.count_nonzero(shown))
+    x, y = ranks(values.size)[shown], values[order][shown]
+    return Dots("selected", x, y, np.tile(colour, (count, 1)), np.full(count, 9.0))
 
 
 def time_key(run: Run, indices: Sequence[int], moments: Moments, palette: Palette) -> TimeKey:
@@ -89,8 +110,9 @@ def sorted_panel(
     indices: Sequence[int],
     moments: Moments,
     palette: Palette,
+    chosen: Chosen | None = None,
 ) -> Panel:
     """The panel of one run; `y` is shared by the runs of a figure."""
-    ink = sorted_ink(run, kind, indices, moments, palette)
+    ink = sorted_ink(run, kind, indices, moments, palette, chosen)
     key = time_key(run, indices, moments, palette)
     return Panel(kind, row, letter, TITLES[kind], box, RANKS, y, ink, key=key)

@@ -1,4 +1,4 @@
-"""Names, notes, tags and bookmarks: a small JSON file beside each run that has any.
+"""Names, notes, tags, bookmarks and sets of nodes: a small JSON file beside each run that has any.
 
 It is the user's, so that it lies with the run and not in the index, and goes where the run goes.
 """
@@ -16,11 +16,13 @@ from typing import Any
 from core.errors import InputError
 from core.files import read_text, write_whole
 from core.library.entry import About, Bookmark
+from core.observables.node_sets import NodeSet, nodes_text, parse_nodes
 
 SUFFIX = ".notes"
-MOST_BYTES = 200_000
+MOST_BYTES = 2_000_000
 LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS = 200, 20_000, 60, 50
 MOST_BOOKMARKS, LONGEST_PICTURE = 100, 5_000
+MOST_SETS, LONGEST_SET = 50, 20_000
 VERSION = 1
 WRITING = threading.Lock()
 
@@ -63,7 +65,8 @@ def _about(fields: Any) -> About:
         raise TypeError
     if len(name) > LONGEST_NAME or len(note) > LONGEST_NOTE or len(tags) > MOST_TAGS:
         raise ValueError
-    return About(name, note, tuple(tags), kept, bookmarks_of(fields.get("bookmarks", [])))
+    marks, sets = bookmarks_of(fields.get("bookmarks", [])), sets_of(fields.get("sets", []))
+    return About(name, note, tuple(tags), kept, marks, sets)
 
 
 def bookmarks_of(rows: Any) -> tuple[Bookmark, ...]:
@@ -84,6 +87,20 @@ def bookmarks_of(rows: Any) -> tuple[Bookmark, ...]:
             raise ValueError
         marks.append(Bookmark(name, when, picture))
     return tuple(marks)
+
+
+def sets_of(rows: Any) -> tuple[NodeSet, ...]:
+    """Raises ValueError or TypeError for what `set_rows` cannot have written."""
+    if not isinstance(rows, list) or len(rows) > MOST_SETS:
+        raise TypeError
+    sets = []
+    for name, nodes in rows:
+        if not isinstance(name, str) or not isinstance(nodes, str):
+            raise TypeError
+        if len(name) > LONGEST_NAME or len(nodes) > LONGEST_SET:
+            raise ValueError
+        sets.append(NodeSet(name, parse_nodes(nodes)))
+    return tuple(sets)
 
 
 def change_about(run: Path, change: Callable[[About], About]) -> About:
@@ -115,6 +132,7 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
             raise InputError(f"{path} cannot be removed: {error.strerror}.") from error
         fields: dict[str, Any] = {"version": VERSION, "name": after.name, "note": after.note}
         fields |= {"tags": after.tags, "kept": after.kept, "bookmarks": rows_of(after.bookmarks)}
+        fields["sets"] = set_rows(after.sets)
         write_whole(path, json.dumps(fields).encode())
         return after
 
@@ -127,6 +145,11 @@ def rows_of(bookmarks: Iterable[Bookmark]) -> list[list[Any]]:
     ]
 
 
+def set_rows(sets: Iterable[NodeSet]) -> list[list[str]]:
+    """Sets of nodes as JSON has them."""
+    return [[one.name, nodes_text(one.nodes)] for one in sets]
+
+
 def checked(about: About) -> About:
     """The same with trimmed texts and tags once each. Raises InputError for what is too long."""
     name, note = about.name.strip(), about.note.strip()
@@ -136,7 +159,25 @@ def checked(about: About) -> About:
             raise InputError(f"A {what} has at most {most:,} letters, and this one {len(text):,}.")
     if len(tags) > MOST_TAGS:
         raise InputError(f"A run has at most {MOST_TAGS} tags; take some away first.")
-    return About(name, note, tags, about.kept, _checked_bookmarks(about.bookmarks))
+    marks, sets = _checked_bookmarks(about.bookmarks), _checked_sets(about.sets)
+    return About(name, note, tags, about.kept, marks, sets)
+
+
+def _checked_sets(sets: Iterable[NodeSet]) -> tuple[NodeSet, ...]:
+    """By name, one of each, the latest said."""
+    named: dict[str, NodeSet] = {}
+    for one in sets:
+        name = " ".join(one.name.split())
+        if not name or len(name) > LONGEST_NAME:
+            raise InputError(f"A set of nodes has a name of at most {LONGEST_NAME} letters.")
+        if not one.nodes:
+            raise InputError("A set of nodes has one node at least; choose some first.")
+        if len(nodes_text(one.nodes)) > LONGEST_SET:
+            raise InputError("There are too many single nodes in this set; choose fewer.")
+        named[name] = NodeSet(name, one.nodes)
+    if len(named) > MOST_SETS:
+        raise InputError(f"A run has at most {MOST_SETS} sets of nodes; remove some first.")
+    return tuple(named[name] for name in sorted(named))
 
 
 def _checked_bookmarks(bookmarks: Iterable[Bookmark]) -> tuple[Bookmark, ...]:

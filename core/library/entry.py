@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import final
 
+from core.observables.node_sets import NodeSet
 from core.problem.schedule import time_text
 
 Setting = str | int | float | bool
@@ -42,14 +43,15 @@ class Bookmark:
 @final
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the user says of a run: a name, a note, tags and bookmarks. `kept`: it was restored by
-    hand."""
+    """What the user says of a run: a name, a note, tags, bookmarks and sets of its nodes.
+    `kept`: it was restored by hand."""
 
     name: str = ""
     note: str = ""
     tags: tuple[str, ...] = ()
     kept: bool = False
     bookmarks: tuple[Bookmark, ...] = ()
+    sets: tuple[NodeSet, ...] = ()
 
     @property
     def empty(self) -> bool:

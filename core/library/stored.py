@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from core.library.about import bookmarks_of, rows_of
+from core.library.about import bookmarks_of, rows_of, set_rows, sets_of
 from core.library.entry import About, Facts
 
 TEXTS = (
@@ -48,7 +48,8 @@ def load_facts(text: object) -> Facts | None:
 
 
 def dump_about(about: About) -> str:
-    return json.dumps(asdict(about) | {"bookmarks": rows_of(about.bookmarks)}, allow_nan=False)
+    fields = asdict(about) | {"bookmarks": rows_of(about.bookmarks)}
+    return json.dumps(fields | {"sets": set_rows(about.sets)}, allow_nan=False)
 
 
 def load_about(text: object) -> About | None:
@@ -59,7 +60,8 @@ def load_about(text: object) -> About | None:
         if type(kept) is not bool or not isinstance(tags, list):
             return None
         marks = bookmarks_of(fields["bookmarks"])
-        return About(_text(name), _text(note), tuple(map(_text, tags)), kept, marks)
+        sets = sets_of(fields["sets"])
+        return About(_text(name), _text(note), tuple(map(_text, tags)), kept, marks, sets)
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
 

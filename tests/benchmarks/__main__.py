@@ -15,6 +15,7 @@ from tests.benchmarks import (
     engines,
     first_start,
     flows,
+    large,
     library,
     margins,
     sweeps,
@@ -34,6 +35,7 @@ PARTS = (
     "margins",
     "library",
     "views",
+    "large",
     "window",
     "start",
     "sweep",
@@ -55,6 +57,8 @@ def main() -> None:
     elif "sweep" in parts:
         sweeps.main()
         sweeps.picture()
+    elif "large" in parts:
+        large.main()
     elif "start" in parts:
         first_start.main(arguments.rounds)
     else:

@@ -52,6 +52,9 @@ frames = 60
 "run.seed" = [0, 1]
 """
 
+# A branch is trained once in so many turns, to a later end.
+BRANCHES, END, LATER = 100, "dynamics.until_log10_time", "2.2"
+
 
 def until(true: Callable[[], bool], application: QApplication, seconds: float = 600.0) -> float:
     """Let the window live until something holds; the seconds it took."""
@@ -249,7 +252,8 @@ def at_rest(program: Marginscope, application: QApplication) -> float:
 
 
 def turns(application: QApplication, folder: Path, study: Path, count: int) -> None:
-    """Play, scrub, hover, open and close, again and again; memory at a quarter and at the end.
+    """Play, scrub, open, compare, undo and branch, again and again; memory at a quarter and at the
+    end.
 
     Each turn ends with what is to be deleted later, as each event of a real event loop does: rows
     of statements that were judged are otherwise kept to the end.
@@ -263,15 +267,34 @@ def turns(application: QApplication, folder: Path, study: Path, count: int) -> N
         application.processEvents()
         program.playback.to_moment(-1.0 + 3.0 * (turn % 17) / 17.0)
         application.processEvents()
+        program.display.ask(linked=turn % 2 == 0)
+        program.scenes.note()
+        program.scenes.undo()
         if turn % 4 == 0:
             program.files.open_files(files)
             application.processEvents()
+        if turn % 8 == 0:
+            program.compare.set_shown(True)
+            application.processEvents()
+            program.compare.set_shown(False)
+        if turn % BRANCHES == BRANCHES - 1:
+            program.branches.begin()
+            program.window.form.sections["dynamics"].edited.emit(END, LATER)
+            program.experiment.run()
+            until(partial(ended, program), application)
+            program.files.open_files(files)
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
         if turn == count // 4:
             quarter = at_rest(program, application)
     grown = at_rest(program, application) - quarter
     put_away(program, application)
-    row(f"{count} turns of play, scrub, open", f"{grown:+.1f} MB", f"{quarter:.0f} MB", "", "flat")
+    row(
+        f"{count} turns of play, scrub, open, compare, branch, undo",
+        f"{grown:+.1f} MB",
+        f"{quarter:.0f} MB",
+        "",
+        "flat",
+    )
 
 
 def main(rounds: int = 3, count: int = 2000) -> None:

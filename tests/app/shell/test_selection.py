@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt
+from PySide6.QtWidgets import QInputDialog, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.state.fields import FIELDS
+from app.state.intent import Intent
+from app.state.link import link_of, parse_link
+from app.state.scene import Scene
 from app.views.neurons import NeuronsView
 from app.views.sorted_nodes import SortedView
 from app.views.view import RunView
 from core.figures.palette import DARK, DIM, LIGHT, Palette, dimmed
+from core.library.about import place, read_about
+from core.observables.node_sets import NodeSet
 from core.runs import Run
-from tests.app.mouse import pull
+from tests.app.mouse import keys, pick, pull
+from tests.app.shell.conftest import Opener, trained
+from tests.app.shell.test_moments import answer
 
 
 def view_of(program: Marginscope, which: int, name: str) -> RunView:
@@ -148,3 +159,80 @@ def test_what_is_dim_is_near_the_ground_and_not_gone(palette: Palette) -> None:
     wanted = (1.0 - DIM) * colours[:, :3] + DIM * ground
     assert np.abs(faint[:, :3] - wanted).max() <= 0.5 + 1e-9
     assert faint[:, 3].tolist() == [255, 128]
+
+
+def entries(menu: QMenu) -> dict[str, bool]:
+    return {action.text(): action.isChecked() for action in menu.actions() if action.text()}
+
+
+def test_a_selection_is_named_kept_with_its_run_and_comes_back(
+    program: Marginscope, qtbot: QtBot, open_program: Opener
+) -> None:
+    qtbot.keyClick(program.window, Qt.Key.Key_End)
+    display, window = program.display, program.window
+    chosen = box(program, 1, half(program, 1))
+    keys(qtbot, window, Qt.Key.Key_G, Qt.KeyboardModifier.ControlModifier)
+    answer(qtbot, "  right & late ")
+    # Its end would close a menu that is opened meanwhile.
+    qtbot.waitUntil(lambda: window.findChild(QInputDialog, "selection") is None)
+    first, second = (run.path for run in program.session)
+    assert read_about(second).sets == (NodeSet("right & late", chosen),)
+    assert not place(first).exists()
+    numbers = window.inspector.group
+    assert numbers.heading() == "right & late in m = 12"
+    keys(qtbot, window, Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
+    assert not display.intent.pinned
+    pick(qtbot, window, "Edit", "Selections", "right  late")
+    assert display.view.runs[1].selected == chosen
+    assert entries(window.selections)["right && late"]
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    assert program.actions["undo"].text() == f"&Undo Select {len(chosen)} nodes"
+    keys(qtbot, window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert not display.intent.pinned
+    # In another window, and there it is removed.
+    window.close()
+    again = open_program()
+    qtbot.waitUntil(lambda: trained(again))
+    pick(qtbot, again.window, "Edit", "Selections", "right  late")
+    assert again.display.view.runs[1].selected == chosen
+    pick(qtbot, again.window, "Edit", "Selections", "Remove selection", "right  late")
+    assert not place(second).exists()
+    assert again.window.inspector.group.heading() == "Selection in m = 12"
+
+
+def test_names_that_cannot_be_kept_are_a_sentence(program: Marginscope, qtbot: QtBot) -> None:
+    program.actions["name"].trigger()
+    assert "Select some nodes first" in program.window.bar.text
+    run = next(iter(program.session))
+    program.display.ask(pinned=frozenset((run.key, node) for node in range(3)))
+    program.selections.keep("  ")
+    assert "has a name" in program.window.bar.text
+    program.selections.keep("x" * 300)
+    assert "at most 200" in program.window.bar.text
+    place(run.path).write_text('{"sets": [["a", "3-1"]]}')
+    program.window.selections.aboutToShow.emit()
+    assert "cannot be read" in program.window.bar.text
+    program.selections.keep("first")
+    assert read_about(run.path).sets == (NodeSet("first", frozenset(range(3))),)
+    assert place(run.path).with_name(f"{place(run.path).name}.broken").exists()
+
+
+def test_what_is_exported_is_dim_where_the_window_is(program: Marginscope, qtbot: QtBot) -> None:
+    runs = list(program.session)
+    nodes = frozenset({1, 4, 5, 9})
+    program.display.ask(pinned=frozenset((runs[1].key, node) for node in nodes))
+    program.selections.keep("four")
+    shown = program._exportable()
+    assert [shown.selected[run.source] for run in runs] == [None, NodeSet("four", nodes)]
+
+
+def test_a_selection_of_thousands_fits_into_a_link_and_comes_back() -> None:
+    """Every other of 4096 nodes, which has no range, and all of them, which is one."""
+    for nodes, letters in ((range(0, 4096, 2), 20_000), (range(4096), 80)):
+        pinned = frozenset({(0, node) for node in nodes} | {(1, 7)})
+        scene = Scene((Path("/a.msrun"), Path("/b.msrun")), intent=Intent(pinned=pinned))
+        link = link_of(scene)
+        assert len(link) < letters
+        assert parse_link(link, Scene()).intent.pinned == pinned
+    one = replace(scene, intent=Intent(pinned=frozenset({(0, 3)})))
+    assert FIELDS["pin"].write(one) == ("0:3",)

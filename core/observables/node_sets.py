@@ -1,0 +1,59 @@
+"""Sets of nodes by name, and how they are written: as their numbers, ranges of them in short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+MOST_NODES = 100_000
+MOST_DIGITS = 9
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NodeSet:
+    """Nodes of a run, by their indices from 0, under a name."""
+
+    name: str
+    nodes: frozenset[int]
+
+
+def nodes_text(nodes: Iterable[int]) -> str:
+    """Nodes in increasing order, two and more in a row as a range.
+
+    >>> nodes_text({9, 3, 5, 4})
+    '3-5,9'
+    """
+    parts: list[list[int]] = []
+    for node in sorted(nodes):
+        if parts and node == parts[-1][1] + 1:
+            parts[-1][1] = node
+        else:
+            parts.append([node, node])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+
+
+def parse_nodes(text: str) -> frozenset[int]:
+    """The nodes of a text such as 3-5,9. Raises ValueError with what is allowed instead.
+
+    >>> sorted(parse_nodes("9, 3-5"))
+    [3, 4, 5, 9]
+    """
+    nodes: set[int] = set()
+    for part in text.split(","):
+        low, dash, high = (piece.strip() for piece in part.partition("-"))
+        first = _whole(low)
+        last = _whole(high) if dash else first
+        if not first <= last:
+            raise ValueError("a range of nodes begins with the smaller one, such as 3-5")
+        if len(nodes) + last - first >= MOST_NODES:
+            raise ValueError(f"at most {MOST_NODES:,} nodes are chosen")
+        nodes.update(range(first, last + 1))
+    return frozenset(nodes)
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+        raise ValueError("numbers of nodes are whole and not negative, such as 3-5,9")
+    return int(text)
