@@ -39,6 +39,7 @@ from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
+from app.widgets.pressed import PressedByKeys
 from app.widgets.tool_bar import ToolBar
 from core.figures.palette import Palette
 from core.observables.planes import PLANES
@@ -66,6 +67,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.resize(1280, 800)
         self.may_close = True
+        self._pressed = PressedByKeys(self)
         self._over: QWidget | None = None
         self._was_painted = False
         self._after_paint = QTimer(self, singleShot=True)
@@ -188,6 +190,9 @@ class MainWindow(QMainWindow):
                 continue
             bar.addAction(actions[key])
             button = bar.widgetForAction(actions[key])
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # Qt gives those of tool bars none
+            self._pressed.add(button)
+            self.form.comes_after(button)
             if key in WITH_TEXT and isinstance(button, QToolButton):
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
                 if key != "run":

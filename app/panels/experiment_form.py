@@ -58,6 +58,10 @@ class ExperimentForm(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(300, 640)
 
+    def comes_after(self, widget: QWidget) -> None:
+        """Tab goes on from a widget to the first field."""
+        self._before = widget
+
     # --------------------------------------------------------------------------------- study
 
     def set_study(self, study: Study) -> None:
@@ -97,6 +101,8 @@ class ExperimentForm(QWidget):
         self._show_problems()
         # Rows that were made anew come last in Qt's own order, which is that of creation.
         controls = [item for section in self.sections.values() for item in section.controls()]
+        if self._before is not None:
+            controls.insert(0, self._before)
         for before, after in pairwise(controls):
             QWidget.setTabOrder(before, after)
 

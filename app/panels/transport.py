@@ -13,6 +13,7 @@ from app.panels.time_slider import TimeSlider
 from app.state.intent import PACES
 from app.state.resolve import ResolvedView
 from app.widgets.layouts import filled, laid
+from app.widgets.pressed import PressedByKeys
 from core.figures.numbers import MINUS, clock_text
 from core.figures.palette import Palette
 
@@ -34,6 +35,7 @@ class TransportBar(QWidget):
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("transport")
+        self._pressed = PressedByKeys(self)
         self._layout = laid(QHBoxLayout(self), (16, 8, 16, 0), 4)
         self.pace = QComboBox(self)
         self.pace.setAccessibleName("Pace")
@@ -65,7 +67,8 @@ class TransportBar(QWidget):
     def _button(self, action: QAction) -> QToolButton:
         button = QToolButton(self, autoRaise=True)
         button.setDefaultAction(action)
-        button.setAccessibleName(action.text())
+        self._pressed.add(button)
+        button.setAccessibleName(action.iconText())  # without the mark of a key
         return button
 
     def _fit(self) -> None:

@@ -49,6 +49,7 @@ class RunView(QWidget):
         self.header = ViewHeader(palette, title)
         self.header.help_requested.connect(self._ask_help)
         self.plot = Plot(palette, **options)
+        self.plot.setAccessibleName(title)
         self.plot.home_changed.connect(self.ranged)
         self.plot.zoomed.connect(self.zoomed)
         filled(laid(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))

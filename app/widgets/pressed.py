@@ -1,0 +1,32 @@
+"""Buttons that have the focus are pressed by Space and Return, whatever these mean elsewhere."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+RETURNS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+@final
+class PressedByKeys(QObject):
+    """Watches buttons: in the window Space plays, and Qt presses tool buttons by Space alone."""
+
+    def add(self, button: QWidget) -> None:
+        """Watch a button."""
+        button.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not isinstance(event, QKeyEvent):
+            return False
+        if event.type() is QEvent.Type.ShortcutOverride and event.key() == Qt.Key.Key_Space:
+            event.accept()  # no shortcut: the key is the button's
+            return True
+        pressed = event.type() is QEvent.Type.KeyPress and event.key() in RETURNS
+        if pressed and isinstance(watched, QAbstractButton) and watched.isEnabled():
+            watched.click()
+            return True
+        return False
