@@ -79,9 +79,10 @@ class CurvesView(TraceView):
         axis.set_ticks(logarithmic if self.scale is CurveScale.LOGARITHMIC else plain)
         self.plot.set_labels(self.plot.bottom.labelText, *self._name())
         self.plot.set_bare(not names)
+        titles = [name.replace("_", " ") for name in names]
         curves = [
-            TraceCurve(scaled(values, self.scale), self._colour(k), self._sign(k))
-            for k, values in enumerate(self._values)
+            TraceCurve(scaled(values, self.scale), self._colour(k), self._sign(k), title, values)
+            for k, (values, title) in enumerate(zip(self._values, titles, strict=True))
         ]
         return (*curves, *self._bound_lines(names, bounds))
 
@@ -102,8 +103,18 @@ class CurvesView(TraceView):
         for bound, values in zip(self._shown_bounds(), bounds, strict=True):
             k = names.index(bound.view)
             heights = scaled(values, self.scale, self._values[k])
-            lines.append(TraceCurve(heights, self._colour(k), "dotted"))
+            lines.append(TraceCurve(heights, self._colour(k), "dotted", bound.name, values))
         return lines
+
+    def _grain(self, line: TraceCurve, value: float) -> float:
+        """By the axis: values, their logarithms, or shares of the range of the curve."""
+        if self.scale is CurveScale.LOGARITHMIC:
+            return super()._grain(line, value)
+        height = self.plot.pixel_height()
+        if self.scale is CurveScale.LINEAR or line.said is None:
+            return height
+        known = line.said[np.isfinite(line.said)]
+        return height * float(np.ptp(known)) if known.size else height
 
     def _colour(self, position: int) -> str:
         palette = self._palette
