@@ -373,8 +373,8 @@ class DisplayController(QObject):
                 slot.panel.set_equal(now.equal)
             if then is None or then.margin_axis != now.margin_axis:
                 slot.panel.set_axis(now.margin_axis)
-            if then is None or then.curves != now.curves:
-                slot.panel.set_curves(now.curves)
+            if then is None or (then.curves, then.log_curves) != (now.curves, now.log_curves):
+                slot.panel.set_curves(now.curves, now.log_curves)
             if then is None or then.views != now.views:
                 slot.panel.set_views(now.views)
             run = view.runs[place] if place < len(view.runs) else None

@@ -142,6 +142,10 @@ class Looks(QObject):
         """Whether plots of space have equal axes however little room that leaves them."""
         self._display.ask(equal=equal)
 
+    def set_log_curves(self, logarithmic: bool) -> None:
+        """Whether the view of curves has a logarithmic axis."""
+        self._display.ask(log_curves=logarithmic)
+
     def set_linked(self, linked: bool) -> None:
         """Whether runs side by side share the ranges of their axes."""
         self._display.ask(linked=linked)

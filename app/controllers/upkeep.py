@@ -62,7 +62,7 @@ class Upkeep(QObject):
 
     def _show_wishes(self, wishes: Intent) -> None:
         """Mark what is chosen, whoever chose it; an action that is marked so already is silent."""
-        for key in ("loop", "follow", "linked", "equal"):
+        for key in ("loop", "follow", "linked", "equal", "log_curves"):
             self._actions[ACTIONS.get(key, key)].setChecked(getattr(wishes, key))
         self._actions["dark"].setChecked(wishes.palette == "dark")
         self._window.show_wishes(wishes)

@@ -195,6 +195,7 @@ WORDS: Mapping[str, Callable[[Intent, Intent], str]] = {
     "margin_axis": _one("margin_axis", "Curves against", MARGIN_AXES),
     "views": _views,
     "curves": _members("curves", "Curve of {}", "No curve of {}", "Curves"),
+    "log_curves": _switch("log_curves", "Logarithmic curves", "Curves as suits them"),
     "palette": _one("palette", "Colours:", {}),
     "hidden_margins": _members("hidden_margins", "Hide line {}", "Show line {}", "Lines"),
     "shown_bounds": _members("shown_bounds", "Bound of {}", "No bound of {}", "Bounds"),

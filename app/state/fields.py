@@ -107,11 +107,13 @@ def _wish(name: str, wish: str, titles: Iterable[str]) -> SceneField:
     return SceneField(name, lambda scene: (getattr(scene.intent, wish),), read_one)
 
 
-def _switch(name: str) -> SceneField:
-    def read_one(scene: Scene, texts: Texts) -> Scene:
-        return _with(scene, **{name: _one_of(texts, ("yes", "no")) == "yes"})
+def _switch(name: str, wish: str = "") -> SceneField:
+    wish = wish or name
 
-    return SceneField(name, lambda s: ("yes" if getattr(s.intent, name) else "no",), read_one)
+    def read_one(scene: Scene, texts: Texts) -> Scene:
+        return _with(scene, **{wish: _one_of(texts, ("yes", "no")) == "yes"})
+
+    return SceneField(name, lambda s: ("yes" if getattr(s.intent, wish) else "no",), read_one)
 
 
 def _names(name: str, wish: str, kind: Callable[[Iterable[str]], Any]) -> SceneField:
@@ -350,6 +352,7 @@ FIELDS: Registry[SceneField] = Registry(
     _names("bounds", "shown_bounds", frozenset),
     SceneField("pin", _write_pins, _read_pins),
     SceneField("zoom", _write_zooms, _read_zooms),
+    _switch("log", "log_curves"),
     _switch("linked"),
     _switch("equal"),
     _wish("palette", "palette", PALETTES),
@@ -365,7 +368,7 @@ WISHES: Mapping[str, str] = {
     **{"interval": "interval", "compared": "compare"},
     **{"neuron_range": "range", "neuron_points": "points", "margin_axis": "against"},
     **{"hidden_margins": "hidden", "shown_bounds": "bounds", "pinned": "pin"},
-    "palette": "palette",
+    **{"log_curves": "log", "palette": "palette"},
 }
 OF_PICTURE = tuple(name for name in FIELDS if name not in ("loop", "pace", "panels"))
 OF_SESSION = tuple(FIELDS)

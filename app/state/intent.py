@@ -46,6 +46,7 @@ class Intent:
     Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
     statements whose bounds are shown. `linked`: runs side by side share the ranges of their axes.
     `equal`: in plots of space a unit is as long on both axes, however little room that leaves.
+    `log_curves`: the view of curves shows logarithms of what is positive.
     `interval`: the moments between which playing goes round and round.
     `compared` are runs that are shown in one picture in place of those that are open.
     `views` are those that the user chose; while there are none, the `proposed` ones are shown.
@@ -66,6 +67,7 @@ class Intent:
     views: tuple[str, ...] = ()
     proposed: tuple[str, ...] = FIGURE_1
     curves: tuple[str, ...] = FIRST_CURVES
+    log_curves: bool = False
     palette: str = "light"
     hidden_margins: frozenset[str] = frozenset()
     shown_bounds: frozenset[str] = frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import final
 
 import numpy as np
@@ -12,11 +13,12 @@ from PySide6.QtGui import QColor, QPainterPath
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.node_values import Floats
+from app.views.pointing import log10_text, nearest_point, pixel_width, resolved
 from app.views.thinning import TOLERANCE, thinned
 from app.widgets.header import HeaderEntry, ViewHeader
 from app.widgets.items import Areas, CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.layouts import filled, laid
-from app.widgets.overlay import Overlay
+from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Drag, Home, Plot
 from app.widgets.ticks import (
     LOG10,
@@ -79,6 +81,8 @@ class CompareView(QWidget):
         self.strong = self.plot.add(CurveStack(), 1.0)
         self.dots = self.plot.add(Markers(), 2.0)
         self.plot.pulled.connect(self._ask)
+        self.plot.hovered.connect(self._point)
+        self.plot.left.connect(self._point_nowhere)
         self.plot.view.sigRangeChanged.connect(self._scale_changed)
         self.plot.view.sigResized.connect(self._scale_changed)
         self.header.help_requested.connect(self._ask_help)
@@ -225,9 +229,47 @@ class CompareView(QWidget):
         known = [place for place in self._places if math.isfinite(place)]
         if comparison is not None and known and comparison.question.against in MOMENTS:
             cursor = float(self._across(np.array([max(known)]))[0])
-        self.plot.set_overlay(Overlay(cursor=cursor, note=NOTHING if empty else ""))
+        pointed = self.plot.overlay.pointed
+        self.plot.set_overlay(
+            Overlay(cursor=cursor, note=NOTHING if empty else "", pointed=pointed)
+        )
 
     # ----------------------------------------------------------------------------------- mouse
+
+    def _point(self, x: float, y: float) -> None:
+        """Say the nearest line's run, value and place."""
+        lines = self._comparison.lines if self._comparison is not None else ()
+        curves = [(self._across(line.places), line.values) for line in lines]
+        number, point = nearest_point(self.plot, curves, x, y)
+        if number < 0:
+            self._say(None)
+            return
+        across, value = (float(part[point]) for part in curves[number])
+        told = resolved(value, self.plot.pixel_height())
+        where = self._where(float(lines[number].places[point]))
+        text = f"{lines[number].label}\n{told}\n{where}"
+        self._say(Pointed(across, value, text, self.colours()[number]))
+
+    def _where(self, place: float) -> str:
+        """A place of the axis in words."""
+        against = self._comparison.question.against if self._comparison is not None else ""
+        grain = min(pixel_width(self.plot), 0.01)
+        if against in MOMENTS:
+            return f"t = {log10_text(place, grain)}"
+        if against == "step":
+            return f"step {10.0**place:.0f}" if place < 15.0 else f"step {log10_text(place, grain)}"
+        if against == "norm_squared":
+            return f"{NORM_SQUARED} = {log10_text(place, grain)}"
+        if against == "risk":  # the axis has its logarithm the other way round
+            return f"risk {log10_text(-place, grain)}"
+        return f"{resolved(place, grain)} of \u03b3_gl / 2"
+
+    def _point_nowhere(self) -> None:
+        self._say(None)
+
+    def _say(self, pointed: Pointed | None) -> None:
+        if pointed != self.plot.overlay.pointed:
+            self.plot.set_overlay(replace(self.plot.overlay, pointed=pointed))
 
     def _ask(self, x: float, y: float) -> None:
         if self._comparison is None:

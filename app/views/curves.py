@@ -25,6 +25,7 @@ WIDE = 100.0  # largest over smallest value beyond which positive curves are sho
 FLAT = 0.04  # share of the axis that every curve must use; else each has a range of its own
 NOTHING = "choose curves from the menu View, Curves"
 WAITING = "computing ..."
+LOG = "log10_"  # of the names of observables that are logarithms
 
 
 @final
@@ -45,12 +46,13 @@ class CurvesView(TraceView):
         super().__init__(palette, "curves", parent)
         self._names: tuple[str, ...] = ()
         self._values: tuple[Floats, ...] = ()
-        self.scale = CurveScale.LINEAR
+        self.scale, self._logarithmic = CurveScale.LINEAR, False
 
-    def set_names(self, names: Sequence[str]) -> None:
-        """The observables to show, by their names in the tables."""
-        if tuple(names) != self._names:
-            self._names = tuple(names)
+    def set_names(self, names: Sequence[str], logarithmic: bool = False) -> None:
+        """The observables to show, by their names in the tables; `logarithmic`: log10 of those
+        that are no logarithms already, where they are positive."""
+        if (tuple(names), logarithmic) != (self._names, self._logarithmic):
+            self._names, self._logarithmic = tuple(names), logarithmic
             self.plot.reset_range()
             self.redraw()
 
@@ -74,16 +76,30 @@ class CurvesView(TraceView):
         self._values = tuple(values[:, 0] for values in self._traces(data, names))
         first = self.first(data)  # earlier ones are not seen, and far below the others
         bounds = [padded(bound.values, data.frames) for bound in self._shown_bounds()]
-        self.scale = scale_of([values[first:] for values in (*self._values, *bounds)])
+        self.scale = CurveScale.LOGARITHMIC
+        if not self._logarithmic:
+            self.scale = scale_of([values[first:] for values in (*self._values, *bounds)])
         axis = self.plot.side
         axis.set_ticks(logarithmic if self.scale is CurveScale.LOGARITHMIC else plain)
         self.plot.set_labels(self.plot.bottom.labelText, *self._name())
         self.plot.set_bare(not names)
-        curves = [
-            TraceCurve(scaled(values, self.scale), self._colour(k), self._sign(k))
-            for k, values in enumerate(self._values)
-        ]
+        curves = []
+        for k, (name, values) in enumerate(zip(names, self._values, strict=True)):
+            words, sign = name.replace("_", " "), self._sign(k)
+            heights, raw = self._heights(name, values), self._said(name, values)
+            curves.append(TraceCurve(heights, self._colour(k), sign, words, raw))
         return (*curves, *self._bound_lines(names, bounds))
+
+    def _is_log(self, name: str) -> bool:
+        """Whether an observable stands on the logarithmic axis as it is, being a logarithm."""
+        return self._logarithmic and name.startswith(LOG)
+
+    def _heights(self, name: str, values: Floats, among: Floats | None = None) -> Floats:
+        """Values as the axis shows them."""
+        return scaled(values, CurveScale.LINEAR if self._is_log(name) else self.scale, among)
+
+    def _said(self, name: str, values: Floats) -> Floats | None:
+        return None if self._is_log(name) else values
 
     def _name(self) -> tuple[str, str]:
         """What the vertical axis is called, and where there is little room."""
@@ -93,7 +109,10 @@ class CurvesView(TraceView):
         if self.scale is CurveScale.OWN:
             return "share of its range", "share"
         if len(names) == 1:
-            return OBSERVABLES[names[0]].title, names[0].replace("_", " ")
+            # The ticks of a logarithmic axis are those of the quantity itself.
+            name = names[0].removeprefix(LOG) if self._is_log(names[0]) else names[0]
+            known = OBSERVABLES[name].title if name in OBSERVABLES else name.replace("_", " ")
+            return known, name.replace("_", " ")
         return "value", ""  # of several quantities; the key names each
 
     def _bound_lines(self, names: Sequence[str], bounds: Sequence[Floats]) -> list[TraceCurve]:
@@ -101,9 +120,20 @@ class CurvesView(TraceView):
         lines = []
         for bound, values in zip(self._shown_bounds(), bounds, strict=True):
             k = names.index(bound.view)
-            heights = scaled(values, self.scale, self._values[k])
-            lines.append(TraceCurve(heights, self._colour(k), "dotted"))
+            heights = self._heights(bound.view, values, self._values[k])
+            raw = self._said(bound.view, values)
+            lines.append(TraceCurve(heights, self._colour(k), "dotted", bound.name, raw))
         return lines
+
+    def _grain(self, line: TraceCurve, value: float) -> float:
+        """By the axis: values, their logarithms, or shares of the range of the curve."""
+        if self.scale is CurveScale.LOGARITHMIC:
+            return super()._grain(line, value)
+        height = self.plot.pixel_height()
+        if self.scale is CurveScale.LINEAR or line.said is None:
+            return height
+        known = line.said[np.isfinite(line.said)]
+        return height * float(np.ptp(known)) if known.size else height
 
     def _colour(self, position: int) -> str:
         palette = self._palette
@@ -130,6 +160,14 @@ class CurvesView(TraceView):
         """The observables that are shown."""
         return self.names
 
+    def _lost(self) -> list[str]:
+        """The curves that a logarithmic axis cannot show, by their names."""
+        if not self._logarithmic:
+            return []
+        curves = zip(self.names, self._values, strict=True)
+        known = [(name, x) for name, x in curves if np.isfinite(x).any() and not self._is_log(name)]
+        return [name.replace("_", " ") for name, values in known if not _positive(values)]
+
     def words(self, data: DisplayData, frame: int) -> Overlay:
         """The key says the values at the cursor."""
         from core.observables.registry import OBSERVABLES
@@ -146,8 +184,13 @@ class CurvesView(TraceView):
             return Overlay(note=NOTHING)
         known = any(np.isfinite(values).any() for values in self._values)
         if known:
-            return Overlay()
+            lost = ", ".join(self._lost())
+            return Overlay(corner=(f"not positive: {lost}", "some not positive") if lost else ())
         return Overlay(note=WAITING if data.later.pending else "no value at any frame")
+
+
+def _positive(values: Floats) -> bool:
+    return bool((values > 0.0).any())
 
 
 def scaled(values: Floats, scale: CurveScale, among: Floats | None = None) -> Floats:

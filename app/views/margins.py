@@ -95,12 +95,12 @@ class MarginsView(TraceView):
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """The three margins, then the bounds."""
         margins = [
-            TraceCurve(factor * data.margins[:, column], self._colour(k), sign)
-            for k, (_, column, factor, sign) in enumerate(CURVES)
+            TraceCurve(factor * data.margins[:, column], self._colour(k), sign, text)
+            for k, (text, column, factor, sign) in enumerate(CURVES)
         ]
         colours = cycle((self._palette.negative, self._palette.positive))
         bounds = [
-            TraceCurve(padded(bound.values, data.frames), colour, "dashed")
+            TraceCurve(padded(bound.values, data.frames), colour, "dashed", bound.name)
             for bound, colour in zip(self._bounds, colours, strict=False)
         ]
         return (*margins, *bounds)

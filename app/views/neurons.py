@@ -15,6 +15,7 @@ from app.state.intent import NEURON_POINTS, NEURON_RANGES
 from app.state.node_values import Indices, Singles
 from app.views.examples import example_entries, shaded, show_points
 from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
+from app.views.pointing import pixel_width, resolved
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.plot_item import Drag, Home
 from app.widgets.screen_text import raised
@@ -289,8 +290,14 @@ class NeuronsView(NodeView):
         )
 
     def _numbers(self, x: float, y: float) -> str:
-        values = 10.0**self.power * (signed_square([x, y]) if self._rooted else np.array([x, y]))
-        return f"({', '.join(raised(number_text(value, 2)) for value in values.tolist())})"
+        # A pixel is as far as its own ends are, which on axes of roots differ from place to place.
+        grains = (pixel_width(self.plot), self.plot.pixel_height())
+        told = []
+        for value, grain in zip((x, y), grains, strict=True):
+            ends = np.array([value, value - 0.5 * grain, value + 0.5 * grain])
+            middle, low, high = 10.0**self.power * (signed_square(ends) if self._rooted else ends)
+            told.append(resolved(float(middle), float(high - low)))
+        return f"({', '.join(told)})"
 
     def _corner(self, data: DisplayData) -> tuple[str, ...]:
         return (data.plane_problem,) if data.plane_problem else ()

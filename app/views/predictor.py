@@ -15,13 +15,14 @@ from app.state.later import Answer, Question
 from app.state.node_values import Floats
 from app.views.contours import contour
 from app.views.examples import example_entries, show_examples, show_points
+from app.views.pointing import pixel_width, resolved
 from app.views.view import RunView
 from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
-from app.widgets.overlay import Overlay
+from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Home
 from app.widgets.screen_text import raised
-from core.figures.numbers import number_text
+from core.figures.numbers import MINUS, number_text
 from core.figures.palette import Palette, class_colours, rgb
 
 TITLE = "predictor f"
@@ -207,8 +208,42 @@ class PredictorView(RunView):
         rounded = np.rint(np.concatenate([colours, opaque], axis=2)).astype(np.uint8)
         self.picture.show_colours(rounded, place)
 
+    # --------------------------------------------------------------------------------- pointer
+
+    def _pointed(self, x: float, y: float) -> Pointed | None:
+        """The input under the pointer, and the predictor at the nearest point of its grid."""
+        answer, data = self._drawn, self.data
+        if answer is None or data is None or not self.plot.inside().contains(x, y):
+            return None
+        point = self.plot.place(x, y)
+        column, here = _on_grid(point[0], answer.question.first)
+        row, there = (0, point[1])
+        if data.run.dataset.d > 1:
+            row, there = _on_grid(point[1], answer.question.second)
+        value = float(np.atleast_2d(answer.values)[row, column])
+        at = resolved(here, pixel_width(self.plot))
+        if data.run.dataset.d > 1:
+            at += f", {resolved(there, self.plot.pixel_height())}"
+        if data.run.network.k > 1:
+            return Pointed(here, there, f"({at})\nclass {value:.0f}")
+        if data.run.dataset.d == 1:
+            there = value * 10.0 ** min(answer.log10_scale, 300.0)
+            told = resolved(there, self.plot.pixel_height())
+        else:
+            told = _physical(abs(value), answer.log10_scale) if value else "0"
+            told = f"{MINUS}{told}" if value < 0.0 else told
+        return Pointed(here, there, f"({at})\nf = {told}")
+
     def _mark_nodes(self, data: DisplayData) -> None:
         self.plot.set_overlay(Overlay())
+
+
+def _on_grid(place: float, axis: tuple[float, float, int]) -> tuple[int, float]:
+    """The nearest point of a grid to a place, and where it lies."""
+    low, high, count = axis
+    step = (high - low) / (count - 1)
+    number = int(np.clip(round((place - low) / step), 0, count - 1))
+    return number, low + number * step
 
 
 def _path(share: Floats, level: float, answer: Answer) -> QPainterPath:

@@ -54,6 +54,7 @@ class RunPanel(QWidget):
         self._neurons = ("moment", "weights")
         self._equal = False
         self._curves: tuple[str, ...] = FIRST_CURVES
+        self._logarithmic = False
         self._references: tuple[ReferenceMargin, ...] = ()
         self._bounds: tuple[Bound, ...] = ()
         self._made: dict[str, RunView] = {}
@@ -136,6 +137,9 @@ class RunPanel(QWidget):
         names = tuple(name for name in VIEWS if name in names)
         if names == self._names:
             return
+        for name in names:
+            # Before it is named: a view that is hidden loses the pointer, and others are told.
+            self.view(name)
         before, self._names = self._names, names
         for name in before:
             if name not in names:
@@ -276,9 +280,9 @@ class RunPanel(QWidget):
         self._equal = equal
         self._tell(*self.views)
 
-    def set_curves(self, names: Sequence[str]) -> None:
-        """The observables that the view of curves shows."""
-        self._curves = tuple(names)
+    def set_curves(self, names: Sequence[str], logarithmic: bool = False) -> None:
+        """The observables that the view of curves shows, and whether by their logarithms."""
+        self._curves, self._logarithmic = tuple(names), logarithmic
         self._tell(*self.views)
 
     def set_theory(self, references: Sequence[ReferenceMargin], bounds: Sequence[Bound]) -> None:
@@ -298,7 +302,7 @@ class RunPanel(QWidget):
                 view.set_references(self._references)
                 view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
             elif isinstance(view, CurvesView):
-                view.set_names(self._curves)
+                view.set_names(self._curves, self._logarithmic)
                 view.set_bounds([bound for bound in self._bounds if bound.view != "margins"])
 
     def set_message(self, text: str) -> None:

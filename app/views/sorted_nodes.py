@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData
 from app.state.node_values import Indices
 from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
+from app.views.pointing import resolved
 from app.widgets.header import TimeColours
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.plot_item import Home
 from app.widgets.screen_text import raised
 from app.widgets.ticks import LOG10
-from core.figures.numbers import number_text, time_text
+from core.figures.numbers import time_text
 from core.figures.palette import Palette, dimmed, time_colours
 
 MOST_MOMENTS = 40
@@ -163,7 +164,9 @@ class SortedView(NodeView):
             self._show_marks(data)
 
     def _numbers(self, x: float, y: float) -> str:
-        return f" {raised(number_text(y, 3))}"
+        assert self.data is not None
+        rank = round(x * self.data.m)
+        return f"{resolved(y, self.plot.pixel_height())}, rank {rank}"
 
     def _emptiness(self, data: DisplayData) -> str:
         return "" if np.isfinite(self._points[:, 1]).any() else NOTES[self._kind]

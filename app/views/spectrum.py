@@ -52,7 +52,12 @@ class SpectrumView(TraceView):
         colours = time_colours(np.linspace(1.0, 0.0, max(count, 2)), self._palette)
         self._show_key(count)
         return tuple(
-            TraceCurve(self._values[:, k], hex_of(colours[k]))
+            TraceCurve(
+                self._values[:, k],
+                hex_of(colours[k]),
+                name=f"{SIGMA}{str(k + 1).translate(SUBSCRIPTS)}",
+                said=10.0 ** np.minimum(self._values[:, k], 300.0),
+            )
             for k in reversed(range(count))  # the largest on top
         )
 

@@ -16,13 +16,14 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from app.state.display import DisplayData
 from app.state.intent import MARGIN_AXES
 from app.state.node_values import Floats, with_stand_in
+from app.views.pointing import log10_text, nearest_point, pixel_width, resolved
 from app.views.thinning import TOLERANCE, thinned
 from app.views.view import RunView
 from app.widgets.header import Sign
 from app.widgets.items import CurveStack, path_of, pen_of
 from app.widgets.levels import LevelLine
 from app.widgets.obstacles import Traces
-from app.widgets.overlay import Overlay
+from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Drag, Home
 from app.widgets.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
 from core.figures.palette import Palette, rgba
@@ -39,11 +40,14 @@ LARGE_RATIO = 2.0  # decades of |W|^2 beyond which its axis is logarithmic
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class TraceCurve:
-    """One curve: a value for each frame read so far (T,), NaN where there is none."""
+    """One curve: a value for each frame read so far (T,), NaN where there is none. `said` are the
+    values themselves where `values` are what the axis makes of them."""
 
     values: Floats
     colour: str
     sign: Sign = "line"
+    name: str = ""
+    said: Floats | None = None
 
     @property
     def dashes(self) -> tuple[float, ...]:
@@ -294,10 +298,45 @@ class TraceView(RunView):
 
     def _mark_nodes(self, data: DisplayData) -> None:
         words, cursor = self.words(data, self.frame), float(self.places[self.frame])
-        levels, curves = self._levels, self._obstacles
-        self.plot.set_overlay(replace(words, cursor=cursor, levels=levels, curves=curves))
+        levels, curves, pointed = self._levels, self._obstacles, self.plot.overlay.pointed
+        self.plot.set_overlay(
+            replace(words, cursor=cursor, levels=levels, curves=curves, pointed=pointed)
+        )
 
     # ----------------------------------------------------------------------------------- mouse
+
+    def _pointed(self, x: float, y: float) -> Pointed | None:
+        """The name, the value and the moment of the nearest curve at its nearest frame."""
+        data, lines = self.data, self._lines
+        assert data is not None
+        part = slice(self.first(data), min((line.values.size for line in lines), default=0))
+        curves = [(self.places[part], line.values[part]) for line in lines]
+        number, frame = nearest_point(self.plot, curves, x, y)
+        if number < 0:
+            return None
+        line, frame = lines[number], frame + self.first(data)
+        value = float((line.values if line.said is None else line.said)[frame])
+        told = resolved(value, self._grain(line, value))
+        text = f"{line.name} {told}\n{self._when(data, frame)}".lstrip()
+        return Pointed(float(self.places[frame]), float(line.values[frame]), text, line.colour)
+
+    def _grain(self, line: TraceCurve, value: float) -> float:
+        """How far apart values are that a pixel of the screen tells apart."""
+        height = self.plot.pixel_height()
+        return height if line.said is None else abs(value) * math.log(10.0) * height
+
+    def _when(self, data: DisplayData, frame: int) -> str:
+        """Where a frame stands on the axis, in words."""
+        grain = pixel_width(self.plot)
+        if self._axis == "step":
+            return f"step {int(data.steps[frame])}"
+        if self._axis == "log10_time":
+            # Late frames are spread by another coordinate, in which pixels differ.
+            return f"t = {log10_text(float(data.log10_time[frame]), min(grain, 0.01))}"
+        logarithm = float(data.log10_norm_squared[frame])
+        if self._wide:
+            return f"{NORM_SQUARED} = {log10_text(logarithm, grain)}"
+        return f"{NORM_SQUARED} = {resolved(10.0**logarithm, grain)}"
 
     def _explain(self, x: float, y: float) -> None:
         """A tooltip where a level is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Signal
@@ -11,7 +12,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.state.display import DisplayData
 from app.widgets.header import ViewHeader
 from app.widgets.layouts import filled, laid
-from app.widgets.overlay import Overlay
+from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Plot
 from core.figures.palette import Palette
 
@@ -52,6 +53,8 @@ class RunView(QWidget):
         self.plot.setAccessibleName(title)
         self.plot.home_changed.connect(self.ranged)
         self.plot.zoomed.connect(self.zoomed)
+        self.plot.hovered.connect(self._point)
+        self.plot.left.connect(self._point_nowhere)
         filled(laid(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
 
     # --------------------------------------------------------------------------------- content
@@ -135,6 +138,23 @@ class RunView(QWidget):
         data = self.data
         if data is not None and data.frames > 0 and not self._absent:
             self.refit(data)
+
+    # ----------------------------------------------------------------------------- the pointer
+
+    def _point(self, x: float, y: float) -> None:
+        there = self.data is not None and self.frame >= 0 and not self._absent
+        self._say(self._pointed(x, y) if there else None)
+
+    def _point_nowhere(self) -> None:
+        self._say(None)
+
+    def _say(self, pointed: Pointed | None) -> None:
+        if pointed != self.plot.overlay.pointed:
+            self.plot.set_overlay(replace(self.plot.overlay, pointed=pointed))
+
+    def _pointed(self, x: float, y: float) -> Pointed | None:
+        """What is read at a pixel; a view of nodes marks the node instead."""
+        return None
 
     # ---------------------------------------------------------------------- what each view does
 

@@ -45,6 +45,18 @@ class Reading:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Pointed:
+    """What is under the pointer: a point in the axes' units, and the lines that it says."""
+
+    x: float
+    y: float
+    text: str
+    colour: str = ""
+    dot: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Overlay:
     """All of it. `cursor` is a vertical line in the axes' units, `box` a rectangle in pixels."""
 
@@ -56,6 +68,7 @@ class Overlay:
     levels: tuple[LevelLine, ...] = ()
     readings: tuple[Reading, ...] = ()  # at the cursor
     curves: Traces | None = None  # which labels keep off
+    pointed: Pointed | None = None
 
 
 NOTHING = Overlay()
@@ -101,6 +114,20 @@ class Labels:
         clear = [place for place in free + reserve if not self._curves.crossed(place)]
         box = next(iter(clear + free), beside[-1])
         self._write(box, text, colour)
+
+    def put_above(self, point: QPointF, text: str) -> None:
+        """Lines above a point, or below it where there is no room: over all else, as they are
+        asked for at this moment, and never cut as long as the longest of them has room."""
+        inside, lines = self._inside, text.split("\n")
+        metrics = QFontMetricsF(self._painter.font())
+        most = max(inside.width() - 8.0, 0.0)
+        lines = [metrics.elidedText(one, Qt.TextElideMode.ElideRight, most) for one in lines]
+        boxes = [self._box(one) for one in lines]
+        width, height = max(box.width() for box in boxes), sum(box.height() for box in boxes)
+        left = min(max(point.x() - 0.5 * width, inside.left()), inside.right() - width)
+        top = point.y() - GAP - height
+        top = top if top >= inside.top() else point.y() + GAP
+        self._write(QRectF(left, top, width, height), "\n".join(lines))
 
     def put_in_corner(self, text: str) -> None:
         """A label in the corner that is free, at the lower left if none is."""
@@ -196,6 +223,7 @@ def paint_overlay(
         labels.keep_off(one.box)
     _paint_readings(painter, overlay, inside, palette, plot, labels)
     _paint_marks(painter, overlay, inside, palette, plot, labels)
+    _paint_pointed(painter, overlay.pointed, palette, plot, labels)
     room = inside.width() - 2.0 * GAP - 6.0
     for text in overlay.corner:
         if QFontMetricsF(font).horizontalAdvance(text) <= room:
@@ -251,6 +279,19 @@ def _paint_readings(
         painter.drawEllipse(QPointF(x, y), DOT, DOT)
 
 
+def _paint_pointed(
+    painter: QPainter, pointed: Pointed | None, palette: Palette, plot: Mapped, labels: Labels
+) -> None:
+    if pointed is None:
+        return
+    x, y = plot.pixels(np.array([[pointed.x, pointed.y]]))[0].tolist()
+    labels.put_above(QPointF(x, y), pointed.text)
+    if pointed.dot:
+        painter.setPen(QPen(QColor(palette.background), 1.0))
+        painter.setBrush(QColor(pointed.colour or palette.foreground))
+        painter.drawEllipse(QPointF(x, y), DOT, DOT)
+
+
 def _paint_marks(
     painter: QPainter,
     overlay: Overlay,
@@ -266,7 +307,11 @@ def _paint_marks(
     for mark, (x, y) in zip(overlay.marks, places.tolist(), strict=True):
         if mark.label and np.isfinite(x) and np.isfinite(y) and inside.contains(QPointF(x, y)):
             left = mark.outward and x < inside.center().x()
-            labels.put(QPointF(x, y), labels.fitting(x, mark), left)
+            text = labels.fitting(x, mark)
+            if mark.hovered and mark.numbers and text == mark.label:
+                labels.put_above(QPointF(x, y), f"{text}\n{mark.numbers.strip()}")
+            else:
+                labels.put(QPointF(x, y), text, left)
     for mark, (x, y) in zip(overlay.marks, places.tolist(), strict=True):
         point = QPointF(x, y)
         if not (np.isfinite(x) and np.isfinite(y) and inside.contains(point)):

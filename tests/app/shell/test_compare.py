@@ -21,6 +21,7 @@ from core.figures.palette import DARK, run_colours
 from core.observables.registry import OBSERVABLES
 from core.problem.schedule import coordinate, inverse_coordinate
 from core.runs import open_run
+from tests.app.mouse import move
 from tests.recording import recorded
 from tests.runs.helpers import frames_of, recorder_at, small_problem
 
@@ -260,3 +261,24 @@ def test_a_run_that_grows_grows_in_the_picture(
     settled(comparing, qtbot)
     qtbot.waitUntil(lambda: not comparing.compare._timer.isActive())
     comparing.compare.leave()
+
+
+def test_the_nearest_run_is_read_under_the_pointer(comparing: Marginscope, qtbot: QtBot) -> None:
+    shown, plot = view(comparing), view(comparing).plot
+    assert shown._comparison is not None
+    line = shown._comparison.lines[1]
+    # Where the lines are far apart, so that it is clear which is meant.
+    other = np.interp(
+        line.places, shown._comparison.lines[0].places, shown._comparison.lines[0].values
+    )
+    k = int(np.nanargmax(np.abs(line.values - other)))
+    move(qtbot, plot, float(line.places[k]), float(line.values[k]))
+    pointed = plot.overlay.pointed
+    assert pointed is not None and pointed.y == float(line.values[k])
+    label, told, when = pointed.text.split("\n")
+    assert label == line.label
+    value = float(told.replace("\u2212", "-"))
+    assert value == pytest.approx(float(line.values[k]), abs=plot.pixel_height())
+    assert when.startswith("t = 10")
+    plot.left.emit()
+    assert plot.overlay.pointed is None

@@ -1,0 +1,92 @@
+"""The view of curves on a logarithmic axis, asked for by the key."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.state.link import link_of, parse_link
+from app.state.scene import Scene
+from app.views.curves import CurveScale, CurvesView
+from core.observables.registry import OBSERVABLES
+from tests.app.mouse import keys, move, pick
+
+KEY = Qt.Key.Key_L
+HELD = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+
+
+@pytest.fixture
+def view(program: Marginscope, qtbot: QtBot) -> CurvesView:
+    """The curves of the second run, all of whose values are known."""
+    program.display.ask(
+        playing=False, views=("curves",), curves=("distance", "log10_risk", "smoothed_margin")
+    )
+    shown = program.display.slots[1].panel.view("curves")
+    assert isinstance(shown, CurvesView) and shown.data is not None
+    later = shown.data.later
+    qtbot.waitUntil(lambda: not later.pending and shown._traced == later.traced)
+    return shown
+
+
+def test_what_is_positive_is_shown_by_its_logarithm(
+    program: Marginscope, qtbot: QtBot, view: CurvesView
+) -> None:
+    assert view.scale is not CurveScale.LOGARITHMIC
+    before = [line.values.copy() for line in view._lines]
+    keys(qtbot, program.window, KEY, HELD)
+    assert program.actions["log_curves"].isChecked() and program.display.intent.log_curves
+    assert view.scale is CurveScale.LOGARITHMIC
+    data, run = view.data, view.data.run if view.data is not None else None
+    assert data is not None and run is not None
+    lines = {line.name: line.values for line in view._lines}
+    for frame in range(1, data.frames, 7):
+        distance, risk, margin = (
+            float(OBSERVABLES[name].at(run, frame))
+            for name in ("distance", "risk", "smoothed_margin")
+        )
+        # log10_risk is a logarithm already: it stands where that of the risk does.
+        assert lines["distance"][frame] == pytest.approx(np.log10(distance), abs=1e-9)
+        assert lines["log10 risk"][frame] == pytest.approx(np.log10(risk), abs=1e-9)
+        wanted = np.log10(margin) if margin > 0.0 else np.nan
+        assert lines["smoothed margin"][frame] == pytest.approx(wanted, abs=1e-9, nan_ok=True)
+    # Under the pointer stand the values themselves.
+    frame = data.frames - 2
+    move(qtbot, view.plot, float(view.places[frame]), float(lines["distance"][frame]))
+    pointed = view.plot.overlay.pointed
+    assert pointed is not None and pointed.text.startswith("distance ")
+    told = float(pointed.text.split("\n")[0].removeprefix("distance "))
+    assert told == pytest.approx(float(OBSERVABLES["distance"].at(run, frame)), rel=0.05)
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    assert program.actions["undo"].text() == "&Undo Logarithmic curves"
+    keys(qtbot, program.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert not program.actions["log_curves"].isChecked()
+    after = [line.values for line in view._lines]
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_what_has_no_logarithm_is_named(
+    program: Marginscope, qtbot: QtBot, view: CurvesView
+) -> None:
+    pick(qtbot, program.window, "View", "Logarithmic curves")
+    program.display.ask(curves=("distance", "train_error"))
+    assert view.data is not None
+    later = view.data.later
+    qtbot.waitUntil(lambda: not later.pending and view._traced == later.traced)
+    error = view._values[1]
+    corner = view.plot.overlay.corner
+    assert ("not positive: train error" in corner) == (not (error > 0.0).any())
+    program.display.ask(curves=("log10_risk",))
+    qtbot.waitUntil(lambda: not later.pending and view._traced == later.traced)
+    assert view.plot.side.labelText == OBSERVABLES["risk"].title
+    assert view.plot.overlay.corner == ()
+
+
+def test_a_link_brings_the_axis_back(program: Marginscope, view: CurvesView) -> None:
+    program.actions["log_curves"].trigger()
+    link = link_of(program.scenes.picture())
+    assert "log=yes" in link
+    assert parse_link(link, Scene()).intent.log_curves
