@@ -223,6 +223,7 @@ REASONS = {
     **dict.fromkeys(LIVE_ONLY, "Nothing is being trained."),
     **dict.fromkeys(ENDED_ONLY, "It is for runs that are shown and have ended."),
     **dict.fromkeys(SHOWN_ONLY, "No run is shown."),
+    "last": "No session was left before this one.",
     "undo": "Nothing was changed that could be taken back.",
     "redo": "Nothing was taken back.",
     "selection_back": "No other nodes were pinned before.",
