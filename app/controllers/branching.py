@@ -222,7 +222,9 @@ class BranchController(QObject):
         recipe = Branch(moment.path, moment.frame, experiment)
         child = Child(name, lineage.heading, moment.cursor, until)
         self._experiment.beside(moment.key, child, recipe)
-        news = [setting_text(key, now) for key, (_, now) in changes.items()]
+        # What is taken back to its default has no text of its own.
+        said = {key: now for key, (_, now) in changes.items() if now is not None}
+        news = [setting_text(key, now) for key, now in said.items()]
         self.branched.emit(str(moment.path), moment.frame, news)
         self._display.rearrange()
         self._display.ask(cursor=moment.cursor, playing=True, follow=False)
