@@ -33,6 +33,7 @@ class ExperimentForm(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._edits: StudyEdits | None = None
+        self._before: QWidget | None = None  # what Tab goes on from to the first field
         self._outcome = EditOutcome(None, {})
         self.branch = BranchLine(self)  # first, as in the order of Tab
         self.branch.cancelled.connect(self.branch_given_up)

@@ -74,7 +74,9 @@ def sentence(note: str) -> str:
     text = " ".join(note.split())
     begin = 0
     while (end := text.find(". ", begin)) >= 0:
-        if text[end + 2].isupper() and text[max(end - 1, 0)] not in ".(":
+        word = text[:end].rpartition(" ")[2]
+        shortened = "." in word and word[-1:].isalpha()  # such as "e.g."
+        if text[end + 2].isupper() and not shortened:
             return text[: end + 1]
         begin = end + 1
     return text

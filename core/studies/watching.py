@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -40,10 +41,10 @@ def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple
 
 def restricted(study: Study, cells: Sequence[Cell]) -> Study:
     """The study with those values of its axes alone that some cells have, and their variants."""
-    for key in (*study.axes, *((VARIANT,) if study.variants else ())):
-        values = list(dict.fromkeys(cell.values[key] for cell in cells))
-        study = study.with_value(key, values)
-    return study
+    values = {key: tuple(dict.fromkeys(cell.values[key] for cell in cells)) for key in study.axes}
+    if study.variants:
+        study = study.with_value(VARIANT, list(dict.fromkeys(c.values[VARIANT] for c in cells)))
+    return replace(study, axes=values)
 
 
 def _looked_at(study: Study) -> islice[Place]:

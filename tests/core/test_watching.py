@@ -60,7 +60,7 @@ def test_cells_are_said_by_the_study_or_chosen_by_name() -> None:
     assert len(worth_seeing(study, 2, ["nobody"])) == 2
 
 
-@pytest.mark.parametrize("name", ["wei19-figure-4", "telgarsky22-table-1", "batchnorm-dyadic"])
+@pytest.mark.parametrize("name", shipped_ids())
 def test_a_study_of_some_cells_alone_has_them(name: str) -> None:
     study = load_study(name)
     cells = worth_seeing(study, 2)

@@ -151,7 +151,7 @@ def test_it_says_what_there_is_to_run(program: Marginscope, qtbot: QtBot) -> Non
     assert window.claims.words == ("not judged yet", "not judged yet")
     assert program.places.runs in Path(window.options.folder.text()).parents
     assert window.table.model_.rowCount() == 6
-    assert "F7" in program.window.bar.text  # the main window says where the others are
+    assert "Whole study ..." in program.window.bar.text  # the main window says where the others are
 
 
 def test_every_cell_is_run_shown_and_judged(
