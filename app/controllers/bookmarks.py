@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QInputDialog, QLineEdit, QMenu
+from PySide6.QtWidgets import QMenu
 
 from app.controllers.display import DisplayController
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
+from app.panels.line_dialog import line_dialog
 from app.state.fields import typed_time
 from app.state.link import link_of, parse_link
 from core.errors import MarginscopeError
@@ -110,16 +111,8 @@ class BookmarkController(QObject):
             self.message.emit(NO_RUN)
             return
         when = words_of(self._moment())
-        dialog = QInputDialog(self._window)
-        dialog.setObjectName("bookmark")
-        dialog.setWindowTitle("Bookmark")
-        dialog.setLabelText(f"A name for this picture, at {when}")
-        dialog.setTextValue(when)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        line = dialog.findChild(QLineEdit)
-        if line is not None:
-            line.setAccessibleName("Name of the bookmark")
-            line.selectAll()
+        label = f"A name for this picture, at {when}"
+        dialog = line_dialog(self._window, "bookmark", "Bookmark", label, when)
         dialog.textValueSelected.connect(self.keep)
         dialog.open()
 

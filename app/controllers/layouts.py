@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import final
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QInputDialog, QLineEdit, QMenu
+from PySide6.QtWidgets import QMenu
 
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
+from app.panels.line_dialog import line_dialog
 from app.state.layouts import LAYOUTS, Layout, checked_name, laid_out, layout_of
 from core.errors import InputError
 
@@ -75,14 +76,8 @@ class LayoutController(QObject):
 
     def ask(self) -> None:
         """Ask for the name under which the present layout is kept."""
-        dialog = QInputDialog(self._window)
-        dialog.setObjectName("layout")
-        dialog.setWindowTitle("Save layout")
-        dialog.setLabelText("A name for the views and panels as they are now")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        line = dialog.findChild(QLineEdit)
-        if line is not None:
-            line.setAccessibleName("Name of the layout")
+        label = "A name for the views and panels as they are now"
+        dialog = line_dialog(self._window, "layout", "Save layout", label)
         dialog.textValueSelected.connect(self.keep)
         dialog.open()
 

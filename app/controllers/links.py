@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QLineEdit
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QApplication, QFileDialog
 
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
+from app.panels.line_dialog import line_dialog
 from app.state.intent import Intent
 from app.state.link import (
     MOST_BYTES,
@@ -84,16 +85,9 @@ class LinkController(QObject):
     def ask(self) -> None:
         """Let the user paste a link; one in the clipboard is there already."""
         there = QApplication.clipboard().text().strip()
-        dialog = QInputDialog(self._window)
-        dialog.setObjectName("link")
-        dialog.setWindowTitle("Open link")
-        dialog.setLabelText(ASK)
-        dialog.setTextValue(there if is_link(there) else "")
-        dialog.setMinimumWidth(480)
-        line = dialog.findChild(QLineEdit)
-        if line is not None:
-            line.setAccessibleName("Link")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        given = there if is_link(there) else ""
+        dialog = line_dialog(self._window, "link", "Open link", ASK, given)
+        dialog.resize(480, dialog.sizeHint().height())
         dialog.textValueSelected.connect(self._on_link)
         dialog.open()
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QInputDialog, QLineEdit, QMenu
+from PySide6.QtWidgets import QMenu
 
 from app.controllers.display import DisplayController
 from app.main_window import MainWindow
+from app.panels.line_dialog import line_dialog
 from app.state.session import OpenRun
 from core.errors import MarginscopeError
 from core.library.about import change_about, read_about
@@ -113,14 +114,8 @@ class SelectionController(QObject):
         if not count:
             self.message.emit(NO_NODES)
             return
-        dialog = QInputDialog(self._window)
-        dialog.setObjectName("selection")
-        dialog.setWindowTitle("Name the selection")
-        dialog.setLabelText(f"A name for {count} node{'s' if count > 1 else ''}")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        line = dialog.findChild(QLineEdit)
-        if line is not None:
-            line.setAccessibleName("Name of the selection")
+        label = f"A name for {count} node{'s' if count > 1 else ''}"
+        dialog = line_dialog(self._window, "selection", "Name the selection", label)
         dialog.textValueSelected.connect(self.keep)
         dialog.open()
 
