@@ -62,9 +62,14 @@ def is_shown(name: str) -> bool:
     return name.startswith("core.") or name == "app.application" or path.is_dir()
 
 
+# Modules that are one with the application: its parts and their wires.
+PUT_TOGETHER = ("app.parts", "app.wiring")
+
+
 def package_of(module: str) -> str:
     """The package, or the module at the top, that a module belongs to."""
-    return ".".join(module.split(".")[:2])
+    name = ".".join(module.split(".")[:2])
+    return "app.application" if name in PUT_TOGETHER else name
 
 
 def imports(names: set[str]) -> Edges:

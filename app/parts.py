@@ -1,0 +1,173 @@
+"""What the program is made of: state, threads, panels and controllers, and who knows whom.
+
+The wires between them are in app.wiring, and when they begin and end in app.application.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject
+
+from app import actions
+from app.controllers.bookmarks import BookmarkController
+from app.controllers.branching import BranchController
+from app.controllers.cells import CellsController
+from app.controllers.closing import Closing
+from app.controllers.commands import CommandController
+from app.controllers.compare import CompareController
+from app.controllers.display import DisplayController
+from app.controllers.experiment import ExperimentController
+from app.controllers.export import Exportable, ExportController
+from app.controllers.files import FileController
+from app.controllers.first_start import FirstStart
+from app.controllers.folding import Folding
+from app.controllers.help import HelpController
+from app.controllers.layouts import LayoutController
+from app.controllers.library import LibraryController
+from app.controllers.links import LinkController
+from app.controllers.looks import Looks
+from app.controllers.memory import Memory
+from app.controllers.opening import FIRST_STUDY, Opening
+from app.controllers.playback import Playback
+from app.controllers.preview import PreviewController
+from app.controllers.proposals import Proposals
+from app.controllers.readout import Readout
+from app.controllers.record import RecordController
+from app.controllers.run_question import RunQuestion
+from app.controllers.scenes import SceneController
+from app.controllers.selections import SelectionController
+from app.controllers.session_keeper import SessionKeeper
+from app.controllers.shortcuts import ShortcutController
+from app.controllers.studies import StudyController
+from app.controllers.theory import TheoryController
+from app.controllers.upkeep import Upkeep
+from app.controllers.whole_study import WholeStudyController
+from app.main_window import MainWindow
+from app.places import Places
+from app.state.session import Session
+from app.workers.judge import Judge
+from app.workers.margin_worker import MarginWorker
+from app.workers.run_worker import RunWorker
+from core.figures.palette import PALETTES
+from core.studies.study import load_study
+
+
+class Parts(QObject):
+    """What the program is made of, none of it wired up yet."""
+
+    def __init__(
+        self,
+        places: Places,
+        names: Sequence[str] = (),
+        margins: MarginWorker | None = None,
+        judge: Judge | None = None,
+    ) -> None:
+        """Open files by their names; theory is computed by the usual workers or by those given."""
+        super().__init__()
+        self.places = places
+        self.memory = Memory(places)
+        settings = self.memory.settings
+        self.session = Session()
+        self.worker = RunWorker(self)
+        intent = self.memory.intent()
+        self.window = MainWindow(PALETTES[intent.palette])
+        window = self.window
+        self.display = DisplayController(self.session, intent, self)
+        self.experiment = ExperimentController(self.session, self.worker, window.form, places, self)
+        self.branches = BranchController(self.display, self.experiment, window.form, self)
+        self.question = RunQuestion(window, self.session, self.experiment)
+        self.cells = CellsController(window, self.experiment)
+        self.playback = Playback(self.display, window.transport, self)
+        self.files = FileController(self.session, self.experiment, window.form, places, window)
+        self.looks = Looks(window, self.display)
+        self._make_scenes(names)
+        self.export = ExportController(window, self._exportable)
+        self.preview = PreviewController(window)
+        self.readout = Readout(self.display, window.inspector, window.status, self)
+        self.theory = TheoryController(
+            window, self.display, margins or MarginWorker(), judge or Judge(), self
+        )
+        self.proposals = Proposals(self.display, window)
+        self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
+        self.help = HelpController(window)
+        self.whole = WholeStudyController(
+            window, places, settings.cluster, settings.jobs, window.form.study
+        )
+        most, columns = 1e6 * settings.first_starts_mb, settings.library_columns
+        self.library = LibraryController(
+            window, self.session, places, columns, first_settings, most
+        )
+        self.library.librarian.sharing(self.theory.share)
+        self.compare = CompareController(window, self.session, self.display, self.playback)
+        self.record = RecordController(
+            window, self.experiment, self.branches, self.files, self.export, self.scenes
+        )
+        self.closing = Closing(window, self.session, self.whole, self.put_away)
+        self._make_actions()
+
+    # -------------------------------------------------------------------------------- making
+
+    def _make_scenes(self, names: Sequence[str]) -> None:
+        """All that is made of scenes (app.state.scene): undo, links, bookmarks, sessions."""
+        window, settings = self.window, self.memory.settings
+        self.scenes = SceneController(window, self.display, self.experiment, self.files)
+        self.links = LinkController(window, self.scenes)
+        self.bookmarks = BookmarkController(window, self.display, self.scenes)
+        self.selections = SelectionController(window, self.display)
+        self.layouts = LayoutController(window, self.scenes, settings.layouts)
+        self.keeper = SessionKeeper(self.places, window, self.display, self.scenes)
+        self.opening = Opening(
+            window, self.experiment, self.files, self.scenes, self.keeper, names, settings.restores
+        )
+
+    def _make_actions(self) -> None:
+        settings = self.memory.settings
+        self.commands = CommandController(
+            self.window, self.looks, self.library.librarian, settings.commands
+        )
+        self.studies = StudyController(self.window, self.experiment)
+        self.shortcuts = ShortcutController(self.window, settings.shortcuts)
+        self.actions = actions.make_actions(self.window, self)
+        self.window.set_actions(self.actions)
+        self.looks.set_actions(self.actions)
+        self.commands.set_actions(self.actions)
+        self.shortcuts.set_actions(self.actions)
+        # An action that is set as it was says nothing, so that the panels are told as well.
+        self.folding = Folding(self.window, self.actions, self.memory.panels())
+        self.looks.set_form(self.actions["form"].isChecked())
+        self.looks.set_inspector(self.actions["inspector"].isChecked())
+        self.actions["equal"].setChecked(settings.equal)
+        self.actions["library"].setChecked(settings.library_shown)
+        self.actions["dark"].setChecked(settings.palette == "dark")
+        self.actions["link"].setChecked(settings.linked)
+        self.window.set_recent(settings.recent)
+        self.window.show_wishes(self.display.view.wishes)
+        self.actions["last"].setEnabled(self.keeper.previous is not None)
+        self.actions["restores"].setChecked(settings.restores)
+        self.scenes.set_actions(self.actions, self.folding)
+        self.upkeep = Upkeep(self.window, self.display, self.looks, self.readout, self.actions)
+
+    @abstractmethod
+    def put_away(self) -> None:
+        """Stop the training, save the settings and close the files."""
+
+    # ------------------------------------------------------------------------------- asked
+
+    def _exportable(self) -> Exportable:
+        """The runs that are shown, as they are drawn."""
+        intent = self.display.intent
+        runs = tuple(run.source for run in self.session if run.data is not None)
+        lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
+        chosen = {run.source: self.selections.selected(run) for run in self.session}
+        return Exportable(runs, intent.plane, PALETTES[intent.palette], lines, chosen)
+
+
+def first_settings() -> list[dict[str, object]]:
+    """The settings of the runs that are trained when the window opens by itself."""
+    from core.library.reading import flattened
+
+    cells = load_study(FIRST_STUDY).cells()
+    tables = [cell.experiment.model_dump(mode="json", exclude_none=True) for cell in cells]
+    return [dict(flattened(table)) for table in tables]

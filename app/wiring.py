@@ -1,0 +1,96 @@
+"""Who answers whom: the wires between the parts of the program."""
+
+from __future__ import annotations
+
+from app.parts import Parts
+
+
+def connect(parts: Parts) -> None:
+    """All wires that last as long as the program."""
+    window, worker, display = parts.window, parts.worker, parts.display
+    window.dropped.connect(parts.files.open_files)
+    window.recent.triggered.connect(parts.files.open_recent)
+    for menu in (window.margin_axes, window.neuron_choice):
+        menu.triggered.connect(parts.looks.choose)
+    window.view_choice.triggered.connect(parts.looks.choose_view)
+    window.curve_choice.aboutToShow.connect(parts.looks.offer_curves)
+    window.curve_choice.triggered.connect(parts.looks.choose_curve)
+    window.chooser.chosen.connect(parts.experiment.choose)
+    window.chooser.open_requested.connect(parts.files.open)
+    window.chooser.browse_requested.connect(parts.studies.show)
+    window.form.submitted.connect(parts.experiment.run)
+    window.empty.run_requested.connect(parts.experiment.run)
+    window.empty.open_requested.connect(parts.files.open)
+    _connect_words(parts)
+    parts.whole.run_requested.connect(parts.files.open_files)
+    for part in (parts.library, parts.whole, parts.preview):
+        parts.looks.recoloured.connect(part.set_colours)
+    parts.experiment.loaded.connect(parts.upkeep.show_study)
+    parts.experiment.loaded.connect(parts.proposals.set_study)
+    display.runs_changed.connect(parts.proposals.refresh)
+    parts.experiment.loaded.connect(parts.preview.refresh)
+    parts.readout.set_names(parts.selections.name_of)
+    parts.selections.renamed.connect(parts.readout.touch)
+    for opener in (parts.experiment, parts.files):
+        opener.replaced.connect(parts.compare.leave)
+        opener.replaced.connect(display.rearrange)
+        opener.replaced.connect(parts.playback.play_from_start)
+    parts.files.restored.connect(display.rearrange)
+    parts.files.view_requested.connect(parts.links.open)
+    worker.stood_in.connect(display.stood_in)
+    worker.started.connect(display.begun)
+    worker.progress.connect(display.grew)
+    worker.finished.connect(display.ended)
+    worker.error.connect(display.failed)
+    worker.status.connect(parts.readout.say)
+    worker.status.connect(display.preparing)
+    parts.theory.status.connect(window.status.show_work)
+    parts.theory.alarmed.connect(window.transport.slider.set_alarms)
+    window.status.cancel_requested.connect(parts.actions["margins_stop"].trigger)
+    _connect_library(parts)
+    parts.commands.study_chosen.connect(parts.experiment.choose)
+    parts.commands.open_requested.connect(parts.files.open_files)
+    worker.ready.connect(parts.commands.ready)
+
+
+def _connect_words(parts: Parts) -> None:
+    """Who says something, and where."""
+    window = parts.window
+    for source in (
+        parts.experiment,
+        parts.files,
+        parts.playback,
+        parts.whole,
+        parts.proposals,
+        parts.library,
+        parts.compare,
+        parts.scenes,
+        parts.links,
+        parts.layouts,
+        parts.bookmarks,
+        parts.selections,
+        parts.record,
+        parts.cells,
+        parts.keeper,
+        parts.display,
+    ):
+        source.message.connect(window.bar.say)
+    parts.export.error.connect(window.bar.say)
+    kept = (parts.layouts, parts.bookmarks, parts.selections, parts.record)
+    sayers = (parts.whole, parts.library, parts.links, *kept)
+    told = (parts.experiment.started, parts.export.finished)
+    for words in (*told, *(part.status for part in sayers)):
+        words.connect(parts.readout.say)
+
+
+def _connect_library(parts: Parts) -> None:
+    parts.library.open_requested.connect(parts.files.open_files)
+    parts.library.deeds.compare_requested.connect(parts.compare.compare)
+    parts.compare.shown.connect(parts.actions["compare"].setChecked)
+    parts.compare.help_requested.connect(parts.help.explain)
+    parts.actions["library"].triggered.connect(parts.library.search)
+    parts.library.shown.connect(parts.actions["library"].setChecked)
+    parts.theory.judge.result.connect(parts.library.keep_verdicts)
+    parts.worker.finished.connect(parts.library.refresh)
+    parts.worker.finished.connect(parts.experiment.go_on)
+    parts.worker.started.connect(parts.library.refresh)
