@@ -29,12 +29,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.actions import SEPARATOR, TOOL_BAR, TOOL_BAR_RIGHT, WITH_TEXT, fill_menus
-from app.panels.empty import EmptyState
 from app.panels.experiment_form import ExperimentForm
 from app.panels.side import SidePanel
 from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
 from app.panels.transport import TransportBar
+from app.panels.welcome import WelcomePage
 from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
 from app.widgets.layouts import filled, laid
@@ -79,12 +79,12 @@ class MainWindow(QMainWindow):
         self.inspector, self.theory = self.side.inspector, self.side.theory
         self.transport = TransportBar(palette, self)
         self.status = StatusLine(self)
-        self.empty = EmptyState(self)
+        self.welcome = WelcomePage(self)
         self.loading = QLabel(LOADING, self, alignment=Qt.AlignmentFlag.AlignCenter)
         self.views = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
         self.middle = QStackedWidget(self)
         self._under: QWidget = self.loading
-        for page in (self.loading, self.empty, self.views):
+        for page in (self.loading, self.welcome, self.views):
             self.middle.addWidget(page)
         self.recent = QMenu("Open &recent", self)
         self.margin_axes = QMenu("Curves a&gainst", self)
@@ -141,6 +141,7 @@ class MainWindow(QMainWindow):
         self._fill(bar, actions, TOOL_BAR_RIGHT)
         self.addToolBar(bar)
         self.transport.add_buttons(actions)
+        self.welcome.set_actions(actions)
 
     def _fill_choices(self) -> None:
         """The entries of the menus of views and of axes; that of curves depends on the run."""
@@ -200,7 +201,7 @@ class MainWindow(QMainWindow):
 
     def show_page(self, runs: bool) -> None:
         """The runs, or the page without any; or what stands over both."""
-        self._under = self.views if runs else self.empty
+        self._under = self.views if runs else self.welcome
         self.middle.setCurrentWidget(self._over or self._under)
 
     def set_over(self, page: QWidget | None) -> None:
@@ -219,6 +220,7 @@ class MainWindow(QMainWindow):
             action.setData(path)
             action.setToolTip(path)
         self.recent.setEnabled(bool(paths))
+        self.welcome.set_recent(paths)
 
     def set_colours(self, palette: Palette) -> None:
         """Another palette for the parts that paint themselves."""

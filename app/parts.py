@@ -18,6 +18,7 @@ from app.controllers.closing import Closing
 from app.controllers.commands import CommandController
 from app.controllers.compare import CompareController
 from app.controllers.display import DisplayController
+from app.controllers.documents import DocumentsController
 from app.controllers.experiment import ExperimentController
 from app.controllers.export import Exportable, ExportController
 from app.controllers.files import FileController
@@ -42,7 +43,9 @@ from app.controllers.session_keeper import SessionKeeper
 from app.controllers.shortcuts import ShortcutController
 from app.controllers.studies import StudyController
 from app.controllers.theory import TheoryController
+from app.controllers.tour import TourController
 from app.controllers.upkeep import Upkeep
+from app.controllers.welcome import WelcomeController
 from app.controllers.whole_study import WholeStudyController
 from app.main_window import MainWindow
 from app.places import Places
@@ -92,6 +95,8 @@ class Parts(QObject):
         self.proposals = Proposals(self.display, window)
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)
+        self.documents = DocumentsController(window)
+        self.tour = TourController(window, self.display, self.experiment, self.playback)
         self.whole = WholeStudyController(
             window, places, settings.cluster, settings.jobs, window.form.study
         )
@@ -100,6 +105,7 @@ class Parts(QObject):
             window, self.session, places, columns, first_settings, most
         )
         self.library.librarian.sharing(self.theory.share)
+        self.welcome = WelcomeController(window, self.display)
         self.compare = CompareController(window, self.session, self.display, self.playback)
         self.record = RecordController(
             window, self.experiment, self.branches, self.files, self.export, self.scenes
@@ -134,6 +140,7 @@ class Parts(QObject):
         self.looks.set_actions(self.actions)
         self.commands.set_actions(self.actions)
         self.shortcuts.set_actions(self.actions)
+        self.tour.set_actions(self.actions)
         # An action that is set as it was says nothing, so that the panels are told as well.
         self.folding = Folding(self.window, self.actions, self.memory.panels())
         self.looks.set_form(self.actions["form"].isChecked())
