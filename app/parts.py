@@ -140,9 +140,9 @@ class Parts(QObject):
         self.looks.set_actions(self.actions)
         self.commands.set_actions(self.actions)
         self.shortcuts.set_actions(self.actions)
-        self.tour.set_actions(self.actions)
         # An action that is set as it was says nothing, so that the panels are told as well.
         self.folding = Folding(self.window, self.actions, self.memory.panels())
+        self.tour.set_actions(self.actions, self.folding)
         self.looks.set_form(self.actions["form"].isChecked())
         self.looks.set_inspector(self.actions["inspector"].isChecked())
         self.actions["equal"].setChecked(settings.equal)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.controllers.display import DisplayController
 from app.controllers.experiment import ExperimentController
+from app.controllers.folding import FOLDS, Folding
 from app.controllers.playback import Playback
 from app.main_window import MainWindow
 from app.state.tour import STEPS, STUDY, Step
@@ -41,14 +42,15 @@ class TourController(QObject):
         self._experiment, self._playback = experiment, playback
         self._actions: Mapping[str, QAction] = {}
         self._number = -1  # none
-        self._unfolded = ""
+        self._folding: Folding | None = None
+        self._before: dict[str, bool] = {}  # panels that a step has changed, as they were
         self.card: TourCard | None = None
         window.resized.connect(self._point)
         display.runs_changed.connect(self._on_runs)
 
-    def set_actions(self, actions: Mapping[str, QAction]) -> None:
-        """The table's actions, whose keys the steps name."""
-        self._actions = actions
+    def set_actions(self, actions: Mapping[str, QAction], folding: Folding) -> None:
+        """The table's actions, whose keys the steps name, and who folds panels."""
+        self._actions, self._folding = actions, folding
 
     def begin(self) -> None:
         """Show the first step, on Figure 1."""
@@ -84,7 +86,7 @@ class TourController(QObject):
         """Take the card away; everything else stays as it is."""
         if self.card is not None and self._number >= 0:
             self._number = -1
-            self._fold()
+            self._put_back()
             self.card.close_tour()
             self._window.transport.slider.setFocus()
 
@@ -111,17 +113,27 @@ class TourController(QObject):
             self._display.ask(playing=step.plays)
         if step.pins:
             self._pin_largest(step.pins)
-        if (panel := PANELS.get(step.place, "")) != self._unfolded:
-            self._fold()
-            if panel and not self._actions[panel].isChecked():
-                self._actions[panel].setChecked(True)
-                self._unfolded = panel
+        self._put_back()
+        panel = PANELS.get(step.place, "")
+        if panel and not self._actions[panel].isChecked():
+            small = self._window.width() < max(FOLDS.values())
+            # Not both in a small window, which would grow.
+            self._set_panels({other: other == panel for other in FOLDS if small or other == panel})
 
-    def _fold(self) -> None:
-        """Fold the panel away that a step has opened."""
-        if self._unfolded:
-            self._actions[self._unfolded].setChecked(False)
-            self._unfolded = ""
+    def _set_panels(self, shown: Mapping[str, bool]) -> None:
+        """Open and fold panels for a step; nothing of it was chosen by hand."""
+        assert self._folding is not None
+        self._before = {panel: self._actions[panel].isChecked() for panel in shown}
+        self._folding.fitting = True
+        for panel, on in shown.items():
+            self._actions[panel].setChecked(on)
+        self._folding.fitting = False
+
+    def _put_back(self) -> None:
+        """Leave the panels as they were before the step."""
+        if self._before:
+            self._set_panels(self._before)
+            self._before = {}
 
     def _pin_largest(self, count: int) -> None:
         run = next((run for run in self._display.session if run.data is not None), None)

@@ -111,3 +111,20 @@ def test_escape_ends_the_tour_and_folds_what_it_unfolded(
     assert not card.isVisible()
     card = begun(program, qtbot)  # from the start
     assert card.title.text() == STEPS[0].title
+
+
+def test_a_small_window_does_not_grow_for_the_tour(qtbot: QtBot, open_program: Opener) -> None:
+    program = open_program(STUDY)
+    window = program.window
+    qtbot.waitUntil(lambda: trained(program))
+    window.resize(1024, 640)
+    qtbot.waitUntil(lambda: not program.actions["inspector"].isChecked())
+    form, chosen = program.actions["form"].isChecked(), dict(program.folding.chosen)
+    card = begun(program, qtbot)
+    for step in STEPS:
+        qtbot.wait(1)  # the layout is done in the loop
+        assert window.width() == 1024, step.title
+        assert window.side.isVisible() == (step.place == "theory")
+        qtbot.mouseClick(card.next, LEFT)
+    assert program.actions["form"].isChecked() == form
+    assert program.folding.chosen == chosen
