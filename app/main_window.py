@@ -40,6 +40,7 @@ from app.state.views import VIEWS
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from app.widgets.pressed import PressedByKeys
+from app.widgets.run_grid import RunGrid
 from app.widgets.tool_bar import ToolBar
 from core.figures.palette import Palette
 from core.observables.planes import PLANES
@@ -81,7 +82,7 @@ class MainWindow(QMainWindow):
         self.status = StatusLine(self)
         self.welcome = WelcomePage(self)
         self.loading = QLabel(LOADING, self, alignment=Qt.AlignmentFlag.AlignCenter)
-        self.views = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
+        self.views = RunGrid(self)
         self.middle = QStackedWidget(self)
         self._under: QWidget = self.loading
         for page in (self.loading, self.welcome, self.views):

@@ -84,6 +84,8 @@ class WelcomePage(QScrollArea):
         column.addSpacing(8)
         self._begin = _Lines("Begin", content)
         self._recent = _Lines("Open again", content)
+        self._begin.chosen.connect(self._on_begin)
+        self._recent.chosen.connect(self._on_file)
         filled(column, filled(laid(QHBoxLayout(), spacing=32), self._begin, self._recent, 1), 1)
         self._actions: Mapping[str, QAction] = {}
         self.cards: tuple[PaperCard, ...] = ()
@@ -155,45 +157,51 @@ class WelcomePage(QScrollArea):
 
     def _offer(self) -> None:
         there = [key for key, action in self._actions.items() if action.isEnabled()]
-        for key, button in zip(there, self._begin.offer([OFFERED[k] for k in there]), strict=True):
-            button.setToolTip(self._actions[key].toolTip())
-            button.clicked.connect(self._actions[key].trigger)
+        self._begin.offer([(key, OFFERED[key], self._actions[key].toolTip()) for key in there])
         self._chain()
 
     def set_recent(self, paths: Sequence[str]) -> None:
         """The files that were opened last."""
-        paths = paths[:MOST_RECENT]
-        for path, button in zip(
-            paths, self._recent.offer([Path(p).stem for p in paths]), strict=True
-        ):
-            button.setObjectName(path)
-            button.setToolTip(path)
-            button.clicked.connect(self._on_file)
+        self._recent.offer([(path, Path(path).stem, path) for path in paths[:MOST_RECENT]])
         self._chain()
+
+    def _on_begin(self, key: str) -> None:
+        self._actions[key].trigger()
+
+    def _on_file(self, path: str) -> None:
+        self.file_chosen.emit([path])
 
     def _on_card(self) -> None:
         self.paper_chosen.emit(self.sender().objectName())
 
-    def _on_file(self) -> None:
-        self.file_chosen.emit([self.sender().objectName()])
-
 
 @final
 class _Lines(QWidget):
-    """A heading, and below it buttons that look like lines of text; nothing if there are none."""
+    """A heading, and below it buttons that look like lines of text; nothing if there are none.
+    chosen(name): one of them was pressed."""
+
+    chosen = Signal(str)
 
     def __init__(self, heading: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._column = filled(laid(QVBoxLayout(self), spacing=6), heading_label(heading, self))
         self.buttons: list[QPushButton] = []
 
-    def offer(self, texts: Sequence[str]) -> list[QPushButton]:
-        """Buttons with these texts in place of those before."""
-        for button in self.buttons:
-            button.deleteLater()
-        self.buttons = [push_button(text.replace("&", "&&"), self) for text in texts]
-        for button in self.buttons:
+    def offer(self, lines: Sequence[tuple[str, str, str]]) -> None:
+        """Buttons by name, text and tip."""
+        while len(self.buttons) < len(lines):
+            button = push_button("", self)
             button.setProperty("line", True)
+            button.clicked.connect(self._on_clicked)
             self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
-        self.setVisible(bool(texts))
-        return self.buttons
+            self.buttons.append(button)
+        for button, (name, text, tip) in zip(self.buttons, lines, strict=False):
+            button.setObjectName(name)
+            button.setText(text.replace("&", "&&"))
+            button.setToolTip(tip)
+        for place, button in enumerate(self.buttons):
+            button.setVisible(place < len(lines))
+        self.setVisible(bool(lines))
+
+    def _on_clicked(self) -> None:
+        self.chosen.emit(self.sender().objectName())
