@@ -105,7 +105,7 @@ def _fields(line: str, separator: str | None) -> list[str]:
 
 def _is_header(fields: list[str]) -> bool:
     """Whether a first line names columns: no coordinate in it is a number."""
-    return all(_number(field) is None for field in fields)
+    return all(number_of(field) is None for field in fields)
 
 
 def _width(number: int, there: int, needed: int = 0) -> int:
@@ -131,7 +131,7 @@ def _take(
     for place, field in enumerate(fields):
         if place == column:
             continue
-        value = _number(field)
+        value = number_of(field)
         if value is None:
             _refuse(f"Line {number} has {field[:SHOWN]!r} where a coordinate is needed.")
         if not abs(value) <= LARGEST:
@@ -143,8 +143,13 @@ def _take(
     labels.append((number, fields[column]))
 
 
-def _number(text: str) -> float | None:
-    """The number that a field is, with a point or a comma; None where it is none."""
+def number_of(text: str) -> float | None:
+    """The number that a text is, with a point or a comma; None where it is none.
+
+    >>> number_of("0,5"), number_of("-2"), number_of("1_0")
+    (0.5, -2.0, None)
+    """
+    text = text.replace("\u2212", "-")
     # Python alone would take 1_000 and the digits of other scripts.
     if not text.isascii() or "_" in text:
         return None
@@ -152,6 +157,19 @@ def _number(text: str) -> float | None:
         return float(text.replace(",", ".") if COMMA_NUMBER.fullmatch(text) else text)
     except ValueError:
         return None
+
+
+def label_of(text: str) -> float | None:
+    """The label that a text alone is; None where it is none.
+
+    >>> label_of("+"), label_of("-1"), label_of("0"), label_of("2")
+    (1.0, -1.0, -1.0, None)
+    """
+    text = text.replace("\u2212", "-")
+    value = SIGNS.get(text, number_of(text))
+    if value not in (-1.0, 0.0, 1.0):
+        return None
+    return 1.0 if value == 1.0 else -1.0
 
 
 def _signs(labels: list[tuple[int, str]]) -> tuple[list[float], str]:
@@ -175,12 +193,12 @@ def _signs(labels: list[tuple[int, str]]) -> tuple[list[float], str]:
 
 def _name(label: str) -> str:
     """A label in one way of writing: -1 for -1.0 and for a minus alone."""
-    value = SIGNS.get(label, _number(label))
+    value = SIGNS.get(label, number_of(label))
     return label if value is None or not math.isfinite(value) else f"{value + 0.0:g}"
 
 
 def _order(name: str) -> tuple[bool, float, str]:
     """Numbers by size, before words by their letters."""
-    value = _number(name)
+    value = number_of(name)
     known = value is not None and math.isfinite(value)
     return (not known, value if known and value is not None else 0.0, name)
