@@ -76,6 +76,7 @@ def _connect_words(parts: Parts) -> None:
         parts.cells,
         parts.keeper,
         parts.display,
+        parts.drawing,
     ):
         source.message.connect(window.bar.say)
     parts.export.error.connect(window.bar.say)

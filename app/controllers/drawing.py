@@ -14,6 +14,7 @@ from app.controllers.experiment import MEND_FIRST, ExperimentController
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.fields import text_of
+from app.panels.study_edits import StudyEdits
 from app.state.edits import Edits
 from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Points, PointsData, fault_of
 from core.errors import InputError
@@ -29,6 +30,7 @@ PAUSE = 400  # while somebody is still drawing, nothing is trained
 MOST_BYTES = 10_000_000  # of a file of at most 2,000 points
 NO_STUDY = "Choose a study in the experiment panel first; its network is trained on the points."
 THROUGH_ORIGIN = "A network of kind {kind} has no biases: its nodes see the points from the origin."
+WAITS = "The points that were drawn are kept, but are not in the form: {fault}."
 MANY = "The points of the form have {d} coordinates; one or two can be drawn."
 TOO_LARGE = "{path} is too large for points to be edited; use data.kind = file."
 NOT_DRAWN = (
@@ -43,10 +45,11 @@ class DrawingController(QObject):
 
     The points get into the form as one step by name: when Train is pressed, and when the window is
     left or closed after a change. trained(study): training was begun on them; its views are those
-    that suit such data.
+    that suit such data. message(sentence): for the main window's bar.
     """
 
     trained = Signal(object)
+    message = Signal(str)
 
     def __init__(
         self,
@@ -97,6 +100,7 @@ class DrawingController(QObject):
         window.setWindowIcon(self._main.windowIcon())
         window.changed.connect(self._changed)
         window.left.connect(self._left)
+        window.closed.connect(self._closed)
         window.train_requested.connect(self.train)
         window.biases_requested.connect(self._use_biases)
         window.open_requested.connect(self._ask_for_file)
@@ -138,6 +142,14 @@ class DrawingController(QObject):
             return
         if not fault_of(window.sketch.points):  # else they wait here until they are data
             self._put_into_form()
+
+    def _closed(self) -> None:
+        """What is no data is not lost, and not in the form."""
+        self._left()
+        points = () if self.window is None else self.window.sketch.points
+        fault = fault_of(points)
+        if points and fault:
+            self.message.emit(WAITS.format(fault=fault))
 
     def _put_into_form(self) -> bool:
         """Make the points the data of the form, as a step by name; whether there is a form."""
@@ -242,8 +254,20 @@ class DrawingController(QObject):
 
 
 def with_points(edits: Edits, points: Points) -> Edits:
-    """Edits with points as the data; what was typed of n and d is of other data."""
-    texts = {"data.points": text_of(points), "data.n": "", "data.d": ""}
+    """Edits with points as the data; what was typed of n and d is of other data.
+
+    How many there are follows from the points, and is said where the study cannot do without: its
+    formulas or variants may name n and d.
+    """
+    plain = _with_texts(edits, points, "", "")
+    if StudyEdits.of(plain).outcome().study is not None:
+        return plain
+    stated = _with_texts(edits, points, str(len(points)), str(len(points[0]) - 1))
+    return plain if StudyEdits.of(stated).outcome().study is None else stated
+
+
+def _with_texts(edits: Edits, points: Points, n: str, d: str) -> Edits:
+    texts = {"data.points": text_of(points), "data.n": n, "data.d": d}
     kept = [pair for pair in edits.texts if pair[0] not in texts]
     kinds = [pair for pair in edits.kinds if pair[0] != "data"]
     latest = [key for key in edits.latest if key not in ("data.kind", *texts)]

@@ -79,12 +79,13 @@ DEEDS = (
 class DrawingWindow(QWidget):
     """A window of its own, so that runs stay in sight.
 
-    changed: the points are others. left: another window is active, or this one was closed.
+    changed: the points are others. left: another window is active. closed: by its user.
     train_requested, biases_requested, open_requested: buttons were pressed.
     """
 
     changed = Signal()
     left = Signal()
+    closed = Signal()
     train_requested = Signal()
     biases_requested = Signal()
     open_requested = Signal()
@@ -173,7 +174,7 @@ class DrawingWindow(QWidget):
         self.biases.hide()
         self.always = QCheckBox("Train &while drawing", self)
         self.always.setToolTip("Train anew with each change; the run before is stopped")
-        self.train = push_button("&Train", self, "Train the network in the form on these points")
+        self.train = push_button("Train", self, "Train the network in the form on these points")
         self.train.setShortcut(QKeySequence("Ctrl+R"))
         set_property(self.train, "primary", True)
 
@@ -376,4 +377,4 @@ class DrawingWindow(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         super().closeEvent(event)
-        self.left.emit()
+        self.closed.emit()

@@ -13,18 +13,20 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
-from app.controllers.drawing import MEND_FIRST, points_of
+from app.controllers.drawing import MEND_FIRST, WAITS, points_of, with_points
 from app.panels.drawing_table import PointTable
 from app.panels.drawing_window import FULL, NO_ROOM, OTHERS, DrawingWindow
 from app.panels.field_row import FieldRow
 from app.panels.fields import text_of
+from app.panels.study_edits import StudyEdits
+from app.state.edits import Edits
 from app.state.last_session import LastSession, parse_session, session_text
-from core.data.points import ISLAND, MAX_POINTS
+from core.data.points import ISLAND, MAX_POINTS, PointsData
 from core.data.shapes import shape
 from core.errors import InputError
 from core.figures.palette import DARK, LIGHT
 from core.runs import open_run
-from core.studies.study import parse_study
+from core.studies.study import load_study, parse_study
 from tests.app.mouse import click as click_in
 from tests.app.mouse import click_on, entry, keys, pick, pixel, pull
 from tests.app.shell.conftest import Opener, trained
@@ -336,6 +338,13 @@ def runs_of(program: Marginscope) -> list[Path]:
     return [run.path for run in program.session]
 
 
+def points_in(program: Marginscope) -> object:
+    """The points that the form would train on; None for other data."""
+    study = program.window.form.study()
+    assert study is not None
+    return getattr(next(study.each()).experiment.data, "points", None)
+
+
 def test_the_run_is_trained_on_exactly_the_points(
     program: Marginscope, window: DrawingWindow, qtbot: QtBot
 ) -> None:
@@ -362,14 +371,10 @@ def test_the_run_is_trained_on_exactly_the_points(
     assert words[:2] == ["network = bias", "Draw the data"]
     keys(qtbot, program.window, Key.Key_Z, CONTROL)
     keys(qtbot, program.window, Key.Key_Z, CONTROL)
-    study = program.window.form.study()
-    assert study is not None
-    assert next(study.each()).experiment.data.kind == "parity"
+    assert points_in(program) is None
     assert window.sketch.points == points  # what was drawn is still there
     keys(qtbot, program.window, Key.Key_Z, CONTROL | SHIFT)
-    study = program.window.form.study()
-    assert study is not None
-    assert next(study.each()).experiment.data.points == points
+    assert points_in(program) == points
 
 
 def test_the_menu_and_the_form_lead_there(program: Marginscope, qtbot: QtBot) -> None:
@@ -393,19 +398,18 @@ def test_what_is_drawn_is_in_the_form_when_the_window_is_left(
     click(window, 0.3, 0.7)
     points = window.sketch.points
     window.close()
-    study = program.window.form.study()
-    assert study is not None
-    assert next(study.each()).experiment.data.points == points
+    assert points_in(program) == points
     assert [step.words for step in program.scenes.history.past] == ["Draw the data"]
     # What is no data waits, and is there again.
     program.drawing.show()
-    press(window, Key.Key_A, CONTROL)
-    press(window, Key.Key_Delete)
+    for row in (0, 3):
+        click(window, *points[row][:2], Button.RightButton)
     window.close()
+    assert program.window.bar.text.startswith(WAITS.partition("{")[0])
+    assert "all points have the label +1" in program.window.bar.text
+    assert window.sketch.count(1.0) == 5
     assert len(program.scenes.history.past) == 1
-    study = program.window.form.study()
-    assert study is not None
-    assert next(study.each()).experiment.data.points == points
+    assert points_in(program) == points
 
 
 def test_a_session_keeps_what_is_drawn(
@@ -496,6 +500,23 @@ def test_training_follows_the_drawing(
         assert run.dataset.n == len(window.sketch.points)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("homogeneity-odd-parity", ""),
+        ("frei23-figure-1", "2"),  # its variants name d
+        ("wei19-theorem-2-1", "2"),  # its formulas do
+    ],
+)
+def test_studies_of_other_data_take_points(name: str, said: str) -> None:
+    edits = with_points(Edits(load_study(name)), FOUR)
+    outcome = StudyEdits.of(edits).outcome()
+    assert outcome.study is not None
+    cell = next(outcome.study.each())
+    assert cell.experiment.data == PointsData(points=FOUR)
+    assert dict(edits.texts)["data.d"] == said
+
+
 # ---------------------------------------------------------------------------------- files, looks
 
 
@@ -532,10 +553,11 @@ def test_many_points_are_in_the_form_whole(program: Marginscope, window: Drawing
     points = tuple((*row, (-1.0) ** k) for k, row in enumerate(rows))
     window.replace(points, "Many")
     window.close()
+    assert points_in(program) == points
     study = program.window.form.study()
     assert study is not None
-    assert next(study.each()).experiment.data.points == points
-    assert next(parse_study(study.to_toml(), "t").each()).experiment.data.points == points
+    again = next(parse_study(study.to_toml(), "t").each())
+    assert again.experiment.data == PointsData(points=points)
     (row,) = [r for r in program.window.form.sections["data"].rows if r.field.rows]
     assert row.text().count(";") == MAX_POINTS - 1
     kept = parse_session(session_text(LastSession(program.scenes.scene)))
