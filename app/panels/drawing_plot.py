@@ -38,7 +38,7 @@ def nice_step(width: float, parts: int) -> float:
     """1, 2 or 5 times a power of ten, about a part of a width.
 
     >>> nice_step(2.4, 24), nice_step(3.0, 100)
-    (0.1, 0.02)
+    (0.1, 0.05)
     """
     raw = max(width, 1e-300) / parts
     power = 10.0 ** math.floor(math.log10(raw))
