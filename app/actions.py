@@ -89,6 +89,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("cells", "C&hoose runs ...", "cells.choose", "F6"),
         ActionRow("whole", "Wh&ole study ...", "whole.show", "F7", "study"),
         ActionRow("preview", "Preview the &data ...", "preview.show", "F8"),
+        ActionRow("draw", "Draw da&ta ...", "drawing.show", "Shift+F8"),
     ),
     "&Play": (
         ActionRow("play", "&Play", "playback.toggle", "Space", "play"),
@@ -180,6 +181,7 @@ TIPS = {
     "cells": "Which runs of the study are trained here, side by side",
     "whole": "Run all cells of the study: the paper's figure, its claims, and a table",
     "preview": "What the data of the settings in the form look like, before anything is trained",
+    "draw": "Draw or paste points in the plane or on a line, and train on them at once",
     "play": "Play or pause the display; training goes on",
     "back": "The frame before",
     "forward": "The next frame",

@@ -19,6 +19,7 @@ from app.controllers.commands import CommandController
 from app.controllers.compare import CompareController
 from app.controllers.display import DisplayController
 from app.controllers.documents import DocumentsController
+from app.controllers.drawing import DrawingController
 from app.controllers.experiment import ExperimentController
 from app.controllers.export import Exportable, ExportController
 from app.controllers.files import FileController
@@ -88,6 +89,7 @@ class Parts(QObject):
         self._make_scenes(names)
         self.export = ExportController(window, self._exportable)
         self.preview = PreviewController(window)
+        self.drawing = DrawingController(window, self.experiment, self.scenes)
         self.readout = Readout(self.display, window.inspector, window.status, self)
         self.theory = TheoryController(
             window, self.display, margins or MarginWorker(), judge or Judge(), self

@@ -123,6 +123,9 @@ QScrollArea { border: 0px; background: transparent; }
 QTableView { background: @background; border: 0px; selection-background-color: @pressed;
     selection-color: @foreground; }
 QHeaderView { background: @background; }
+QTableCornerButton::section {
+    background: @background; border: 0px; border-bottom: 1px solid @line;
+}
 QHeaderView::section {
     background: @background; color: @muted; border: 0px; border-bottom: 1px solid @line;
     padding: 2px 8px;

@@ -25,12 +25,15 @@ def connect(parts: Parts) -> None:
     window.welcome.file_chosen.connect(parts.files.open_files)
     _connect_words(parts)
     parts.whole.run_requested.connect(parts.files.open_files)
-    for part in (parts.library, parts.whole, parts.preview):
+    for part in (parts.library, parts.whole, parts.preview, parts.drawing):
         parts.looks.recoloured.connect(part.set_colours)
     parts.experiment.loaded.connect(parts.upkeep.show_study)
     parts.experiment.loaded.connect(parts.proposals.set_study)
     display.runs_changed.connect(parts.proposals.refresh)
     parts.experiment.loaded.connect(parts.preview.refresh)
+    window.form.drawing_requested.connect(parts.drawing.show)
+    parts.experiment.loaded.connect(parts.drawing.refresh)
+    parts.drawing.trained.connect(parts.proposals.set_study)
     parts.readout.set_names(parts.selections.name_of)
     parts.selections.renamed.connect(parts.readout.touch)
     for opener in (parts.experiment, parts.files):
@@ -77,6 +80,7 @@ def _connect_words(parts: Parts) -> None:
         parts.cells,
         parts.keeper,
         parts.display,
+        parts.drawing,
     ):
         source.message.connect(window.bar.say)
     parts.export.error.connect(window.bar.say)

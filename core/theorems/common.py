@@ -184,12 +184,12 @@ def paper_start(run: Run, law: str) -> Hypothesis:
 
 
 def generated(run: Run, needed: str) -> Hypothesis:
-    """A condition on the law of the data, which data from a file do not have."""
-    if run.experiment.data.embedded:
-        return Hypothesis(
-            "the law of the data", needed, "data from a file: the law is not known", None
-        )
-    return Hypothesis("the law of the data", needed, f"{run.experiment.data.kind}, known", True)
+    """A condition on the law of the data, which files and points that were drawn do not tell."""
+    data = run.experiment.data
+    if not data.known_law:
+        words = "data from a file" if data.embedded else "points of the study file"
+        return Hypothesis("the law of the data", needed, f"{words}: the law is not known", None)
+    return Hypothesis("the law of the data", needed, f"{data.kind}, known", True)
 
 
 # -------------------------------------------------------------------------------- comparisons
