@@ -34,6 +34,7 @@ from app.panels.experiment_form import ExperimentForm
 from app.panels.side import SidePanel
 from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
+from app.panels.theorem_times import TheoremTimes
 from app.panels.transport import TransportBar
 from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
@@ -50,7 +51,8 @@ LOADING = "Loading the numerical libraries ..."
 
 @final
 class MainWindow(QMainWindow):
-    """Tool bar, message bar, form | views | theory and inspector, transport, status line.
+    """Tool bar, message bar, form | views | theory and inspector, transport, theorem
+    time line, status line.
 
     painted: it can be seen for the first time. dropped(names, beside): files. closing: it was
     closed, which `may_close` decides.
@@ -78,6 +80,7 @@ class MainWindow(QMainWindow):
         self.side = SidePanel(palette, self)
         self.inspector, self.theory = self.side.inspector, self.side.theory
         self.transport = TransportBar(palette, self)
+        self.times = TheoremTimes(palette, self.transport.slider, self)
         self.status = StatusLine(self)
         self.empty = EmptyState(self)
         self.loading = QLabel(LOADING, self, alignment=Qt.AlignmentFlag.AlignCenter)
@@ -105,7 +108,7 @@ class MainWindow(QMainWindow):
         self.columns.setSizes([280, 720, 280])
         whole = QWidget(self)
         column = laid(QVBoxLayout(whole), spacing=0)
-        filled(column, self.bar, (self.columns, 1), self.transport, self.status)
+        filled(column, self.bar, (self.columns, 1), self.transport, self.times, self.status)
         return whole
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
@@ -223,6 +226,7 @@ class MainWindow(QMainWindow):
     def set_colours(self, palette: Palette) -> None:
         """Another palette for the parts that paint themselves."""
         self.transport.set_colours(palette)
+        self.times.set_colours(palette)
         self.side.set_colours(palette)
 
     # ------------------------------------------------------------------------------- events

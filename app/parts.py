@@ -138,6 +138,7 @@ class Parts(QObject):
         self.folding = Folding(self.window, self.actions, self.memory.panels())
         self.looks.set_form(self.actions["form"].isChecked())
         self.looks.set_inspector(self.actions["inspector"].isChecked())
+        self.looks.set_times(self.actions["times"].isChecked())
         self.actions["equal"].setChecked(settings.equal)
         self.actions["library"].setChecked(settings.library_shown)
         self.actions["dark"].setChecked(settings.palette == "dark")

@@ -275,6 +275,7 @@ class TheoryController(QObject):
         bounds = self._display.view.wishes.shown_bounds
         panel.show_runs([(key, run.heading) for key, run in runs.items()], self._key)
         known = self._known.get(self._key)
+        self._show_times(known, runs)
         if known is None:
             panel.show_margins(None, ())
             panel.show_assessments(None, bounds, live=False)
@@ -289,6 +290,13 @@ class TheoryController(QObject):
         panel.show_assessments(assessments, bounds, live=not runs[self._key].stands_in)
         if judgement is not None and judgement.failed:
             panel.note.setText(FAILED)
+
+    def _show_times(self, known: Knowledge | None, runs: dict[int, OpenRun]) -> None:
+        """The theorem time line of the run that the panel shows; named where there are several."""
+        judgement = None if known is None else known.judgement
+        heading = runs[self._key].heading if len(runs) > 1 and self._key in runs else ""
+        lines = None if judgement is None else judgement.lines
+        self._window.times.show_lines(heading, lines, known is not None)
 
     def _on_view(self) -> None:
         """Another view: lines and bounds follow where others are wanted."""

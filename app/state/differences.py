@@ -17,6 +17,7 @@ PANELS = {
     "form": "experiment panel",
     "inspector": "inspector panel",
     "library": "library",
+    "times": "theorem time line",
     "lecture": "lecture",
 }
 

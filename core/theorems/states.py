@@ -108,17 +108,23 @@ def met_of(state: int) -> bool | None:
     return None if state in (State.OPEN, State.SILENT) else state == State.HOLDS
 
 
+def bounds(values: NDArray[Any]) -> list[tuple[int, int]]:
+    """The first and last index of each run of equal values, in order.
+
+    >>> bounds(np.array([7, 7, 1]))
+    [(0, 1), (2, 2)]
+    """
+    if not values.size:
+        return []
+    begins = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
+    ends = np.append(begins[1:], values.size) - 1
+    return list(zip(begins.tolist(), ends.tolist(), strict=True))
+
+
 def spans(states: States) -> tuple[Span, ...]:
     """Runs of frames with one state, in order.
 
     >>> [(one.state.name, one.first, one.last) for one in spans(np.array([2, 0, 0, 1]))]
     [('OPEN', 0, 0), ('FAILS', 1, 2), ('HOLDS', 3, 3)]
     """
-    if not states.size:
-        return ()
-    begins = np.flatnonzero(np.diff(states, prepend=states[0] - 1))
-    ends = np.append(begins[1:], states.size) - 1
-    return tuple(
-        Span(State(int(states[first])), int(first), int(last))
-        for first, last in zip(begins, ends, strict=True)
-    )
+    return tuple(Span(State(int(states[first])), first, last) for first, last in bounds(states))
