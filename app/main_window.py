@@ -36,7 +36,7 @@ from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
 from app.panels.theorem_times import TheoremTimes
 from app.panels.transport import TransportBar
-from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, Intent
+from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
@@ -154,6 +154,7 @@ class MainWindow(QMainWindow):
             action.setData(kind.name)
             action.setCheckable(True)
         self._offer(self.margin_axes, "margin_axis", MARGIN_AXES)
+        self._offer(self.margin_axes, "margin_unit", MARGIN_UNITS)
         self._offer(self.neuron_choice, "neuron_range", NEURON_RANGES)
         self._offer(self.neuron_choice, "neuron_points", NEURON_POINTS)
         self._offer(

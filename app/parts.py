@@ -162,7 +162,8 @@ class Parts(QObject):
         runs = tuple(run.source for run in self.session if run.data is not None)
         lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
         chosen = {run.source: self.selections.selected(run) for run in self.session}
-        return Exportable(runs, intent.plane, PALETTES[intent.palette], lines, chosen)
+        promises = {run.source: self.theory.promise_of(run.key) for run in self.session}
+        return Exportable(runs, intent.plane, PALETTES[intent.palette], lines, chosen, promises)
 
 
 def first_settings() -> list[dict[str, object]]:

@@ -40,6 +40,7 @@ from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.observables.projection import Projection, checked_projection
 from core.reference.margin import ReferenceMargin
+from core.reference.share import Promise, scaled
 from core.runs import Run
 
 # Of four panels each, so that letters are enough.
@@ -165,12 +166,16 @@ def gather(
     shown: Sequence[NDArray[np.int64]] | None = None,
     references: Sequence[Sequence[ReferenceMargin]] = (),
     selected: Selected = (),
+    promises: Sequence[Promise | None] = (),
 ) -> Material:
     """Compute what some panels show; `shown` are the frames of each run that a film stops at.
 
-    `references` are the reference margins of each run, to be lines among its margins, and
-    `selected` the nodes of each beside which the others are dim.
+    `references` are the reference margins of each run, to be lines among its margins, `selected`
+    the nodes of each beside which the others are dim, and `promises` what its margins are shown as
+    shares of.
     """
+    promises = [*promises, *[None] * (len(runs) - len(promises))]
+    references = _among_shares(promises, references)
     chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, selected, strict=False))
     axis = time_axis(runs, lasts)
     times = moments(runs, lasts, axis)
@@ -186,7 +191,10 @@ def gather(
             mask = chosen[row] if row < len(chosen) else None
             tracks.append(replace(track(projections[-1], stops), chosen=mask))
     if "margins" in panels:
-        traces = [margin_traces(run, last) for run, last in zip(runs, lasts, strict=True)]
+        traces = [
+            margin_traces(run, last, one)
+            for run, last, one in zip(runs, lasts, promises, strict=True)
+        ]
         lines = [one for margins in references for one in margins]
         axes["margins"] = margin_axis(traces, axis, lines)
     for kind in SORTED:
@@ -206,6 +214,20 @@ def gather(
         tuple(tuple(margins) for margins in references),
         chosen,
     )
+
+
+def _among_shares(
+    promises: Sequence[Promise | None], references: Sequence[Sequence[ReferenceMargin]]
+) -> list[tuple[ReferenceMargin, ...]]:
+    """The lines among the margins of each run; what they are shares of is always there, at 1."""
+    rows = []
+    for row, promise in enumerate(promises):
+        margins = tuple(references[row]) if row < len(references) else ()
+        if promise is not None and promise.margin is not None:
+            added = () if promise.margin in margins else (promise.margin,)
+            margins = scaled((*margins, *added), promise.scale)
+        rows.append(margins)
+    return rows
 
 
 def _mask(run: Run, nodes: NodeSet | None) -> Chosen | None:
@@ -235,6 +257,7 @@ def build_scene(
     plane: NodePlane = COORDINATES,
     references: Sequence[Sequence[ReferenceMargin]] = (),
     selected: Selected = (),
+    promises: Sequence[Promise | None] = (),
 ) -> FigureScene:
     """A page with one row a run and one column a panel, 180 mm wide for three or four panels.
 
@@ -242,7 +265,8 @@ def build_scene(
     is that of the trajectories. Rotations, norms, margins and colours of time share their
     scales between the rows; trajectories have a scale of their own.
     `references` are reference margins for each run, drawn as lines among its margins, and
-    `selected` nodes of each run beside which the others are dim.
+    `selected` nodes of each run beside which the others are dim; with `promises` margins are shares
+    of what is promised of each run (core.reference.share).
 
     Raises InputError for unknown panels, no or more than six runs, or a plane that a
     run does not have.
@@ -250,7 +274,7 @@ def build_scene(
     panels = check_panels(panels)
     check_runs(runs)
     lasts = [last_frame(run, until) for run in runs]
-    material = gather(runs, panels, lasts, palette, plane, references=references, selected=selected)
+    material = gather(runs, panels, lasts, palette, plane, None, references, selected, promises)
     title, source = titles(runs)
     letters = {
         (row, kind): LETTERS[row * len(panels) + column]
