@@ -93,10 +93,10 @@ def margin_axis(
             late.append(values[finite & (x >= 0.25 * start + 0.75 * end)])
     top = float(np.concatenate(everything).max())
     lines = [(one.factor or 0.0) * one.bracket.upper for one in references if one.drawable]
-    # Of shares the whole is seen.
+    # Of shares the whole is seen, with room for its name above it.
     shares = {trace.share_of for trace in traces}
     if shares != {""}:
-        top = max(top, 1.0)
+        top = max(top, 1.2)
     top = max([top, *(line for line in lines if 0.0 < line <= REACH * top)])
     reach = max(top, -float(np.concatenate(late).min()))
     bottom = max(float(np.concatenate(everything).min()), -reach)
@@ -174,18 +174,24 @@ def margin_panel(
     zero = Level(0.0, palette.muted)
     levels = (zero, *reference_levels(references, y, box.height, POINTS, palette))
     if traces.share_of:
-        levels = (*levels, _reached(traces, palette))
+        levels = (*levels, _reached(traces, y, box.height, palette))
     return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
 
 
-def _reached(traces: MarginTraces, palette: Palette) -> Level:
+def _line_height(y: Axis, height: float, points: float) -> float:
+    """A line of text in the units of an axis, of a panel of so many millimetres."""
+    return 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
+
+
+def _reached(traces: MarginTraces, y: Axis, height: float, palette: Palette) -> Level:
     """A dotted line at 90 % with the time when the hard margin first comes to it."""
     reach = traces.reach
     percent = f"{100.0 * REACHED:.0f} %"
     words = f"{percent} not reached"
     if reach is not None:
         words = f"{percent} at {math_text(time_text(reach.log10_time))}"
-    return Level(REACHED, palette.muted, words, "dotted", label_at=REACHED - 0.09)
+    below = REACHED - 0.95 * _line_height(y, height, POINTS)
+    return Level(REACHED, palette.muted, words, "dotted", label_at=below)
 
 
 def math_label(label: str) -> str:
@@ -217,7 +223,7 @@ def reference_levels(
     # From the top down, so that each label is pushed below the one before.
     scaled = [(one.factor or 0.0, one) for one in references if one.drawable]
     scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
-    line = 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
+    line = _line_height(y, height, points)
     levels: list[Level] = []
     ceiling = y.high - line
     for factor, one in scaled:

@@ -22,6 +22,7 @@ from core.figures.margin_curves import (
     margin_ink,
     margin_panel,
     margin_traces,
+    math_label,
 )
 from core.figures.names import PANELS
 from core.figures.neurons import (
@@ -249,6 +250,13 @@ def selection_words(material: Material, selected: Selected) -> str:
     return f" Selected: {'; '.join(parts)}; all others are dim." if parts else ""
 
 
+def share_words(material: Material) -> str:
+    """What margins are divided by, as a sentence of a figure's caption; or nothing."""
+    names = {traces.share_of for traces in material.traces} - {""}
+    parts = ", ".join(math_label(name) for name in sorted(names))
+    return f" Margins are divided by {parts}, which lies at 1 with its bracket." if names else ""
+
+
 def build_scene(
     runs: Sequence[Run],
     panels: Sequence[str] = PANELS,
@@ -288,6 +296,7 @@ def build_scene(
     if plane.kind != "coordinates":
         words = f"a plane ({PLANES[plane.kind].title.lower()})"
     caption = captions(by_kind, palette, several, words) + selection_words(material, selected)
+    caption += share_words(material) if "margins" in panels else ""
     footer = (f"{origin}Settings: {settings_line(runs, lasts)}.", caption)
     sheet = page(headings(runs), len(panels), title, footer)
     drawn = tuple(
