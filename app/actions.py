@@ -126,6 +126,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("dark", "&Dark", "looks.set_dark", "Ctrl+D", "dark", checkable=True),
         ActionRow("lecture", "&Lecture", "looks.set_lecture", "F11", "lecture", checkable=True),
         ActionRow("form", "&Experiment panel", "looks.set_form", "F9", "fold-left", checkable=True),
+        ActionRow("times", "&Theorem time line", "looks.set_times", "F4", checkable=True),
         ActionRow(
             "inspector", "&Inspector panel", "looks.set_inspector", "F10", "fold-right", True
         ),
@@ -207,6 +208,7 @@ TIPS = {
     "lecture": "Only the views, in large type",
     "form": "Show or fold away the settings",
     "inspector": "Show or fold away the numbers",
+    "times": "From when to when the statements about the run hold, under the time line",
     "palette": "Find any action, study, run, observable or view by a few letters",
     "shortcuts": "All keys on one page, where they can be changed",
     "welcome": "Five papers, what was open last, and how to begin",

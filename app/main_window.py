@@ -33,9 +33,10 @@ from app.panels.experiment_form import ExperimentForm
 from app.panels.side import SidePanel
 from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
+from app.panels.theorem_times import TheoremTimes
 from app.panels.transport import TransportBar
 from app.panels.welcome import WelcomePage
-from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, Intent
+from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
@@ -51,7 +52,8 @@ LOADING = "Loading the numerical libraries ..."
 
 @final
 class MainWindow(QMainWindow):
-    """Tool bar, message bar, form | views | theory and inspector, transport, status line.
+    """Tool bar, message bar, form | views | theory and inspector, transport, theorem
+    time line, status line.
 
     painted: it can be seen for the first time. dropped(names, beside): files. closing: it was
     closed, which `may_close` decides.
@@ -79,6 +81,7 @@ class MainWindow(QMainWindow):
         self.side = SidePanel(palette, self)
         self.inspector, self.theory = self.side.inspector, self.side.theory
         self.transport = TransportBar(palette, self)
+        self.times = TheoremTimes(palette, self.transport.slider, self)
         self.status = StatusLine(self)
         self.welcome = WelcomePage(self)
         self.loading = QLabel(LOADING, self, alignment=Qt.AlignmentFlag.AlignCenter)
@@ -106,7 +109,7 @@ class MainWindow(QMainWindow):
         self.columns.setSizes([280, 720, 280])
         whole = QWidget(self)
         column = laid(QVBoxLayout(whole), spacing=0)
-        filled(column, self.bar, (self.columns, 1), self.transport, self.status)
+        filled(column, self.bar, (self.columns, 1), self.transport, self.times, self.status)
         return whole
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
@@ -153,6 +156,7 @@ class MainWindow(QMainWindow):
             action.setData(kind.name)
             action.setCheckable(True)
         self._offer(self.margin_axes, "margin_axis", MARGIN_AXES)
+        self._offer(self.margin_axes, "margin_unit", MARGIN_UNITS)
         self._offer(self.neuron_choice, "neuron_range", NEURON_RANGES)
         self._offer(self.neuron_choice, "neuron_points", NEURON_POINTS)
         self._offer(
@@ -226,6 +230,7 @@ class MainWindow(QMainWindow):
     def set_colours(self, palette: Palette) -> None:
         """Another palette for the parts that paint themselves."""
         self.transport.set_colours(palette)
+        self.times.set_colours(palette)
         self.side.set_colours(palette)
 
     # ------------------------------------------------------------------------------- events

@@ -147,6 +147,7 @@ class Parts(QObject):
         self.tour.set_actions(self.actions, self.folding)
         self.looks.set_form(self.actions["form"].isChecked())
         self.looks.set_inspector(self.actions["inspector"].isChecked())
+        self.looks.set_times(self.actions["times"].isChecked())
         self.actions["equal"].setChecked(settings.equal)
         self.actions["library"].setChecked(settings.library_shown)
         self.actions["dark"].setChecked(settings.palette == "dark")
@@ -170,7 +171,8 @@ class Parts(QObject):
         runs = tuple(run.source for run in self.session if run.data is not None)
         lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
         chosen = {run.source: self.selections.selected(run) for run in self.session}
-        return Exportable(runs, intent.plane, PALETTES[intent.palette], lines, chosen)
+        promises = {run.source: self.theory.promise_of(run.key) for run in self.session}
+        return Exportable(runs, intent.plane, PALETTES[intent.palette], lines, chosen, promises)
 
 
 def first_settings() -> list[dict[str, object]]:

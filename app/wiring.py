@@ -52,6 +52,7 @@ def connect(parts: Parts) -> None:
     worker.status.connect(parts.readout.say)
     worker.status.connect(display.preparing)
     parts.theory.status.connect(window.status.show_work)
+    window.times.moment_requested.connect(parts.playback.to_moment)
     parts.theory.alarmed.connect(window.transport.slider.set_alarms)
     window.status.cancel_requested.connect(parts.actions["margins_stop"].trigger)
     _connect_library(parts)

@@ -22,6 +22,7 @@ from core.observables.planes import COORDINATES, NodePlane
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
+    from core.reference.share import Promise
 
 BUSY = "An export is under way; wait for it, or cancel it first."
 NO_RUNS = "There is no run to export yet: run a study or open a run file."
@@ -39,13 +40,15 @@ PATIENCE = 400
 @dataclass(frozen=True, slots=True, eq=False)
 class Exportable:
     """What a window shows: the files of its runs, how they are drawn, and for each of them the
-    reference margins whose lines are drawn, and the nodes that are selected."""
+    reference margins whose lines are drawn, the nodes that are selected, and what margins are shown
+    as shares of."""
 
     runs: tuple[Path, ...] = ()
     plane: NodePlane = COORDINATES
     palette: Palette = LIGHT
     references: Mapping[Path, tuple[ReferenceMargin, ...]] = field(default_factory=dict)
     selected: Mapping[Path, NodeSet | None] = field(default_factory=dict)
+    promises: Mapping[Path, Promise | None] = field(default_factory=dict)
 
 
 @final
@@ -175,7 +178,11 @@ class ExportController(QObject):
             job = replace(job, selected=tuple(shown.selected.get(run) for run in job.runs))
         if isinstance(job, FigureJob | CopyJob):
             lines = shown.references
-            job = replace(job, references=tuple(lines.get(run, ()) for run in job.runs))
+            job = replace(
+                job,
+                references=tuple(lines.get(run, ()) for run in job.runs),
+                promises=tuple(shown.promises.get(run) for run in job.runs),
+            )
         self._job = job
         self.progress = ProgressWindow(self._window)
         self.progress.begin(job.title)

@@ -21,11 +21,13 @@ from core.reference.watch import CancelledError
 if TYPE_CHECKING:
     from core.figures.primitives import FigureScene
     from core.reference.margin import ReferenceMargin
+    from core.reference.share import Promise
     from core.runs import Run
     from core.studies.row import Row
     from core.studies.study import Study
 
     References = tuple[tuple[ReferenceMargin, ...], ...]  # those of each run
+    Promises = tuple[Promise | None, ...]
 
 # The nodes that are selected in each run.
 Selected = tuple[NodeSet | None, ...]
@@ -103,6 +105,7 @@ class FigureJob(SceneJob):
     plane: NodePlane = COORDINATES
     references: References = ()
     selected: Selected = ()
+    promises: Promises = ()
 
     def scene(self) -> FigureScene:
         return _scene(self)
@@ -119,6 +122,7 @@ class CopyJob(ExportJob):
     plane: NodePlane = COORDINATES
     references: References = ()
     selected: Selected = ()
+    promises: Promises = ()
     contents: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -149,6 +153,7 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
             plane=job.plane,
             references=job.references,
             selected=job.selected,
+            promises=job.promises,
         )
 
 

@@ -10,6 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.cli.margins import computed
 from core.cli.output import progress
 from core.cli.training import run_for_figure
 from core.errors import InputError
@@ -23,8 +24,16 @@ from core.studies.study import load_study, shipped_ids
 if TYPE_CHECKING:
     from core.figures.palette import Palette
     from core.figures.primitives import FigureScene
+    from core.reference.margin import ReferenceMargin
+    from core.reference.share import Promise
     from core.studies.row import Known
     from core.sweep.ledger import Ledger
+
+SHARE_LIMIT_S = 120.0  # for each reference margin, as in `margins`
+NO_SHARE = (
+    "no reference margin of this run can be compared with its margins, so that they are shares of "
+    "nothing; draw them as they are, without --share"
+)
 
 
 def natural(path: Path) -> list[object]:
@@ -71,17 +80,43 @@ def figure(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         # Panels that are named are those of single runs; a study's own layout is only the default.
         given = (arguments.panels, arguments.plane, arguments.select)
-        named = any(option is not None for option in given)
+        named = arguments.share or any(option is not None for option in given)
         scene = None if named else study_figure(arguments, stack, palette)
         if scene is None:
             runs = open_all(arguments.targets, stack, arguments.quiet)
             selected = selected_in(runs, arguments.select)
             scene = build_scene(
-                runs, tuple(panels), palette=palette, plane=plane, selected=selected
+                runs,
+                tuple(panels),
+                palette=palette,
+                plane=plane,
+                selected=selected,
+                promises=promises_of(runs, arguments.quiet) if arguments.share else (),
             )
         save_figure(scene, out, dpi=arguments.dpi)
     print(out)
     return 0
+
+
+def promises_of(runs: Sequence[Run], quiet: bool) -> tuple[Promise, ...]:
+    """What the margins of each run are shares of. Raises InputError where there is nothing."""
+    from core.reference.registry import references_of
+    from core.reference.share import in_order, promise
+
+    promises = []
+    for run in runs:
+        references = in_order(references_of(run.problem))
+        known: dict[str, ReferenceMargin] = {}
+        # Only as far as is needed: some take long.
+        for margin in computed(run.problem, SHARE_LIMIT_S, quiet, references):
+            known[margin.reference.name] = margin
+            if promise(references, known).margin is not None:
+                break
+        found = promise(references, known)
+        if found.margin is None:
+            raise InputError(NO_SHARE, where=run.path)
+        promises.append(found)
+    return tuple(promises)
 
 
 def study_figure(

@@ -15,6 +15,7 @@ from core.figures.names import PANELS
 
 SELECT = "nodes beside which the others are dim: a set kept with the runs, or such as 3-5,9"
 PLANE = "of the nodes: motion, means, components, or coordinates such as 1,2 (default)"
+SHARE = "margins as shares of gamma_gl / 2, or of what stands for it; computes it where needed"
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -182,6 +183,7 @@ def _drawing(commands: Any) -> None:
     )
     command.add_argument("--plane", default=None, help=PLANE)
     command.add_argument("--select", default=None, metavar="SET|NODES", help=SELECT)
+    command.add_argument("--share", action="store_true", help=SHARE)
     command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")

@@ -22,6 +22,7 @@ from core.figures.margin_curves import (
     margin_ink,
     margin_panel,
     margin_traces,
+    math_label,
 )
 from core.figures.names import PANELS
 from core.figures.neurons import (
@@ -40,6 +41,7 @@ from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.observables.projection import Projection, checked_projection
 from core.reference.margin import ReferenceMargin
+from core.reference.share import Promise, scaled
 from core.runs import Run
 
 # Of four panels each, so that letters are enough.
@@ -165,12 +167,16 @@ def gather(
     shown: Sequence[NDArray[np.int64]] | None = None,
     references: Sequence[Sequence[ReferenceMargin]] = (),
     selected: Selected = (),
+    promises: Sequence[Promise | None] = (),
 ) -> Material:
     """Compute what some panels show; `shown` are the frames of each run that a film stops at.
 
-    `references` are the reference margins of each run, to be lines among its margins, and
-    `selected` the nodes of each beside which the others are dim.
+    `references` are the reference margins of each run, to be lines among its margins, `selected`
+    the nodes of each beside which the others are dim, and `promises` what its margins are shown as
+    shares of.
     """
+    promises = [*promises, *[None] * (len(runs) - len(promises))]
+    references = _among_shares(promises, references)
     chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, selected, strict=False))
     axis = time_axis(runs, lasts)
     times = moments(runs, lasts, axis)
@@ -186,7 +192,10 @@ def gather(
             mask = chosen[row] if row < len(chosen) else None
             tracks.append(replace(track(projections[-1], stops), chosen=mask))
     if "margins" in panels:
-        traces = [margin_traces(run, last) for run, last in zip(runs, lasts, strict=True)]
+        traces = [
+            margin_traces(run, last, one)
+            for run, last, one in zip(runs, lasts, promises, strict=True)
+        ]
         lines = [one for margins in references for one in margins]
         axes["margins"] = margin_axis(traces, axis, lines)
     for kind in SORTED:
@@ -208,6 +217,20 @@ def gather(
     )
 
 
+def _among_shares(
+    promises: Sequence[Promise | None], references: Sequence[Sequence[ReferenceMargin]]
+) -> list[tuple[ReferenceMargin, ...]]:
+    """The lines among the margins of each run; what they are shares of is always there, at 1."""
+    rows = []
+    for row, promise in enumerate(promises):
+        margins = tuple(references[row]) if row < len(references) else ()
+        if promise is not None and promise.margin is not None:
+            added = () if promise.margin in margins else (promise.margin,)
+            margins = scaled((*margins, *added), promise.scale)
+        rows.append(margins)
+    return rows
+
+
 def _mask(run: Run, nodes: NodeSet | None) -> Chosen | None:
     """Which nodes of a run are selected, (m,); None where none of its nodes are."""
     m = int(run.network.m)
@@ -227,6 +250,13 @@ def selection_words(material: Material, selected: Selected) -> str:
     return f" Selected: {'; '.join(parts)}; all others are dim." if parts else ""
 
 
+def share_words(material: Material) -> str:
+    """What margins are divided by, as a sentence of a figure's caption; or nothing."""
+    names = {traces.share_of for traces in material.traces} - {""}
+    parts = ", ".join(math_label(name) for name in sorted(names))
+    return f" Margins are divided by {parts}, which lies at 1 with its bracket." if names else ""
+
+
 def build_scene(
     runs: Sequence[Run],
     panels: Sequence[str] = PANELS,
@@ -235,6 +265,7 @@ def build_scene(
     plane: NodePlane = COORDINATES,
     references: Sequence[Sequence[ReferenceMargin]] = (),
     selected: Selected = (),
+    promises: Sequence[Promise | None] = (),
 ) -> FigureScene:
     """A page with one row a run and one column a panel, 180 mm wide for three or four panels.
 
@@ -242,7 +273,8 @@ def build_scene(
     is that of the trajectories. Rotations, norms, margins and colours of time share their
     scales between the rows; trajectories have a scale of their own.
     `references` are reference margins for each run, drawn as lines among its margins, and
-    `selected` nodes of each run beside which the others are dim.
+    `selected` nodes of each run beside which the others are dim; with `promises` margins are shares
+    of what is promised of each run (core.reference.share).
 
     Raises InputError for unknown panels, no or more than six runs, or a plane that a
     run does not have.
@@ -250,7 +282,7 @@ def build_scene(
     panels = check_panels(panels)
     check_runs(runs)
     lasts = [last_frame(run, until) for run in runs]
-    material = gather(runs, panels, lasts, palette, plane, references=references, selected=selected)
+    material = gather(runs, panels, lasts, palette, plane, None, references, selected, promises)
     title, source = titles(runs)
     letters = {
         (row, kind): LETTERS[row * len(panels) + column]
@@ -264,6 +296,7 @@ def build_scene(
     if plane.kind != "coordinates":
         words = f"a plane ({PLANES[plane.kind].title.lower()})"
     caption = captions(by_kind, palette, several, words) + selection_words(material, selected)
+    caption += share_words(material) if "margins" in panels else ""
     footer = (f"{origin}Settings: {settings_line(runs, lasts)}.", caption)
     sheet = page(headings(runs), len(panels), title, footer)
     drawn = tuple(
