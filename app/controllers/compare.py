@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -15,11 +15,12 @@ from app.controllers.display import DisplayController
 from app.controllers.playback import Playback
 from app.main_window import MainWindow
 from app.state.compared import Compared
+from app.state.compared_runs import ComparedRun, Known, ask, of_nodes, over_time
 from app.state.later import Later
 from app.state.resolve import frame_at
 from app.state.session import RunSnapshot, Session
 from app.workers.calculator import Calculator
-from core.comparison.question import MOST_COMPARED, CompareQuestion, check_count
+from core.comparison.question import MOST_COMPARED, SORTED, CompareQuestion, check_count
 from core.errors import InputError, MarginscopeError
 from core.figures.palette import PALETTES
 from core.problem.schedule import coordinate
@@ -30,21 +31,10 @@ if TYPE_CHECKING:
     from core.comparison.alignment import Array
     from core.comparison.comparison import Comparison
     from core.comparison.differing import Differing
-    from core.runs import RecordedRun
 
-OWNER, FIRST = "compare", "hard_margin"
+FIRST = "hard_margin"
 LOOK_MS = 500  # between looks at files that still grow
 TOO_FEW = "Two runs or more are compared; open one beside it, or select some in the library."
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Open:
-    """A run that is compared: its file, what is traced of it, and what its margin can be."""
-
-    run: RecordedRun
-    later: Later
-    most: float
 
 
 @final
@@ -64,13 +54,10 @@ class CompareController(QObject):
         self._playback = playback
         self._of: Compared | None = None
         self._palette, self._ended = "", False
-        self._open: tuple[_Open, ...] = ()
+        self._open: tuple[ComparedRun, ...] = ()
         self._named: Differing | None = None
-        # Of each run: where it is at each frame at the farthest, and its moments for the cursor.
-        self._keys: tuple[Array, ...] = ()
-        self._snapshots: tuple[RunSnapshot, ...] = ()
-        self._curves: tuple[tuple[Array, Array], ...] = ()  # of each run alone
-        self._answer: Comparison | None = None
+        self._known: Known | None = None
+        self._asked_at = math.nan  # the cursor when values were asked for
         self.panel: ComparePanel | None = None
         self.view: CompareView | None = None
         self._calculator = Calculator(self)
@@ -122,7 +109,9 @@ class CompareController(QObject):
         if self._of is not None and self._of.question.against in ("log10_time", "time"):
             self._playback.to_moment(float(coordinate(place)))
             return
-        for keys, one in zip(self._keys, self._open, strict=True):
+        if self._known is None or not self._known.keys:  # nodes are not over time
+            return
+        for keys, one in zip(self._known.keys, self._open, strict=True):
             there = np.flatnonzero(keys >= place)
             if there.size:
                 moment = float(coordinate(max(float(one.run.log10_time[there[0]]), -300.0)))
@@ -165,7 +154,7 @@ class CompareController(QObject):
             name = FIRST if FIRST in common else next(iter(common))
             self._asked(replace(wanted.question, observable=name))  # and is told of it
             return
-        self._ask_traces()
+        self._ask_for_values()
         assert self.panel is not None
         self.panel.offer(common)
         self.panel.show_question(wanted.question)
@@ -193,11 +182,11 @@ class CompareController(QObject):
         from core.comparison.recorded import differing_of, most_of
         from core.runs import open_run
 
-        opened: list[_Open] = []
+        opened: list[ComparedRun] = []
         try:
             for name in names:
                 run = open_run(Path(name))
-                opened.append(_Open(run, Later(run), most_of(run)))
+                opened.append(ComparedRun(run, Later(run), most_of(run)))
                 if run.frames == 0:
                     raise InputError(f"{run.path.name} has no frames yet; compare it later.")
         except (MarginscopeError, OSError) as error:
@@ -218,8 +207,7 @@ class CompareController(QObject):
         self._calculator.watch(())
         for one in self._open:
             one.run.close()
-        self._open, self._keys, self._snapshots, self._curves = (), (), (), ()
-        self._answer = None
+        self._open, self._known = (), None
         self._session.compared = ()
 
     def close(self) -> None:
@@ -245,7 +233,7 @@ class CompareController(QObject):
             return
         if after != before:
             self._tell_session()
-            self._ask_traces()
+            self._ask_for_values()
             self._display.refresh()
 
     def _tell_session(self) -> None:
@@ -259,20 +247,20 @@ class CompareController(QObject):
             snapshots.append(RunSnapshot(-1, places, float(places[-1]), False, 0))
         self._session.compared = tuple(snapshots)
 
-    def _ask_traces(self) -> None:
-        from core.observables.registry import OBSERVABLES
-
+    def _ask_for_values(self) -> None:
         assert self._of is not None
-        for one in self._open:
-            names = [name for name in self._of.question.names if OBSERVABLES[name].applies(one.run)]
-            one.later.ask_traces(OWNER, tuple(names), one.run.frames)
+        self._asked_at = self._display.view.cursor
+        ask(self._of.question, self._open, self._asked_at)
         self._calculator.watch([one.later for one in self._open])
 
     def _common(self) -> dict[str, str]:
         """The observables that all runs have, with their titles."""
-        from core.observables.registry import scalars_of
+        from core.observables.registry import OBSERVABLES, scalars_of
 
         names = [{item.name: item.title for item in scalars_of(one.run)} for one in self._open]
+        of_nodes = [OBSERVABLES[name] for name in SORTED]
+        for known, one in zip(names, self._open, strict=True):
+            known |= {x.name: f"{x.title}, sorted" for x in of_nodes if x.applies(one.run)}
         return {k: v for k, v in names[0].items() if all(k in other for other in names[1:])}
 
     def _computed(self) -> None:
@@ -280,59 +268,41 @@ class CompareController(QObject):
             self._rebuild()
 
     def _rebuild(self) -> None:
-        """The answer from the values that are known so far."""
-        from core.comparison.alignment import keys_of, reached
-        from core.comparison.comparison import compared
-        from core.comparison.recorded import traced_of
-
+        """The answer from what is known so far."""
         assert self._of is not None
         assert self._named is not None
-        question = self._of.question
-        traced = []
-        for one, label, family in zip(
-            self._open, self._named.labels, self._named.families, strict=True
-        ):
-            frames, known = one.run.frames, np.ones(one.run.frames, dtype=bool)
-            values: dict[str, Array] = {}
-            for name in question.names:
-                if one.later.asks(OWNER, name):
-                    known &= one.later.known(name, frames)
-                    values[name] = one.later.trace(name, frames)[:, 0]
-                else:
-                    values[name] = np.full(frames, math.nan)
-            traced.append(traced_of(one.run, label, family, values, one.most).taken(known))
-        keys = [keys_of(run, question.against) for run in traced]
-        self._keys = tuple(np.fmax.accumulate(key) if key.size else key for key in keys)
-        self._curves = tuple(
-            reached(key, run.values[question.observable])
-            for key, run in zip(keys, traced, strict=True)
-        )
-        moments = [np.asarray(coordinate(run.log10_time)) for run in traced]
-        self._snapshots = tuple(RunSnapshot(-1, one, 0.0, False, 0) for one in moments)
-        self._answer = compared(question, traced)
-        self._show_answer()
-        self._show_moment()
+        question, cursor = self._of.question, self._display.view.cursor
+        if question.ranked:
+            known = of_nodes(question, self._open, self._named, cursor)
+        else:
+            known = over_time(question, self._open, self._named)
+        if known is not None:
+            self._known = known
+            self._show_answer()
+            self._show_moment()
 
     # -------------------------------------------------------------------------------- showing
 
     def _show_answer(self) -> None:
-        if self.view is None or self.panel is None or self._answer is None or self._named is None:
+        if self.view is None or self.panel is None or self._known is None or self._named is None:
             return
         from core.figures.comparison import words_for
 
-        answer, named = self._answer, self._named
-        self.view.show_comparison(answer, f"{words_for(answer.question)}, {len(self._open)} runs")
+        answer, named = self._known.answer, self._named
+        words = ", ".join(part for part in (words_for(answer.question), answer.moment) if part)
+        self.view.show_comparison(answer, f"{words}, {len(self._open)} runs")
         self.panel.show_notes(answer.notes)
-        titles = ("run", "at the cursor", *named.keys)
+        there = "median" if answer.question.ranked else "at the cursor"
+        titles = ("run", there, *named.keys)
         rows = [(label, "", *row) for label, row in zip(named.labels, named.rows, strict=True)]
         self.panel.show_table(titles, rows)
         self.panel.show_colours([self._colour(k) for k in range(len(rows))])
 
     def _line_of(self, run: int) -> int:
         """The number of the line that is about a run; -1 for none of its own."""
-        assert self._answer is not None
-        lines = self._answer.lines
-        if self._answer.question.kind == "differences":
+        assert self._known is not None
+        lines = self._known.answer.lines
+        if self._known.answer.question.kind == "differences":
             return run - 1
         return next((k for k, line in enumerate(lines) if run in line.members), -1)
 
@@ -345,25 +315,30 @@ class CompareController(QObject):
         """The lines up to where their runs are at the cursor, and their values there."""
         from app.widgets.screen_text import shown_number
 
-        if self.view is None or self.panel is None or self._answer is None:
+        if self.view is None or self.panel is None or self._known is None:
             return
-        cursor = self._display.view.cursor
+        cursor, known = self._display.view.cursor, self._known
+        if known.answer.question.ranked:
+            if cursor != self._asked_at:
+                self._ask_for_values()
+            self.panel.show_values([shown_number(one, 4) for one in medians(known.answer)])
+            return
         here = []
-        for keys, run in zip(self._keys, self._snapshots, strict=True):
+        for keys, run in zip(known.keys, known.snapshots, strict=True):
             frame = frame_at(run, cursor)
             here.append(float(keys[frame]) if frame >= 0 else math.nan)
-        if self._answer.question.against in ("log10_time", "time"):
+        if known.answer.question.against in ("log10_time", "time"):
             # The cursor itself, between frames too, as long as a run goes.
             from core.problem.schedule import inverse_coordinate
 
             now = float(inverse_coordinate(cursor))
             here = [now if math.isfinite(place) else place for place in here]
-        lines = self._answer.lines
+        lines = known.answer.lines
         self.view.show_places([min(here[k] for k in line.members) for line in lines])
-        if self._answer.question.kind == "differences":
+        if known.answer.question.kind == "differences":
             values = [self.view.value(k - 1) if k > 0 else math.nan for k in range(len(here))]
         else:
-            values = [value_at(*curve, at) for curve, at in zip(self._curves, here, strict=True)]
+            values = [value_at(*curve, at) for curve, at in zip(known.curves, here, strict=True)]
         self.panel.show_values([shown_number(value, 4) for value in values])
 
 
@@ -375,3 +350,8 @@ def value_at(places: Array, values: Array, place: float) -> float:
         return math.nan
     found = at(places, values, np.array([min(place, float(places[-1]))]))
     return float(found[0])
+
+
+def medians(answer: Comparison) -> list[float]:
+    """The middle of each line's values; NaN for one without any."""
+    return [float(np.median(x.values)) if x.values.size else math.nan for x in answer.lines]

@@ -171,10 +171,11 @@ class Readout(QObject):
             return
         question = GroupQuestion(chosen.frame, chosen.selected)
         later = run.data.later
-        later.ask_group(question)
+        later.group.ask(question)
         self._display.calculator.wake()
         # While the next frame's are computed those of the last one stay, of the same nodes.
-        known = later.group if later.group and later.group[0].nodes == question.nodes else None
+        known = later.group.known
+        known = known if known and known[0].nodes == question.nodes else None
         heading = self._group_heading(run)
         if self._group != (heading, known):
             self._group = (heading, known)

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 from app.panels.inputs import quiet_label
 from app.widgets.layouts import filled, laid
 from app.widgets.symbols import greek
-from core.comparison.question import AGAINST, BANDS, KINDS, CompareQuestion
+from core.comparison.question import AGAINST, BANDS, KINDS, RANK, SORTED, CompareQuestion
 
 ROOM = 8
 SWATCH = 12
@@ -44,7 +44,7 @@ class ComparePanel(QWidget):
     def __init__(self, view: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.observable = self._choice("Observable", {})
-        self.against = self._choice("Against", {key: greek(text) for key, text in AGAINST.items()})
+        self.against = self._choice("Against", {})
         self.kind = self._choice("Kind of comparison", KIND_WORDS, KINDS)
         self.band = self._choice("Bands", BAND_WORDS, BANDS)
         self.observable.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -106,6 +106,7 @@ class ComparePanel(QWidget):
 
     def show_question(self, question: CompareQuestion) -> None:
         """What is asked now."""
+        self._offer_axes(question.ranked)
         for box, value in (
             (self.observable, question.observable),
             (self.against, question.against),
@@ -114,6 +115,14 @@ class ComparePanel(QWidget):
         ):
             box.setCurrentIndex(box.findData(value))
         self.band.setVisible(question.kind == "bands")
+
+    def _offer_axes(self, ranked: bool) -> None:
+        """Ranks alone for nodes, and all else for what is compared over time."""
+        keys = [key for key in AGAINST if (key == RANK) == ranked]
+        if [self.against.itemData(place) for place in range(self.against.count())] != keys:
+            self.against.clear()
+            for key in keys:
+                self.against.addItem(greek(AGAINST[key]), key)
 
     def show_notes(self, notes: Sequence[str]) -> None:
         """What must be said of the comparison."""
@@ -167,5 +176,10 @@ class ComparePanel(QWidget):
         name = self.observable.currentData()
         if name is None:
             return
-        parts = (box.currentData() for box in (self.against, self.kind, self.band))
-        self.asked.emit(CompareQuestion(name, *parts))
+        against = self.against.currentData()
+        if name in SORTED:
+            against = RANK
+        elif against == RANK:
+            against = next(iter(AGAINST))
+        kind, band = self.kind.currentData(), self.band.currentData()
+        self.asked.emit(CompareQuestion(name, against, kind, band))

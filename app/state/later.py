@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Generic, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ Floats = NDArray[np.float64]
 SPECTRUM = "log10 of the leading singular values"
 # As many as core.observables.spectrum keeps of a frame.
 LEADING = 16
+Q = TypeVar("Q")
+A = TypeVar("A")
 STRIDES = (64, 16, 4, 1)  # a curve is coarse at first, and spans the run from its first points on
 
 log = logging.getLogger(__name__)
@@ -60,6 +63,48 @@ class GroupQuestion:
 
     frame: int
     nodes: frozenset[int]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NodesQuestion:
+    """An observable of single nodes, whose values are wanted at a frame."""
+
+    frame: int
+    name: str
+
+
+@final
+class Latest(Generic[Q, A]):
+    """A question of which only the one asked last counts, and the last answer: (question, answer),
+    perhaps to an older question."""
+
+    def __init__(self, lock: threading.Lock, answer: Callable[[Run, Q], A]) -> None:
+        self._lock, self._answer = lock, answer
+        self._question: Q | None = None
+        # Read without the lock: a frozen value is put there in one step, and the screen must not
+        # wait.
+        self.known: tuple[Q, A] | None = None
+
+    def ask(self, question: Q | None) -> None:
+        """Ask, or ask for nothing any more."""
+        with self._lock:
+            self._question = question
+
+    @property
+    def wanted(self) -> Q | None:
+        """The question whose answer is not known yet."""
+        with self._lock:
+            question, known = self._question, self.known
+        return None if known is not None and known[0] == question else question
+
+    def work(self, run: Run) -> bool:
+        """Answer it; whether there was anything to do."""
+        question = self.wanted
+        if question is None:
+            return False
+        self.known = (question, self._answer(run, question))
+        return True
 
 
 @final
@@ -103,10 +148,10 @@ class Later:
         # By the view that asked, so that one which is closed gives up its own and no other's.
         self._requested: tuple[str, ...] = ()  # "owner:name"
         self._frames = 0
-        self._question: Question | None = None
-        self._answer: Answer | None = None
-        self._group: GroupQuestion | None = None
-        self._facts: tuple[GroupQuestion, GroupFacts] | None = None
+        self.prediction: Latest[Question, Answer] = Latest(self._lock, answer)
+        self.group: Latest[GroupQuestion, GroupFacts] = Latest(self._lock, _group_facts)
+        self.nodes: Latest[NodesQuestion, Floats] = Latest(self._lock, _node_values)
+        self._latest = (self.prediction, self.group, self.nodes)
         self._broken = False
         self.traced = 0  # values of traces computed so far
 
@@ -140,26 +185,11 @@ class Later:
         """Of which of the first frames a trace that was asked for is known, (frames,)."""
         return np.array(self._traces[name].known[:frames])
 
-    def ask_prediction(self, question: Question) -> None:
-        """Compute the predictor; only the question asked last counts."""
-        with self._lock:
-            self._question = question
-
     @property
     def answer(self) -> Answer | None:
         """The last predictor that was computed, perhaps of an older question."""
-        # Without the lock: a frozen value is put there in one step, and the screen must not wait.
-        return self._answer
-
-    def ask_group(self, question: GroupQuestion | None) -> None:
-        """Compute what some nodes are like together; only the question asked last counts."""
-        with self._lock:
-            self._group = question
-
-    @property
-    def group(self) -> tuple[GroupQuestion, GroupFacts] | None:
-        """The last facts that were computed, and of what; perhaps of an older question."""
-        return self._facts
+        known = self.prediction.known
+        return known[1] if known is not None else None
 
     @property
     def pending(self) -> bool:
@@ -180,13 +210,7 @@ class Later:
 
     def _step(self) -> bool:
         try:
-            question = self._next_question()
-            if question is not None:
-                self._answer = answer(self._run, question)
-                return True
-            group = self._next_group()
-            if group is not None:
-                self._facts = (group, _group_facts(self._run, group))
+            if any(latest.work(self._run) for latest in self._latest):
                 return True
             missing = self._next_trace()
             if missing is None:
@@ -199,17 +223,8 @@ class Later:
         return True
 
     def _next(self) -> object:
-        return self._next_question() or self._next_group() or self._next_trace()
-
-    def _next_group(self) -> GroupQuestion | None:
-        with self._lock:
-            question, known = self._group, self._facts
-        return None if known is not None and known[0] == question else question
-
-    def _next_question(self) -> Question | None:
-        with self._lock:
-            question, known = self._question, self._answer
-        return None if known is not None and known.question == question else question
+        waiting = any(latest.wanted is not None for latest in self._latest)
+        return waiting or self._next_trace()
 
     def _next_trace(self) -> tuple[str, Trace, int] | None:
         with self._lock:
@@ -242,6 +257,12 @@ def _group_facts(run: Run, question: GroupQuestion) -> GroupFacts:
     from core.observables.group import group_facts
 
     return group_facts(run, question.frame, question.nodes)
+
+
+def _node_values(run: Run, question: NodesQuestion) -> Floats:
+    from core.observables.registry import OBSERVABLES
+
+    return np.asarray(OBSERVABLES[question.name].at(run, question.frame), dtype=np.float64)
 
 
 def answer(run: Run, question: Question) -> Answer:

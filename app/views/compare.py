@@ -53,6 +53,7 @@ AXES: dict[str, tuple[str, TickMaker]] = {
     "norm_squared": (NORM_SQUARED, logarithmic),
     "risk": ("risk", falling),
     "share": ("hard margin as a share of \u03b3_gl / 2", plain),
+    "rank": ("rank / m", plain),
 }
 
 
@@ -72,6 +73,7 @@ class CompareView(QWidget):
         self._comparison: Comparison | None = None
         self._places: tuple[float, ...] = ()  # where each line is at the cursor
         self._far, self._thinned_for = False, 0.0
+        self._reach = (math.inf, -math.inf)  # of all moments of nodes that were shown
         self.header = ViewHeader(palette, "runs compared")
         self.plot = Plot(palette, drag=Drag.SCRUB)
         self.plot.setAccessibleName("The compared runs")
@@ -101,6 +103,7 @@ class CompareView(QWidget):
         before, self._comparison = self._comparison, comparison
         if comparison is None or before is None or before.question != comparison.question:
             self.plot.reset_range()
+            self._reach = (math.inf, -math.inf)
         self._places = ()
         self.header.set_title(title or "runs compared")
         self._redraw()
@@ -161,6 +164,9 @@ class CompareView(QWidget):
         parts = [part for line in lines for part in (line.values, line.low, line.high)]
         left, right = _ends(x, 0.02)
         bottom, top = _ends(np.concatenate([np.empty(0), *parts]), 0.06)
+        if against == "rank":  # a range that every moment has, so that it does not jump in play
+            self._reach = min(bottom, self._reach[0]), max(top, self._reach[1])
+            (left, right), (bottom, top) = RANKS, self._reach
         self.plot.set_home(Home(left, right, bottom, top))
 
     def _across(self, places: Floats) -> Floats:
@@ -204,6 +210,16 @@ class CompareView(QWidget):
 
     def _show_strong(self) -> None:
         comparison, width = self._comparison, STRONG * self.plot.devicePixelRatioF()
+        if comparison is not None and comparison.question.ranked:  # all of it is of the moment
+            self.strong.set_curves(
+                [
+                    (self._path(line.places, line.values), pen_of(colour, width))
+                    for line, colour in zip(comparison.lines, self.colours(), strict=True)
+                ]
+            )
+            self.dots.show_at(np.empty((0, 2)), np.empty(0, dtype=np.int64))
+            self._show_cursor()
+            return
         curves, points, which = [], [], []
         if comparison is not None and len(self._places) == len(comparison.lines):
             for k, (line, colour) in enumerate(zip(comparison.lines, self.colours(), strict=True)):
@@ -256,6 +272,8 @@ class CompareView(QWidget):
         grain = min(pixel_width(self.plot), 0.01)
         if against in MOMENTS:
             return f"t = {log10_text(place, grain)}"
+        if against == "rank":
+            return f"rank / m = {resolved(place, grain)}"
         if against == "step":
             return f"step {10.0**place:.0f}" if place < 15.0 else f"step {log10_text(place, grain)}"
         if against == "norm_squared":
@@ -289,6 +307,7 @@ class CompareView(QWidget):
         self.help_requested.emit(self.explained())
 
 
+RANKS = (0.0, 1.02)
 MOMENTS = ("log10_time", "time")
 
 

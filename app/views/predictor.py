@@ -131,7 +131,7 @@ class PredictorView(RunView):
             cost = d + data.m + d * data.m / 64.0  # memory, and products, which are quicker
             count = int(np.clip(math.sqrt(WORK / cost), FEWEST, MOST))
             question = Question(self.frame, data.coordinates, (*first, count), (*second, count))
-        data.later.ask_prediction(question)
+        data.later.prediction.ask(question)
         if data.later.pending:
             self.requested.emit()
 

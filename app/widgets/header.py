@@ -117,6 +117,7 @@ class ViewHeader(QWidget):
     def set_title(self, title: str) -> None:
         """Another title, for a view that shows another thing."""
         self._title = title
+        self.setAccessibleName(self.text)
         self.update()
 
     def set_key(self, *entries: HeaderEntry, time: TimeColours | None = None) -> None:

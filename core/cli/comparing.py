@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,10 +14,13 @@ from core.cli.output import progress
 from core.comparison.alignment import shown
 from core.comparison.comparison import Comparison
 from core.comparison.differing import Differing
-from core.comparison.question import CompareQuestion, check_count
+from core.comparison.question import RANK, SORTED, CompareQuestion, check_count
 from core.errors import InputError
 from core.files import write_whole
+from core.problem.schedule import parse_time
 from core.runs import open_run
+
+AGAINST_TIME = CompareQuestion().against
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -26,13 +30,13 @@ def compare(arguments: argparse.Namespace) -> int:
 
     out = Path(arguments.out)
     names = arguments.observable or ["hard_margin"]
-    questions = [
-        CompareQuestion(name, arguments.against, arguments.kind, arguments.band)
-        for name in dict.fromkeys(names)
-    ]
     check_count(len(arguments.runs))
-    for question in questions:
-        check_observable(question.observable)
+    for name in names:
+        check_observable(name)
+    questions = [_question(name, arguments) for name in dict.fromkeys(names)]
+    moment = math.inf if arguments.at is None else parse_time(arguments.at)
+    if moment is None:
+        raise InputError(f"{arguments.at!r} is no time; write t, or 10^2.5.", option="--at")
     if out.suffix.lower() != ".csv":
         try:
             check_figure_path(out)
@@ -44,12 +48,21 @@ def compare(arguments: argparse.Namespace) -> int:
             check_runs(question, runs)
         total = len(questions) * sum(run.frames for run in runs)
         with progress("compare", total, arguments.quiet) as bar:
-            found = [compare_runs(question, runs, bar.add) for question in questions]
+            found = [compare_runs(one, runs, bar.add, moment) for one in questions]
         named = differing_of(runs)
         _write(found, named, out, arguments)
     _print(named, arguments.runs)
     print(out)
     return 0
+
+
+def _question(name: str, arguments: argparse.Namespace) -> CompareQuestion:
+    """What is asked of an observable; nodes are compared by their ranks unless something else is
+    asked for."""
+    against = arguments.against
+    if name in SORTED and against == AGAINST_TIME:
+        against = RANK
+    return CompareQuestion(name, against, arguments.kind, arguments.band)
 
 
 def _write(

@@ -217,9 +217,15 @@ def _comparing(commands: Any) -> None:
         action="append",
         default=None,
         metavar="NAME",
-        help="one number a frame (describe observables; default: hard_margin); again for more",
+        help="one number a frame (describe observables; default: hard_margin), or rotation or "
+        "relative_norm, whose nodes are compared sorted; again for more",
     )
     command.add_argument("--against", default="log10_time", choices=tuple(AGAINST))
+    command.add_argument(
+        "--at",
+        metavar="TIME",
+        help="where nodes are compared: t, or 10^2.5 (default: the end of each run)",
+    )
     command.add_argument(
         "--kind",
         default="lines",

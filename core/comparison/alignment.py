@@ -10,12 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+
+class Labelled(Protocol):
+    """A run by its name, and by all of its settings but the seeds."""
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def family(self) -> str: ...
 
 
 @final
@@ -40,6 +50,18 @@ class Traced:
         values = {name: values[kept] for name, values in self.values.items()}
         times, steps = self.log10_time[kept], self.steps[kept]
         return Traced(self.label, self.family, times, steps, values, self.most)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """A run at one moment: a number of each of its m nodes in increasing order (m,), or fewer where
+    some nodes have none. `label` and `family` as of Traced."""
+
+    label: str
+    family: str
+    values: Array
+    m: int
 
 
 def keys_of(run: Traced, against: str) -> Array:

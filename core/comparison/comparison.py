@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 
-from core.comparison.alignment import Array, Traced, at, keys_of, reached, turns_back
+from core.comparison.alignment import (
+    Array,
+    Labelled,
+    Ranked,
+    Traced,
+    at,
+    keys_of,
+    reached,
+    turns_back,
+)
 from core.comparison.question import AGAINST, CompareQuestion
+from core.problem.schedule import time_text
 
 NONE: Array = np.empty(0)
 MOST_NAMED = 3  # runs in a sentence
@@ -40,11 +50,21 @@ class ComparedLine:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Some lines, and sentences about what cannot be compared, or how it is."""
+    """Some lines, and sentences about what cannot be compared, or how it is. Nodes are compared at
+    a moment, inf for the end of each run."""
 
     question: CompareQuestion
     lines: tuple[ComparedLine, ...]
     notes: tuple[str, ...] = ()
+    log10_time: float = float("inf")
+
+    @property
+    def moment(self) -> str:
+        """The moment of nodes in words, such as "t = 316"; empty for what is compared over time."""
+        if not self.question.ranked:
+            return ""
+        ended = self.log10_time == float("inf")
+        return "the end" if ended else f"t = {time_text(self.log10_time)}"
 
 
 def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:
@@ -65,6 +85,30 @@ def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:
             f"The {AGAINST[question.against]} of {some} turns back: values are those when it is "
             "reached for the first time."
         )
+    return _answer(question, runs, curves, notes)
+
+
+def compared_nodes(
+    question: CompareQuestion, runs: Sequence[Ranked], log10_time: float = float("inf")
+) -> Comparison:
+    """Some runs at one moment, each by the sorted numbers of its nodes over rank / m: between the
+    ranks of a narrow network its line is straight, where it is subtracted from a wider one."""
+    curves = [(np.arange(1.0, run.values.size + 1.0) / run.m, run.values) for run in runs]
+    notes = [
+        f"{run.label} has {run.m - run.values.size} nodes without a {question.observable}."
+        for run in runs
+        if run.values.size < run.m
+    ]
+    return replace(_answer(question, runs, curves, notes), log10_time=log10_time)
+
+
+def _answer(
+    question: CompareQuestion,
+    runs: Sequence[Labelled],
+    curves: Sequence[tuple[Array, Array]],
+    notes: list[str],
+) -> Comparison:
+    """The lines of some curves, one of each run, by the kind of the question."""
     if question.kind == "differences":
         lines = _differences(runs, curves, notes)
     elif question.kind == "bands":
@@ -89,7 +133,9 @@ def _common(curves: Sequence[tuple[Array, Array]]) -> Array:
 
 
 def _differences(
-    runs: Sequence[Traced], curves: Sequence[tuple[Array, Array]], notes: list[str]
+    runs: Sequence[Labelled],
+    curves: Sequence[tuple[Array, Array]],
+    notes: list[str],
 ) -> list[ComparedLine]:
     """Each run less the first one, where both are."""
     lines = []
@@ -105,7 +151,7 @@ def _differences(
 
 def _bands(
     question: CompareQuestion,
-    runs: Sequence[Traced],
+    runs: Sequence[Labelled],
     curves: Sequence[tuple[Array, Array]],
     notes: list[str],
 ) -> list[ComparedLine]:

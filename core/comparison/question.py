@@ -15,7 +15,10 @@ AGAINST = {
     "norm_squared": "|W|^2",
     "risk": "risk",
     "share": "share of gamma_gl / 2",
+    "rank": "rank / m",
 }
+# One number a node, compared against its rank at one moment: the j-th least of m stands at j / m.
+RANK, SORTED = "rank", ("rotation", "relative_norm")
 KINDS = {
     "lines": "a line for each run",
     "differences": "each run less the first one",
@@ -30,9 +33,10 @@ BANDS = {
 @final
 @dataclass(frozen=True, slots=True)
 class CompareQuestion:
-    """`observable` is the name of a scalar observable, the others are keys of the tables above.
+    """`observable` is the name of a scalar observable, or of one of SORTED against "rank"; the
+    others are keys of the tables above.
 
-    Raises InputError for what is not there.
+    Raises InputError for what is not there, and for ranks of what nodes do not have.
     """
 
     observable: str = "hard_margin"
@@ -52,6 +56,20 @@ class CompareQuestion:
                     f"{', '.join(allowed)}.",
                     option=option,
                 )
+
+        of_nodes = self.observable in SORTED
+        if of_nodes != self.ranked:
+            has = "a number for each node" if of_nodes else "one number a frame"
+            axes = [one for one in AGAINST if (one == RANK) == of_nodes]
+            raise InputError(
+                f"{self.observable} has {has}; allowed to compare it against: {', '.join(axes)}.",
+                option="--against",
+            )
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the nodes of one moment are compared, and not a number over time."""
+        return self.against == RANK
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from core.comparison.alignment import Array, Traced
-from core.comparison.comparison import Comparison, compared
+from core.comparison.alignment import Array, Ranked, Traced
+from core.comparison.comparison import Comparison, compared, compared_nodes
 from core.comparison.differing import Differing, differing
-from core.comparison.question import CompareQuestion, check_count
+from core.comparison.question import SORTED, CompareQuestion, check_count
 from core.errors import InputError
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES
@@ -42,11 +42,12 @@ def differing_of(runs: Sequence[Run]) -> Differing:
 
 
 def check_observable(name: str) -> None:
-    """InputError unless it has one number a frame."""
+    """InputError unless it has one number a frame, or a number of each node that can be sorted."""
     scalars = [one.name for one in OBSERVABLES.values() if one.shape is Shape.SCALAR]
-    if name not in scalars:
+    if name not in scalars and name not in SORTED:
         raise InputError(
-            f"{name!r} is no observable with one number a frame; those are {', '.join(scalars)}.",
+            f"{name!r} is no observable with one number a frame; those are {', '.join(scalars)}. "
+            f"Sorted by nodes there are {' and '.join(SORTED)}.",
             option="--observable",
         )
 
@@ -77,13 +78,17 @@ def compare_runs(
     question: CompareQuestion,
     runs: Sequence[Run],
     progress: Callable[[int], None] | None = None,
+    log10_time: float = math.inf,
 ) -> Comparison:
-    """The answer from all frames of some runs.
+    """The answer from all frames of some runs; where nodes are compared, from the last frame of
+    each that is not after a time.
 
     Raises InputError where one of them cannot be compared.
     """
     check_runs(question, runs)
     named = differing_of(runs)
+    if question.ranked:
+        return _compare_nodes(question, runs, named, log10_time)
     traced = []
     for run, label, family in zip(runs, named.labels, named.families, strict=True):
         values: dict[str, Array] = {name: np.empty(run.frames) for name in question.names}
@@ -94,6 +99,22 @@ def compare_runs(
                 progress(1)
         traced.append(traced_of(run, label, family, values, most_of(run)))
     return compared(question, traced)
+
+
+def _compare_nodes(
+    question: CompareQuestion, runs: Sequence[Run], named: Differing, log10_time: float
+) -> Comparison:
+    ranked = []
+    for run, label, family in zip(runs, named.labels, named.families, strict=True):
+        after = int(np.searchsorted(run.log10_time[: run.frames], log10_time, side="right"))
+        ranked.append(ranked_of(run, label, family, question.observable, max(after - 1, 0)))
+    return compared_nodes(question, ranked, log10_time)
+
+
+def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> Ranked:
+    """A run by one of SORTED of its nodes at a frame."""
+    values = np.asarray(OBSERVABLES[name].at(run, frame), dtype=np.float64)
+    return Ranked(label, family, np.sort(values[np.isfinite(values)]), values.size)
 
 
 def traced_of(run: Run, label: str, family: str, values: dict[str, Array], most: float) -> Traced:

@@ -37,6 +37,7 @@ MOST_DECADES = 8
 def words_for(question: CompareQuestion) -> str:
     """What stands at the vertical axis."""
     title = OBSERVABLES[question.observable].title
+    title = f"{title}, sorted" if question.ranked else title
     return f"difference of the {title}" if question.kind == "differences" else title
 
 
@@ -81,6 +82,7 @@ def _panel(comparison: Comparison, row: int, box: Box, palette: Palette) -> Pane
     ink_of = Ink(tuple(curves), (), note, tuple(bands))
     y = _up(lines, math_words(plain(words_for(question))))
     title = OBSERVABLES[question.observable].title
+    title = f"{title} at {comparison.moment}" if comparison.moment else title
     letter = "abcdefghij"[row]
     return Panel(
         "comparison", row, letter, plain(title), box, x, y, ink_of,

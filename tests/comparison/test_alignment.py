@@ -7,9 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.comparison.alignment import Traced, at, keys_of, reached, shown, turns_back
-from core.comparison.comparison import compared
-from core.comparison.question import AGAINST, MOST_COMPARED, CompareQuestion, check_count
+from core.comparison.alignment import Ranked, Traced, at, keys_of, reached, shown, turns_back
+from core.comparison.comparison import compared, compared_nodes
+from core.comparison.question import (
+    AGAINST,
+    MOST_COMPARED,
+    NEEDED,
+    RANK,
+    SORTED,
+    CompareQuestion,
+    check_count,
+)
 from core.errors import InputError
 
 RNG = np.random.default_rng(5)
@@ -153,4 +161,29 @@ def test_what_cannot_be_asked_is_one_sentence() -> None:
         with pytest.raises(InputError):
             check_count(count)
     check_count(MOST_COMPARED)
-    assert all(CompareQuestion(against=name).names for name in AGAINST)
+    for name in AGAINST:
+        of = SORTED if name == RANK else ("hard_margin", "distance")
+        for one in of:
+            assert set(CompareQuestion(one, name).names) == {one, *NEEDED.get(name, ())}
+    for wrong in ({"against": RANK}, {"observable": "rotation"}):
+        with pytest.raises(InputError, match="allowed to compare it against"):
+            CompareQuestion(**wrong)
+
+
+def test_nodes_stand_at_their_ranks() -> None:
+    narrow = Ranked("A", "", np.array([0.2, 0.6]), 2)
+    wide = Ranked("B", "", np.array([0.1, 0.3, 0.5]), 4)  # one node has no direction
+    question = CompareQuestion("rotation", RANK)
+    answer = compared_nodes(question, (narrow, wide), 2.0)
+    assert [line.places.tolist() for line in answer.lines] == [[0.5, 1.0], [0.25, 0.5, 0.75]]
+    assert answer.notes == ("B has 1 nodes without a rotation.",)
+    assert answer.moment == "t = 100"
+    assert compared_nodes(question, (narrow, wide)).moment == "the end"
+    # Where both have ranks, the wide one less the narrow one: .3 - .2 and .5 - .4.
+    difference = compared_nodes(CompareQuestion("rotation", RANK, "differences"), (narrow, wide))
+    (line,) = difference.lines
+    assert line.places.tolist() == [0.5, 0.75]
+    assert line.values == pytest.approx([0.1, 0.1])
+    bands = compared_nodes(CompareQuestion("rotation", RANK, "bands"), (narrow, narrow))
+    assert bands.lines[0].members == (0, 1)
+    assert np.array_equal(bands.lines[0].low, narrow.values)

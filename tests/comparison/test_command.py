@@ -84,6 +84,39 @@ def test_bands_and_differences_are_those_of_the_traces(
     assert all(float(row["low"]) <= float(row["value"]) <= float(row["high"]) for row in table)
 
 
+def test_sorted_rotations_are_those_of_the_weights(
+    call: Call, runs: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "nodes.csv"
+    for at, log10_time in ((), np.inf), (("--at", "10^1.5"), 1.5), (("--at", "0"), -np.inf):
+        more = ("--observable", "rotation", *at, "--out", out, "--quiet")
+        assert call("compare", runs[0], runs[2], *more)[0] == 0
+        table = rows(out)
+        names = list(dict.fromkeys(row["line"] for row in table))
+        for path, name in zip((runs[0], runs[2]), names, strict=True):
+            with open_run(path) as run:
+                frame = int(np.flatnonzero(run.log10_time[: run.frames] <= log10_time)[-1])
+                before, now = (run.network.unpack(run.parameters(k))["V"] for k in (0, frame))
+            cosines = np.sum(before * now, axis=1) / (
+                np.linalg.norm(before, axis=1) * np.linalg.norm(now, axis=1)
+            )
+            mine = [row for row in table if row["line"] == name]
+            m = len(before)
+            assert [float(row["rank"]) for row in mine] == [k / m for k in range(1, m + 1)]
+            assert [float(row["value"]) for row in mine] == pytest.approx(
+                np.sort(cosines), abs=1e-12
+            )
+
+
+def test_a_figure_of_nodes_says_its_moment(call: Call, runs: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "nodes.svg"
+    more = ("--observable", "rotation", "--observable", "hard_margin", "--at", "10^2")
+    assert call("compare", *runs, *more, "--out", out, "--quiet")[0] == 0
+    text = out.read_text()
+    assert text.count('id="axes_') == 2
+    assert "at t = 100" in text
+
+
 @pytest.mark.parametrize("kind", ["lines", "differences", "bands"])
 def test_figures_are_drawn(call: Call, runs: list[Path], tmp_path: Path, kind: str) -> None:
     out = tmp_path / f"{kind}.svg"
@@ -104,7 +137,10 @@ def test_what_cannot_be_compared_is_one_sentence(
     for arguments, words in (
         ((runs[0],), "Two runs or more"),
         ((runs[0],) * 11, "at most 10"),
-        ((*runs, "--observable", "rotation"), "no observable with one number a frame"),
+        ((*runs, "--observable", "activation"), "no observable with one number a frame"),
+        ((*runs, "--observable", "rotation", "--against", "step"), "has a number for each node"),
+        ((*runs, "--against", "rank"), "has one number a frame"),
+        ((*runs, "--observable", "rotation", "--at", "soon"), "is no time"),
         ((*runs, "--observable", "mirror_gap"), "no mirror_gap"),
         ((*runs, "--against", "share"), "gamma_gl"),
         ((runs[0], tmp_path / "none.msrun"), "none.msrun"),

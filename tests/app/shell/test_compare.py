@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from app.application import Marginscope
 from app.panels.compare import ComparePanel
 from app.panels.help_card import HelpCard
 from app.state.compared import Compared
+from app.state.session import RunSnapshot
 from app.views.compare import CompareView, falling
 from core.comparison.question import CompareQuestion
 from core.figures.palette import DARK, run_colours
@@ -38,11 +40,19 @@ def view(program: Marginscope) -> CompareView:
     return program.compare.view
 
 
+def snapshots(program: Marginscope) -> tuple[RunSnapshot, ...]:
+    """The moments of the runs, as far as they are answered."""
+    known = program.compare._known
+    return known.snapshots if known is not None else ()
+
+
 def settled(program: Marginscope, qtbot: QtBot) -> None:
     """Wait until all that is asked for is computed and shown."""
     qtbot.waitUntil(lambda: not program.compare._calculator.busy)
+    if view(program)._comparison is not None and page(program).against.currentData() == "rank":
+        return
     count = [run.run.frames for run in program.compare._open]
-    qtbot.waitUntil(lambda: [one.coordinates.size for one in program.compare._snapshots] == count)
+    qtbot.waitUntil(lambda: [one.coordinates.size for one in snapshots(program)] == count)
 
 
 @pytest.fixture
@@ -75,7 +85,7 @@ def traces(program: Marginscope, name: str) -> list[tuple[np.ndarray, np.ndarray
 
 
 def lines(program: Marginscope) -> list[tuple[np.ndarray, np.ndarray]]:
-    answer = program.compare._answer
+    answer = program.compare._known.answer if program.compare._known else None
     assert answer is not None
     return [(line.places, line.values) for line in answer.lines]
 
@@ -167,7 +177,8 @@ def test_seeds_are_one_band(program: Marginscope, qtbot: QtBot, tmp_path: Path) 
     question = CompareQuestion(kind="bands")
     program.display.ask(compared=Compared(tuple(map(str, paths)), question))
     settled(program, qtbot)
-    (line,) = program.compare._answer.lines
+    assert program.compare._known is not None
+    (line,) = program.compare._known.answer.lines
     assert line.members == (0, 1, 2)
     assert (line.low <= line.values).all()
     assert (line.values <= line.high).all()
@@ -282,3 +293,41 @@ def test_the_nearest_run_is_read_under_the_pointer(comparing: Marginscope, qtbot
     assert when.startswith("t = 10")
     plot.left.emit()
     assert plot.overlay.pointed is None
+
+
+def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot) -> None:
+    program, panel = comparing, page(comparing)
+    choose(program, panel.observable, "rotation", qtbot)
+    qtbot.waitUntil(lambda: view(program)._comparison.question.ranked)
+    assert panel.against.count() == 1 and panel.against.currentData() == "rank"
+    for moment in (1.0, 2.0, 0.5):
+        program.playback.to_moment(float(coordinate(moment)))
+        qtbot.waitUntil(lambda: not program.compare._calculator.busy)
+        frames = [run.data.frame_at(program.display.view.cursor) for run in program.session]
+
+        def is_there(frames: list[int] = frames) -> bool:
+            known = [one.later.nodes.known for one in program.compare._open]
+            return [one[0].frame for one in known if one] == frames and len(lines(program)) == 2
+
+        qtbot.waitUntil(is_there)
+        qtbot.waitUntil(partial(values_are, program, frames))
+        medians = [float(np.median(values)) for _, values in lines(program)]
+        shown = [float(panel.table.item(row, 1).text()) for row in (0, 1)]
+        assert shown == pytest.approx(medians, abs=1e-4)
+    assert "t = 3.16" in view(program).header.accessibleName()
+    # Over time again, against what is compared over time.
+    choose(program, panel.observable, "hard_margin", qtbot)
+    qtbot.waitUntil(lambda: not view(program)._comparison.question.ranked)
+    assert panel.against.currentData() == "log10_time"
+    assert panel.against.findData("rank") < 0
+
+
+def values_are(program: Marginscope, frames: list[int]) -> bool:
+    """Whether the lines are the rotations of frames, by the runs that are open themselves."""
+    runs = [run.data for run in program.session]
+    for data, frame, (places, values) in zip(runs, frames, lines(program), strict=True):
+        wanted = np.sort(data.values("rotation", frame))
+        if values.shape != wanted.shape or not np.allclose(values, wanted, atol=1e-6):
+            return False
+        assert np.array_equal(places, np.arange(1, data.m + 1) / data.m)
+    return True

@@ -102,7 +102,7 @@ def test_a_box_dims_the_others_and_says_what_is_in_it(program: Marginscope, qtbo
     qtbot.waitUntil(lambda: bool(numbers.facts()))
     run = program.display.slots[1].run
     later = run.data.later
-    question, facts = later.group or (None, None)
+    question, facts = later.group.known or (None, None)
     assert question is not None and question.nodes == chosen
     wanted = by_hand(run.data.run, program.display.view.runs[1].frame, chosen)
     for name, value in wanted.items():
@@ -117,9 +117,9 @@ def test_a_box_dims_the_others_and_says_what_is_in_it(program: Marginscope, qtbo
     program.display.ask(playing=False)
     qtbot.keyClick(program.window, Qt.Key.Key_Home)
     frame = program.display.view.runs[1].frame
-    qtbot.waitUntil(lambda: later.group is not None and later.group[0].frame == frame)
+    qtbot.waitUntil(lambda: later.group.known is not None and later.group.known[0].frame == frame)
     there = by_hand(run.data.run, frame, chosen)
-    facts = later.group[1] if later.group else None
+    facts = later.group.known[1] if later.group.known else None
     assert facts is not None and facts.norm == pytest.approx(there["norm"], rel=1e-6)
     assert facts.rotation == pytest.approx(1.0)
     assert program.display.view.runs[1].selected == chosen

@@ -1,0 +1,113 @@
+"""The files that are compared, and the answers to what is asked of them, as far as is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from app.state.later import Later, NodesQuestion
+from app.state.resolve import frame_at
+from app.state.session import RunSnapshot
+from core.comparison.question import CompareQuestion
+from core.problem.schedule import coordinate, inverse_coordinate
+
+if TYPE_CHECKING:
+    from core.comparison.alignment import Array
+    from core.comparison.comparison import Comparison
+    from core.comparison.differing import Differing
+    from core.runs import RecordedRun
+
+OWNER = "compare"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedRun:
+    """A run that is compared: its file, what is computed of it, and what its margin can be."""
+
+    run: RecordedRun
+    later: Later
+    most: float
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """An answer, and of each run where it is at each frame at the farthest, its moments for the
+    cursor, and its own curve."""
+
+    answer: Comparison
+    keys: tuple[Array, ...] = ()
+    snapshots: tuple[RunSnapshot, ...] = ()
+    curves: tuple[tuple[Array, Array], ...] = ()
+
+
+def ask(question: CompareQuestion, runs: Sequence[ComparedRun], cursor: float) -> None:
+    """Have computed what a question needs: observables at all frames, or the nodes of one."""
+    from core.observables.registry import OBSERVABLES
+
+    for one in runs:
+        names = () if question.ranked else question.names
+        names = tuple(name for name in names if OBSERVABLES[name].applies(one.run))
+        one.later.ask_traces(OWNER, names, one.run.frames)
+        wanted = NodesQuestion(_frame(one, cursor), question.observable)
+        one.later.nodes.ask(wanted if question.ranked else None)
+
+
+def _frame(one: ComparedRun, cursor: float) -> int:
+    """The last frame that is not after the cursor; the first one before all."""
+    places = np.asarray(coordinate(np.asarray(one.run.log10_time[: one.run.frames])))
+    return max(frame_at(RunSnapshot(-1, places, 0.0, False, 0), cursor), 0)
+
+
+def over_time(question: CompareQuestion, runs: Sequence[ComparedRun], named: Differing) -> Known:
+    """The answer from the values that are known so far."""
+    from core.comparison.alignment import keys_of, reached
+    from core.comparison.comparison import compared
+    from core.comparison.recorded import traced_of
+
+    traced = []
+    for one, label, family in zip(runs, named.labels, named.families, strict=True):
+        frames, known = one.run.frames, np.ones(one.run.frames, dtype=bool)
+        values: dict[str, Array] = {}
+        for name in question.names:
+            if one.later.asks(OWNER, name):
+                known &= one.later.known(name, frames)
+                values[name] = one.later.trace(name, frames)[:, 0]
+            else:
+                values[name] = np.full(frames, math.nan)
+        traced.append(traced_of(one.run, label, family, values, one.most).taken(known))
+    keys = [keys_of(run, question.against) for run in traced]
+    moments = [np.asarray(coordinate(run.log10_time)) for run in traced]
+    return Known(
+        compared(question, traced),
+        tuple(np.fmax.accumulate(key) if key.size else key for key in keys),
+        tuple(RunSnapshot(-1, one, 0.0, False, 0) for one in moments),
+        tuple(
+            reached(key, run.values[question.observable])
+            for key, run in zip(keys, traced, strict=True)
+        ),
+    )
+
+
+def of_nodes(
+    question: CompareQuestion, runs: Sequence[ComparedRun], named: Differing, cursor: float
+) -> Known | None:
+    """The answer from the nodes of the frames that were computed last, each run's near the cursor;
+    None while nothing is known of one of them."""
+    from core.comparison.alignment import Ranked
+    from core.comparison.comparison import compared_nodes
+
+    ranked = []
+    for one, label, family in zip(runs, named.labels, named.families, strict=True):
+        known = one.later.nodes.known
+        if known is None or known[0].name != question.observable:
+            return None
+        values = known[1][np.isfinite(known[1])]
+        ranked.append(Ranked(label, family, np.sort(values), known[1].size))
+    log10_time = float(inverse_coordinate(cursor)) if math.isfinite(cursor) else -math.inf
+    return Known(compared_nodes(question, ranked, log10_time))
