@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
+from app.scheme import register
 from app.state.intent import Intent
 from app.state.link import (
     MOST_BYTES,
@@ -46,6 +47,14 @@ class LinkController(QObject):
     def __init__(self, window: MainWindow, scenes: SceneController) -> None:
         super().__init__(window)
         self._window, self._scenes = window, scenes
+
+    def register(self) -> None:
+        """Have the system open links by this program."""
+        try:
+            self.status.emit(register())
+            self.message.emit("")
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
 
     # --------------------------------------------------------------------------------- give
 

@@ -9,12 +9,12 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import tomli_w
 
+from app.scheme import SCHEME
 from app.state.fields import OF_PICTURE, read, written
 from app.state.scene import Scene
 from core.errors import InputError
 from core.study_file.toml import parse_toml
 
-SCHEME = "marginscope"
 PREFIX = f"{SCHEME}://view?"
 SUFFIX = ".msview"
 MOST_LETTERS = 100_000
