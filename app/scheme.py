@@ -13,6 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from PySide6.QtCore import QSettings
+
 from core.errors import MarginscopeError
 from core.files import write_whole
 
@@ -100,19 +102,13 @@ def _run(*words: str) -> bool:
 
 
 def _register_windows(start: Sequence[str]) -> str:
-    assert sys.platform == "win32"
-    import winreg
-
-    base = rf"Software\Classes\{SCHEME}"
+    base = rf"HKEY_CURRENT_USER\Software\Classes\{SCHEME}"
     line = f'{subprocess.list2cmdline(start)} "%1"'
-    try:
-        for key, name, value in (
-            (base, "", "URL:Marginscope"),
-            (base, "URL Protocol", ""),
-            (rf"{base}\shell\open\command", "", line),
-        ):
-            with winreg.CreateKey(winreg.HKEY_CURRENT_USER, key) as opened:
-                winreg.SetValueEx(opened, name, 0, winreg.REG_SZ, value)
-    except OSError as error:
-        raise MarginscopeError(f"The registry cannot be written: {error}.") from error
+    classes = QSettings(base, QSettings.Format.NativeFormat)
+    classes.setValue("Default", "URL:Marginscope")
+    classes.setValue("URL Protocol", "")
+    classes.setValue("shell/open/command/Default", line)
+    classes.sync()
+    if classes.status() is not QSettings.Status.NoError:
+        raise MarginscopeError(f"{base} in the registry cannot be written.")
     return DONE
