@@ -21,6 +21,7 @@ def connect(parts: Parts) -> None:
     window.form.submitted.connect(parts.experiment.run)
     window.welcome.run_requested.connect(parts.experiment.run)
     window.welcome.open_requested.connect(parts.files.open)
+    window.welcome.own_data_requested.connect(parts.drawing.show)
     window.welcome.paper_chosen.connect(parts.studies.show_paper)
     window.welcome.file_chosen.connect(parts.files.open_files)
     _connect_words(parts)

@@ -32,16 +32,21 @@ EXPLANATION = (
     "that any moment can be gone back to."
 )
 if TYPE_CHECKING:
-    from app.panels.paper_card import PaperCard
+    from app.panels.welcome_card import Card
 
 # Actions that begin something, and how they are called here; those that cannot be had are left out.
 OFFERED = {
     "last": "Restore the last session",
-    "draw": "Draw your own data ...",
     "library": "Library of runs",
     "tour": "Five-minute tour",
     "documents": "Read the documents",
 }
+OWN = "own"
+OWN_WORDS = (
+    "Your own data",
+    "Draw points in the plane or on a line, paste them from a spreadsheet, or open a file.",
+    "NPZ, CSV, text",
+)
 MOST_RECENT = 4
 CARD_WIDTH = 300
 SIDES = 24
@@ -49,13 +54,14 @@ SIDES = 24
 
 @final
 class WelcomePage(QScrollArea):
-    """run_requested, open_requested: a button. paper_chosen(name): a card. file_chosen([path]):
-    one of the recent files."""
+    """run_requested, open_requested: a button. paper_chosen(name), own_data_requested: a card.
+    file_chosen([path]): one of the recent files."""
 
     run_requested = Signal()
     open_requested = Signal()
     paper_chosen = Signal(str)
     file_chosen = Signal(list)
+    own_data_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -88,14 +94,14 @@ class WelcomePage(QScrollArea):
         self._recent.chosen.connect(self._on_file)
         filled(column, filled(laid(QHBoxLayout(), spacing=32), self._begin, self._recent, 1), 1)
         self._actions: Mapping[str, QAction] = {}
-        self.cards: tuple[PaperCard, ...] = ()
+        self.cards: tuple[Card, ...] = ()
         self._columns = 0
         self.setWidget(content)
         self.set_study("")
         self.set_recent(())
 
-    def _made_cards(self) -> Iterator[PaperCard]:
-        from app.panels.paper_card import PaperCard
+    def _made_cards(self) -> Iterator[Card]:
+        from app.panels.welcome_card import Card, CurvePicture, PointsPicture
         from core.studies.thumbnails import Thumbnail, thumbnails
 
         studies, pictures = shipped_summaries(), thumbnails()
@@ -103,10 +109,15 @@ class WelcomePage(QScrollArea):
             here = [one.id for one in studies if one.source == paper.name]
             drawn = [pictures.get(one, Thumbnail()).heights for one in here]
             # The first one may have a moment only.
-            card = PaperCard(paper, max(drawn, key=len, default=b""), len(here), self._content)
-            card.setObjectName(paper.name)
+            picture = CurvePicture(max(drawn, key=len, default=b""))
+            count = "1 study" if len(here) == 1 else f"{len(here)} studies"
+            card = Card(paper.name, (paper.short, paper.sentence, count), picture, self._content)
+            card.setToolTip(f"{paper.title}\n{paper.authors}")
             card.clicked.connect(self._on_card)
             yield card
+        own = Card(OWN, OWN_WORDS, PointsPicture(), self._content)
+        own.clicked.connect(self.own_data_requested)
+        yield own
 
     def sizeHint(self) -> QSize:
         return QSize(560, 400)

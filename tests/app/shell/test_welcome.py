@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
-from app.panels.paper_card import PaperCard
 from app.panels.welcome import WelcomePage
+from app.panels.welcome_card import Card
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_summaries
 from tests.app.mouse import pick
@@ -40,17 +40,17 @@ def button(where: WelcomePage, text: str) -> QPushButton:
     return next(one for one in visible(where) if one.text() == text)
 
 
-def card(where: WelcomePage, name: str) -> PaperCard:
-    return next(one for one in where.cards if one.paper.name == name)
+def card(where: WelcomePage, name: str) -> Card:
+    return next(one for one in where.cards if one.objectName() == name)
 
 
 def test_without_runs_there_is_a_card_for_every_paper(
     qtbot: QtBot, open_program: Opener, study: Path
 ) -> None:
     where = emptied(open_program(study), qtbot)
-    assert [one.paper for one in where.cards] == list(PAPERS.values())
+    assert [one.objectName() for one in where.cards] == [*PAPERS, "own"]
     counts = [sum(one.source == name for one in shipped_summaries()) for name in PAPERS]
-    said = [one.accessibleName() for one in where.cards]
+    said = [one.accessibleName() for one in where.cards[:-1]]
     for paper, count, words in zip(PAPERS.values(), counts, said, strict=True):
         assert paper.sentence in words
         assert words.endswith(f"{count} studies")
@@ -71,6 +71,15 @@ def test_a_card_opens_the_page_of_studies_at_its_paper(
     qtbot.waitUntil(dialog.isVisible)
     first = next(one.id for one in shipped_summaries() if one.source == "wei19")
     assert dialog.present() == first
+
+
+def test_own_data_are_drawn_from_here(qtbot: QtBot, open_program: Opener, study: Path) -> None:
+    program = open_program(study)
+    where = emptied(program, qtbot)
+    qtbot.mouseClick(card(where, "own"), LEFT)
+    qtbot.waitUntil(
+        lambda: program.drawing.window is not None and program.drawing.window.isVisible()
+    )
 
 
 def test_a_card_is_reached_and_pressed_by_keys(
