@@ -18,8 +18,9 @@ from app.controllers.closing import Closing
 from app.controllers.commands import CommandController
 from app.controllers.compare import CompareController
 from app.controllers.display import DisplayController
+from app.controllers.drawn import drawn
 from app.controllers.experiment import ExperimentController
-from app.controllers.export import Exportable, ExportController
+from app.controllers.export import ExportController
 from app.controllers.files import FileController
 from app.controllers.first_start import FirstStart
 from app.controllers.folding import Folding
@@ -46,6 +47,7 @@ from app.controllers.upkeep import Upkeep
 from app.controllers.whole_study import WholeStudyController
 from app.main_window import MainWindow
 from app.places import Places
+from app.state.exports import Exportable
 from app.state.session import Session
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
@@ -89,6 +91,7 @@ class Parts(QObject):
         self.theory = TheoryController(
             window, self.display, margins or MarginWorker(), judge or Judge(), self
         )
+        self.theory.give_way(self.export.waited_for)
         self.proposals = Proposals(self.display, window)
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)
@@ -157,11 +160,7 @@ class Parts(QObject):
 
     def _exportable(self) -> Exportable:
         """The runs that are shown, as they are drawn."""
-        intent = self.display.intent
-        runs = tuple(run.source for run in self.session if run.data is not None)
-        lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
-        chosen = {run.source: self.selections.selected(run) for run in self.session}
-        return Exportable(runs, intent.plane, PALETTES[intent.palette], lines, chosen)
+        return drawn(self.display, self.theory, self.selections)
 
 
 def first_settings() -> list[dict[str, object]]:

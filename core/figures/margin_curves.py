@@ -9,7 +9,8 @@ from typing import final
 
 import numpy as np
 
-from core.figures.layout import MM_PER_POINT, POINTS
+from core.figures.across import Across, keys_of
+from core.figures.layout import MM_PER_POINT
 from core.figures.numbers import linear_ticks
 from core.figures.palette import Palette, rgba
 from core.figures.primitives import (
@@ -26,7 +27,7 @@ from core.figures.primitives import (
     Panel,
 )
 from core.figures.reference_colours import reference_colour
-from core.figures.time_axis import TimeAxis
+from core.figures.sheet import POINTS
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
 from core.runs import Run
@@ -45,25 +46,26 @@ REACH = 2.5  # how far above all curves a reference line may make the axis reach
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginTraces:
-    """Frames (F,), log10 t (F,) and one trace (F,) for each of CURVES."""
+    """Frames (F,), their keys on the horizontal axis (F,): log10 of t, of the steps or of |W|^2,
+    and one trace (F,) for each of CURVES."""
 
     frames: Array
-    log10_time: Array
+    keys: Array
     values: tuple[Array, ...]
 
 
-def margin_traces(run: Run, last: int) -> MarginTraces:
+def margin_traces(run: Run, last: int, against: str = "log10_time") -> MarginTraces:
     """The margins of a run up to a frame, thinned to 800 frames."""
     frames = np.unique(np.linspace(0, last, min(MOST_POINTS, last + 1)).round().astype(np.int64))
     values = tuple(
         factor * np.array([OBSERVABLES[name].at(run, index) for index in frames.tolist()])
         for name, _, factor, _ in CURVES
     )
-    return MarginTraces(frames.astype(np.float64), run.log10_time[frames], values)
+    return MarginTraces(frames.astype(np.float64), keys_of(run, frames, against), values)
 
 
 def margin_axis(
-    traces: Sequence[MarginTraces], time: TimeAxis, references: Sequence[ReferenceMargin] = ()
+    traces: Sequence[MarginTraces], time: Across, references: Sequence[ReferenceMargin] = ()
 ) -> Axis:
     """Limits for all runs, from what the last quarter of the axis shows, and for the reference
     margins that lie at most REACH times as high as the curves.
@@ -71,7 +73,7 @@ def margin_axis(
     The smoothed margin starts at values as low as -44 / |W|^2, and a frame that held them would
     show nothing else: the frame ends as far below 0 as it reaches above, or earlier.
     """
-    places = [time.place(trace.log10_time) for trace in traces]
+    places = [time.place(trace.keys) for trace in traces]
     known = [x[np.isfinite(x)] for x in places]
     ends = [x for x in known if x.size]
     start, end = (min(x[0] for x in ends), max(x[-1] for x in ends)) if ends else (0.0, 0.0)
@@ -99,9 +101,9 @@ def _colour(position: int, palette: Palette) -> str:
     return (palette.references[0], palette.foreground, palette.references[1])[position]
 
 
-def margin_ink(traces: MarginTraces, count: int, time: TimeAxis, y: Axis, palette: Palette) -> Ink:
+def margin_ink(traces: MarginTraces, count: int, time: Across, y: Axis, palette: Palette) -> Ink:
     """The first `count` points of each trace, and a triangle where a curve comes from below."""
-    x = time.place(traces.log10_time[:count])
+    x = time.place(traces.keys[:count])
     curves, dots, finite = [], [], False
     for position, ((name, _, _, dash), trace) in enumerate(zip(CURVES, traces.values, strict=True)):
         values = trace[:count]
@@ -141,12 +143,13 @@ def margin_panel(
     letter: str,
     box: Box,
     traces: MarginTraces,
-    time: TimeAxis,
+    time: Across,
     y: Axis,
     palette: Palette,
     references: Sequence[ReferenceMargin],
+    points: float = POINTS,
 ) -> Panel:
-    """The panel of one run; `y` is shared by the runs of a figure.
+    """The panel of one run; `y` is shared by the runs of a figure, and letters have `points`.
 
     `references` with a factor and a value are dashed lines with their labels.
     """
@@ -157,7 +160,7 @@ def margin_panel(
     ]
     key = (entries[1], entries[0], entries[2])
     zero = Level(0.0, palette.muted)
-    levels = (zero, *reference_levels(references, y, box.height, POINTS, palette))
+    levels = (zero, *reference_levels(references, y, box.height, points, palette))
     return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
 
 
