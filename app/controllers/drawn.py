@@ -9,6 +9,7 @@ from app.controllers.selections import SelectionController
 from app.controllers.theory import TheoryController
 from app.state.exports import Ends, Exportable
 from app.state.resolve import NEAR, ResolvedView
+from app.state.session import OpenRun
 from core.figures.look import Look
 from core.figures.names import PANELS
 from core.figures.palette import PALETTES
@@ -41,7 +42,14 @@ def drawn(
         _moment(view),
         _interval(view),
         theory.delta,
+        tuple(source for run in runs for source in _sources(run, theory)),
     )
+
+
+def _sources(run: OpenRun, theory: TheoryController) -> tuple[str, ...]:
+    """Where the study of a run comes from, and what theory shows of it."""
+    own = "" if run.data is None else run.data.run.source
+    return (own, *theory.sources_of(run.key))
 
 
 def _look(view: ResolvedView) -> Look:

@@ -36,6 +36,7 @@ OUR_ERROR = (
     "The export stopped because of an error in the program, and nothing was written; the log says "
     "more."
 )
+CITED = "BibTeX of Marginscope{} is in the clipboard."
 COPIED = "The command is in the clipboard."
 # After the last change in a dialog its preview is drawn.
 PREVIEW_MS = 250
@@ -112,6 +113,18 @@ class ExportController(QObject):
         """Put a figure of the runs on the clipboard, as pixels and as vectors."""
         if shown := self._exportable():
             self._start(CopyJob(shown.runs, shown.panels, plane=shown.plane, until=shown.moment))
+
+    def cite(self) -> None:
+        """Put BibTeX of the program, and of the papers of what is shown, into the clipboard."""
+        from core.studies.citing import bibtex, papers_in
+
+        shown = self._shown()
+        if not shown.runs:
+            self.error.emit(NO_RUNS)
+            return
+        QGuiApplication.clipboard().setText(bibtex(shown.sources))
+        names = ", ".join(paper.short for paper in papers_in(shown.sources))
+        self.finished.emit(CITED.format(f" and {names}" if names else ""))
 
     def start(self, job: ExportJob) -> None:
         """Begin a job that somebody else has asked for; says so where one is at work."""

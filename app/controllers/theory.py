@@ -330,6 +330,13 @@ class TheoryController(QObject):
             for statement, view, trace in self._drawn_bounds(self.known(key))
         )
 
+    def sources_of(self, key: int) -> tuple[str, ...]:
+        """Where the margins that are drawn and the statements that are judged come from."""
+        judgement = self.known(key).judgement
+        judged = judgement.assessments if judgement is not None else ()
+        margins = [one.reference.source for one in self.lines_of(key)]
+        return (*margins, *(one.statement.source for one in judged))
+
     @property
     def delta(self) -> float:
         """The failure probability of the statements."""

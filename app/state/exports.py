@@ -48,6 +48,7 @@ class Exportable:
     Of each run: the reference margins whose lines are drawn, the nodes that are selected and those
     that are pinned, the bounds of statements, and the ranges of its views. `moment` is log10 of the
     time shown, None at the end of the runs, and `interval` that of the loop.
+    `sources` are those of the studies, and of the statements and margins of theory.
     """
 
     runs: tuple[Path, ...] = ()
@@ -63,6 +64,7 @@ class Exportable:
     moment: float | None = None
     interval: tuple[float, float] | None = None
     delta: float = 0.05
+    sources: tuple[str, ...] = ()
 
     def look_of(self, runs: Sequence[Path], lines: bool, ranges: bool) -> Look:
         """How some of the runs look, with the lines of theory or without, and in the ranges of

@@ -62,6 +62,7 @@ def build_parser() -> Parser:
         _reading,
         _drawing,
         _comparing,
+        _citing,
         _theory,
         _preparing,
     ):  # as help lists them
@@ -221,6 +222,11 @@ def _drawing(commands: Any) -> None:
     command.add_argument("--fps", type=whole, default=20, help="frames a second (default: 20)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _citing(commands: Any) -> None:
+    command = _command(commands, "cite", "citing.cite", "BibTeX of the program and the papers")
+    command.add_argument("targets", nargs="*", metavar="RUN|DIR|STUDY")
 
 
 def _comparing(commands: Any) -> None:
