@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.controllers.export import COPIED, ExportController
 from app.panels.export_dialogs import DataDialog, FilmDialog
+from app.panels.export_progress import ProgressWindow
 from app.panels.figure_dialog import FigureDialog
 from app.state.commands import command_of
 from app.state.data_exports import DataJob
@@ -173,6 +174,34 @@ def test_a_size_of_0_is_said_in_the_window_and_in_the_preview(
     assert "0 mm wide" in dialog.problem.text() and not dialog.save.isEnabled()
     assert not dialog.copy.isEnabled()
     qtbot.waitUntil(lambda: "0 mm wide" in dialog.preview.words)
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_saving(
+    controller: ExportController, monkeypatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    controller.film()
+    dialog = controller.dialog
+    assert "cannot be written to; choose another place" in dialog.problem.text()
+    assert not dialog.save.isEnabled()
+
+
+def test_the_time_left_is_told_beside_the_bar(qtbot) -> None:
+    clock = [0.0]
+    window = ProgressWindow(now=lambda: clock[0])
+    qtbot.addWidget(window)
+    window.begin("Writing data")
+    assert window.bar.maximum() == 0
+    window.show_progress(0, 100)
+    assert (window.bar.maximum(), window.left.text()) == (100, "")
+    clock[0] = 20.0
+    window.show_progress(25, 100)
+    assert (window.bar.value(), window.left.text()) == (25, "about 60 s left")
+    clock[0] = 20.1  # no words that jump
+    window.show_progress(60, 100)
+    assert window.left.text() == "about 60 s left"
+    window.show_progress(100, 100)
+    assert window.left.text() == ""
 
 
 def test_the_interval_of_the_loop_is_that_of_the_film(qtbot, controller, tmp_path) -> None:
