@@ -18,7 +18,7 @@ from app.controllers.slot import PanelSlot
 from app.errors import LOG
 from app.parts import Parts
 from app.places import Places
-from app.state.session import MOST_RUNS
+from app.state.session import MOST_CELLS
 from app.wiring import connect
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
@@ -72,19 +72,25 @@ class Marginscope(Parts):
         self._unpainted.stop()
         # Before the thread that loads numba: both load colorama, and two threads that begin with
         # different parts of it have been seen to end in a KeyError of the import system.
-        from app.views.run_panel import RunPanel
+        import app.views.run_panel  # noqa: F401
 
         self.worker.start()
-        palette = self.looks.palette_now
-        panels = [RunPanel(palette, self.window.views) for _ in range(MOST_RUNS)]
-        for panel in panels:
-            self.window.views.addWidget(panel)
-        self.display.set_slots([PanelSlot(panel, self) for panel in panels])
-        for panel in panels:
-            panel.moment_clicked.connect(self.playback.to_moment)
-            panel.help_requested.connect(self.help.explain)
+        self.display.crowded.connect(self._add_panels)
+        self._add_panels(MOST_CELLS)  # more of them are made when they are needed
         self.opening.begin()
         self._warn()
+
+    def _add_panels(self, count: int) -> None:
+        """Have so many panels for runs."""
+        from app.views.run_panel import RunPanel
+
+        palette = self.looks.palette_now
+        panels = [RunPanel(palette) for _ in range(len(self.display.slots), count)]
+        for panel in panels:
+            self.window.views.add(panel)
+            panel.moment_clicked.connect(self.playback.to_moment)
+            panel.help_requested.connect(self.help.explain)
+        self.display.add_slots([PanelSlot(panel, self) for panel in panels])
 
     def settle(self) -> None:
         """Everything is loaded: the collector of cyclic garbage need not look through it again.
@@ -121,6 +127,7 @@ class Marginscope(Parts):
         self._begun = self._ended = True
         self._unpainted.stop()
         self.question.close()
+        self.drawing.close()  # what was drawn gets into the form, and so into the session
         self.keeper.stop()
         self.scenes.stop()
         self._remember_window()

@@ -29,17 +29,19 @@ from PySide6.QtWidgets import (
 )
 
 from app.actions import SEPARATOR, TOOL_BAR, TOOL_BAR_RIGHT, WITH_TEXT, fill_menus
-from app.panels.empty import EmptyState
 from app.panels.experiment_form import ExperimentForm
 from app.panels.side import SidePanel
 from app.panels.status import StatusLine
 from app.panels.study_chooser import StudyChooser
+from app.panels.theorem_times import TheoremTimes
 from app.panels.transport import TransportBar
-from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, Intent
+from app.panels.welcome import WelcomePage
+from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from app.widgets.pressed import PressedByKeys
+from app.widgets.run_grid import RunGrid
 from app.widgets.tool_bar import ToolBar
 from core.figures.palette import Palette
 from core.observables.planes import PLANES
@@ -50,7 +52,8 @@ LOADING = "Loading the numerical libraries ..."
 
 @final
 class MainWindow(QMainWindow):
-    """Tool bar, message bar, form | views | theory and inspector, transport, status line.
+    """Tool bar, message bar, form | views | theory and inspector, transport, theorem
+    time line, status line.
 
     painted: it can be seen for the first time. dropped(names, beside): files. closing: it was
     closed, which `may_close` decides.
@@ -78,13 +81,14 @@ class MainWindow(QMainWindow):
         self.side = SidePanel(palette, self)
         self.inspector, self.theory = self.side.inspector, self.side.theory
         self.transport = TransportBar(palette, self)
+        self.times = TheoremTimes(palette, self.transport.slider, self)
         self.status = StatusLine(self)
-        self.empty = EmptyState(self)
+        self.welcome = WelcomePage(self)
         self.loading = QLabel(LOADING, self, alignment=Qt.AlignmentFlag.AlignCenter)
-        self.views = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
+        self.views = RunGrid(self)
         self.middle = QStackedWidget(self)
         self._under: QWidget = self.loading
-        for page in (self.loading, self.empty, self.views):
+        for page in (self.loading, self.welcome, self.views):
             self.middle.addWidget(page)
         self.recent = QMenu("Open &recent", self)
         self.margin_axes = QMenu("Curves a&gainst", self)
@@ -105,7 +109,7 @@ class MainWindow(QMainWindow):
         self.columns.setSizes([280, 720, 280])
         whole = QWidget(self)
         column = laid(QVBoxLayout(whole), spacing=0)
-        filled(column, self.bar, (self.columns, 1), self.transport, self.status)
+        filled(column, self.bar, (self.columns, 1), self.transport, self.times, self.status)
         return whole
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
@@ -141,6 +145,7 @@ class MainWindow(QMainWindow):
         self._fill(bar, actions, TOOL_BAR_RIGHT)
         self.addToolBar(bar)
         self.transport.add_buttons(actions)
+        self.welcome.set_actions(actions)
 
     def _fill_choices(self) -> None:
         """The entries of the menus of views and of axes; that of curves depends on the run."""
@@ -151,6 +156,7 @@ class MainWindow(QMainWindow):
             action.setData(kind.name)
             action.setCheckable(True)
         self._offer(self.margin_axes, "margin_axis", MARGIN_AXES)
+        self._offer(self.margin_axes, "margin_unit", MARGIN_UNITS)
         self._offer(self.neuron_choice, "neuron_range", NEURON_RANGES)
         self._offer(self.neuron_choice, "neuron_points", NEURON_POINTS)
         self._offer(
@@ -200,7 +206,7 @@ class MainWindow(QMainWindow):
 
     def show_page(self, runs: bool) -> None:
         """The runs, or the page without any; or what stands over both."""
-        self._under = self.views if runs else self.empty
+        self._under = self.views if runs else self.welcome
         self.middle.setCurrentWidget(self._over or self._under)
 
     def set_over(self, page: QWidget | None) -> None:
@@ -219,10 +225,12 @@ class MainWindow(QMainWindow):
             action.setData(path)
             action.setToolTip(path)
         self.recent.setEnabled(bool(paths))
+        self.welcome.set_recent(paths)
 
     def set_colours(self, palette: Palette) -> None:
         """Another palette for the parts that paint themselves."""
         self.transport.set_colours(palette)
+        self.times.set_colours(palette)
         self.side.set_colours(palette)
 
     # ------------------------------------------------------------------------------- events

@@ -18,6 +18,8 @@ from app.controllers.closing import Closing
 from app.controllers.commands import CommandController
 from app.controllers.compare import CompareController
 from app.controllers.display import DisplayController
+from app.controllers.documents import DocumentsController
+from app.controllers.drawing import DrawingController
 from app.controllers.drawn import drawn
 from app.controllers.experiment import ExperimentController
 from app.controllers.export import ExportController
@@ -43,7 +45,9 @@ from app.controllers.session_keeper import SessionKeeper
 from app.controllers.shortcuts import ShortcutController
 from app.controllers.studies import StudyController
 from app.controllers.theory import TheoryController
+from app.controllers.tour import TourController
 from app.controllers.upkeep import Upkeep
+from app.controllers.welcome import WelcomeController
 from app.controllers.whole_study import WholeStudyController
 from app.main_window import MainWindow
 from app.places import Places
@@ -87,6 +91,7 @@ class Parts(QObject):
         self._make_scenes(names)
         self.export = ExportController(window, self._exportable)
         self.preview = PreviewController(window)
+        self.drawing = DrawingController(window, self.experiment, self.scenes)
         self.readout = Readout(self.display, window.inspector, window.status, self)
         self.theory = TheoryController(
             window, self.display, margins or MarginWorker(), judge or Judge(), self
@@ -95,6 +100,8 @@ class Parts(QObject):
         self.proposals = Proposals(self.display, window)
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)
+        self.documents = DocumentsController(window)
+        self.tour = TourController(window, self.display, self.experiment, self.playback)
         self.whole = WholeStudyController(
             window, places, settings.cluster, settings.jobs, window.form.study
         )
@@ -103,6 +110,7 @@ class Parts(QObject):
             window, self.session, places, columns, first_settings, most
         )
         self.library.librarian.sharing(self.theory.share)
+        self.welcome = WelcomeController(window, self.display)
         self.compare = CompareController(window, self.session, self.display, self.playback)
         self.record = RecordController(
             window, self.experiment, self.branches, self.files, self.export, self.scenes
@@ -139,8 +147,10 @@ class Parts(QObject):
         self.shortcuts.set_actions(self.actions)
         # An action that is set as it was says nothing, so that the panels are told as well.
         self.folding = Folding(self.window, self.actions, self.memory.panels())
+        self.tour.set_actions(self.actions, self.folding)
         self.looks.set_form(self.actions["form"].isChecked())
         self.looks.set_inspector(self.actions["inspector"].isChecked())
+        self.looks.set_times(self.actions["times"].isChecked())
         self.actions["equal"].setChecked(settings.equal)
         self.actions["library"].setChecked(settings.library_shown)
         self.actions["dark"].setChecked(settings.palette == "dark")

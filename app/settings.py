@@ -39,6 +39,8 @@ class Settings(BaseModel):
     inspector_shown: bool = True
     form_small: bool = False  # the same, of a window that is too small for it
     inspector_small: bool = False
+    times_shown: bool = True
+    times_small: bool = False
     equal: bool = False
     neuron_range: Literal["moment", "run", "root"] = "moment"
     neuron_points: Literal["weights", "directions"] = "weights"

@@ -61,6 +61,12 @@ QPushButton[quiet="true"] {
 }
 QPushButton[quiet="true"]:hover { color: @foreground; }
 
+QPushButton[line="true"] {
+    background: transparent; color: @accent; padding: 0px; min-height: 0px; text-align: left;
+}
+QPushButton[line="true"]:hover, QPushButton[line="true"]:focus { text-decoration: underline; }
+QPushButton[card="true"] { border-radius: 8px; padding: 0px; text-align: left; }
+
 QToolButton {
     background: transparent; color: @foreground; border: 2px solid transparent;
     border-radius: 4px; padding: 4px;
@@ -117,6 +123,9 @@ QScrollArea { border: 0px; background: transparent; }
 QTableView { background: @background; border: 0px; selection-background-color: @pressed;
     selection-color: @foreground; }
 QHeaderView { background: @background; }
+QTableCornerButton::section {
+    background: @background; border: 0px; border-bottom: 1px solid @line;
+}
 QHeaderView::section {
     background: @background; color: @muted; border: 0px; border-bottom: 1px solid @line;
     padding: 2px 8px;

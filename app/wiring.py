@@ -19,22 +19,29 @@ def connect(parts: Parts) -> None:
     window.chooser.open_requested.connect(parts.files.open)
     window.chooser.browse_requested.connect(parts.studies.show)
     window.form.submitted.connect(parts.experiment.run)
-    window.empty.run_requested.connect(parts.experiment.run)
-    window.empty.open_requested.connect(parts.files.open)
+    window.welcome.run_requested.connect(parts.experiment.run)
+    window.welcome.open_requested.connect(parts.files.open)
+    window.welcome.paper_chosen.connect(parts.studies.show_paper)
+    window.welcome.file_chosen.connect(parts.files.open_files)
     _connect_words(parts)
     parts.whole.run_requested.connect(parts.files.open_files)
-    for part in (parts.library, parts.whole, parts.preview):
+    for part in (parts.library, parts.whole, parts.preview, parts.drawing):
         parts.looks.recoloured.connect(part.set_colours)
     parts.experiment.loaded.connect(parts.upkeep.show_study)
     parts.experiment.loaded.connect(parts.proposals.set_study)
     display.runs_changed.connect(parts.proposals.refresh)
     parts.experiment.loaded.connect(parts.preview.refresh)
+    window.form.drawing_requested.connect(parts.drawing.show)
+    parts.experiment.loaded.connect(parts.drawing.refresh)
+    parts.drawing.trained.connect(parts.proposals.set_study)
     parts.readout.set_names(parts.selections.name_of)
     parts.selections.renamed.connect(parts.readout.touch)
     for opener in (parts.experiment, parts.files):
+        opener.replaced.connect(parts.welcome.leave)
         opener.replaced.connect(parts.compare.leave)
         opener.replaced.connect(display.rearrange)
         opener.replaced.connect(parts.playback.play_from_start)
+    parts.files.restored.connect(parts.welcome.leave)
     parts.files.restored.connect(display.rearrange)
     parts.files.view_requested.connect(parts.links.open)
     worker.stood_in.connect(display.stood_in)
@@ -45,6 +52,7 @@ def connect(parts: Parts) -> None:
     worker.status.connect(parts.readout.say)
     worker.status.connect(display.preparing)
     parts.theory.status.connect(window.status.show_work)
+    window.times.moment_requested.connect(parts.playback.to_moment)
     parts.theory.alarmed.connect(window.transport.slider.set_alarms)
     window.status.cancel_requested.connect(parts.actions["margins_stop"].trigger)
     _connect_library(parts)
@@ -73,6 +81,7 @@ def _connect_words(parts: Parts) -> None:
         parts.cells,
         parts.keeper,
         parts.display,
+        parts.drawing,
     ):
         source.message.connect(window.bar.say)
     parts.export.error.connect(window.bar.say)
@@ -86,6 +95,8 @@ def _connect_words(parts: Parts) -> None:
 def _connect_library(parts: Parts) -> None:
     parts.library.open_requested.connect(parts.files.open_files)
     parts.library.deeds.compare_requested.connect(parts.compare.compare)
+    parts.welcome.shown.connect(parts.actions["welcome"].setChecked)
+    parts.compare.shown.connect(parts.welcome.leave)
     parts.compare.shown.connect(parts.actions["compare"].setChecked)
     parts.compare.help_requested.connect(parts.help.explain)
     parts.actions["library"].triggered.connect(parts.library.search)

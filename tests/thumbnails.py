@@ -1,40 +1,42 @@
-"""Makes resources/thumbnails/studies.json: of each shipped study the margin of its first run over
-time, as small as it is drawn in the list of studies, and the CPU time that this run took.
+"""Makes resources/thumbnails/studies.json: of each shipped study the margin over time of the run
+that is worth seeing first (core.studies.watching), as small as it is drawn in the list of studies,
+and the CPU time that this run took.
 
 `python -m tests.thumbnails [STUDY ...]` makes them anew. The window never trains for them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from core.errors import InputError
 from core.library.reading import picture_of
 from core.observables.margins import hard_margin
-from core.runs import open_run
-from core.studies.study import Study, load_study, shipped_ids
+from core.problem.problem import resolve
+from core.runs import Recorder, open_run
+from core.studies.study import Cell, Study, load_study, shipped_ids
+from core.studies.watching import worth_seeing
 from core.training.control import Control, FinishReason
-from tests.recording import recorded
+from core.training.trajectory import run
 
 PATH = Path(__file__).resolve().parents[1] / "resources" / "thumbnails" / "studies.json"
 FRAMES = 48
 LIMIT_S = 12.0  # of a run; what takes longer is drawn as far as it came
 
 
-def first_run(study: Study) -> list[str]:
-    """The settings that a study's first run is made with: enough frames for a curve."""
-    settings = [f"recording.frames={FRAMES}"]
-    try:
-        study.with_settings(settings).cells()
-    except InputError:  # predictors that need no training have one moment
-        return []
-    return settings
+def seen_first(study: Study) -> Cell:
+    """The cell of a study that its window shows first, with enough frames for a curve."""
+    with contextlib.suppress(InputError):  # predictors that need no training have one moment
+        return worth_seeing(study.with_settings([f"recording.frames={FRAMES}"]), 1)[0]
+    return worth_seeing(study, 1)[0]
 
 
 def made(identifier: str) -> dict[str, Any]:
@@ -46,11 +48,12 @@ def made(identifier: str) -> dict[str, Any]:
         timer = threading.Timer(LIMIT_S, control.stop)
         timer.start()
         begun = time.process_time()
-        status = recorded(path, *first_run(study), study=identifier, control=control)
+        problem = resolve(seen_first(study).experiment, study.folder, study.title, study.source)
+        status = run(problem, partial(Recorder, path), control)
         seconds = time.process_time() - begun
         timer.cancel()
-        with open_run(path) as run:
-            last = hard_margin(run, run.frames - 1)
+        with open_run(path) as recorded:
+            last = hard_margin(recorded, recorded.frames - 1)
         heights = picture_of(path)
     return {
         "heights": heights.hex(),

@@ -14,7 +14,7 @@ from app.state.headings import heading_of
 from app.state.session import MOST_RUNS
 from core.errors import InputError
 from core.studies.study import Study, name_of
-from core.studies.watching import MOST_LOOKED_AT, worth_seeing
+from core.studies.watching import MOST_LOOKED_AT
 
 ONE_RUN = "The study in the form has one run; give a setting several values, such as 16, 256."
 
@@ -38,7 +38,7 @@ class CellsController(QObject):
             self.message.emit(MEND_FIRST if study is None else ONE_RUN)
             return
         try:
-            cells = worth_seeing(study, MOST_RUNS, self._experiment.chosen_of(study))
+            cells = self._experiment.cells_of(study)
         except InputError as error:
             self.message.emit(error.sentence)
             return

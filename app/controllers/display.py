@@ -34,9 +34,9 @@ LONGEST_TICK_S = 0.1
 # A quarter of a tick: an opened file of thousands of frames comes in over several.
 READ_SECONDS = 0.008
 LONG_READ = 0.1
-# For each panel, with the painting of what is drawn; for all of them while something is trained.
-# All seven views of a run at once would take 65 ms of every tick (docs/decisions/0014).
-DRAW_SECONDS = 0.012
+# For each of two panels, with the painting of what is drawn; for all of them while something is
+# trained. All seven views of a run at once would take 65 ms of every tick (docs/decisions/0014).
+DRAW_SECONDS, MANY = 0.012, 2
 NOT_BEGUN = "Stopped before it began; press Run to train it."
 READING_FAILED = "could not be read any further; the log has the details."
 
@@ -46,13 +46,14 @@ class DisplayController(QObject):
     """Owns the intent. `changed` follows every view that differs from the one before.
 
     `message` carries a sentence; `runs_changed` tells that other runs are open, or one of them
-    began or ended; `zoomed` that somebody has zoomed.
+    began or ended; `zoomed` that somebody has zoomed; `crowded` that so many panels are needed.
     """
 
     changed = Signal()
     runs_changed = Signal()
     message = Signal(str)
     zoomed = Signal()
+    crowded = Signal(int)
 
     def __init__(self, session: Session, intent: Intent, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -72,19 +73,20 @@ class DisplayController(QObject):
         self._timer.setObjectName("display")
         self._timer.timeout.connect(self.tick)
 
-    def set_slots(self, slots: Sequence[PanelSlot]) -> None:
-        """The panels that show the runs, from left to right."""
-        self.slots = tuple(slots)
-        for slot in self.slots:
+    def add_slots(self, slots: Sequence[PanelSlot]) -> None:
+        """More panels to show runs in, from left to right."""
+        self.slots += tuple(slots)
+        for slot in slots:
             slot.hovered.connect(self._hovered)
             slot.clicked.connect(self._clicked)
             slot.selected.connect(self._selected)
             slot.panel.requested.connect(self.calculator.wake)
         from app.views.links import LinkedRanges
 
-        self._links = LinkedRanges([slot.panel for slot in self.slots], self)
-        for slot in self.slots:  # told after the links, so that all plots have the zoom
-            slot.panel.zoomed.connect(self._on_zoom)
+        self._links = self._links or LinkedRanges(self)
+        for slot in slots:
+            self._links.add(slot.panel)
+            slot.panel.zoomed.connect(self._on_zoom)  # after the links: all plots have the zoom
         self.rearrange()
 
     # ------------------------------------------------------------------------------ requests
@@ -127,6 +129,9 @@ class DisplayController(QObject):
     def rearrange(self) -> None:
         """Show the session's runs, after some were opened or closed."""
         runs = tuple(self.session)
+        if len(runs) > len(self.slots) > 0:
+            self.crowded.emit(len(runs))  # and is here again, with panels for them
+            return
         for place, slot in enumerate(self.slots):
             slot.set_run(runs[place] if place < len(runs) else None)
             # One stays without a run, to say how to get one.
@@ -292,10 +297,12 @@ class DisplayController(QObject):
             if run.data is not None and (run.live or run.behind):
                 self._read(run)
         self.intent = advanced(self.intent, self.session.snapshot(), elapsed)
-        self.refresh(at_once=not training)
+        few = len(self.session) <= MANY
+        self.refresh(at_once=few and not training)
         behind = [slot.panel for slot in self.slots if slot.panel.owed]
+        share = 1 if training else MANY  # of the panels that draw in a tick's time
         for panel in behind:
-            panel.catch_up(DRAW_SECONDS / (len(behind) if training else 1))
+            panel.catch_up(DRAW_SECONDS * min(1.0, share / len(behind)))
         if not self._busy():
             self._timer.stop()
 

@@ -43,6 +43,7 @@ def drawn(
         _interval(view),
         theory.delta,
         tuple(source for run in runs for source in _sources(run, theory)),
+        {run.source: theory.promise_of(run.key) for run in runs},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -13,7 +13,7 @@ from app.panels.experiment_form import ExperimentForm
 from app.places import Places
 from app.state.edits import Edits
 from app.state.headings import MOMENT, file_name, headings_of
-from app.state.session import MOST_RUNS, OpenRun, Session
+from app.state.session import MOST_CELLS, MOST_RUNS, OpenRun, Session
 from app.state.watched import as_trained, watched
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import RunWorker, TrainingJob
@@ -205,10 +205,12 @@ class ExperimentController(QObject):
         self._cells = study.id, frozenset(names)
         self._begin(study)
 
-    def chosen_of(self, study: Study) -> Collection[str]:
-        """The names of the cells that somebody has chosen of a study."""
+    def cells_of(self, study: Study) -> Sequence[Cell]:
+        """The cells of a study that are trained here: those that somebody has chosen, else two that
+        are worth seeing. Raises InputError for values that are not allowed."""
         identifier, names = self._cells
-        return names if identifier == study.id else ()
+        chosen = names if identifier == study.id else ()
+        return worth_seeing(study, len(chosen) or MOST_CELLS, chosen)
 
     def queue(self, study: Study) -> None:
         """Train a study as soon as nothing is trained any more; only the latest one waits."""
@@ -231,13 +233,13 @@ class ExperimentController(QObject):
         """Train a study's cells in place of what is shown; what was recorded stays."""
         try:
             # Made one by one: a grid may have 100,000.
-            cells = worth_seeing(study, MOST_RUNS, self.chosen_of(study))
+            cells = self.cells_of(study)
         except InputError as error:
             self.message.emit(error.sentence)
             return
         words = ""
-        if study.count > MOST_RUNS:
-            words = OF_MANY.format(count=study.count, some=MOST_RUNS)
+        if study.count > len(cells):
+            words = OF_MANY.format(count=study.count, some=len(cells))
         # Before the runs are closed, since some may be made of what is in their files.
         planned = [(cell, self.recipe(study, watched(cell.experiment))) for cell in cells]
         self.stop()

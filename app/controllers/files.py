@@ -73,7 +73,7 @@ class FileController(QObject):
         self._choose(beside=False)
 
     def open_beside(self) -> None:
-        """Let the user choose a run for the right half."""
+        """Let the user choose runs that stand beside those that are open."""
         self._choose(beside=True)
 
     def _choose(self, beside: bool) -> None:
@@ -89,7 +89,7 @@ class FileController(QObject):
             self.open_files([name])
 
     def open_files(self, names: Sequence[str], beside: bool = False) -> None:
-        """Open runs (two side by side, more of them the first two) or a study; a sentence is told
+        """Open runs (MOST_RUNS side by side, of more the first ones) or a study; a sentence is told
         about what cannot be opened, and what is shown stays then."""
         if not self._ready:
             self._waiting.append((list(names), beside))

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction
 from app.main_window import MainWindow
 
 # Pixels of the window's width below which a panel folds by itself.
-FOLDS = {"inspector": 1100, "form": 900}
+FOLDS = {"inspector": 1100, "times": 1100, "form": 900}
 Choice = tuple[str, bool]  # a panel, and whether the window is too small for it
 
 

@@ -21,7 +21,7 @@ from core.figures.palette import PALETTES, Palette
 from core.observables.planes import COORDINATES, NodePlane
 
 LECTURE_SCALE = 1.4
-FOLDED = ("form", "inspector", "library")  # in a lecture
+FOLDED = ("form", "inspector", "library", "times")  # in a lecture
 PIN_TWO = "Pin two nodes of a run, by a click on each: they span the plane."
 NO_RUN = "Run a study, or open a run, to choose its curves."
 ABOUT = (
@@ -84,6 +84,10 @@ class Looks(QObject):
     def set_inspector(self, shown: bool) -> None:
         """Show or fold away theory and numbers."""
         self._window.side.setVisible(shown)
+
+    def set_times(self, shown: bool) -> None:
+        """Show or fold away the theorem time line."""
+        self._window.times.setVisible(shown)
 
     def set_lecture(self, lecture: bool) -> None:
         """Only the views, in large type; the panels come back by app.controllers.folding."""

@@ -27,6 +27,8 @@ PANELS: Mapping[Choice, str] = {
     ("form", True): "form_small",
     ("inspector", False): "inspector_shown",
     ("inspector", True): "inspector_small",
+    ("times", False): "times_shown",
+    ("times", True): "times_small",
 }
 
 

@@ -23,7 +23,7 @@ from app.state.history import Came, Changed, Event, History, Redo, Select, Undo,
 from app.state.scene import Scene, Zoom, keyed, placed
 
 # The lecture first: it folds and opens the others.
-PANELS = ("lecture", "form", "inspector", "library")
+PANELS = ("lecture", "form", "inspector", "library", "times")
 
 
 @final

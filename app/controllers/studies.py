@@ -30,12 +30,16 @@ class StudyController(QObject):
 
     def show(self) -> None:
         """Open the page."""
+        self.show_paper("")
+
+    def show_paper(self, paper: str) -> None:
+        """Open the page at a paper, by its name; without one, at the study that is loaded."""
         if self.dialog is None:
             from app.panels.study_list import StudyDialog
 
             self.dialog = StudyDialog(self._window)
             self.dialog.chosen.connect(self._choose)
-        self.dialog.show_studies(self._present)
+        self.dialog.show_studies(self._present, paper)
 
     def _choose(self, identifier: str) -> None:
         self._experiment.choose(identifier)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from app.views.trace_view import Bound
     from core.figures.look import BoundCurve
     from core.reference.margin import Reference, ReferenceMargin
+    from core.reference.share import Promise
     from core.theorems.statement import Statement
 
 JUDGE_MS = 400  # after a margin has arrived or the run has ended
@@ -74,7 +75,11 @@ class TheoryController(QObject):
         self._key = self._chosen = -1
         self._current: dict[int, str] = {}
         self._stopped = self._ended = False
-        self._drawn = frozenset[str](), frozenset[str]()  # the wishes that the lines follow
+        self._drawn = (
+            frozenset[str](),
+            frozenset[str](),
+            "plain",
+        )  # the wishes that the lines follow
         self._delta = window.theory.delta.value()
         self._others: Callable[[], bool] = bool  # nobody: bool() is False
         self._pause = QTimer(self, singleShot=True)
@@ -284,6 +289,7 @@ class TheoryController(QObject):
         bounds = self._display.view.wishes.shown_bounds
         panel.show_runs([(key, run.heading) for key, run in runs.items()], self._key)
         known = self._known.get(self._key)
+        self._show_times(known, runs)
         if known is None:
             panel.show_margins(None, ())
             panel.show_assessments(None, bounds, live=False)
@@ -299,10 +305,17 @@ class TheoryController(QObject):
         if judgement is not None and judgement.failed:
             panel.note.setText(FAILED)
 
+    def _show_times(self, known: Knowledge | None, runs: dict[int, OpenRun]) -> None:
+        """The theorem time line of the run that the panel shows; named where there are several."""
+        judgement = None if known is None else known.judgement
+        heading = runs[self._key].heading if len(runs) > 1 and self._key in runs else ""
+        lines = None if judgement is None else judgement.lines
+        self._window.times.show_lines(heading, lines, known is not None)
+
     def _on_view(self) -> None:
         """Another view: lines and bounds follow where others are wanted."""
         wishes = self._display.view.wishes
-        drawn = wishes.hidden_margins, wishes.shown_bounds
+        drawn = wishes.hidden_margins, wishes.shown_bounds, wishes.margin_unit
         if drawn != self._drawn:
             self._drawn = drawn
             self._show_lines()
@@ -315,7 +328,19 @@ class TheoryController(QObject):
         for slot in self._display.slots:
             known = self._known.get(slot.run.key) if slot.run is not None else None
             if known is not None:
-                slot.panel.set_theory(self._lines_of(known), self._bounds_of(known))
+                promise = self.promise_of(slot.run.key) if slot.run is not None else None
+                slot.panel.set_theory(self._lines_of(known), self._bounds_of(known), promise)
+
+    def promise_of(self, key: int) -> Promise | None:
+        """What a run's margins are shown as shares of; None where they are shown as they are."""
+        if self._display.view.wishes.margin_unit != "share":
+            return None
+        from core.reference.share import Promise, promise  # loads the numerical libraries
+
+        known = self.known(key)
+        if not known.planned:
+            return Promise(None, (greek("gamma_gl"),))
+        return promise(known.references, known.margins)
 
     def lines_of(self, key: int) -> tuple[ReferenceMargin, ...]:
         """The margins whose lines are drawn for a run, for figures of it."""

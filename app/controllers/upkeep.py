@@ -23,7 +23,7 @@ EDITED = "Edited: press Run to train these settings."
 
 @final
 class Upkeep(QObject):
-    """`begun`: the views are made, so that they or the empty page can be shown. `studied`: the
+    """`begun`: the views are made, so that they or the welcome page can be shown. `studied`: the
     form has a study."""
 
     def __init__(
@@ -87,11 +87,11 @@ class Upkeep(QObject):
         """Another study is in the form."""
         self.studied = True
         self._window.chooser.set_study(study)
-        self._window.empty.set_study(study.title)
-        self._window.empty.set_runnable(True)
+        self._window.welcome.set_study(study.title)
+        self._window.welcome.set_runnable(True)
 
     def show_edit(self) -> None:
         """The form was edited: say what is to be done for it to matter."""
         right = self._window.form.study() is not None
-        self._window.empty.set_runnable(right)
+        self._window.welcome.set_runnable(right)
         self._readout.say(EDITED if right else "")

@@ -27,6 +27,7 @@ class ExperimentForm(QWidget):
     """Edits a copy of a study. Wrong values are marked where they stand, and nothing is lost."""
 
     branch_given_up = Signal()  # Cancel was pressed on the line that names a branch
+    drawing_requested = Signal()  # the button of data that are points was pressed
     changed = Signal()  # a valid or invalid edit was made
     submitted = Signal()  # Return was pressed in a field, and all values are right
 
@@ -50,6 +51,7 @@ class ExperimentForm(QWidget):
             section.kind_chosen.connect(self._on_kind)
             section.fold_changed.connect(self._show_problems)
             section.submitted.connect(self._on_submitted)
+            section.drawing_requested.connect(self.drawing_requested)
         self._scroll = fill_scrolled(self, content)
         whole = self.layout()
         assert isinstance(whole, QVBoxLayout)

@@ -18,6 +18,8 @@ from app.panels.inputs import (
     show_short,
 )
 
+MOST_LETTERS = 1_000_000
+
 
 @final
 class FieldRow(QObject):
@@ -57,6 +59,8 @@ class FieldRow(QObject):
     def _line(self, parent: QWidget, editable: bool) -> ValueEdit:
         control = ValueEdit(parent)
         control.setPlaceholderText(self.field.placeholder)
+        if self.field.rows:
+            control.setMaxLength(MOST_LETTERS)  # Qt would cut it off at 32,767
         control.setReadOnly(not editable)
         # Edited, not changed: only what somebody types, and never what show_text puts in.
         control.textEdited.connect(self._on_edited)

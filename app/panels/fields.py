@@ -32,7 +32,7 @@ EMPTY = {
     "network.seed": "the run's seed",
     "dynamics.step": "chosen at the start",
     "dynamics.variance": "1/d",
-    "data.d": "as in the file",
+    "data.d": "as in the data",
     "data.n": "all that there are",
     "data.path": "choose a file",
     "network.init_path": "choose a file",
@@ -50,6 +50,8 @@ VARIANT_MEANS = "which of the study's variants are trained; each changes several
 PATHS = ("path", "init_path")
 SET_BY_PROGRAM = ("content",)
 SEPARATOR = re.compile(r"\s*[,;]\s*")
+ROW_END = re.compile(r"\s*(?:\]\s*,?\s*\[|;)\s*")
+NUMBER_END = re.compile(r"\s*,\s*|\s+")
 TRUTHS = ("false", "true")
 
 
@@ -70,6 +72,7 @@ class Field:
     many: bool = False
     words: bool = False
     truth: bool = False  # true or false, chosen like other choices
+    rows: bool = False  # lists of lists, such as points
 
     @property
     def key(self) -> str:
@@ -102,7 +105,9 @@ class Field:
         lines.append(f"Default: {self.placeholder}.")
         if self.source:
             lines.append(f"Source: {self.source}.")
-        if not (self.words or self.many or self.choices):
+        if self.rows:
+            lines.append("Numbers of a row stand between commas, rows between semicolons.")
+        if not (self.words or self.many or self.choices or self.rows):
             lines.append("Several values, such as 1, 2, make one run each.")
         return "\n".join(lines)
 
@@ -142,6 +147,7 @@ def fields_of(section: str, kind: str) -> tuple[Field, ...]:
         extra: dict[str, Any] = dict(schema) if isinstance(schema, dict) else {}
         options = _alternatives(info.annotation)
         choices = [text for option in options for text in _choices(option)]
+        rows = any(_holds_rows(option) for option in options)
         fields.append(
             Field(
                 section,
@@ -152,12 +158,19 @@ def fields_of(section: str, kind: str) -> tuple[Field, ...]:
                 extra.get("source", "") or cls.source,
                 bool(extra.get("advanced", False)),
                 tuple(choices),
-                many=any(get_origin(option) is tuple for option in options),
+                many=not rows and any(get_origin(option) is tuple for option in options),
                 words=str in options,
                 truth=bool in options,
+                rows=rows,
             )
         )
     return tuple(fields)
+
+
+def _holds_rows(annotation: Any) -> bool:
+    """Whether values of a type are tuples of tuples."""
+    inner = get_args(annotation)[:1]
+    return get_origin(annotation) is tuple and any(get_origin(one) is tuple for one in inner)
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
@@ -177,6 +190,8 @@ def text_of(value: Any) -> str:
 
     >>> text_of(4.0), text_of((1, 2.5)), text_of(None), text_of("paper"), text_of(True)
     ('4', '1, 2.5', '', 'paper', 'true')
+    >>> text_of(((0.5, 1.0), (0.25, -1.0)))
+    '0.5, 1; 0.25, -1'
     """
     if value is None:
         return ""
@@ -184,7 +199,8 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return TRUTHS[value]
     if isinstance(value, list | tuple):
-        return ", ".join(text_of(item) for item in value)
+        rows = any(isinstance(item, list | tuple) for item in value)
+        return ("; " if rows else ", ").join(text_of(item) for item in value)
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
@@ -203,8 +219,13 @@ def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
     >>> m = Field("network", "m", None, "width")
     >>> value_of(m, "16, 256"), value_of(m, " 64 "), value_of(m, ""), value_of(m, "wide")
     ([16, 256], 64, None, 'wide')
+    >>> value_of(Field("data", "points", None, "points", rows=True), "0.5, 1; 0.25, -1")
+    [[0.5, 1], [0.25, -1]]
     """
     text = text.strip()
+    if field.rows and text:
+        rows = ROW_END.split(text.strip("[]; "))
+        return [[_number(part) for part in NUMBER_END.split(row.strip())] for row in rows]
     if field.many:
         if text and text == EMPTY_LIST.get(field.key):
             return []

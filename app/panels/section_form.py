@@ -35,6 +35,7 @@ class SectionForm(QWidget):
     submitted = Signal()
     kind_chosen = Signal(str, str)  # section, kind; the present axis of kinds as its text
     fold_changed = Signal()
+    drawing_requested = Signal()
 
     def __init__(self, section: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -56,6 +57,10 @@ class SectionForm(QWidget):
         self.note.hide()
         self._grid.addWidget(self.note, 1, 1)
         self._grid.addWidget(self.problem, 2, 0, 1, 2)
+        self.draw = QPushButton("Draw data ...", self)
+        self.draw.setToolTip("Draw and edit the points with the mouse, paste them, train at once")
+        self.draw.clicked.connect(self.drawing_requested)
+        self.draw.hide()
         self.more = QPushButton(self)
         self.more.setProperty("quiet", True)
         self.more.setAccessibleName(f"More settings of {section}")
@@ -90,7 +95,10 @@ class SectionForm(QWidget):
             self._remove_rows()
             for field, may in zip(fields, editable, strict=True):
                 self._add_row(FieldRow(field, may, self))
-            self._grid.addWidget(self.more, 3 + 3 * len(self.rows), 0, 1, 2)
+            below = 3 + 3 * len(self.rows)
+            self._grid.addWidget(self.draw, below, 1)
+            self._grid.addWidget(self.more, below + 1, 0, 1, 2)
+            self.draw.setVisible(any(field.rows for field in fields))
         if self.section == VARIED:
             self.setVisible(bool(fields))
         else:
@@ -164,12 +172,13 @@ class SectionForm(QWidget):
                 widget.deleteLater()
             row.deleteLater()
         self.rows = []
-        self._grid.removeWidget(self.more)
+        for button in (self.draw, self.more):
+            self._grid.removeWidget(button)
 
     def controls(self) -> list[QWidget]:
         """All that Tab goes through, in order."""
         first: list[QWidget] = [] if self.kinds is None else [self.kinds]
-        return [*first, *(row.control for row in self.rows), self.more]
+        return [*first, *(row.control for row in self.rows), self.draw, self.more]
 
     # ------------------------------------------------------------------------------- editing
 

@@ -1,4 +1,5 @@
-"""One statement of a paper: a line with its verdict, and what lies behind it when it is opened."""
+"""One statement of a paper: what it says, its verdict with time and slack, and what lies behind it
+when it is opened."""
 
 from __future__ import annotations
 
@@ -6,17 +7,19 @@ import html
 import math
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QSizePolicy, QVBoxLayout, QWidget
 
 from app.panels.formula import FormulaLabel
 from app.panels.inputs import line_height, rich_label
 from app.panels.verdict_mark import LOOKS, MET, Look, hue_of, paint_mark
 from app.widgets.layouts import filled, laid
-from app.widgets.screen_text import shown_number
+from app.widgets.screen_text import raised, shown_number
 from app.widgets.symbols import greek, rich, short_name
+from core.figures.numbers import time_text
 from core.figures.palette import Palette
+from core.studies.papers import PAPERS
 
 if TYPE_CHECKING:
     from core.theorems.statement import Assessment
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 MARK = 14.0
 RELATIONS = {"<=": "\u2264", ">=": "\u2265", "<": "<", ">": ">", "=": "="}
 SHOW_BOUND = "Show the bound in the views"
+INDENT = 24.0  # of what stands beside the mark
+SMALL = 0.92  # of the type: the sentence, the time and the slack
+WRAPPED = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
 
 
 def takes_key(event: QEvent) -> bool:
@@ -47,26 +53,43 @@ class BoundBox(QCheckBox):
 
 @final
 class VerdictLine(QAbstractButton):
-    """Mark, numbering and verdict in one line; pressing it opens or closes the statement."""
+    """Mark, numbering and verdict, what is stated in a sentence, and since when and by how much it
+    holds; pressing it opens or closes the statement."""
 
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
         self._palette = palette
         self._look: Look = LOOKS["not decided"]
-        self._name = ""
+        self._name = self._sentence = self._timing = ""
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         # The name is shortened to the panel, and does not widen it.
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
 
-    def show_verdict(self, name: str, look: Look, tip: str) -> None:
-        """Another verdict."""
-        self._name, self._look = name, look
-        self.setText(f"{name}: {look.word}")
+    def show_verdict(self, names: tuple[str, str], look: Look, timing: str, tip: str) -> None:
+        """Another verdict of a statement by its numbering and its sentence."""
+        before = self._sentence, self._timing
+        (self._name, self._sentence), self._look, self._timing = names, look, timing
+        self.setText(f"{self._name}: {look.word}")
         self.setAccessibleName(self.text())
+        self.setAccessibleDescription(" ".join(part for part in (names[1], timing) if part))
         self.setToolTip(tip)
+        if before != (self._sentence, self._timing):
+            self.updateGeometry()
         self.update()
+
+    @property
+    def sentence(self) -> str:
+        """What is stated, as it stands there."""
+        return self._sentence
+
+    @property
+    def timing(self) -> str:
+        """Since when and by how much it holds, as it stands there."""
+        return self._timing
 
     @property
     def word(self) -> str:
@@ -87,7 +110,26 @@ class VerdictLine(QAbstractButton):
             super().keyPressEvent(event)
 
     def sizeHint(self) -> QSize:
-        return QSize(200, line_height(self))
+        return QSize(200, self.heightForWidth(max(self.width(), 200)))
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        sizes = [self._size(text, width).height() for text in self._small_texts()]
+        return math.ceil(line_height(self) + sum(sizes) + (5.0 if sizes else 0.0))
+
+    def _small_texts(self) -> list[str]:
+        return [text for text in (self._sentence, self._timing) if text]
+
+    def _small(self) -> QFont:
+        font = QFont(self.font())
+        font.setPointSizeF(SMALL * font.pointSizeF())
+        return font
+
+    def _size(self, text: str, width: int) -> QSizeF:
+        room = QRectF(0.0, 0.0, max(width - INDENT - 4.0, 40.0), 1e4)
+        return QFontMetricsF(self._small()).boundingRect(room, WRAPPED, text).size()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -101,7 +143,7 @@ class VerdictLine(QAbstractButton):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QColor(hue_of("positive", self._palette)))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4.0, 4.0)
-        middle = 0.5 * self.height()
+        middle = 0.5 * line_height(self)
         paint_mark(painter, self._look, QRectF(4.0, middle - MARK / 2, MARK, MARK), self._palette)
         self._paint_texts(painter)
         painter.end()
@@ -109,7 +151,8 @@ class VerdictLine(QAbstractButton):
     def _paint_texts(self, painter: QPainter) -> None:
         metrics = self.fontMetrics()
         wide = metrics.horizontalAdvance(self._look.word)
-        box = QRectF(24.0, 0.0, self.width() - 28.0, self.height())
+        height = float(line_height(self))
+        box = QRectF(INDENT, 0.0, self.width() - INDENT - 4.0, height)
         painter.setPen(QColor(hue_of(self._look.hue, self._palette)))
         painter.drawText(
             box, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), self._look.word
@@ -118,10 +161,38 @@ class VerdictLine(QAbstractButton):
         name = metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, int(room))
         painter.setPen(self.palette().windowText().color())
         painter.drawText(
-            QRectF(24.0, 0.0, room, self.height()),
+            QRectF(INDENT, 0.0, room, height),
             int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter),
             name,
         )
+        painter.setFont(self._small())
+        painter.setPen(QColor(self._palette.muted))
+        place = QPointF(INDENT, height - 3.0)
+        for text in self._small_texts():
+            size = QSizeF(box.width(), self._size(text, self.width()).height())
+            painter.drawText(QRectF(place, size), WRAPPED, text)
+            place += QPointF(0.0, size.height())
+
+
+def citation_of(assessment: Assessment) -> str:
+    """Authors, title and year of the paper, and the statement's own numbering in it."""
+    statement = assessment.statement
+    source, _, section = statement.source.partition(",")
+    paper = PAPERS.get(source.strip())
+    place = f"{statement.name},{section}" if section else statement.name
+    return f"{place}. {source}." if paper is None else paper.citation(place)
+
+
+def timing_of(assessment: Assessment) -> str:
+    """The verdict's time and slack, in the window's own figures."""
+    from core.theorems.words import Style, timing_words  # loads the numerical libraries
+
+    words = timing_words(assessment, Style(shown_number, _moment))
+    return words[:1].upper() + words[1:]
+
+
+def _moment(log10_time: float) -> str:
+    return raised(time_text(log10_time))
 
 
 @final
@@ -151,9 +222,9 @@ class StatementRow(QWidget):
         self._assessment = assessment
         statement, look = assessment.statement, LOOKS[assessment.verdict.value]
         words = f"{statement.name} of {statement.source}. {statement.text}"
-        self.line.show_verdict(
-            short_name(statement.name), look, f"<p>{rich(words)}</p><p>{look.meaning}</p>"
-        )
+        tip = f"<p>{rich(words)}</p><p>{look.meaning}</p>"
+        names = short_name(statement.name), greek(statement.text)
+        self.line.show_verdict(names, look, timing_of(assessment), tip)
         self._fill()
 
     def set_colours(self, palette: Palette) -> None:
@@ -174,16 +245,17 @@ class StatementRow(QWidget):
     def _make(self) -> None:
         opened = QWidget(self)
         column = laid(QVBoxLayout(opened), (24, 4, 4, 12), 8)
-        self.text = rich_label(opened)
         self.formula = FormulaLabel(opened)
         self.hypotheses = rich_label(opened)
         self.comparison = rich_label(opened)
         self.slip = rich_label(opened)
+        self.citation = rich_label(opened)
+        self.citation.setProperty("quiet", True)
         self.bound = BoundBox(SHOW_BOUND, opened)
         self.bound.setChecked(self.shows_bound)
         self.bound.toggled.connect(self._bound_toggled)
-        parts = (self.text, self.formula, self.hypotheses, self.comparison, self.slip, self.bound)
-        filled(column, *parts)
+        told = (self.formula, self.hypotheses, self.comparison, self.slip)
+        filled(column, *told, self.citation, self.bound)
         self._opened = opened
         self._column.addWidget(opened)
         self._fill()
@@ -197,7 +269,6 @@ class StatementRow(QWidget):
         if self._opened is None or assessment is None:
             return
         statement = assessment.statement
-        self.text.setText(rich(statement.text))
         self.formula.set_tex(statement.formula)
         self.formula.setVisible(bool(statement.formula))
         self.hypotheses.setText(self._hypotheses(assessment))
@@ -205,6 +276,7 @@ class StatementRow(QWidget):
         self.comparison.setText(self._comparison(assessment))
         self.slip.setText(f"<i>{rich(statement.slip)}</i>")
         self.slip.setVisible(bool(statement.slip))
+        self.citation.setText(html.escape(citation_of(assessment)))
         comparison = assessment.comparison
         self.bound.setVisible(comparison.bound_trace is not None and bool(comparison.view))
 

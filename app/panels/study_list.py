@@ -192,13 +192,22 @@ class StudyDialog(QDialog):
         window = parent.size() - QSize(48, 80)
         self.resize(QSize(760, 640).boundedTo(window))
 
-    def show_studies(self, present: str) -> None:
-        """Open, at the study that is loaded."""
+    def show_studies(self, present: str, paper: str = "") -> None:
+        """Open at the study that is loaded, or at the first one of a paper."""
         self.line.clear()
         self._search()
-        for row, line in enumerate(self.model.lines):
-            if line.study is not None and line.study.id == present:
-                self._choose(row)
+        studies = [(row, line.study) for row, line in enumerate(self.model.lines) if line.study]
+        wanted = [
+            row
+            for row, one in studies
+            if paper in (one.source, "") and (paper or one.id == present)
+        ]
+        if wanted:
+            row = wanted[0]
+            self._choose(row)
+            if paper:  # with its heading
+                above = self.model.index(row - 1)
+                self.list.scrollTo(above, QListView.ScrollHint.PositionAtTop)
         self.open()
         self.line.setFocus()
 

@@ -11,7 +11,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import (
+    QColor,
+    QKeyEvent,
+    QMouseEvent,
+    QMoveEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.state.resolve import Span
@@ -66,6 +76,8 @@ class TimeSlider(QWidget):
     interval_requested = Signal(float, float)
     bookmark_requested = Signal(str)
     interval_refused = Signal()  # Shift and a click, which is no interval
+    axis_changed = Signal()  # where its moments lie
+    value_changed = Signal()
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -108,6 +120,7 @@ class TimeSlider(QWidget):
             self._ticks = ticks(span.low, span.high)
         if span != self._span:
             self._span = span
+            self.axis_changed.emit()
             self.update()
 
     def set_empty(self, empty: bool) -> None:
@@ -152,6 +165,7 @@ class TimeSlider(QWidget):
         """Put the handle at a moment."""
         if value != self._value:
             self._value = value
+            self.value_changed.emit()
             self.update()
 
     # ----------------------------------------------------------------------------- geometry
@@ -210,6 +224,14 @@ class TimeSlider(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.ignore()  # the window's shortcuts move the cursor
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.axis_changed.emit()
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        super().moveEvent(event)
+        self.axis_changed.emit()
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() is QEvent.Type.FontChange:

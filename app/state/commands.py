@@ -85,6 +85,8 @@ def _drawn(job: FigureJob | FilmJob, shown: Exportable) -> list[str]:
     names = {one.reference.name: None for margins in job.references for one in margins}
     if names:
         words += ["--margins", ",".join(names)]
+    if any(one is not None and one.margin is not None for one in job.promises):
+        words += ["--share"]
     keys = {bound.key: None for bounds in job.look.bounds for bound in bounds}
     for key in keys:
         words += ["--bound", key]

@@ -7,7 +7,14 @@ from dataclasses import dataclass, fields
 from typing import final
 
 from app.state.edits import Edits
-from app.state.intent import MARGIN_AXES, MOST_RINGS, NEURON_POINTS, NEURON_RANGES, Intent
+from app.state.intent import (
+    MARGIN_AXES,
+    MARGIN_UNITS,
+    MOST_RINGS,
+    NEURON_POINTS,
+    NEURON_RANGES,
+    Intent,
+)
 from app.state.scene import PASSING, Scene, Zoom
 from app.state.views import VIEWS
 from core.observables.planes import PLANES
@@ -17,6 +24,7 @@ PANELS = {
     "form": "experiment panel",
     "inspector": "inspector panel",
     "library": "library",
+    "times": "theorem time line",
     "lecture": "lecture",
 }
 
@@ -161,7 +169,7 @@ def _plane(before: Intent, after: Intent) -> str:
 def _one(name: str, what: str, titles: Mapping[str, str]) -> Callable[[Intent, Intent], str]:
     def words(before: Intent, after: Intent) -> str:
         value = getattr(after, name)
-        return f"{what} {titles.get(value, value)}"
+        return f"{what} {titles.get(value, value)}".lstrip()
 
     return words
 
@@ -193,6 +201,7 @@ WORDS: Mapping[str, Callable[[Intent, Intent], str]] = {
     "neuron_range": _one("neuron_range", "Neurons:", NEURON_RANGES),
     "neuron_points": _one("neuron_points", "Neurons:", NEURON_POINTS),
     "margin_axis": _one("margin_axis", "Curves against", MARGIN_AXES),
+    "margin_unit": _one("margin_unit", "", MARGIN_UNITS),
     "views": _views,
     "curves": _members("curves", "Curve of {}", "No curve of {}", "Curves"),
     "log_curves": _switch("log_curves", "Logarithmic curves", "Curves as suits them"),

@@ -22,11 +22,13 @@ from core.observables.planes import COORDINATES, NodePlane
 if TYPE_CHECKING:
     from core.figures.primitives import FigureScene
     from core.reference.margin import ReferenceMargin
+    from core.reference.share import Promise
     from core.runs import Run
     from core.studies.row import Row
     from core.studies.study import Study
 
     References = tuple[tuple[ReferenceMargin, ...], ...]  # those of each run
+    Promises = tuple[Promise | None, ...]
 
 # The nodes that are selected in each run.
 Selected = tuple[NodeSet | None, ...]
@@ -46,7 +48,8 @@ class Exportable:
     """What a window shows: the files of its runs, and how they are drawn.
 
     Of each run: the reference margins whose lines are drawn, the nodes that are selected and those
-    that are pinned, the bounds of statements, and the ranges of its views. `moment` is log10 of the
+    that are pinned, the bounds of statements, the ranges of its views, and what its margins are
+    shown as shares of. `moment` is log10 of the
     time shown, None at the end of the runs, and `interval` that of the loop.
     `sources` are those of the studies, and of the statements and margins of theory.
     """
@@ -65,6 +68,7 @@ class Exportable:
     interval: tuple[float, float] | None = None
     delta: float = 0.05
     sources: tuple[str, ...] = ()
+    promises: Mapping[Path, Promise | None] = field(default_factory=dict)
 
     def look_of(self, runs: Sequence[Path], lines: bool, ranges: bool) -> Look:
         """How some of the runs look, with the lines of theory or without, and in the ranges of
@@ -154,6 +158,7 @@ class FigureJob(SceneJob):
     sheet: Sheet = WHOLE
     lines: bool = True
     ranges: bool = False
+    promises: Promises = ()
 
     def scene(self) -> FigureScene:
         return _scene(self)
@@ -175,6 +180,7 @@ class CopyJob(ExportJob):
     sheet: Sheet = WHOLE
     lines: bool = True
     ranges: bool = False
+    promises: Promises = ()
     contents: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -208,6 +214,7 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
             selected=job.selected,
             look=job.look,
             sheet=job.sheet,
+            promises=job.promises,
         )
 
 
@@ -241,6 +248,7 @@ class FilmJob(ExportJob):
     captions: bool = True
     lines: bool = True
     ranges: bool = False
+    promises: Promises = ()
 
     @property
     def title(self) -> str:
@@ -267,6 +275,7 @@ class FilmJob(ExportJob):
                 look=self.look,
                 interval=self.interval,
                 captions=self.captions,
+                promises=self.promises,
             )
         return done_words([self.path]) if finished else ""
 
@@ -283,6 +292,7 @@ def completed(job: PictureJob, shown: Exportable) -> PictureJob:
         selected=tuple(shown.selected.get(run) for run in job.runs),
         references=tuple(lines.get(run, ()) for run in job.runs),
         look=shown.look_of(job.runs, job.lines, job.ranges),
+        promises=tuple(shown.promises.get(run) for run in job.runs),
     )
 
 

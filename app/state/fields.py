@@ -16,6 +16,7 @@ from app.state.compared import Compared
 from app.state.differences import PANELS
 from app.state.intent import (
     MARGIN_AXES,
+    MARGIN_UNITS,
     MOST_CURVES,
     NEURON_POINTS,
     NEURON_RANGES,
@@ -348,6 +349,7 @@ FIELDS: Registry[SceneField] = Registry(
     _wish("range", "neuron_range", NEURON_RANGES),
     _wish("points", "neuron_points", NEURON_POINTS),
     _wish("against", "margin_axis", MARGIN_AXES),
+    _wish("unit", "margin_unit", MARGIN_UNITS),
     _names("hidden", "hidden_margins", frozenset),
     _names("bounds", "shown_bounds", frozenset),
     SceneField("pin", _write_pins, _read_pins),
@@ -368,7 +370,7 @@ WISHES: Mapping[str, str] = {
     **{"interval": "interval", "compared": "compare"},
     **{"neuron_range": "range", "neuron_points": "points", "margin_axis": "against"},
     **{"hidden_margins": "hidden", "shown_bounds": "bounds", "pinned": "pin"},
-    **{"log_curves": "log", "palette": "palette"},
+    **{"log_curves": "log", "palette": "palette", "margin_unit": "unit"},
 }
 OF_PICTURE = tuple(name for name in FIELDS if name not in ("loop", "pace", "panels"))
 OF_SESSION = tuple(FIELDS)

@@ -11,6 +11,10 @@ from core.observables.planes import COORDINATES, NodePlane
 # Not the first frame's coordinate, which moves when the frame after t = 0 is read.
 START = float("-inf")
 MARGIN_AXES = {"log10_time": "log10 t", "step": "step", "norm_squared": "|W|^2"}
+MARGIN_UNITS = {
+    "plain": "Margins as they are",
+    "share": "Margins as share of \u03b3_gl / 2",
+}
 PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 
 # The views of the paper's figure.
@@ -46,6 +50,7 @@ class Intent:
     Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
     statements whose bounds are shown. `linked`: runs side by side share the ranges of their axes.
     `equal`: in plots of space a unit is as long on both axes, however little room that leaves.
+    `margin_unit`: margins as they are, or as shares of what theory promises.
     `log_curves`: the view of curves shows logarithms of what is positive.
     `interval`: the moments between which playing goes round and round.
     `compared` are runs that are shown in one picture in place of those that are open.
@@ -64,6 +69,7 @@ class Intent:
     neuron_range: str = "moment"
     neuron_points: str = "weights"
     margin_axis: str = "log10_time"
+    margin_unit: str = "plain"
     views: tuple[str, ...] = ()
     proposed: tuple[str, ...] = FIGURE_1
     curves: tuple[str, ...] = FIRST_CURVES

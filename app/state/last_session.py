@@ -15,7 +15,7 @@ from core.studies.study import parse_study
 
 VERSION = 1
 MOST_BYTES = 5_000_000
-MOST_PAIRS, LONGEST = 500, 100_000
+MOST_PAIRS, LONGEST = 500, 500_000
 NOT_OURS = "it is no session of this program"
 
 

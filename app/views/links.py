@@ -16,13 +16,16 @@ class LinkedRanges(QObject):
     """Gives the plots of views that `links` says one range, which holds all of theirs, and one
     zoom, for each axis that shows the same in all of them."""
 
-    def __init__(self, panels: Sequence[RunPanel], parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._panels = tuple(panels)
+        self._panels: list[RunPanel] = []
         self._on = True
-        for panel in self._panels:
-            panel.ranged.connect(self._share)
-            panel.zoomed.connect(self._zoom)
+
+    def add(self, panel: RunPanel) -> None:
+        """One more run beside the others."""
+        self._panels.append(panel)
+        panel.ranged.connect(self._share)
+        panel.zoomed.connect(self._zoom)
 
     def set_on(self, on: bool) -> None:
         """Link the ranges, or let each run have its own."""

@@ -14,15 +14,17 @@ from app.state.display import MARGINS, DisplayData
 from app.views.trace_view import TraceCurve, TraceView, padded
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.levels import LevelLine
-from app.widgets.overlay import Overlay, Reading
+from app.widgets.overlay import NodeMark, Overlay, Reading
 from app.widgets.screen_text import raised
-from app.widgets.symbols import margin_digits, margin_tip
-from core.figures.numbers import number_text
+from app.widgets.symbols import greek, margin_digits, margin_tip
+from core.figures.numbers import number_text, time_text
 from core.figures.palette import Palette
 from core.figures.reference_colours import reference_colour
+from core.reference.share import REACHED, Reach, first_reach
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
+    from core.reference.share import Promise
 
 # text, column of DisplayData.margins, factor, sign in the key. l1 / 2 and not l1, so that
 # hard <= l1 / 2 are directly comparable, as in the figures.
@@ -45,6 +47,8 @@ class MarginsView(TraceView):
         super().__init__(palette, "normalised margins", parent, "normalised margin")
         self.plot.side.set_label("normalised margin", "margin")
         self._references: tuple[ReferenceMargin, ...] = ()
+        self._promise: Promise | None = None
+        self._reach: Reach | None = None
         self._show_key()
 
     def set_references(self, references: Sequence[ReferenceMargin]) -> None:
@@ -54,11 +58,36 @@ class MarginsView(TraceView):
             self._references = chosen
             self.redraw()
 
+    def set_promise(self, promise: Promise | None) -> None:
+        """Show margins as shares of what theory promises, once that is known; None: as they are."""
+        if promise != self._promise:
+            self._promise = promise
+            label = promise.label if promise is not None else ""
+            words = greek(f"share of {label}") if label else "normalised margin"
+            self.plot.side.set_label(words, "share" if label else "margin")
+            self.plot.reset_range()
+            self.redraw()
+
+    @property
+    def scale(self) -> float:
+        """What the margins are multiplied by: 1 where they are shown as they are."""
+        return 1.0 if self._promise is None else self._promise.scale
+
+    @property
+    def reach(self) -> Reach | None:
+        """When the hard margin first comes to 90 % of what is promised, as far as is known."""
+        return self._reach
+
     def levels(self) -> tuple[LevelLine, ...]:
         """The reference lines, and the labels of the bounds where their curves end."""
+        drawn = self._references
+        # What margins are shares of is always there, with its bracket, as the line at 1.
+        margin = None if self._promise is None else self._promise.margin
+        if margin is not None and margin not in drawn:
+            drawn = (*drawn, margin)
         lines = [
-            level_of(one, reference_colour(one.reference.name, self._palette))
-            for one in self._references
+            level_of(one, reference_colour(one.reference.name, self._palette), self.scale)
+            for one in drawn
         ]
         return (*lines, *super().levels())
 
@@ -90,17 +119,21 @@ class MarginsView(TraceView):
     def refit(self, data: DisplayData) -> None:
         """The range, the key and the faint curves, from all frames read so far."""
         self._show_key()
+        self._reach = None
+        if self.scale != 1.0:
+            hard = self.scale * data.margins[:, 0]
+            self._reach = first_reach(hard, data.log10_time[: hard.size])
         super().refit(data)
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """The three margins, then the bounds."""
         margins = [
-            TraceCurve(factor * data.margins[:, column], self._colour(k), sign, text)
+            TraceCurve(self.scale * factor * data.margins[:, column], self._colour(k), sign, text)
             for k, (text, column, factor, sign) in enumerate(CURVES)
         ]
         colours = cycle((self._palette.negative, self._palette.positive))
         bounds = [
-            TraceCurve(padded(bound.values, data.frames), colour, "dashed", bound.name)
+            TraceCurve(self.scale * padded(bound.values, data.frames), colour, "dashed", bound.name)
             for bound, colour in zip(self._bounds, colours, strict=False)
         ]
         return (*margins, *bounds)
@@ -110,7 +143,7 @@ class MarginsView(TraceView):
         if not data.past.known:
             return ()
         return tuple(
-            TraceCurve(factor * data.past.margins[:, column], self._colour(k), sign)
+            TraceCurve(self.scale * factor * data.past.margins[:, column], self._colour(k), sign)
             for k, (_, column, factor, sign) in enumerate(CURVES)
         )
 
@@ -138,9 +171,15 @@ class MarginsView(TraceView):
     def _reached(self, top: float) -> list[float]:
         """The reference lines and bounds that are near enough to be shown at their places; an
         arrow at the edge stands for the others."""
-        values = [one.bracket.upper * (one.factor or 0.0) for one in self._references]
-        values += [float(np.fmax.reduce(one.values, initial=-math.inf)) for one in self._bounds]
-        return [0.0, *(value for value in values if 0.0 < value <= REACH * top)]
+        scale = self.scale
+        values = [scale * one.bracket.upper * (one.factor or 0.0) for one in self._references]
+        values += [
+            scale * float(np.fmax.reduce(one.values, initial=-math.inf)) for one in self._bounds
+        ]
+        # Of shares the whole is seen, however far the curves are from it.
+        margin = None if self._promise is None else self._promise.margin
+        whole = [] if margin is None else [scale * margin.bracket.upper * (margin.factor or 0.0)]
+        return [0.0, *whole, *(value for value in values if 0.0 < value <= REACH * top)]
 
     def words(self, data: DisplayData, frame: int) -> Overlay:
         """A node has no margin of its own: its weights stand in a corner."""
@@ -149,13 +188,44 @@ class MarginsView(TraceView):
         corner = self._weights(data, node) if 0 <= node < data.m else ()
         shown = np.isfinite(data.margins[: frame + 1]).any()
         note = "" if shown else "no margin: the network is 0"
-        return Overlay(corner=corner, note=note, readings=self._readings(data, frame))
+        if not corner:
+            corner = self._of_share(data)
+        readings = self._readings(data, frame)
+        return Overlay(self._mark(), corner=corner, note=note, readings=readings)
+
+    def _of_share(self, data: DisplayData) -> tuple[str, ...]:
+        """What is waited for, and whether 90 % is never reached."""
+        promise = self._promise
+        if promise is None or self._reach is not None:
+            return ()
+        if promise.margin is None:
+            if promise.waits:
+                waits = greek(", ".join(promise.waits))
+                return (f"plain margins: {waits} is not computed yet", f"waits for {waits}")
+            return ("plain margins: none is promised here", "nothing is promised here")
+        when = "" if data.complete else " yet"
+        label = greek(promise.label)
+        return (f"90 % of {label} not reached{when}", f"90 % not reached{when}")
+
+    def _mark(self) -> tuple[NodeMark, ...]:
+        """A ring where 90 % is reached, with the time."""
+        reach = self._reach
+        if reach is None or not self.places.size:
+            return ()
+        # Between frames as the curve is drawn between them.
+        after, part = float(self.places[reach.frame]), reach.part
+        before = float(self.places[max(reach.frame - 1, 0)])
+        place = before + part * (after - before)
+        height = REACHED
+        if part == 1.0 and self.data is not None:
+            height = self.scale * float(self.data.margins[reach.frame, 0])
+        return (NodeMark(place, height, raised(f"90 % at {time_text(reach.log10_time)}")),)
 
     def _readings(self, data: DisplayData, frame: int) -> tuple[Reading, ...]:
         """The margins at the cursor."""
         readings = []
         for k, (text, column, factor, _) in enumerate(CURVES):
-            value = factor * float(data.margins[frame, column])
+            value = self.scale * factor * float(data.margins[frame, column])
             words = f"{text} {raised(number_text(value, 3))}"
             readings.append(Reading(value, self._colour(k), words))
         return tuple(readings)
@@ -172,9 +242,10 @@ class MarginsView(TraceView):
         )
 
 
-def level_of(margin: ReferenceMargin, colour: str) -> LevelLine:
-    """The line of a reference margin: its label, its value and its bracket, times its factor."""
-    factor, bracket = margin.factor or 1.0, margin.bracket
+def level_of(margin: ReferenceMargin, colour: str, scale: float = 1.0) -> LevelLine:
+    """The line of a reference margin: its label, its value and its bracket, times its factor and
+    a scale."""
+    factor, bracket = scale * (margin.factor or 1.0), margin.bracket
     low, high = sorted((factor * bracket.lower, factor * bracket.upper))
     words = margin.reference.label + ("" if bracket.certified else " (heuristic)")
     drawn = raised(number_text(factor * bracket.value, margin_digits(bracket)))

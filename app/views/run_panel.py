@@ -26,6 +26,7 @@ from core.observables.planes import NodePlane
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
+    from core.reference.share import Promise
 
 MUTED = QPalette.ColorRole.PlaceholderText
 WIDE = 960  # pixels from which more than four views stand in three columns
@@ -57,6 +58,7 @@ class RunPanel(QWidget):
         self._logarithmic = False
         self._references: tuple[ReferenceMargin, ...] = ()
         self._bounds: tuple[Bound, ...] = ()
+        self._promise: Promise | None = None
         self._made: dict[str, RunView] = {}
         self._owed: dict[RunView, bool] = {}  # views to be drawn anew: whether frames came
         self._costs: dict[RunView, float] = {}  # seconds that each took the last time
@@ -290,9 +292,16 @@ class RunPanel(QWidget):
         self._curves, self._logarithmic = tuple(names), logarithmic
         self._tell(*self.views)
 
-    def set_theory(self, references: Sequence[ReferenceMargin], bounds: Sequence[Bound]) -> None:
-        """Reference margins to be lines, and bounds of statements to be curves."""
+    def set_theory(
+        self,
+        references: Sequence[ReferenceMargin],
+        bounds: Sequence[Bound],
+        promise: Promise | None = None,
+    ) -> None:
+        """Reference margins to be lines, bounds of statements to be curves, and what margins are
+        shown as shares of; None where they are not."""
         self._references, self._bounds = tuple(references), tuple(bounds)
+        self._promise = promise
         self._tell(*self.views)
 
     def _tell(self, *views: RunView) -> None:
@@ -305,6 +314,7 @@ class RunPanel(QWidget):
                 view.set_picture(*self._neurons)
             elif isinstance(view, MarginsView):
                 view.set_references(self._references)
+                view.set_promise(self._promise)
                 view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
             elif isinstance(view, CurvesView):
                 view.set_names(self._curves, self._logarithmic)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 from PySide6.QtCore import QObject, Signal
 
 from app.errors import LOG
+from app.state.statement_lines import StatementLine, statement_lines
 from app.workers.worker import Request, Worker
 
 if TYPE_CHECKING:
@@ -41,13 +42,15 @@ class Case:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """What the first `frames` frames of a run say; `alarms` are core.observables.alarms.Alarm."""
+    """What the first `frames` frames of a run say; `alarms` are core.observables.alarms.Alarm, and
+    `lines` when the statements hold."""
 
     key: int
     frames: int
     assessments: tuple[Assessment, ...] = ()
     alarms: tuple[Any, ...] = ()
     failed: bool = False
+    lines: tuple[StatementLine, ...] = ()
 
 
 def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
@@ -140,8 +143,10 @@ class Judge(QObject):
         alarms = tuple(self._alarms(run))
         watch.look()
         assessments = self._assessments(run, case, watch)
-        failed = assessments is None
-        return Judgement(case.key, frames, assessments or (), alarms, failed)
+        if assessments is None:
+            return Judgement(case.key, frames, (), alarms, failed=True)
+        lines = statement_lines(assessments, run.log10_time[:frames])
+        return Judgement(case.key, frames, assessments, alarms, lines=lines)
 
     def _assessments(self, run: Run, case: Case, watch: Watch) -> tuple[Assessment, ...] | None:
         """The statements; None where judging fails, so that the alarms are told all the same."""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from core.studies.row import Known
     from core.sweep.ledger import Ledger
 
-
 # Options of `figure` that say something of the panels of runs.
 OF_RUNS = (
     "panels",
@@ -43,6 +42,7 @@ OF_RUNS = (
     "roots",
     "margins",
     "bound",
+    "share",
 )
 
 
@@ -96,9 +96,9 @@ def figure(arguments: argparse.Namespace) -> int:
         if scene is None:
             runs = open_all(arguments.targets, stack, arguments.quiet)
             selected, look = selected_in(runs, arguments.select), look_of(arguments, runs)
-            references, bounds = theory_of(arguments, runs)
+            references, bounds, promises = theory_of(arguments, runs)
             look = replace(look, bounds=bounds)
-            shown = (palette, plane, references, selected, look, sheet)
+            shown = (palette, plane, references, selected, look, sheet, promises)
             scene = build_scene(runs, panels, until, *shown)
         save_figure(scene, out, dpi=arguments.dpi)
     print(out)
@@ -171,7 +171,7 @@ def movie(arguments: argparse.Namespace) -> int:
         runs = open_all(arguments.targets, stack, arguments.quiet)
         length = arguments.seconds * arguments.fps  # save_film says what is wrong with it
         count = max(1, round(length)) if isfinite(length) else 1
-        references, bounds = theory_of(arguments, runs)
+        references, bounds, promises = theory_of(arguments, runs)
         with progress("movie", count, arguments.quiet) as bar:
             save_film(
                 runs,
@@ -189,6 +189,7 @@ def movie(arguments: argparse.Namespace) -> int:
                 interval=interval,
                 captions=not arguments.no_caption,
                 size=size,
+                promises=promises,
             )
     print(out)
     return 0

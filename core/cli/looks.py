@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.cli.margins import computed, stopped
+from core.cli.output import MARGIN_SECONDS
 from core.errors import InputError
 from core.figures.look import FIRST_CURVES, BoundCurve, Look, Region
 from core.figures.sheet import Sheet, parse_size
@@ -19,10 +20,15 @@ from core.reference.watch import CancelledError, Watch
 from core.runs import Run
 
 if TYPE_CHECKING:
-    from core.reference.margin import ReferenceMargin
+    from core.reference.margin import Reference, ReferenceMargin
+    from core.reference.share import Promise
 
 ROW = re.compile(r"([1-9][0-9]{0,2}):(.*)", re.DOTALL)
 ALL, NONE = "all", "none"
+NO_SHARE = (
+    "no reference margin of this run can be compared with its margins, so that they are shares of "
+    "nothing; draw them as they are, without --share"
+)
 
 
 def row_of(text: str, rows: int, option: str) -> tuple[Sequence[int], str]:
@@ -142,13 +148,17 @@ def interruptible() -> Iterator[None]:
 
 def theory_of(
     arguments: argparse.Namespace, runs: Sequence[Run]
-) -> tuple[list[tuple[ReferenceMargin, ...]], tuple[tuple[BoundCurve, ...], ...]]:
-    """The reference margins of --margins and the bounds of --bound, of each run."""
+) -> tuple[
+    list[tuple[ReferenceMargin, ...]], tuple[tuple[BoundCurve, ...], ...], tuple[Promise, ...]
+]:
+    """The reference margins of --margins, the bounds of --bound, and what margins are shares of
+    with --share, of each run."""
     asked = arguments.margins or NONE
     if asked == NONE and not arguments.bound:
-        return [], ()
+        limit, quiet = arguments.limit, arguments.quiet
+        return [], (), promises_of(runs, quiet, limit) if arguments.share else ()
     names = [part.strip() for part in asked.split(",")]
-    drawn, bounds, known = [], [], set()
+    drawn, bounds, promises, known = [], [], [], set()
     with interruptible():
         for run in runs:
             margins = list(computed(run.problem, arguments.limit, arguments.quiet))
@@ -156,6 +166,8 @@ def theory_of(
             kept = [one for one in margins if one.drawable]
             drawn.append(tuple(one for one in kept if asked == ALL or one.reference.name in names))
             bounds.append(_bounds(arguments, run, margins))
+            if arguments.share:
+                promises.append(_promise(run, margins))
     lost = [name for name in names if name not in (*known, ALL, NONE)]
     if lost:
         raise InputError(
@@ -163,7 +175,38 @@ def theory_of(
             "some of them, all, or none.",
             option="--margins",
         )
-    return drawn, tuple(bounds)
+    return drawn, tuple(bounds), tuple(promises)
+
+
+def promises_of(
+    runs: Sequence[Run], quiet: bool, limit: float = MARGIN_SECONDS
+) -> tuple[Promise, ...]:
+    """What the margins of each run are shares of. Raises InputError where there is nothing."""
+    with interruptible():
+        return tuple(
+            _promise(run, computed(run.problem, limit, quiet, _in_order(run))) for run in runs
+        )
+
+
+def _in_order(run: Run) -> list[Reference]:
+    from core.reference.registry import references_of
+    from core.reference.share import in_order
+
+    return in_order(references_of(run.problem))
+
+
+def _promise(run: Run, margins: Iterable[ReferenceMargin]) -> Promise:
+    """What a run's margins are shares of, from no more of its reference margins than it takes."""
+    from core.reference.share import promise
+
+    references = _in_order(run)
+    known: dict[str, ReferenceMargin] = {}
+    for margin in margins:
+        known[margin.reference.name] = margin
+        found = promise(references, known)
+        if found.margin is not None:
+            return found
+    raise InputError(NO_SHARE, where=run.path)
 
 
 def _bounds(

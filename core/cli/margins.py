@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from core.cli.training import problems
 from core.cli.waiting import first_signal
 from core.errors import InputError
 from core.problem.problem import Problem
-from core.reference.margin import ReferenceMargin
+from core.reference.margin import Reference, ReferenceMargin
 from core.reference.watch import CancelledError, Watch
 from core.runs import open_run
 from core.studies.study import load_study, shipped_ids
@@ -79,11 +79,16 @@ def check_limit(limit: float) -> None:
         )
 
 
-def computed(problem: Problem, limit: float, quiet: bool) -> Iterator[ReferenceMargin]:
-    """The reference margins of a problem, each after at most `limit` seconds."""
+def computed(
+    problem: Problem,
+    limit: float,
+    quiet: bool,
+    references: Sequence[Reference] | None = None,
+) -> Iterator[ReferenceMargin]:
+    """The reference margins of a problem, or some of them, each after at most `limit` seconds."""
     from core.reference.registry import compute, references_of
 
-    references = references_of(problem)
+    references = references_of(problem) if references is None else references
     with progress("margins", len(references), quiet) as bar:
         for done, reference in enumerate(references):
             bar.to(done, reference.name)

@@ -15,6 +15,7 @@ from core.figures.names import ACROSS, EVERY_PANEL, FAMILIES
 
 SELECT = "nodes beside which the others are dim: a set kept with the runs, or such as 3-5,9"
 PLANE = "of the nodes: motion, means, components, or coordinates such as 1,2 (default)"
+SHARE = "margins as shares of gamma_gl / 2, or of what stands for it; computes it where needed"
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -332,6 +333,7 @@ def _look_options(command: Parser) -> None:
     add("--nodes", default="weights", choices=("weights", "directions"))
     add("--roots", action="store_true", help="nodes by signed roots")
     add("--margins", default=None, metavar="NAME,NAME|all", help="reference margins as lines")
+    add("--share", action="store_true", help=SHARE)
     add(
         "--bound", action="append", default=[], metavar="STATEMENT", help="as telgarsky22 Lemma 2.3"
     )

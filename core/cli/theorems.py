@@ -12,6 +12,7 @@ from core.cli.output import print_indented, print_json
 from core.errors import InputError
 from core.reference.watch import CancelledError, Watch
 from core.runs import open_run
+from core.studies.papers import PAPERS
 
 
 def theorems(arguments: argparse.Namespace) -> int:
@@ -41,9 +42,13 @@ def theorems(arguments: argparse.Namespace) -> int:
 
 
 def _print(one: Any) -> None:
+    from core.theorems.words import timing_words
+
     statement, comparison = one.statement, one.comparison
     print(f"{statement.source}, {statement.name}: {one.verdict.value}")
     _line(statement.text)
+    if words := timing_words(one):
+        _line(words[0].upper() + words[1:])
     if not math.isnan(comparison.bound):
         sense = f"measured {comparison.measured:.6g} {comparison.sense} {comparison.bound:.6g}"
         _line(f"{sense}{'' if comparison.holds is not False else ' does not hold'}")
@@ -52,6 +57,8 @@ def _print(one: Any) -> None:
     for hypothesis in one.hypotheses:
         met = {True: "met", False: "NOT MET", None: "not decided"}[hypothesis.met]
         _line(f"- {hypothesis.text}: {hypothesis.needed}; {hypothesis.present}: {met}")
+    if paper := PAPERS.get(statement.source.partition(",")[0]):
+        _line(f"From: {paper.citation(statement.name)}")
     if statement.slip:
         _line(f"Note: {statement.slip}")
 

@@ -16,6 +16,7 @@ from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES
 from core.reference import cache
 from core.reference.registry import REFERENCES
+from core.reference.share import FIRST, most
 from core.runs import Run
 from core.studies.cells import settings_of
 
@@ -27,12 +28,11 @@ NO_SHARE = (
 
 def most_of(run: Run) -> float:
     """What the hard margin is at most by gamma_gl, as computed before; NaN where it was not."""
-    reference = REFERENCES["gamma_gl"]
+    reference = REFERENCES[FIRST]
     if not (reference.applies(run.problem) and reference.drawn_in(run.problem)):
         return math.nan
     entry = cache.load(cache.place(reference, run.problem))
-    most = (reference.factor or math.nan) * entry.bracket.value if entry is not None else math.nan
-    return most if most > 0.0 else math.nan
+    return math.nan if entry is None else most(reference.factor, entry.bracket.value)
 
 
 def differing_of(runs: Sequence[Run]) -> Differing:

@@ -22,6 +22,7 @@ from core.data.files import FileData
 from core.data.mixtures import MixtureData, XorData
 from core.data.mnist import MnistData
 from core.data.parity import ParityData
+from core.data.points import PointsData
 from core.data.section import DataSection
 from core.data.teacher import TeacherData
 from core.errors import InputError
@@ -41,6 +42,7 @@ DATA: Registry[type[DataSection]] = Registry(
     IntervalsData,
     DyadicData,
     DigitsData,
+    PointsData,
     FileData,
     MnistData,
     CifarData,

@@ -23,6 +23,8 @@ class DataSection(Section):
     itself; data that are read are those of the file that `path` names (`FileSection`).
     """
 
+    known_law: ClassVar[bool] = True  # False where there are examples, and no more is known
+
     if TYPE_CHECKING:  # each kind lists its keys in its own order
         kind: str
         d: int | None
@@ -51,6 +53,7 @@ class FileSection(DataSection):
     """Data that are read from files; a run holds the content, never the path."""
 
     embedded: ClassVar[bool] = True
+    known_law: ClassVar[bool] = False
     names: ClassVar[str]  # what to name as `path`
     if TYPE_CHECKING:
         path: str | None

@@ -28,12 +28,12 @@ MOST_EXAMPLES = 4096
 class FreshSource:
     """Draws further examples from a problem's distribution.
 
-    Raises InputError where the data have none (they come from a file).
+    Raises InputError where the data have none (they come from a file, or are points).
     """
 
     def __init__(self, problem: Problem) -> None:
         section, training = problem.experiment.data, problem.dataset
-        if section.embedded:
+        if not section.known_law:
             raise self._nothing(section.kind)
         self._kind, self._source = section.kind, section.distribution(None)
         if not training.directions:  # a data set read from a run file does not know its teacher

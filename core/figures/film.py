@@ -40,6 +40,7 @@ from core.figures.writers import (
 from core.files import replacing
 from core.observables.planes import COORDINATES, NodePlane
 from core.reference.margin import ReferenceMargin
+from core.reference.share import Promise
 from core.runs import Run
 
 if TYPE_CHECKING:  # matplotlib, which is loaded where something is drawn
@@ -265,16 +266,17 @@ def save_film(
     look: Look = PLAIN,
     interval: Interval | None = None,
     captions: bool = True,
+    promises: Sequence[Promise | None] = (),
 ) -> bool:
     """Write a film of one panel, or of "all", for one or more runs; .gif and .webp loop for ever.
 
     It has round(seconds * frames_per_second) frames; time passes evenly on the axis of the figures,
     over the runs or an `interval` of log10 t, and the last picture stays for the last 12 % of the
     film. The neurons' range is that of the moment (`follow`) or of the whole run; other axes do not
-    move. Beside the nodes that are `selected` in a run its others are dim; `references` and `look`
-    are as in figures. `captions`: the line with heading and clock is shown. `size` is in pixels,
-    both even (made so); `progress` gets (frames done, all frames). Returns False, and leaves no
-    file, when `cancelled` said so between two frames.
+    move. Beside the nodes that are `selected` in a run its others are dim; `references`, `look`
+    and `promises` are as in figures. `captions`: the line with heading and clock is shown. `size`
+    is in pixels, both even (made so); `progress` gets (frames done, all frames). Returns False, and
+    leaves no file, when `cancelled` said so between two frames.
 
     Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
     """
@@ -289,7 +291,7 @@ def save_film(
     pixels = (requested[0] & ~1, requested[1] & ~1)
     # GIF counts in hundredths of a second.
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
-    shown = Shown(palette, plane, references, selected, look)
+    shown = Shown(palette, plane, references, selected, look, promises=promises)
     pictures = film_frames(runs, panel, count, pixels, shown, follow, interval, captions)
     try:
         with (

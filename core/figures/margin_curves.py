@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 
 from core.figures.across import Across, keys_of
 from core.figures.layout import MM_PER_POINT
-from core.figures.numbers import linear_ticks
+from core.figures.numbers import linear_ticks, math_text, time_text
 from core.figures.palette import Palette, rgba
 from core.figures.primitives import (
     Array,
@@ -30,6 +30,7 @@ from core.figures.reference_colours import reference_colour
 from core.figures.sheet import POINTS
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
+from core.reference.share import REACHED, Promise, Reach, first_reach
 from core.runs import Run
 
 # name, text, factor, dash. l1/2 and not l1: hard <= l1/2 <= gamma_gl/2 are directly comparable.
@@ -52,16 +53,35 @@ class MarginTraces:
     frames: Array
     keys: Array
     values: tuple[Array, ...]
+    share_of: str = ""  # what the values are shares of; "" where they are the margins themselves
+    scale: float = 1.0  # what the margins are multiplied by
+    reach: Reach | None = None  # when the hard margin first comes to 90 % of that
+    around: Array = field(default_factory=lambda: np.empty(0))  # keys of the frames around that
+    height: float = REACHED  # of the hard margin there
 
 
-def margin_traces(run: Run, last: int, against: str = "log10_time") -> MarginTraces:
-    """The margins of a run up to a frame, thinned to 800 frames."""
+def margin_traces(
+    run: Run, last: int, against: str = "log10_time", promise: Promise | None = None
+) -> MarginTraces:
+    """The margins of a run up to a frame, thinned to 800 frames; as shares of a promise, if one is
+    given. When 90 % is reached is told by all frames."""
     frames = np.unique(np.linspace(0, last, min(MOST_POINTS, last + 1)).round().astype(np.int64))
+    scale = 1.0 if promise is None else promise.scale
     values = tuple(
-        factor * np.array([OBSERVABLES[name].at(run, index) for index in frames.tolist()])
+        scale * factor * np.array([OBSERVABLES[name].at(run, index) for index in frames.tolist()])
         for name, _, factor, _ in CURVES
     )
-    return MarginTraces(frames.astype(np.float64), keys_of(run, frames, against), values)
+    traces = MarginTraces(frames.astype(np.float64), keys_of(run, frames, against), values)
+    if promise is None or promise.margin is None:
+        return traces
+    hard = scale * np.array([OBSERVABLES["hard_margin"].at(run, k) for k in range(last + 1)])
+    reach = first_reach(hard, run.log10_time[: last + 1])
+    traces = replace(traces, scale=scale, share_of=promise.label, reach=reach)
+    if reach is None:
+        return traces
+    around = np.array([max(reach.frame - 1, 0), reach.frame])
+    height = REACHED if reach.part < 1.0 else float(hard[reach.frame])
+    return replace(traces, around=keys_of(run, around, against), height=height)
 
 
 def margin_axis(
@@ -85,15 +105,21 @@ def margin_axis(
             late.append(values[finite & (x >= 0.25 * start + 0.75 * end)])
     top = float(np.concatenate(everything).max())
     lines = [(one.factor or 0.0) * one.bracket.upper for one in references if one.drawable]
+    # Of shares the whole is seen, with room for its name above it.
+    shares = {trace.share_of for trace in traces}
+    if shares != {""}:
+        top = max(top, 1.2)
     top = max([top, *(line for line in lines if 0.0 < line <= REACH * top)])
     reach = max(top, -float(np.concatenate(late).min()))
     bottom = max(float(np.concatenate(everything).min()), -reach)
     if reach == 0.0:
         top, bottom = 0.01, -0.01
     pad = 0.06 * (top - bottom)
-    return Axis(
-        bottom - pad, top + pad, linear_ticks(bottom - pad, top + pad, 5), "normalised margin"
-    )
+    label = "normalised margin"
+    if shares != {""}:
+        label = f"share of {math_label(shares.pop())}" if len(shares) == 1 else "share promised"
+        label = "share promised, or margin" if "" in shares else label
+    return Axis(bottom - pad, top + pad, linear_ticks(bottom - pad, top + pad, 5), label)
 
 
 def _colour(position: int, palette: Palette) -> str:
@@ -120,9 +146,24 @@ def margin_ink(traces: MarginTraces, count: int, time: Across, y: Axis, palette:
             across, foot, area = np.array([[place], [y.low], [12.0]])
             below = Dots(f"{name} below", across, foot, colour, area, Marker.DOWN, clipped=False)
             dots.append(below)
+    dots += _ring(traces, count, time, palette)
     if finite and not np.isfinite(x).any():
         return Ink(note="nothing but $t$ = 0,\nwhich a logarithmic\naxis cannot show")
     return Ink(tuple(curves), tuple(dots), "" if finite else "no margin:\nthe network is 0")
+
+
+def _ring(traces: MarginTraces, count: int, time: Across, palette: Palette) -> list[Dots]:
+    """A ring where 90 % is reached, once it is; between two frames as the curve is drawn there."""
+    reach = traces.reach
+    if reach is None or not count or traces.frames[count - 1] < reach.frame:
+        return []
+    before, after = time.place(traces.around).tolist()
+    place = after if reach.part == 1.0 else before + reach.part * (after - before)
+    if not np.isfinite(place):
+        return []
+    clear = rgba(palette.foreground, 0.0)[None, :]
+    x, y, area = np.array([[place], [traces.height], [34.0]])
+    return [Dots("90 %", x, y, clear, area, Marker.RING, palette.foreground)]
 
 
 def _entry(x: Array, values: Array, low: float) -> float | None:
@@ -161,7 +202,27 @@ def margin_panel(
     key = (entries[1], entries[0], entries[2])
     zero = Level(0.0, palette.muted)
     levels = (zero, *reference_levels(references, y, box.height, points, palette))
+    if traces.share_of:
+        levels = (*levels, _reached(traces, y, box.height, points, palette))
     return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
+
+
+def _line_height(y: Axis, height: float, points: float) -> float:
+    """A line of text in the units of an axis, of a panel of so many millimetres."""
+    return 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
+
+
+def _reached(
+    traces: MarginTraces, y: Axis, height: float, points: float, palette: Palette
+) -> Level:
+    """A dotted line at 90 % with the time when the hard margin first comes to it."""
+    reach = traces.reach
+    percent = f"{100.0 * REACHED:.0f} %"
+    words = f"{percent} not reached"
+    if reach is not None:
+        words = f"{percent} at {math_text(time_text(reach.log10_time))}"
+    below = REACHED - 0.95 * _line_height(y, height, points)
+    return Level(REACHED, palette.muted, words, "dotted", label_at=below)
 
 
 def math_label(label: str) -> str:
@@ -193,7 +254,7 @@ def reference_levels(
     # From the top down, so that each label is pushed below the one before.
     scaled = [(one.factor or 0.0, one) for one in references if one.drawable]
     scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
-    line = 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
+    line = _line_height(y, height, points)
     levels: list[Level] = []
     ceiling = y.high - line
     for factor, one in scaled:

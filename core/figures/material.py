@@ -46,6 +46,7 @@ from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
 from core.observables.projection import Projection, checked_projection
 from core.reference.margin import ReferenceMargin
+from core.reference.share import Promise, scaled
 from core.runs import Run
 
 SORTED = ("rotations", "norms")
@@ -56,7 +57,8 @@ Selected = Sequence[NodeSet | None]
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
     """What is drawn of runs beside the runs themselves: their reference margins, the nodes that are
-    selected in each, beside which the others are dim, the plane of the nodes, and the look."""
+    selected in each, beside which the others are dim, the plane of the nodes, the look, and what
+    the margins of each run are shown as shares of."""
 
     palette: Palette
     plane: NodePlane = COORDINATES
@@ -64,10 +66,22 @@ class Shown:
     selected: Selected = ()
     look: Look = PLAIN
     sheet: Sheet = field(default_factory=Sheet)
+    promises: Sequence[Promise | None] = ()
+
+    def promise_of(self, row: int) -> Promise | None:
+        """What margins of the run in a row are shares of; None where they are shown as they are."""
+        return self.promises[row] if row < len(self.promises) else None
 
     def references_of(self, row: int) -> Sequence[ReferenceMargin]:
-        """The reference margins of the run in a row."""
-        return self.references[row] if row < len(self.references) else ()
+        """The reference margins of the run in a row, in the unit of its margins; what they are
+        shares of is always there, at 1."""
+        margins = tuple(self.references[row]) if row < len(self.references) else ()
+        promise = self.promise_of(row)
+        if promise is None or promise.margin is None:
+            return margins
+        whole = promise.margin
+        others = tuple(one for one in margins if one.reference.name != whole.reference.name)
+        return scaled((*others, whole), promise.scale)
 
 
 @final
@@ -143,7 +157,7 @@ class Material:
         x, lines, words = self.across.place(traces.keys[:count]), [], []
         for position, bound in enumerate(bounds):
             colour = (palette.negative, palette.positive)[position % 2]
-            y = taken(bound, traces.frames[:count].astype(np.int64))
+            y = traces.scale * taken(bound, traces.frames[:count].astype(np.int64))
             lines.append(line(bound.name, x, y, colour, "dashed"))
             words += name_at_end(bound.name, x, y, colour)
         return replace(ink, curves=(*ink.curves, *lines), words=(*ink.words, *words))
@@ -232,9 +246,10 @@ def gather(
             tracks.append(replace(nodes, chosen=mask, pinned=look.pins(row)))
     if "margins" in panels:
         margins = [
-            margin_traces(run, last, look.against) for run, last in zip(runs, lasts, strict=True)
+            margin_traces(run, last, look.against, shown.promise_of(row))
+            for row, (run, last) in enumerate(zip(runs, lasts, strict=True))
         ]
-        lines = [one for some in shown.references for one in some]
+        lines = [one for row in range(len(runs)) for one in shown.references_of(row)]
         axes["margins"] = margin_axis(margins, x, lines)
     for kind in SORTED:
         if kind in panels:

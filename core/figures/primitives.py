@@ -39,7 +39,7 @@ class Marker(Enum):
     PLUS = "an example with y = +1"
     CROSS = "an example with y = -1"
     DOWN = "a curve that goes on below the frame"
-    RING = "a node that is pinned"
+    RING = "a node that is pinned, or a moment"
 
 
 # eq=False here and below: == of arrays gives no single truth.

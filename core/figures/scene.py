@@ -15,6 +15,7 @@ from core.errors import InputError
 from core.figures.labels import headings, settings_line, titles
 from core.figures.layout import captions, page
 from core.figures.look import PLAIN, Look, check_look
+from core.figures.margin_curves import math_label
 from core.figures.material import Material, Selected, Shown, gather
 from core.figures.names import EVERY_PANEL, PANELS
 from core.figures.palette import LIGHT, Palette
@@ -22,6 +23,7 @@ from core.figures.primitives import FigureScene
 from core.figures.sheet import Sheet, check_sheet
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.reference.margin import ReferenceMargin
+from core.reference.share import Promise
 from core.runs import Run
 
 # Of four panels each, so that letters are enough.
@@ -86,6 +88,13 @@ def selection_words(material: Material, selected: Selected) -> str:
     return f" Selected: {'; '.join(parts)}; all others are dim." if parts else ""
 
 
+def share_words(material: Material) -> str:
+    """What margins are divided by, as a sentence of a figure's caption; or nothing."""
+    names = {traces.share_of for traces in material.margins} - {""}
+    parts = ", ".join(math_label(name) for name in sorted(names))
+    return f" Margins are divided by {parts}, which lies at 1 with its bracket." if names else ""
+
+
 def letter_of(place: int) -> str:
     """The letter of a panel by its place: of more than 26 two letters each.
 
@@ -106,6 +115,7 @@ def build_scene(
     selected: Selected = (),
     look: Look = PLAIN,
     sheet: Sheet = WHOLE,
+    promises: Sequence[Promise | None] = (),
 ) -> FigureScene:
     """A page with one row a run and one column a panel, 180 mm wide for three or four panels.
 
@@ -114,7 +124,8 @@ def build_scene(
     scales between the rows; trajectories have a scale of their own.
     `references` are reference margins for each run, drawn as lines among its margins, and
     `selected` nodes of each run beside which the others are dim. `look` has the curves, ranges,
-    pins and bounds, `sheet` the size of the page and its letters.
+    pins and bounds, `sheet` the size of the page and its letters; with `promises` margins are
+    shares of what is promised of each run (core.reference.share).
 
     Raises InputError for unknown panels, no or more than six runs, a plane that a run does not
     have, or a sheet without room for the panels.
@@ -124,7 +135,7 @@ def build_scene(
     check_look(look)
     check_sheet(sheet)
     lasts = [last_frame(run, until) for run in runs]
-    shown = Shown(palette, plane, references, selected, look, sheet)
+    shown = Shown(palette, plane, references, selected, look, sheet, promises)
     material = gather(runs, panels, lasts, shown)
     title = titles(runs)[0]
     letters = {
@@ -158,4 +169,5 @@ def _footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str
         caption += " Rings: pinned nodes."
     settings = settings_line(runs, material.lasts)
     facts = f"{origin}Settings: {settings}. Marginscope {core.__version__}."
-    return facts, caption + selection_words(material, shown.selected)
+    caption += selection_words(material, shown.selected)
+    return facts, caption + share_words(material)

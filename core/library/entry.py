@@ -11,6 +11,7 @@ from typing import final
 
 from core.observables.node_sets import NodeSet
 from core.problem.schedule import time_text
+from core.reference.share import FIRST, share
 
 Setting = str | int | float | bool
 # Of what a file says: it is listed before it is read, and one that is no run stays listed.
@@ -144,9 +145,8 @@ class Entry:
     def share(self) -> float:
         """The hard margin as a share of the most it can be, gamma_gl / 2; NaN where not known."""
         facts = self.facts
-        most = facts.factor * facts.margins.get("gamma_gl", math.nan)
         margin = facts.results.get("hard_margin", math.nan)
-        return margin / most if most > 0.0 else math.nan
+        return share(margin, facts.factor, facts.margins.get(FIRST, math.nan))
 
     @property
     def holds(self) -> float:

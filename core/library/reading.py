@@ -12,6 +12,8 @@ import numpy as np
 from core.errors import MarginscopeError
 from core.library.entry import RESULTS, UNREADABLE, Facts, Setting
 from core.runs import Run, open_run
+from core.studies.settings import depth_of
+from core.studies.tables import value_text
 
 LONGEST_VALUE = 200  # characters of a setting; the code of a custom network is no setting
 POINTS = 48  # of a picture
@@ -66,7 +68,7 @@ def settings_of(run: Run) -> dict[str, Setting]:
 
 
 def flattened(tables: Mapping[str, Any]) -> dict[str, Setting]:
-    """Tables of settings as one; lists as their text.
+    """Tables of settings as one; lists as their text, rows of them as a short one.
 
     >>> flattened({"data": {"n": 4, "marks": [1, 2]}, "title": "A"})
     {'data.n': 4, 'data.marks': '1, 2', 'title': 'A'}
@@ -76,7 +78,9 @@ def flattened(tables: Mapping[str, Any]) -> dict[str, Setting]:
         items = table.items() if isinstance(table, Mapping) else [("", table)]
         for name, value in items:
             key = f"{section}.{name}" if name else section
-            if isinstance(value, list | tuple):
+            if depth_of(value) > 1:
+                value = value_text(value)
+            elif isinstance(value, list | tuple):
                 value = ", ".join(map(str, value[:20]))
             short = isinstance(value, str) and len(value) <= LONGEST_VALUE
             if short or isinstance(value, bool | int | float):

@@ -101,10 +101,14 @@ def changes_text(changes: Changes) -> str:
 
     >>> changes_text({"dynamics.step": (0.5, 0.25), "loss.kind": ("exponential", "logistic")})
     'dynamics.step = 0.25, loss.kind = logistic'
+    >>> changes_text({"data.points": ([[0.5, 1], [1, -1]], [[0.5, -1], [1, 1]])})
+    'data.points = 2 rows'
     """
     return ", ".join(f"{key} = {_short(now)}" for key, (_, now) in changes.items())
 
 
 def _short(value: object) -> str:
+    if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
+        return f"{len(value)} rows"
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return text if len(text) <= 40 else f"{text[:40]} ..."

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from core.studies.settings import depth_of
 from core.studies.study import Study, load_study, shipped_ids
 
 MODIFIED = "Modified from "
@@ -50,7 +51,7 @@ def _settings(study: Study) -> dict[str, Any]:
         for name in sorted(table, key=lambda name: name != "kind"):
             value = table[name]
             if value is not None:
-                settings[f"{section}.{name}"] = list(value) if isinstance(value, tuple) else value
+                settings[f"{section}.{name}"] = _listed(value)
     settings |= {key: tuple(values) for key, values in study.axes.items()}
     settings |= {key: f"= {formula}" for key, formula in study.derived.items()}
     if study.variants:
@@ -58,11 +59,18 @@ def _settings(study: Study) -> dict[str, Any]:
     return settings
 
 
+def _listed(value: Any) -> Any:
+    """Lists and tuples alike as lists, and what is in them."""
+    return list(map(_listed, value)) if isinstance(value, list | tuple) else value
+
+
 def words_of(changes: Mapping[str, Any]) -> str:
     """Changes as people read them.
 
     >>> words_of({"network.kind": "head", "network.m": (16, 64), "loss.l2": None})
     'network = head, m = 16 and 64, l2 as usual'
+    >>> words_of({"data.points": [[0.5, 1], [0.25, -1]]})
+    'points = 2 rows'
     """
     said = []
     for key, value in changes.items():
@@ -79,6 +87,8 @@ def words_of(changes: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, list) and depth_of(value) > 1:
+        return f"{len(value)} rows"
     if isinstance(value, tuple) and len(value) > 1:
         return f"{', '.join(_text(one) for one in value[:-1])} and {_text(value[-1])}"
     if isinstance(value, tuple | list):

@@ -22,6 +22,17 @@ class Paper:
     year: str
     sentence: str
 
+    def citation(self, numbering: str = "") -> str:
+        """Authors, title, year, and what of it is meant.
+
+        >>> PAPERS["frei23"].citation("Theorem 3.2").partition(". ")[0]
+        'Frei, Vardi, Bartlett, Srebro, Hu'
+        >>> PAPERS["batchnorm"].citation("Lemma C.1").rpartition(". ")[2]
+        'Lemma C.1.'
+        """
+        parts = (self.authors[:1].upper() + self.authors[1:], self.title, self.year, numbering)
+        return "".join(f"{part}. " for part in parts if part).rstrip()
+
 
 PAPERS: Registry[Paper] = Registry(
     attrgetter("name"),
@@ -65,6 +76,6 @@ PAPERS: Registry[Paper] = Registry(
         "descent",
         "anonymous, under review",
         "",
-        "Batch normalisation gives margins that do not depend on the scale of the directions.",
+        "With batch norm margins can be sqrt(d) times linear ones, and test errors fall with them.",
     ),
 )

@@ -10,10 +10,28 @@ from core.study_file.validation import section_class
 
 
 def is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
-    """Whether a list is one value of a key that takes lists; a list of lists is an axis of it."""
+    """Whether a list is one value of a key that takes lists; a list of lists is an axis of it, and
+    of a key that takes lists of lists a list of these."""
     annotation = cls.model_fields[name].annotation
-    takes_lists = any(get_origin(part) is tuple for part in (annotation, *get_args(annotation)))
-    return takes_lists and not (value and all(isinstance(item, list) for item in value))
+    return depth_of(value) <= max(map(_depth_in, (annotation, *get_args(annotation))))
+
+
+def depth_of(value: Any) -> int:
+    """How deep lists are nested in each other.
+
+    >>> depth_of(1), depth_of([1, 2]), depth_of([[1, 2], [3]]), depth_of([[1], 2])
+    (0, 1, 2, 1)
+    """
+    if not isinstance(value, list | tuple):
+        return 0
+    return 1 + (min(map(depth_of, value)) if value else 0)
+
+
+def _depth_in(annotation: Any) -> int:
+    """How deep lists are nested in the values of a type."""
+    if get_origin(annotation) is not tuple:
+        return 0
+    return 1 + max(map(_depth_in, get_args(annotation)))
 
 
 def change_kind(table: dict[str, Any], section: str, kind: Any) -> set[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, final
@@ -16,6 +17,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from core.errors import InputError, did_you_mean
 from core.studies.derived import FACTOR, FORMULA, VARIANT
+from core.studies.settings import depth_of
 from core.study_file.tables import Table
 from core.study_file.toml import reason
 from core.study_file.validation import SECTIONS, section_class
@@ -70,11 +72,23 @@ def value_text(value: Any) -> str:
 
     >>> value_text(16), value_text(0.25), value_text("a/b"), value_text([3, 8])
     ('16', '0.25', 'a-b', '3+8')
+    >>> value_text([[0.5, 1], [0.25, -1]])  # rows by how many there are, and by a checksum
+    '2-rows-635f7566'
     """
+    if depth_of(value) > 1:
+        return f"{len(value)}-rows-{zlib.crc32(_exact(value).encode()):08x}"
     if isinstance(value, list | tuple):
         return "+".join(map(value_text, value))
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return "".join(char if char.isalnum() or char in ".+-_" else "-" for char in text)
+
+
+def _exact(value: Any) -> str:
+    """A value to its last digit, the same for 1 and 1.0."""
+    if isinstance(value, list | tuple):
+        return f"[{' '.join(map(_exact, value))}]"
+    whole = isinstance(value, int) and abs(value) < 2**53
+    return repr(float(value) if whole else value)
 
 
 def split_key(key: str) -> tuple[str, str]:

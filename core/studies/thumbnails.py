@@ -1,4 +1,4 @@
-"""Small pictures of the shipped studies, and what their first runs took: made beforehand by
+"""Small pictures of the shipped studies, and what a run took: made beforehand by
 `python -m tests.thumbnails`, and read when somebody looks at them."""
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, final
 @final
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
-    """`heights` draw the hard margin of the first run over its frames (core.library.reading).
+    """`heights` draw the hard margin over the frames of the run that is worth seeing first
+    (core.library.reading, core.studies.watching).
 
     `seconds` is the CPU time of that run where the picture was made, `whole` whether it reached its
     end; `runs` counts the cells of the study, under "" as it is and under the names of its sizes.
@@ -28,10 +29,10 @@ class Thumbnail:
 
     @property
     def cost(self) -> str:
-        """How many runs there are, and what the first of them took, in words.
+        """How many runs there are, and what one of them took, in words.
 
         >>> Thumbnail(b"", 2.1, True, {"": 90, "quick": 12}).cost
-        '90 runs (quick: 12); the first took 2.1 s of CPU time when its picture was made'
+        '90 runs (quick: 12); one took 2.1 s of CPU time when its picture was made'
         """
         if not self.runs:
             return ""
@@ -40,8 +41,8 @@ class Thumbnail:
         if math.isnan(self.seconds):
             return text
         took = f"{'' if self.whole else 'more than '}{self.seconds:g} s of CPU time"
-        first = "it" if self.runs[""] == 1 else "the first"
-        return f"{text}; {first} took {took} when its picture was made"
+        which = "it" if self.runs[""] == 1 else "one"
+        return f"{text}; {which} took {took} when its picture was made"
 
 
 def _counted(count: int) -> str:

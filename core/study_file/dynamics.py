@@ -78,7 +78,7 @@ class StochasticGradientDescent(DynamicsSection):
         return not self.fresh
 
     def check(self, experiment: Any) -> None:
-        if self.fresh and experiment.data.embedded:
+        if self.fresh and not experiment.data.known_law:
             raise RuleError(
                 "dynamics.fresh = true needs a distribution to draw from, and data.kind = "
                 f'"{experiment.data.kind}" has none; use fresh = false',
@@ -302,7 +302,7 @@ class TwoPhase(DynamicsSection):
     def check(self, experiment: Any) -> None:
         self._needs_standard(experiment, "trains V in its first phase and a in its second")
         self._needs_float64(experiment)
-        if self.first_batch > 0 and experiment.data.embedded:
+        if self.first_batch > 0 and not experiment.data.known_law:
             raise RuleError(
                 f"dynamics.first_batch = {self.first_batch} needs a distribution to draw from, and "
                 f'data.kind = "{experiment.data.kind}" has none; use first_batch = 0',

@@ -201,5 +201,7 @@ def _without_kind(location: tuple[int | str, ...], tables: Mapping[str, Any]) ->
     section, *rest = map(str, location or ("",))
     kind = tables.get(section, {}).get("kind")
     if rest and section in KINDS and rest[0] == kind and kind not in ("", None):
-        rest = rest[1:]
+        # A key may be called as its kind is, such as the points of data of points.
+        own = KINDS[section][kind].model_fields if kind in KINDS[section] else {}
+        rest = rest if kind in own else rest[1:]
     return (section, *rest) if location else ()

@@ -97,10 +97,10 @@ def most_width(context: Context) -> Hypothesis:
 def interval(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypothesis]:
     """m between 2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 and delta exp(d/8); no t in lemmas."""
     run, margin = context.run, gamma(context)
-    steps = max(float(run.steps[run.frames - 1]), 1.0) if trained else 1.0
-    logarithm = math.log(5.0 * run.dataset.n * steps / context.delta)
+    steps = common.counted_steps(run) if trained else 1.0
+    logarithm = np.log(5.0 * run.dataset.n * steps / context.delta)
     # With both ends no width is left at d = 64 (digits): the theorem then says nothing.
-    lower = common.over(2.0**29 * eps_n(run) ** 3 * logarithm**1.5, common.power(margin, 2))
+    lower = logarithm**1.5 * common.over(2.0**29 * eps_n(run) ** 3, common.power(margin, 2))
     count = "5nt" if trained else "5n"
     formula = f"2^29 eps_N^3 ln^1.5({count}/delta)/gamma^2"
     return common.width(run, lower, formula), most_width(context)
@@ -147,14 +147,9 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return *general(context), common.one_fresh_example(context.run, "fresh examples")
 
 
-def counted(run: Run) -> common.Array:
-    """Steps of each frame, at least 1, (T,)."""
-    return np.maximum(run.steps[: run.frames].astype(np.float64), 1.0)
-
-
 def sgd_error(context: Context) -> Comparison:
     run = context.run
-    t = counted(run)
+    t = common.counted_steps(run)
     first = common.over(2.0**23 * eps_n(run) ** 4, common.power(gamma(context), 2)) / t
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
     error = common.least_before(context.trace("test_error"))
@@ -163,7 +158,7 @@ def sgd_error(context: Context) -> Comparison:
 
 def descent_error(context: Context) -> Comparison:
     run = context.run
-    t, n, m = counted(run), run.dataset.n, run.network.m
+    t, n, m = common.counted_steps(run), run.dataset.n, run.network.m
     root = max(gamma(context), 0.0) ** (1.0 / 3.0)
     first = common.over(2.0**17 * m ** (1.0 / 3.0) * eps_n(run) ** 4, root) / (t * math.sqrt(n))
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
@@ -252,14 +247,14 @@ def start_outputs(context: Context) -> Comparison:
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
     bound = 4.0 * eps_n(run) * common.log_term(run.dataset.n, context.delta)
-    return common.once("<=", bound, float(np.abs(p).max()))
+    return common.once("<=", bound, float(np.abs(p).max()), frame=0)
 
 
 def start_outer(context: Context) -> Comparison:
     run = context.run
     a = run.network.unpack(run.origin)["a"]
     bound = 1.0 + math.sqrt(2.0 * math.log(1.0 / context.delta) / run.network.m)
-    return common.once("<=", bound, float(np.linalg.norm(a)))
+    return common.once("<=", bound, float(np.linalg.norm(a)), frame=0)
 
 
 def start_inner(context: Context) -> Comparison:
@@ -267,7 +262,8 @@ def start_inner(context: Context) -> Comparison:
     run = context.run
     # One number for both halves of the lemma: it is at most 1 where each of them holds.
     sizes = np.linalg.norm(run.network.directions(run.origin), axis=1)
-    return common.once("<=", 1.0, float(max(sizes.max() / 2.0, 1.0 / (5.0 * sizes.min()))))
+    largest = float(max(sizes.max() / 2.0, 1.0 / (5.0 * sizes.min())))
+    return common.once("<=", 1.0, largest, frame=0)
 
 
 def inner_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -149,7 +149,7 @@ def outer_gradient(context: Context) -> Comparison:
         # given.
         slope = run.network.gradient(flat, run.inputs[i : i + 1], np.ones(1))
         largest = max(largest, float(np.square(slope[: run.network.scaled]).sum()))
-    return common.once("<=", 2.0**11 * eps_n(run) ** 4 * run.network.m, largest)
+    return common.once("<=", 2.0**11 * eps_n(run) ** 4 * run.network.m, largest, frame=-1)
 
 
 # ------------------------------------------------------------------------------------ Lemma F.1
@@ -190,7 +190,8 @@ def rademacher(context: Context) -> Comparison:
     longest = float(np.linalg.norm(network_of(run).directions(run.origin), axis=1).max())
     displacement = common.last(context.trace("inner_displacement"))
     bound = 4.0 * size * (longest + displacement) / math.sqrt(run.dataset.n)
-    return common.once("<=", bound, size * complexity(run.inputs, parts["V"]))
+    measured = size * complexity(run.inputs, parts["V"])
+    return common.once("<=", bound, measured, frame=-1)
 
 
 ALIGNED = (*NORMALISED, alignment_hypotheses)

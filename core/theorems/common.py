@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from core.runs import Run
 from core.study_file.loss import LOSSES
-from core.theorems import statement
+from core.theorems import states
 from core.theorems.statement import Comparison, Context, Hypothesis, proved_below
+from core.theorems.states import State
 
 Array = NDArray[np.float64]
 HOMOGENEOUS_ROOM = 1e-6  # a user's own network may compute in float32
-ROUNDING = statement.ROUNDING
+ROUNDING = states.ROUNDING
 NAN = float("nan")
 
 
@@ -42,27 +43,41 @@ def shown(value: float) -> str:
     return mantissa if not exponent else f"{mantissa}e{int(exponent)}"
 
 
-def at_least(text: str, needed: float, present: float) -> Hypothesis:
-    """present >= needed; undecided where either is not known."""
-    known = not (math.isnan(needed) or math.isnan(present))
+def at_least(text: str, needed: Any, present: Any) -> Hypothesis:
+    """present >= needed; undecided where either is not known. Either may be a trace (T,): it is
+    told at its last frame, and followed along the run."""
     # The room lies below what is needed, also where that is negative.
-    met = bool(present >= needed * (1.0 - math.copysign(ROUNDING, needed))) if known else None
-    return Hypothesis(text, f">= {shown(needed)}", shown(present), met)
+    return _followed((text, ">="), needed, present, present >= needed - _room(needed))
 
 
-def at_most(text: str, needed: float, present: float) -> Hypothesis:
-    """present <= needed; undecided where either is not known."""
-    known = not (math.isnan(needed) or math.isnan(present))
-    met = bool(present <= needed + ROUNDING * abs(needed)) if known else None
-    return Hypothesis(text, f"<= {shown(needed)}", shown(present), met)
+def at_most(text: str, needed: Any, present: Any) -> Hypothesis:
+    """present <= needed, as `at_least`."""
+    return _followed((text, "<="), needed, present, present <= needed + _room(needed))
 
 
-def below(text: str, needed: float, present: float) -> Hypothesis:
-    """present < needed; undecided where either is not known."""
-    known = not (math.isnan(needed) or math.isnan(present))
-    return Hypothesis(
-        text, f"< {shown(needed)}", shown(present), present < needed if known else None
-    )
+def below(text: str, needed: Any, present: Any) -> Hypothesis:
+    """present < needed, as `at_least`."""
+    return _followed((text, "<"), needed, present, present < needed)
+
+
+def above(text: str, needed: Any, present: Any) -> Hypothesis:
+    """present > needed, as `at_least`."""
+    return _followed((text, ">"), needed, present, present > needed)
+
+
+def _room(needed: Any) -> Any:
+    """What rounding may take of a number, or of a trace."""
+    return np.where(np.isfinite(needed), ROUNDING * np.abs(needed), 0.0)
+
+
+def _followed(words: tuple[str, str], needed: Any, present: Any, met: Any) -> Hypothesis:
+    """A condition on two numbers or traces; `met` is whether it is met where both are known."""
+    unknown = np.isnan(needed) | np.isnan(present)
+    found = np.where(unknown, State.OPEN, np.where(met, State.HOLDS, State.FAILS)).astype(np.int8)
+    told = [float(np.atleast_1d(value)[-1]) for value in (needed, present)]
+    (text, sense), at = words, found if found.ndim else None
+    last = int(np.atleast_1d(found)[-1])
+    return Hypothesis(text, f"{sense} {shown(told[0])}", shown(told[1]), states.met_of(last), at)
 
 
 def positive(context: Context, name: str, text: str) -> Hypothesis:
@@ -85,7 +100,7 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
     return Hypothesis(text, "> 0", present, bracket.lower > 0.0)
 
 
-def width(run: Run, needed: float, formula: str) -> Hypothesis:
+def width(run: Run, needed: Any, formula: str) -> Hypothesis:
     """m >= what a formula gives."""
     return at_least(f"width m >= {formula}", needed, float(run.network.m))
 
@@ -184,26 +199,33 @@ def paper_start(run: Run, law: str) -> Hypothesis:
 
 
 def generated(run: Run, needed: str) -> Hypothesis:
-    """A condition on the law of the data, which data from a file do not have."""
-    if run.experiment.data.embedded:
-        return Hypothesis(
-            "the law of the data", needed, "data from a file: the law is not known", None
-        )
-    return Hypothesis("the law of the data", needed, f"{run.experiment.data.kind}, known", True)
+    """A condition on the law of the data, which files and points that were drawn do not tell."""
+    data = run.experiment.data
+    if not data.known_law:
+        words = "data from a file" if data.embedded else "points of the study file"
+        return Hypothesis("the law of the data", needed, f"{words}: the law is not known", None)
+    return Hypothesis("the law of the data", needed, f"{data.kind}, known", True)
 
 
 # -------------------------------------------------------------------------------- comparisons
 
 
-def once(sense: str, bound: float, measured: float, view: str = "", why: str = "") -> Comparison:
-    """One number against one bound; undecided where either is not known."""
+def once(
+    sense: str,
+    bound: float,
+    measured: float,
+    view: str = "",
+    why: str = "",
+    frame: int | None = None,
+) -> Comparison:
+    """One number against one bound, of a frame or of none; undecided where either is not known."""
     if math.isnan(bound) or math.isnan(measured):
         reason = why or "the bound or the measured value is not known"
-        return Comparison(sense, bound, measured, None, view, why=reason)
+        return Comparison(sense, bound, measured, None, view, why=reason, frame=frame)
     size = max(abs(bound), abs(measured))
     room = ROUNDING * size if math.isfinite(size) else 0.0
     holds = measured <= bound + room if sense == "<=" else measured >= bound - room
-    return Comparison(sense, bound, measured, bool(holds), view)
+    return Comparison(sense, bound, measured, bool(holds), view, frame=frame)
 
 
 def margin_at_least(
@@ -236,33 +258,26 @@ def throughout(
     bound = np.broadcast_to(np.asarray(bound, dtype=np.float64), measured.shape).copy()
     mask = np.ones(measured.shape, bool) if frames is None else np.asarray(frames, bool)
     bound[~mask] = np.nan
-    known = mask & ~np.isnan(bound) & ~np.isnan(measured)
-    if not known.any():
-        why = why or "no frame at which the statement says anything"
-        return Comparison(sense, NAN, NAN, None, view, bound, measured, why)
-    sign = 1.0 if sense == "<=" else -1.0
-    with np.errstate(invalid="ignore"):
-        room = sign * (bound - measured)
-        size = np.maximum(np.abs(bound), np.abs(measured))
-        share = np.where(size > 0.0, room / np.where(size > 0.0, size, 1.0), 0.0)
-        # inf - inf has no sign: one that asks for nothing is kept to, and the other is not.
-        share = np.where(np.isnan(share), np.where(bound == sign * np.inf, 1.0, -1.0), share)
+    found = states.compared(sense, bound, measured, mask)
     # One frame decides: what is said of all times is violated where it fails once.
-    worst = int(np.where(known, share, np.inf).argmin())
-    holds = bool(share[worst] >= -ROUNDING)
-    return Comparison(
-        sense, float(bound[worst]), float(measured[worst]), holds, view, bound, measured
-    )
+    holds = states.held(found)
+    if holds is None:
+        why = why or "no frame at which the statement says anything"
+        return Comparison(sense, NAN, NAN, None, view, bound, measured, why, found)
+    share = states.relative_room(sense, bound, measured)
+    worst = int(np.where(np.isnan(share), np.inf, share).argmin())
+    told = float(bound[worst]), float(measured[worst])
+    return Comparison(sense, *told, holds, view, bound, measured, "", found, worst)
 
 
-def largest(values: Array) -> float:
-    """The largest value of a trace, of the frames that have one; NaN where none has.
-
-    >>> largest(np.array([1.0, np.nan])), largest(np.array([np.nan]))
-    (1.0, nan)
-    """
-    known = values[~np.isnan(values)]
-    return float(known.max()) if known.size else NAN
+def at_the_end(sense: str, bound: float, measured: Array, view: str = "") -> Comparison:
+    """A trace against a number, of which only the last frame decides, as of a limit."""
+    told = once(sense, bound, last(measured), view, frame=-1)
+    bounds = np.full(measured.shape, bound)
+    found = states.compared(sense, bounds, measured, np.ones(measured.shape, bool))
+    holds = states.met_of(int(found[-1])) if found.size else None
+    told = replace(told, bound_trace=bounds, measured_trace=measured)
+    return replace(told, holds=holds, states=found, limit=True)
 
 
 def last(values: Sequence[float] | Array) -> float:
@@ -279,6 +294,16 @@ def times(run: Run) -> Array:
     """t of each frame, (T,); infinite where it overflows."""
     with np.errstate(over="ignore"):
         return np.asarray(10.0 ** run.log10_time[: run.frames])
+
+
+def counted_steps(run: Run) -> Array:
+    """Steps of each frame, at least 1, (T,)."""
+    return np.maximum(run.steps[: run.frames].astype(np.float64), 1.0)
+
+
+def log_times(run: Run) -> Array:
+    """ln t of each frame, (T,); -inf at t = 0."""
+    return np.asarray(run.log10_time[: run.frames] * math.log(10.0))
 
 
 def last_log10_time(run: Run) -> float:
@@ -298,9 +323,10 @@ def step_size(run: Run) -> float:
     return NAN if step is None else float(step)
 
 
-def log_term(count: float, delta: float) -> float:
-    """ln(count/delta), at least 0."""
-    return max(math.log(count / delta), 0.0) if count > 0.0 else NAN
+def log_term(count: Any, delta: float) -> Any:
+    """ln(count/delta), at least 0, of a number or a trace; NaN where nothing is counted."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(count) > 0.0, np.maximum(np.log(count / delta), 0.0), NAN)[()]
 
 
 def log(value: float) -> float:
@@ -323,15 +349,16 @@ def over(numerator: float, denominator: float) -> float:
     return numerator / denominator if denominator > 0.0 else NAN
 
 
-def power(value: float, exponent: float) -> float:
-    """value^exponent, infinite where that is beyond float64.
+def power(value: Any, exponent: float) -> Any:
+    """value^exponent, of a number or a trace; infinite where that is beyond float64.
 
     >>> power(3.0, 2), power(1e-200, -2)
     (9.0, inf)
     """
     # NumPy's number, since Python's own raises where a power overflows.
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
-        return float(np.float64(value) ** exponent)
+        powers = np.asarray(value, dtype=np.float64) ** exponent
+    return powers if powers.ndim else float(powers)
 
 
 def fitted(context: Context) -> Array:

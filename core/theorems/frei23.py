@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.observables.registry import OBSERVABLES
 from core.reference.leaky import optimum
@@ -28,6 +30,9 @@ from core.theorems.frei23_points import (
     slope,
 )
 from core.theorems.statement import Comparison, Context, Hypothesis
+from core.theorems.states import State
+
+LN_2 = math.log(2.0)
 
 # ------------------------------------------------------------------------- Theorems 3.1 and 3.4
 
@@ -35,20 +40,37 @@ from core.theorems.statement import Comparison, Context, Hypothesis
 def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     needed = math.log10(math.log(2.0) / run.dataset.n)
-    smallest = float(context.trace("log10_risk").min())
+    smallest = np.minimum.accumulate(context.trace("log10_risk"))
     reached = common.below("log10 L(t_0) < log10 log(2)/n", needed, smallest)
     return common.flow(run), common.exp_tailed(run), reached
 
 
 def becomes_kkt(context: Context) -> Comparison:
     residual = float(OBSERVABLES[KKT].at(context.run, context.run.frames - 1))
-    comparison = common.once("<=", 0.01, residual, KKT)
+    comparison = common.once("<=", 0.01, residual, KKT, frame=-1)
     if comparison.holds:
         return comparison
     return common.undecided("<=", 0.01, residual, "a limit without a rate: not reached yet", KKT)
 
 
 def time_bound(context: Context) -> Comparison:
+    """log10 t_0 against the bound; along the run: not decided, until it is kept to or missed."""
+    told, fits = told_time(context), fitted(context)
+    times = context.run.log10_time[: context.run.frames]
+    states = np.full(times.shape, State.OPEN, dtype=np.int8)
+    if told.holds:
+        states[fits[0] :] = State.HOLDS
+    elif told.holds is False:
+        states[times > told.bound] = State.FAILS
+    return replace(told, states=states, limit=True, frame=None if told.holds is None else -1)
+
+
+def fitted(context: Context) -> NDArray[np.intp]:
+    """The frames with L < log(2)/n."""
+    return np.flatnonzero(context.trace("log10_risk") < math.log10(LN_2 / context.run.dataset.n))
+
+
+def told_time(context: Context) -> Comparison:
     """log10 t_0 against log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2)."""
     run = context.run
     low, _ = lengths(run)
@@ -57,7 +79,7 @@ def time_bound(context: Context) -> Comparison:
     # In logarithms, since t_0 may be beyond float64.
     constant = common.over(85.0 * ratio(run) ** 2 * n**3, slope(run) ** 2 * low**2)
     bound = float(risk[0]) + common.log(constant) / math.log(10.0)
-    fits = np.flatnonzero(risk < math.log10(math.log(2.0) / n))
+    fits = fitted(context)
     # t_0 lies after the last frame before the fit, and not after the first one with it.
     before = int(fits[0]) - 1 if fits.size else run.frames - 1
     unfit = float(run.log10_time[before]) if before >= 0 else -math.inf

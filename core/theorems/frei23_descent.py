@@ -139,7 +139,8 @@ def start_nodes(context: Context) -> Comparison:
     V = run.network.unpack(run.origin)["V"]
     largest = float(np.square(V).sum(axis=1).max())
     logarithm = math.log(4.0 * run.network.m / context.delta)
-    return common.once("<=", 5.0 * start_scale(run) ** 2 * run.dataset.d * logarithm, largest)
+    most = 5.0 * start_scale(run) ** 2 * run.dataset.d * logarithm
+    return common.once("<=", most, largest, frame=0)
 
 
 def start_means(context: Context) -> Comparison:
@@ -150,7 +151,7 @@ def start_means(context: Context) -> Comparison:
     # In row-space form V has one more coordinate, which is across all inputs and their mean.
     inner = np.abs(V[:, : mean.size] @ mean).max() / np.linalg.norm(mean)
     bound = 2.0 * start_scale(run) * math.sqrt(math.log(4.0 * run.network.m / context.delta))
-    return common.once("<=", bound, float(inner))
+    return common.once("<=", bound, float(inner), frame=0)
 
 
 def loss_ratio(context: Context) -> Comparison:
@@ -162,7 +163,7 @@ def start_ratio(context: Context) -> Comparison:
     """max over i, j of exp(-p_i)/exp(-p_j) at the start, in logarithms."""
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
-    return common.once("<=", 2.0, float(p.max() - p.min()))
+    return common.once("<=", 2.0, float(p.max() - p.min()), frame=0)
 
 
 def interpolates(context: Context) -> Comparison:
@@ -173,7 +174,7 @@ def interpolates(context: Context) -> Comparison:
         return common.undecided(">=", 0.0, common.NAN, "no step is recorded yet")
     index = int(after[0])
     p = run.network.margins(run.parameters(index), run.inputs, run.dataset.y)
-    return common.once(">=", 0.0, float(p.min()), "train_error")
+    return common.once(">=", 0.0, float(p.min()), "train_error", frame=index)
 
 
 def frobenius(context: Context) -> Comparison:

@@ -178,7 +178,7 @@ def item(
         if not point.least > 0.0:
             why = "some example is on the wrong side: there is no W with min p = 1"
             return common.undecided(sense, bound, common.NAN, why)
-        comparison = common.once(sense, bound, measure(point, context))
+        comparison = common.once(sense, bound, measure(point, context), frame=-1)
         why = near(context)
         # An item that fails before the run has come near its limit contradicts nothing.
         if comparison.holds or not why:

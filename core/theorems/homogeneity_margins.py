@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from core.data.parity import ParityData
 from core.observables.alarms import monotone_margin
 from core.observables.features import reference_distribution
-from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.theorems import common
+from core.theorems.common import Array
 from core.theorems.homogeneity_mirror import (
     REPARAMETRISED,
     distance_r,
@@ -30,23 +31,28 @@ LN_10 = math.log(10.0)
 # ----------------------------------------------------------------------- Theorems 3.1, 3.6, 4.1
 
 
-def allowed(context: Context) -> float:
-    """ln(t n)(8 R + 2) + 32 at the last frame."""
-    logarithm = common.last_log10_time(context.run) * LN_10 + math.log(context.run.dataset.n)
-    return logarithm * (8.0 * distance_r(context) + 2.0) + 32.0
+def log_t_n(context: Context) -> Array:
+    """ln(t n) of each frame, (T,); that of t = 1 where t is 0."""
+    times = common.log_times(context.run)
+    return np.where(np.isfinite(times), times, 0.0) + math.log(context.run.dataset.n)
 
 
-def spread_allowed(gamma: float, c_1: float, limit: float) -> float:
+def allowed(context: Context) -> Array:
+    """ln(t n)(8 R + 2) + 32 of each frame, (T,)."""
+    return log_t_n(context) * (8.0 * distance_r(context) + 2.0) + 32.0
+
+
+def spread_allowed(gamma: float, c_1: Any, limit: Array) -> Array:
     """gamma^3/(4 C_1 limit^2), infinite where the features do not move (C_1 = 0)."""
-    return math.inf if c_1 == 0.0 else common.power(gamma, 3) / (4.0 * c_1 * limit**2)
+    with np.errstate(divide="ignore"):
+        spread = common.power(gamma, 3) / (4.0 * c_1 * limit**2)
+    return np.where(np.asarray(c_1) == 0.0, np.inf, spread)
 
 
 def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     gamma, run = initial_gamma(context), context.run
-    c_1 = c_2 = common.NAN
-    if OBSERVABLES["c_1"].applies(run):
-        c_1 = common.largest(context.trace("c_1"))
-        c_2 = common.largest(context.trace("c_2"))
+    # NaN where the run has neither of them.
+    c_1, c_2 = (np.fmax.accumulate(context.trace(name)) for name in ("c_1", "c_2"))
     spread = float(reference_distribution(run).max())
     limit = allowed(context)
     return (
@@ -126,14 +132,14 @@ def margin_grows(context: Context) -> Comparison:
 
 def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run, gamma = context.run, population_gamma(context)
-    n, d, needed = run.dataset.n, run.dataset.d, common.NAN
+    n, d = run.dataset.n, run.dataset.d
+    needed: Any = common.NAN
     if gamma > 0.0:
-        last = common.last_log10_time(run) * LN_10
-        first = 2.0**10 * (last + math.log(n)) ** 2 * d**2 * common.power(gamma, -8)
+        first = 2.0**10 * log_t_n(context) ** 2 * d**2 * common.power(gamma, -8)
         # In logarithms and within float64: at d = 20 the width has dozens of digits.
         exponent = (2 * d - 2) * math.log(8.0 / gamma)
         logarithm = math.log(2.0 * n / (context.delta * gamma)) ** 2
-        needed = max(first, 2.0**10 * logarithm * math.exp(min(exponent, 600.0)))
+        needed = np.maximum(first, 2.0**10 * logarithm * math.exp(min(exponent, 600.0)))
     return (
         *general(context),
         on_support(context, "gamma_D of the support"),

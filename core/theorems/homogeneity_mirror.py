@@ -121,9 +121,8 @@ def initial_features(context: Context) -> Hypothesis:
 
 def late_gamma(context: Context) -> Hypothesis:
     """gamma of the features stays positive along the run."""
-    least = float(running_gamma(context)[-1])
     text = "inf over s of min_i <pbar, z_i(s)> is positive"
-    return Hypothesis(text, "> 0", common.shown(least), least > 0.0)
+    return common.above(text, 0.0, running_gamma(context))
 
 
 # ---------------------------------------------------------------------------- Lemmas 3.2 to 3.5
@@ -175,7 +174,7 @@ def regret(context: Context) -> Comparison:
     right = 2.0 * float(steps @ np.maximum(at_target[1:], at_target[:-1]))
     size = float(sizes(run)[-1])
     left += size / 8.0 if size >= 2.0 * c else 0.0
-    return common.once("<=", float(target_kl(context)[-1]) + right, left)
+    return common.once("<=", float(target_kl(context)[-1]) + right, left, frame=-1)
 
 
 def lemma_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

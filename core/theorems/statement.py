@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, final
 
@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from core.reference.margin import ReferenceMargin
 from core.runs import Run
+from core.theorems import states
+from core.theorems.states import State, States
+from core.theorems.timing import NO_TIME, Timing, timed
 
 Array = NDArray[np.float64]
 DELTA = 0.05  # the user's failure probability, unless another is given
 NAN = float("nan")
-ROUNDING = 1e-9  # relative
+ROUNDING = states.ROUNDING
 UNCHECKED = 1e-4  # a flow's margins are good to a third of this
 
 
@@ -38,13 +41,19 @@ class Verdict(Enum):
 class Hypothesis:
     """One condition: what is needed and what is present, in words with the numbers.
 
-    `met` is None where it cannot be decided (a margin that is not known, data from a file).
+    `met` is None where it cannot be decided (a margin that is not known, data from a file). `at`
+    (T,) has its state at each frame, the last of which is `met`; None where it is always the same.
     """
 
     text: str
     needed: str
     present: str
     met: bool | None
+    at: States | None = field(default=None, compare=False, repr=False)
+
+    def states(self) -> Any:
+        """Its state, or those of all frames (T,)."""
+        return states.state_of(self.met) if self.at is None else self.at
 
 
 @final
@@ -55,7 +64,9 @@ class Comparison:
     `sense` is "<=" or ">=": measured `sense` bound. `bound_trace` and `measured_trace` (T,) follow
     the run where they have a value at every frame, in the view named by `view` (an observable's
     name, or "margins"); NaN at frames of which the statement says nothing. `holds` is None where it
-    is not decided, with `why`.
+    is not decided, with `why`. `states` (T,) are those of each frame, None for what belongs to no
+    time. `frame` is the one that `bound` and `measured` are of, -1 for the last one, None for
+    none. `limit`: only the last frame decides.
     """
 
     sense: str
@@ -66,6 +77,26 @@ class Comparison:
     bound_trace: Array | None = None
     measured_trace: Array | None = None
     why: str = ""
+    states: States | None = None
+    frame: int | None = None
+    limit: bool = False
+
+    @property
+    def slack(self) -> float:
+        """How much room is left, in the units of the statement; negative: so much is missing."""
+        sign = 1.0 if self.sense == "<=" else -1.0
+        return sign * (self.bound - self.measured)
+
+    @property
+    def ratio(self) -> float:
+        """The larger of bound and measured over the smaller where it holds, below 1 where not.
+
+        NaN where either is not positive.
+        """
+        above, below = (
+            (self.bound, self.measured) if self.sense == "<=" else (self.measured, self.bound)
+        )
+        return above / below if above > 0.0 and below > 0.0 else NAN
 
 
 @final
@@ -147,21 +178,41 @@ class Context:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Assessment:
-    """A statement judged on a run."""
+    """A statement judged on a run. `premises` (T,) is where its hypotheses hold, all of them
+    together, at the frames of the run's own file; None where it was not asked."""
 
     statement: Statement
     hypotheses: tuple[Hypothesis, ...]
     comparison: Comparison
     verdict: Verdict
+    timing: Timing = NO_TIME
+    premises: States | None = None
+
+    @property
+    def has_times(self) -> bool:
+        """Whether it says something about time that a run can decide."""
+        return self.statement.constants and self.comparison.states is not None
 
     def as_json(self) -> dict[str, Any]:
         """The fields of `python -m core theorems --json`."""
         return {
             "name": self.statement.name,
             "source": self.statement.source,
-            "hypotheses": [asdict(hypothesis) for hypothesis in self.hypotheses],
+            "text": self.statement.text,
+            "hypotheses": [
+                {
+                    "text": one.text,
+                    "needed": one.needed,
+                    "present": one.present,
+                    "met": one.met,
+                }
+                for one in self.hypotheses
+            ],
             "bound": self.comparison.bound,
             "measured": self.comparison.measured,
+            "slack": self.comparison.slack,
+            "ratio": self.comparison.ratio,
+            "times": self.timing.as_json(),
             "verdict": self.verdict.value,
         }
 
@@ -173,11 +224,13 @@ def assess(statement: Statement, context: Context) -> Assessment:
     hypotheses not met". One whose printed constant is known to be wrong says `TEXT_SLIP` then.
     """
     hypotheses = statement.hypotheses(context)
-    comparison = within_error(context.run, statement.compare(context))
-    comparison = _at_own_frames(comparison, context.run.before)
-    return Assessment(
-        statement, hypotheses, comparison, _verdict(statement, hypotheses, comparison)
-    )
+    run = context.run
+    comparison = within_error(run, statement.compare(context))
+    timing = timed(comparison.states, comparison.frame, run.log10_time[: run.frames])
+    premises = states.all_of((one.states() for one in hypotheses), run.frames)[run.before :]
+    comparison = _at_own_frames(comparison, run.before)
+    verdict = _verdict(statement, hypotheses, comparison)
+    return Assessment(statement, hypotheses, comparison, verdict, timing, premises)
 
 
 def within_error(run: Run, comparison: Comparison) -> Comparison:
@@ -188,9 +241,8 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
     flow) decide nothing where they fall short by less than `UNCHECKED`.
     """
     bound, measured = comparison.bound_trace, comparison.measured_trace
-    if comparison.holds is not False or comparison.view != "margins":
-        return comparison
-    if bound is None or measured is None or not run.experiment.dynamics.log_time:
+    judged = comparison.holds is False and comparison.view == "margins" and not comparison.limit
+    if not judged or bound is None or measured is None or not run.experiment.dynamics.log_time:
         return comparison
     errors = _errors(run, measured.size)
     sign = 1.0 if comparison.sense == "<=" else -1.0
@@ -198,11 +250,24 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
         short = np.nan_to_num(sign * (measured - bound), nan=0.0, posinf=np.inf)
     # A margin that is compared with an earlier one is off by what either of both is off by.
     most, room = float(short.max()), errors + np.concatenate([[0.0], errors[:-1]])
-    if (short <= room + ROUNDING * np.abs(measured)).all():
+    asked = ~np.isnan(bound)
+    found = (
+        states.compared(comparison.sense, bound, measured, asked)
+        if comparison.states is None
+        else comparison.states
+    )
+    fails = found == State.FAILS
+    spared = short <= room + ROUNDING * np.abs(measured)
+    left = np.where(fails & spared, State.HOLDS, found).astype(np.int8)
+    if not errors.any():  # nothing is known of what a small amount means
+        left = np.where((left == State.FAILS) & (short < UNCHECKED), State.OPEN, left)
+        left = left.astype(np.int8)
+    comparison = replace(comparison, states=left)
+    if not (fails & ~spared).any():
         there = float(room[int(short.argmax())])
         text = f"off by {most:.1e}, within the integration error {there:.1e}"
         return replace(comparison, holds=True, why=text)
-    if not errors.any() and most < UNCHECKED:
+    if not (left == State.FAILS).any():
         text = f"off by {most:.1e}; the integration error of this run is not known"
         return replace(comparison, holds=None, why=text)
     return comparison
@@ -220,10 +285,13 @@ def _errors(run: Run, count: int) -> Array:
 
 def _at_own_frames(comparison: Comparison, before: int) -> Comparison:
     """The traces at the frames of the run's own file, where it continues another."""
-    bound, measured = comparison.bound_trace, comparison.measured_trace
-    if before == 0 or bound is None or measured is None:
+    if before == 0:
         return comparison
-    return replace(comparison, bound_trace=bound[before:], measured_trace=measured[before:])
+    own = comparison
+    if own.bound_trace is not None and own.measured_trace is not None:
+        bound, measured = own.bound_trace[before:], own.measured_trace[before:]
+        own = replace(own, bound_trace=bound, measured_trace=measured)
+    return own if own.states is None else replace(own, states=own.states[before:])
 
 
 def _verdict(

@@ -95,14 +95,14 @@ def start_norms(context: Context) -> Comparison:
         float(np.linalg.norm(parts["a"])) / 2.0,
         float(np.linalg.norm(parts["V"])) / (2.0 * math.sqrt(m)),
     )
-    return common.once("<=", 1.0, ratio)
+    return common.once("<=", 1.0, ratio, frame=0)
 
 
 def start_outputs(context: Context) -> Comparison:
     run = context.run
     outputs = np.abs(run.network.outputs(run.origin, run.inputs)).max()
     bound = 4.0 * common.log_term(run.dataset.n, context.delta)
-    return common.once("<=", bound, float(outputs))
+    return common.once("<=", bound, float(outputs), frame=0)
 
 
 def drawn(run: Run) -> bool:

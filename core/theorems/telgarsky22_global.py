@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,14 +19,14 @@ LATE = 10.0  # log10 t from which "for all large t" and limits are judged
 EXPONENTIAL = "exponential"
 
 
-def in_the_end(sense: str, bound: float, measured: float, context: Context) -> Comparison:
-    """At the last frame; a limit that is not yet reached is not called violated."""
-    comparison = common.once(sense, bound, measured, "margins")
+def in_the_end(sense: str, bound: float, trace: common.Array, context: Context) -> Comparison:
+    """A trace at its last frame; a limit that is not yet reached is not called violated."""
+    comparison = common.at_the_end(sense, bound, trace, "margins")
     end = common.last_log10_time(context.run)
-    if comparison.holds or end >= LATE - 1e-9:
+    if comparison.holds is not False or end >= LATE - 1e-9:
         return comparison
     why = f"for large t only: not reached by log10 t = {common.shown(end)}, judged from {LATE:g} on"
-    return common.undecided(sense, bound, measured, why, "margins")
+    return replace(comparison, holds=None, why=why)
 
 
 # --------------------------------------------------------------------------- Proposition 2.6
@@ -76,7 +77,7 @@ def escapes(context: Context) -> Comparison:
     # (docs/theory.md, 5.2); the text compares with the linear margin itself. The limit has to be
     # above it, and so above the upper end.
     bound = context.upper("gamma_linear") / 2.0
-    return in_the_end(">=", bound, common.last(context.trace("hard_margin")), context)
+    return in_the_end(">=", bound, context.trace("hard_margin"), context)
 
 
 def lemma_a_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -111,7 +112,7 @@ def covering_width(context: Context, base: float, r: float) -> float:
     """2 base^d ln(r/delta): so many directions come near each of r. Kept within float64."""
     exponent = math.log(2.0) + context.run.dataset.d * math.log(base)
     # Any width beyond float64 is out of reach alike.
-    return math.exp(min(exponent, 700.0)) * common.log_term(r, context.delta)
+    return math.exp(min(exponent, 700.0)) * float(common.log_term(r, context.delta))
 
 
 def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -131,15 +132,15 @@ def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def collapse_margin(context: Context) -> Comparison:
     gamma, eps, r = collapse(context)
-    measured = common.last(context.trace("smoothed_margin"))
-    return in_the_end(">=", (gamma - eps) / (8.0 * r), measured, context)
+    trace = context.trace("smoothed_margin")
+    return in_the_end(">=", (gamma - eps) / (8.0 * r), trace, context)
 
 
 def collapse_error(context: Context) -> Comparison:
     (gamma, eps, r), n = collapse(context), context.run.dataset.n
     first = common.over(r**2 * math.log(n) ** 3, n * (gamma - eps) ** 2)
     bound = first + math.log(1.0 / context.delta) / n
-    return common.once("<=", bound, common.last(context.trace("test_error")), "test_error")
+    return common.at_the_end("<=", bound, context.trace("test_error"), "test_error")
 
 
 def exponential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -200,8 +201,8 @@ def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def scalar_margin(context: Context) -> Comparison:
-    measured = common.last(context.trace("smoothed_margin"))
-    return in_the_end(">=", population_gamma(context) / 4.0, measured, context)
+    trace = context.trace("smoothed_margin")
+    return in_the_end(">=", population_gamma(context) / 4.0, trace, context)
 
 
 def balance_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -42,7 +42,7 @@ def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesi
     """What statements about the time after the fit assume; `risk` is what the paper calls it."""
     run = context.run
     needed = math.log10(run.loss.at_zero / run.dataset.n)
-    smallest = float(context.trace("log10_risk").min())
+    smallest = np.minimum.accumulate(context.trace("log10_risk"))
     reached = common.below(f"log10 {risk} < log10 l(0)/n at some tau", needed, smallest)
     return common.homogeneous(run), common.flow(run), reached
 
@@ -105,7 +105,7 @@ def cover_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def cover(context: Context) -> Comparison:
     measured = float(OBSERVABLES["covering_radius"].at(context.run, 0))
-    return common.once("<=", min(cover_eps(context), 2.0), measured, "covering_radius")
+    return common.once("<=", min(cover_eps(context), 2.0), measured, "covering_radius", frame=0)
 
 
 # ------------------------------------------------------------------------------------ Lemma A.3
@@ -123,7 +123,7 @@ def transport_of(context: Context) -> Transport:
 
 def logarithm(context: Context) -> float:
     """ln(n/delta)."""
-    return common.log_term(context.run.dataset.n, context.delta)
+    return float(common.log_term(context.run.dataset.n, context.delta))
 
 
 def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -157,7 +157,7 @@ def at_the_start(context: Context) -> Comparison:
     run, transport = context.run, transport_of(context)
     bound = transport.gamma * math.sqrt(run.network.m) - math.sqrt(32.0 * logarithm(context))
     slopes = run.network.derivative(run.origin, run.inputs, transport.direction)
-    return common.once(">=", bound, float((run.dataset.y * slopes).min()))
+    return common.once(">=", bound, float((run.dataset.y * slopes).min()), frame=0)
 
 
 def mixed(context: Context, share: Array) -> Array:
@@ -238,6 +238,7 @@ def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
             "a frame",
             f"frame {tau}" if tau < run.frames else "none",
             tau < run.frames,
+            (np.arange(run.frames) >= tau).astype(np.int8),
         ),
         common.at_most("Phi - (1/2) ln |u| from tau on", 0.0, largest),
         Hypothesis(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -50,8 +51,8 @@ def general(context: Context) -> tuple[Hypothesis, ...]:
     return common.unit_ball(run), start, common.exp_tailed(run)
 
 
-def needed_width(factor: float, count: float, context: Context, gamma: float) -> float:
-    """(factor ln(count/delta)/gamma)^2."""
+def needed_width(factor: float, count: Any, context: Context, gamma: float) -> Any:
+    """(factor ln(count/delta)/gamma)^2, of a number or a trace."""
     if not gamma > 0.0:
         return common.NAN
     return common.power(factor * common.log_term(count, context.delta) / gamma, 2)
@@ -68,7 +69,7 @@ def is_sgd(run: Run) -> bool:
 def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     gamma, assumption = almost_surely(context)
-    steps = float(run.steps[run.frames - 1])
+    steps = common.counted_steps(run)
     m, eta = run.network.m, common.step_size(run)
     low, high = gamma / (10.0 * math.sqrt(m)), common.power(gamma, 2) / 6400.0
     known = gamma > 0.0
@@ -93,7 +94,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def sgd_error(context: Context) -> Comparison:
     gamma, _ = almost_surely(context)
-    steps = np.maximum(context.run.steps[: context.run.frames].astype(np.float64), 1.0)
+    steps = common.counted_steps(context.run)
     bound = (
         8.0 * math.log(1.0 / context.delta) + common.over(2560.0, common.power(gamma, 2))
     ) / steps
@@ -114,9 +115,8 @@ def sgd_distance(context: Context) -> Comparison:
 def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     gamma, assumption = almost_surely(context)
-    end = common.last_log10_time(run) * math.log(10.0)
     # Printed with ln(t/delta); the proof also needs ln(n/delta), and the larger one is taken.
-    logarithm = max(end, math.log(run.dataset.n)) - math.log(context.delta)
+    logarithm = np.maximum(common.log_times(run), math.log(run.dataset.n)) - math.log(context.delta)
     needed = common.power(640.0 * logarithm / gamma, 2) if gamma > 0.0 else common.NAN
     return (
         *general(context),
@@ -157,9 +157,8 @@ def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     n = run.dataset.n
     logarithm = common.log_term(n, context.delta)
     needed = 256.0 * logarithm * common.power(gamma, -2) if gamma > 0.0 else common.NAN
-    fits = common.fitted(context)
-    distance = context.trace("distance")
-    nearest = float(distance[fits].min()) if fits.any() else math.inf
+    reached = np.where(common.fitted(context), context.trace("distance"), np.inf)
+    nearest = np.minimum.accumulate(reached)  # of the times up to each frame
     return (
         *general(context),
         on_sample(context),
@@ -233,14 +232,11 @@ def error_shape(gamma_power: int) -> Callable[[Context], Comparison]:
 
 
 def lemma_2_5_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    margin = common.last(context.trace("smoothed_margin"))
-    independent = common.generated(context.run, "independent examples")
-    known = not math.isnan(margin)
-    shown, met = common.shown(margin), margin > 0.0 if known else None
+    margin = context.trace("smoothed_margin")
     return (
         common.unit_ball(context.run),
-        independent,
-        Hypothesis("smoothed margin of the last frame", "> 0", shown, met),
+        common.generated(context.run, "independent examples"),
+        common.above("smoothed margin of the last frame", 0.0, margin),
     )
 
 
@@ -254,7 +250,7 @@ def lemma_2_5(context: Context) -> Comparison:
 def has_test(run: Run) -> bool:
     """The standard network on data whose test error is known."""
     section = run.experiment.data
-    known = run.dataset.x_test is not None or not section.embedded
+    known = run.dataset.x_test is not None or section.known_law
     return standard(run) and known
 
 

@@ -84,7 +84,7 @@ def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def kernel_gap(context: Context) -> Comparison:
     """The error beside the constant 1."""
     # Omega(1) has no constant: 1 is the bracket, and there is no verdict.
-    return common.once("<=", 1.0, common.last(context.trace("test_error")), "test_error")
+    return common.at_the_end("<=", 1.0, context.trace("test_error"), "test_error")
 
 
 def net_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -103,9 +103,7 @@ def net_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def net_gap(context: Context) -> Comparison:
     """sqrt(d/n), the bracket of the bound."""
     n, d = context.run.dataset.n, context.run.dataset.d
-    return common.once(
-        "<=", math.sqrt(d / n), common.last(context.trace("test_error")), "test_error"
-    )
+    return common.at_the_end("<=", math.sqrt(d / n), context.trace("test_error"), "test_error")
 
 
 # ---------------------------------------------------------------- section 4 and appendices B, C, D
@@ -150,7 +148,7 @@ def approximate_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def approximate(context: Context) -> Comparison:
     measured = common.last(context.trace("hard_margin"))
     # gamma*/(10 alpha) at the largest alpha of the theorem, 2.
-    return common.once(">=", best(context, False) / 20.0, measured, "margins")
+    return common.once(">=", best(context, False) / 20.0, measured, "margins", frame=-1)
 
 
 def unit_nodes(context: Context) -> tuple[Hypothesis, ...]:
@@ -171,7 +169,7 @@ def never_above(context: Context) -> Comparison:
 
 
 def separating(context: Context) -> tuple[Hypothesis, ...]:
-    margin = common.last(context.trace("hard_margin"))
+    margin = context.trace("hard_margin")
     least = common.at_least("a separating Theta: its margin", 0.0, margin)
     return common.generated(context.run, "independent examples"), least
 
@@ -209,7 +207,7 @@ def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def flow_risk(context: Context) -> Comparison:
     trace = context.trace("risk")
-    return common.once("<=", float(trace[0]), float(trace[-1]), "log10_risk")
+    return common.once("<=", float(trace[0]), float(trace[-1]), "log10_risk", frame=-1)
 
 
 D_WHERE = "data of kind wei19"

@@ -138,7 +138,7 @@ def regression_path(context: Context) -> Comparison:
     if not math.isfinite(most):
         why = "no network that fits is known: none has the run's directions"
         return common.undecided("<=", common.NAN, measured, why, "log10_risk")
-    return common.once("<=", l2 * most, measured, "log10_risk")
+    return common.once("<=", l2 * most, measured, "log10_risk", frame=-1)
 
 
 STATEMENTS = (

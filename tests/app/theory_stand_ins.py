@@ -22,6 +22,8 @@ from core.theorems.statement import (
     Statement,
     Verdict,
 )
+from core.theorems.states import State, States
+from core.theorems.timing import timed
 
 
 @final
@@ -101,6 +103,20 @@ def statement(name: str, source: str, slip: str = "") -> Statement:
     )
 
 
+FITS, BEGINS = 4, 9  # frames
+
+
+def premises_of(frames: int) -> States:
+    """The hypotheses hold from frame FITS on."""
+    return np.where(np.arange(frames) < FITS, State.FAILS, State.HOLDS).astype(np.int8)
+
+
+def states_of(frames: int) -> States:
+    """Nothing is said before FITS; then the conclusion fails, and holds from BEGINS on."""
+    states = np.where(np.arange(frames) < BEGINS, State.FAILS, State.HOLDS)
+    return np.where(np.arange(frames) < FITS, State.SILENT, states).astype(np.int8)
+
+
 @final
 @dataclass
 class MadeUpStatements:
@@ -123,6 +139,8 @@ class MadeUpStatements:
                 "margins" if number % 2 == 0 else "distance",
                 trace,
                 trace + 0.01,
+                states=states_of(run.frames) if number % 2 == 0 else None,
+                frame=BEGINS,
             )
             hypotheses = (
                 Hypothesis("width", "m >= 1.1 10^9", f"m = {run.network.m}", False),
@@ -136,6 +154,8 @@ class MadeUpStatements:
                     hypotheses,
                     comparison,
                     verdict,
+                    timed(comparison.states, BEGINS, run.log10_time[: run.frames]),
+                    premises_of(run.frames),
                 )
             )
         return made

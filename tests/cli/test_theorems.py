@@ -6,17 +6,23 @@ import json
 import math
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.cli.main import main
-from core.runs import Recorder
+from core.observables.registry import OBSERVABLES
+from core.problem.schedule import parse_time
+from core.runs import Recorder, open_run
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Verdict
 from tests.cli.helpers import interrupt_margins
 from tests.theorems.judging import problem_of, recorded_run
 
-KEYS = {"name", "source", "hypotheses", "bound", "measured", "verdict"}
+KEYS = {
+    *("name", "source", "text", "hypotheses", "bound", "measured", "verdict"),
+    *("slack", "ratio", "times"),
+}
 HYPOTHESIS = {"text", "needed", "present", "met"}
 
 
@@ -36,7 +42,7 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int,
     return status, out, err
 
 
-def rows(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, dict[str, object]]:
+def rows(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, dict[str, Any]]:
     status, out, _ = answer(capsys, *arguments, "--json", "--quiet", "--limit", "5")
     assert status == 0
 
@@ -123,6 +129,23 @@ def test_text(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     assert "NOT MET" in out
     assert "does not hold" in out
     assert "Note: The text does not print that theta is bounded by 1" in out
+    # When, by how much, and where it stands.
+    assert lines[lines.index("telgarsky22, Lemma A.4: holds") + 2].startswith("    From t = ")
+    assert "least slack" in out
+    assert "    From: Telgarsky. Feature selection with gradient descent" in out
+
+
+def test_times_and_slack(capsys: pytest.CaptureFixture[str], small: Path) -> None:
+    """From when Lemma A.4 holds: after the first frame with R < l(0)/n, by the risk itself."""
+    row = rows(capsys, small)["telgarsky22, Lemma A.4"]
+    with open_run(small) as run:
+        below = OBSERVABLES["log10_risk"].trace(run) < math.log10(1.0 / run.dataset.n)
+        times = [parse_time(str(row["times"][name])) for name in ("told", "holds_from")]
+        assert times[1] == float(run.log10_time[int(below.argmax()) + 1])
+        assert times[0] in run.log10_time
+    assert row["times"]["first_violated"] is None
+    assert row["slack"] == row["measured"] - row["bound"]
+    assert row["text"] == "Once R < l(0)/n the norm grows for ever."
 
 
 def test_a_run_without_frames(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -126,8 +126,12 @@ def test_verdicts(
     assert found.as_json() == {
         "name": "Theorem 0",
         "source": "telgarsky22",
+        "text": "Made up.",
         "bound": 2.0,
         "measured": 1.0,
+        "slack": 1.0,
+        "ratio": 2.0,
+        "times": {"told": None, "first_violated": None, "holds_from": None},
         "verdict": verdict.value,
         "hypotheses": [
             {"text": "always", "needed": "", "present": "", "met": True},

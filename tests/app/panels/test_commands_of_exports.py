@@ -21,6 +21,7 @@ from app.panels.figure_dialog import FigureDialog
 from app.state.commands import command_of
 from app.state.data_exports import DataJob
 from app.state.exports import Exportable, FigureJob, FilmJob, completed
+from core.cli.looks import promises_of
 from core.cli.main import main
 from core.figures.look import Look
 from core.figures.names import EVERY_PANEL
@@ -28,9 +29,11 @@ from core.figures.palette import DARK
 from core.figures.sheet import Sheet
 from core.observables.node_sets import NodeSet
 from core.observables.planes import NodePlane
+from core.runs import open_run
 from core.studies.citing import bibtex, escaped
 from core.studies.papers import PAPERS
 from tests.app.panels.made_up import run_file
+from tests.recording import recorded
 
 Left = Qt.MouseButton.LeftButton
 
@@ -95,6 +98,33 @@ def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
     (tmp_path / "again").mkdir()
     other = run_command(command_of(whole, shown), tmp_path / "again")
     assert other.read_bytes() == job.path.read_bytes()
+
+
+def test_the_command_of_shares_draws_the_same_bytes(tmp_path: Path) -> None:
+    """In a figure against |W|^2, without and with lines of theory, and in a film."""
+    path = tmp_path / "run.msrun"
+    recorded(path, "recording.frames=20", "dynamics.until_log10_time=3", "data.n=16", "data.d=6")
+    with open_run(path) as run:
+        (promised,) = promises_of([run], quiet=True)
+    assert promised.margin is not None
+    shown = Exportable(
+        (path,), promises={path: promised}, look=Look(against="norm_squared"),
+        references={path: (promised.margin,)},
+    )  # fmt: skip
+    jobs = [
+        FigureJob((path,), tmp_path / "a.svg", ("margins",), look=shown.look, lines=False),
+        FigureJob((path,), tmp_path / "b.svg", ("margins",), look=shown.look),
+        FilmJob((path,), tmp_path / "c.gif", "margins", 0.5, 10, look=shown.look, size=(320, 240)),
+    ]
+    (tmp_path / "again").mkdir()
+    for job in jobs:
+        whole = completed(job, shown)
+        whole.work(lambda done, total: None, bool)
+        line = command_of(whole, shown)
+        assert "--share" in shlex.split(line)
+        assert run_command(line, tmp_path / "again").read_bytes() == job.path.read_bytes()
+    plain = completed(jobs[0], Exportable((path,)))
+    assert "--share" not in command_of(plain, Exportable((path,)))
 
 
 def test_the_commands_of_data_write_the_same_columns(runs, tmp_path: Path) -> None:

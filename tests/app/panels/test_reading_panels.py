@@ -1,4 +1,4 @@
-"""The panels that only show: inspector, status line, empty state and the list of studies."""
+"""The panels that only show: inspector, status line, welcome page and the list of studies."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.panels.empty import EmptyState
 from app.panels.inspector import NODE_HINT, Inspector
 from app.panels.status import StatusLine
 from app.panels.study_chooser import OPEN_TEXT, StudyChooser
+from app.panels.welcome import WelcomePage
 from app.state.node_values import NodeFacts
 from app.style import style_sheet
 from core.figures.palette import LIGHT
@@ -196,25 +196,25 @@ def test_what_is_not_known_is_blank(status: StatusLine) -> None:
     assert status.places["step"].text() == "" and status.message.text() == ""
 
 
-# ------------------------------------------------------------------------------- empty state
+# ------------------------------------------------------------------------------ welcome page
 
 
-def test_the_empty_state_says_what_to_do(qtbot) -> None:
-    empty = EmptyState()
-    qtbot.addWidget(empty)
-    empty.set_study("Telgarsky 2022, Figure 1")
-    empty.resize(716, 600)
-    empty.show()
-    assert "Telgarsky 2022, Figure 1" in empty.explanation.text()
-    needed = empty.explanation.heightForWidth(empty.explanation.width())
-    assert empty.explanation.height() >= needed
-    with qtbot.waitSignal(empty.run_requested):
-        qtbot.mouseClick(empty.run_button, Qt.MouseButton.LeftButton)
-    with qtbot.waitSignal(empty.open_requested):
-        qtbot.mouseClick(empty.open_button, Qt.MouseButton.LeftButton)
-    empty.set_runnable(False)
-    with qtbot.assertNotEmitted(empty.run_requested):
-        qtbot.mouseClick(empty.run_button, Qt.MouseButton.LeftButton)
+def test_the_welcome_page_says_what_to_do(qtbot) -> None:
+    page = WelcomePage()
+    qtbot.addWidget(page)
+    page.set_study("Telgarsky 2022, Figure 1")
+    page.resize(716, 600)
+    page.show()
+    assert "Telgarsky 2022, Figure 1" in page.explanation.text()
+    needed = page.explanation.heightForWidth(page.explanation.width())
+    assert page.explanation.height() >= needed
+    with qtbot.waitSignal(page.run_requested):
+        qtbot.mouseClick(page.run_button, Qt.MouseButton.LeftButton)
+    with qtbot.waitSignal(page.open_requested):
+        qtbot.mouseClick(page.open_button, Qt.MouseButton.LeftButton)
+    page.set_runnable(False)
+    with qtbot.assertNotEmitted(page.run_requested):
+        qtbot.mouseClick(page.run_button, Qt.MouseButton.LeftButton)
 
 
 # ------------------------------------------------------------------------------- the studies
@@ -262,7 +262,7 @@ def test_panels_load_no_numerical_package() -> None:
         "from app.panels.experiment_form import ExperimentForm\n"
         "from app.panels.study_chooser import StudyChooser\n"
         "from app.panels.status import StatusLine\n"
-        "from app.panels.empty import EmptyState\n"
+        "from app.panels.welcome import WelcomePage\n"
         "from app.controllers.export import ExportController\n"
         "from app.style import apply\n"
         "from core.figures.palette import DARK\n"
@@ -270,7 +270,7 @@ def test_panels_load_no_numerical_package() -> None:
         "apply(application, DARK)\n"
         "form = ExperimentForm()\n"
         f"form.set_study(load_study('{FIGURE_1}'))\n"
-        "kept = [Inspector(), StudyChooser(), StatusLine(), EmptyState(), ExportController()]\n"
+        "kept = [Inspector(), StudyChooser(), StatusLine(), WelcomePage(), ExportController()]\n"
         "import sys\n"
         "heavy = ('torch', 'scipy', 'matplotlib', 'numba', 'sklearn')\n"
         "print(*[name for name in heavy if name in sys.modules])\n"

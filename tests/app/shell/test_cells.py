@@ -33,20 +33,42 @@ def test_other_runs_are_chosen_by_search_and_marks(
     dialog = program.cells.dialog
     assert dialog is not None
     assert set(dialog.chosen) == {"network.m=3__run.seed=0", "network.m=4__run.seed=0"}
-    for words in ("m=6 seed=2", "m = 5 seed = 1"):
+    for words in ("m=6 seed=2", "m = 5 seed = 1", "m=3 seed=2"):
         dialog.search.clear()
         QTest.keyClicks(dialog.search, words)
         assert dialog.list.count() == 1
         dialog.list.setCurrentRow(0)
         QTest.keyClick(dialog.list, Qt.Key.Key_Space)
-    # Two at most: those that were marked first have made room.
-    assert set(dialog.chosen) == {"network.m=6__run.seed=2", "network.m=5__run.seed=1"}
+    # Four at most: the one that was marked first has made room.
+    assert set(dialog.chosen) == {
+        "network.m=4__run.seed=0",
+        "network.m=6__run.seed=2",
+        "network.m=5__run.seed=1",
+        "network.m=3__run.seed=2",
+    }
     QTest.mouseClick(dialog.train, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: trained(program) and widths(program) == [5, 6])
+    qtbot.waitUntil(lambda: trained(program) and widths(program) == [3, 4, 5, 6])
     # They stay chosen for this study.
     keys(qtbot, program.window, Qt.Key.Key_R, CTRL)
     qtbot.waitUntil(lambda: trained(program))
-    assert widths(program) == [5, 6]
+    assert widths(program) == [3, 4, 5, 6]
+
+
+def test_one_run_that_is_chosen_is_trained_alone(
+    open_program: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "many.toml"
+    path.write_text(STUDY.replace("[8, 12]", "[3, 4, 5]"))
+    program = open_program(path)
+    qtbot.waitUntil(lambda: trained(program))
+    keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
+    dialog = program.cells.dialog
+    assert dialog is not None
+    dialog.list.setCurrentRow(0)
+    QTest.keyClick(dialog.list, Qt.Key.Key_Space)  # no longer marked
+    assert dialog.chosen == ("network.m=4",)
+    QTest.mouseClick(dialog.train, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: trained(program) and widths(program) == [4])
 
 
 def test_a_study_of_one_run_has_none_to_choose(

@@ -167,7 +167,7 @@ def test_runs_are_found_by_name_tag_and_file_and_opened(
         assert [one.key for one in typed(palette, text)][:1] == [f"run:{recorded}"]
     QTest.keyClick(palette.line, Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     qtbot.waitUntil(lambda: [run.path for run in program.session][-1] == recorded)
-    assert len(program.session) == 2
+    assert len(program.session) == 3
     palette = opened(program, qtbot)
     assert palette.model.found[0].key == f"run:{recorded}"
     row = palette.list.visualRect(palette.model.index(0)).center()

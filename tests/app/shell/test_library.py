@@ -12,10 +12,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QPushButton, QTableView
 from pytestqt.qtbot import QtBot
 
-from app.application import FIRST_STUDY, Marginscope, first_settings
+from app.application import FIRST_STUDY, Marginscope
 from app.panels.library import LibraryPanel
 from app.panels.library_columns import COLUMNS, FIRST
 from app.panels.library_dialogs import TextDialog
+from app.parts import first_settings
 from app.places import Places
 from app.workers.librarian import Librarian
 from core.library.about import change_about, read_about

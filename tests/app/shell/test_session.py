@@ -378,8 +378,8 @@ def test_a_lecture_shows_the_views_alone_and_comes_back(program: Marginscope, qt
 def test_closing_the_runs_leaves_an_invitation(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
     assert len(program.session) == 0
-    assert program.window.middle.currentWidget() is program.window.empty
-    qtbot.mouseClick(program.window.empty.run_button, LEFT)
+    assert program.window.middle.currentWidget() is program.window.welcome
+    qtbot.mouseClick(program.window.welcome.run_button, LEFT)
     assert len(program.session) == 2
     qtbot.waitUntil(lambda: trained(program))
 

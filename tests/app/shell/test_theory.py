@@ -16,8 +16,10 @@ from app.controllers.theory import WHILE_TRAINING
 from app.panels.help_card import HelpCard
 from app.panels.margin_list import COMPUTING, STOPPED
 from app.views.margins import MarginsView
+from app.widgets.screen_text import raised
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
+from core.figures.numbers import time_text
 from core.problem.problem import Problem
 from core.problem.schedule import coordinate
 from core.reference.margin import Reference, ReferenceMargin, exact
@@ -228,6 +230,10 @@ def test_a_statement_opens_with_the_keyboard_and_shows_its_bound(
     assert ".0318" in row.comparison.text()
     assert ".0203" in row.comparison.text()
     assert "evaluated is" in row.slip.text()
+    assert row.citation.text() == (
+        "Telgarsky. Feature selection with gradient descent on two-layer networks in low-rotation "
+        "regimes. 2022. Theorem 1, Section 2."
+    )
     qtbot.mouseClick(row.bound, LEFT, pos=QPoint(8, row.bound.height() // 2))
     view = margins_view(judged)
     assert "Thm 1" in [level.label for level in view.plot.overlay.levels]
@@ -235,6 +241,21 @@ def test_a_statement_opens_with_the_keyboard_and_shows_its_bound(
     assert "Thm 1" not in [level.label for level in view.plot.overlay.levels]
     qtbot.keyClick(row.line, Qt.Key.Key_Space)
     assert not row.formula.isVisible()
+
+
+def test_a_row_says_what_is_stated_since_when_and_by_how_much(judged: Marginscope) -> None:
+    """Slack and ratio of .0318 >= .0203, from the frame at which the stand-in begins to hold."""
+    panel = judged.window.theory
+    row = panel.row(panel.names[0])
+    run = list(judged.session)[-1]
+    assert run.data is not None
+    begins = raised(time_text(float(run.data.log10_time[stand_ins.BEGINS])))
+    assert row.line.timing == f"From {begins} on, least slack .0115 (ratio 1.57) at {begins}"
+    assert row.line.sentence.startswith("The normalised margin reaches a constant share of \u03b3")
+    assert row.line.timing in row.line.accessibleDescription()
+    # All of it is seen, at any width of the panel: a narrow one has more lines.
+    assert row.line.height() == row.line.heightForWidth(row.line.width())
+    assert row.line.heightForWidth(160) > row.line.heightForWidth(400)
 
 
 def test_a_bound_on_an_observable_brings_up_its_curve(judged: Marginscope, qtbot: QtBot) -> None:

@@ -64,14 +64,15 @@ def test_files_for_which_there_is_no_room_are_named(program: Marginscope, tmp_pa
         copy.write_bytes(runs[0].read_bytes())
     said: list[str] = []
     program.files.message.connect(said.append)
-    program.files.open_files([*map(str, runs), str(copies[0])])
-    assert said[-1] == "2 runs stand side by side; copy0.msrun was not opened."
-    program.files.open_files([*map(str, runs), *map(str, copies)])
+    two = copies[:2]
+    program.files.open_files([*map(str, runs), *map(str, copies[:3])])
+    assert said[-1] == "4 runs stand side by side; copy2.msrun was not opened."
+    program.files.open_files([*map(str, runs), *map(str, two + copies)])
     assert said[-1] == (
-        "2 runs stand side by side; copy0.msrun, copy1.msrun, copy2.msrun and 2 more were not "
+        "4 runs stand side by side; copy0.msrun, copy1.msrun, copy2.msrun and 2 more were not "
         "opened."
     )
-    assert [run.path for run in program.session] == runs
+    assert [run.path for run in program.session] == runs + two
     said.clear()
     program.files.open_files([*map(str, runs)])
     assert said == [""]

@@ -1,0 +1,302 @@
+"""Where points are drawn: a plot whose clicks add, move, flip and select them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.state.sketch import Row, Sketch, moved
+from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
+from app.widgets.layouts import filled, laid
+from app.widgets.overlay import Overlay
+from app.widgets.plot_item import CLICK_PIXELS, Home, Plot
+from core.figures.palette import Palette, class_colours
+
+Floats = NDArray[np.float64]
+HIT = 10.0  # pixels
+MARKER, RING = 11.0, 19.0
+HEIGHT = 1.6  # of the range of labels, for points on a line
+EMPTY = Home(-1.2, 1.2, -1.2, 1.2)
+NOTE = "Click to add a point of the label chosen above"
+STEPS = {
+    Qt.Key.Key_Left: (-1.0, 0.0),
+    Qt.Key.Key_Right: (1.0, 0.0),
+    Qt.Key.Key_Up: (0.0, 1.0),
+    Qt.Key.Key_Down: (0.0, -1.0),
+}
+FAR = 10.0  # steps at once, with Shift
+
+
+def nice_step(width: float, parts: int) -> float:
+    """1, 2 or 5 times a power of ten, about a part of a width.
+
+    >>> nice_step(2.4, 24), nice_step(3.0, 100)
+    (0.1, 0.05)
+    """
+    raw = max(width, 1e-300) / parts
+    power = 10.0 ** math.floor(math.log10(raw))
+    digit = next(k for k in (1, 2, 5, 10) if raw <= k * power * (1.0 + 1e-9))
+    return float(f"{digit * power:.3g}")
+
+
+def to_step(value: float, step: float) -> float:
+    """The nearest multiple of a step, with no more digits than that needs.
+
+    >>> to_step(0.30000000000000004, 0.1), to_step(-0.01, 0.05)
+    (0.3, 0.0)
+    """
+    digits = max(0, 1 - math.floor(math.log10(step)))
+    return round(round(value / step) * step, digits) + 0.0
+
+
+@final
+class DrawingPlot(QWidget):
+    """Shows a sketch, and says what the mouse and the arrow keys ask for.
+
+    added(row): a click where there is no point. moved(sketch, gesture): points are pulled; all of
+    one gesture is one step. flipped(point): the right button. picked(points): another selection.
+    """
+
+    added = Signal(object)
+    moved = Signal(object, str)
+    flipped = Signal(int)
+    picked = Signal(object)
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.label = 1.0
+        self.snaps = False
+        self._sketch = Sketch()
+        self._gestures = 0
+        self._pressed: QPointF | None = None
+        self._held = -1  # the point under the button
+        self._before = Sketch()  # as it was when the button went down
+        self._wide = False  # whether the pull has begun
+        self._palette = palette
+        self.plot = Plot(palette, horizontal=" ", vertical=" ", equal=True, parent=self)
+        self.plot.setAccessibleName("Points")
+        self.plot.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.plot.add_zero_line()
+        self.plot.add_zero_line(vertical=True)
+        self.grid = self.plot.add(CurveStack(), -9.0)
+        self.rings = self.plot.add(Markers(), 0.0)
+        self.markers = self.plot.add(Markers(), 1.0)
+        filled(laid(QVBoxLayout(self)), (self.plot, 1))
+        self.plot.viewport().installEventFilter(self)
+        self.plot.installEventFilter(self)
+        self.plot.view.sigRangeChanged.connect(self._draw_grid)
+        self.set_colours(palette)
+        self.fit()
+
+    # --------------------------------------------------------------------------------- showing
+
+    def show_sketch(self, sketch: Sketch) -> None:
+        """Draw a sketch; the range stays unless the dimension is another one."""
+        other = sketch.d != self._sketch.d
+        self._sketch = sketch
+        places = self.places(sketch)
+        labels = np.array([row[-1] > 0 for row in sketch.points], dtype=np.int64)
+        self.markers.show_at(places, labels)
+        self.rings.show_at(places[list(sketch.chosen)])
+        self.plot.set_overlay(Overlay(note="" if sketch.points else NOTE))
+        if other:
+            self.fit()
+
+    @staticmethod
+    def places(sketch: Sketch) -> Floats:
+        """Where the points lie on the axes, (n, 2): those of a line at the height of their
+        labels."""
+        return np.array([row[:2] for row in sketch.points], dtype=np.float64).reshape(-1, 2)
+
+    def fit(self) -> None:
+        """A range with all points in it, and the origin where it is near."""
+        on_line = self._sketch.d == 1
+        self.plot.set_equal(not on_line)
+        names = ("x", "label") if on_line else ("coordinate 1", "coordinate 2")
+        self.plot.set_labels(*names)
+        places = self.places(self._sketch)
+        ranges = [_around(places[:, axis]) for axis in (0, 1)] if places.size else None
+        if ranges is None:
+            ranges = [(EMPTY.left, EMPTY.right), (EMPTY.bottom, EMPTY.top)]
+        if on_line:
+            ranges[1] = (-HEIGHT, HEIGHT)
+        self.plot.reset_range()
+        self.plot.set_home(Home(*ranges[0], *ranges[1]))
+        self._draw_grid()
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        self.plot.set_colours(palette)
+        low, high = class_colours(2, palette)
+        self.markers.set_styles(Style(low, MARKER, Symbol.CROSS), Style(high, MARKER, Symbol.PLUS))
+        self.rings.set_styles(Style(palette.foreground, RING, Symbol.RING))
+        self._draw_grid()
+
+    def set_snaps(self, snaps: bool) -> None:
+        """Whether points lie on a grid."""
+        self.snaps = snaps
+        self._draw_grid()
+
+    def _draw_grid(self) -> None:
+        shown, curves = self.plot.shown(), []
+        if self.snaps and shown.width() > 0.0:
+            step, pen = self.steps()[0], pen_of(self._palette.grid)
+            spans = ((shown.left(), shown.right()), (shown.top(), shown.bottom()))
+            for axis in (0,) if self._sketch.d == 1 else (0, 1):
+                low, high = spans[axis]
+                lines = np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step
+                along, across = np.repeat(lines, 2), np.tile(spans[1 - axis], lines.size)
+                x, y = (along, across) if axis == 0 else (across, along)
+                curves.append((path_of(x, y, np.tile([1, 0], lines.size)), pen))
+        self.grid.set_curves(curves)
+
+    # -------------------------------------------------------------------------------- numbers
+
+    def steps(self) -> tuple[float, float]:
+        """The grid's step, and that of a pixel, a power of ten."""
+        shown, box = self.plot.shown(), self.plot.inside()
+        pixel = shown.width() / max(box.width(), 1.0)
+        return nice_step(shown.width(), 24), 10.0 ** math.floor(math.log10(max(pixel, 1e-300)))
+
+    def rounded(self, value: float) -> float:
+        """A coordinate on the grid, or with the digits that a pixel tells apart."""
+        return to_step(value, self.steps()[0 if self.snaps else 1])
+
+    def row_at(self, x: float, y: float) -> Row:
+        """The point that a place of the axes stands for."""
+        if self._sketch.d == 1:
+            return (self.rounded(x), 1.0 if y >= 0.0 else -1.0)
+        return (self.rounded(x), self.rounded(y), self.label)
+
+    def middle(self) -> Row:
+        """A point in the middle of the range, for those who have no mouse."""
+        centre = self.plot.shown().center()
+        height = centre.y() if self._sketch.d == 2 else self.label
+        return self.row_at(centre.x(), height)
+
+    def shifted(self, sketch: Sketch, x: float, y: float) -> Sketch:
+        """A sketch with its selected points moved; on a line they go up and down by their label."""
+        step, places = self.steps()[0 if self.snaps else 1], dict[int, Row]()
+        for number in sketch.chosen:
+            row = sketch.points[number]
+            first = to_step(row[0] + x, step) if x else row[0]
+            if sketch.d == 1:
+                height = row[-1] + y
+                label = row[-1] if not y else (1.0 if height >= 0.0 else -1.0)
+                places[number] = (first, label)
+            else:
+                second = to_step(row[1] + y, step) if y else row[1]
+                places[number] = (first, second, row[-1])
+        return moved(sketch, places)
+
+    # ----------------------------------------------------------------------------------- events
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if watched is self.plot:
+            return isinstance(event, QKeyEvent) and self._keyed(event)
+        if not isinstance(event, QMouseEvent):
+            return super().eventFilter(watched, event)
+        # Two quick clicks are two points, and no wish for the whole range.
+        if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
+            return self._press(event)
+        if kind == QEvent.Type.MouseMove and self._pressed is not None:
+            self._move(event)
+            return True
+        if kind == QEvent.Type.MouseButtonRelease and self._pressed is not None:
+            if event.button() == Qt.MouseButton.LeftButton:
+                self._release(event)
+            return True
+        return super().eventFilter(watched, event)
+
+    def _hit(self, here: QPointF) -> int:
+        return self.plot.nearest(self.places(self._sketch), here.x(), here.y(), HIT)
+
+    def _press(self, event: QMouseEvent) -> bool:
+        here, hit = event.position(), self._hit(event.position())
+        if self._pressed is not None:  # a second button meanwhile
+            return True
+        self.plot.setFocus(Qt.FocusReason.MouseFocusReason)
+        if event.button() == Qt.MouseButton.RightButton and hit >= 0:
+            self.flipped.emit(hit)
+            return True
+        if event.button() != Qt.MouseButton.LeftButton:
+            return False  # the plot moves its range
+        self._pressed, self._held, self._wide = here, hit, False
+        several = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        selected = self._sketch.selected
+        if hit >= 0 and event.modifiers() & several:
+            self.picked.emit(selected ^ {hit})
+        elif hit >= 0 and hit not in selected:
+            self.picked.emit(frozenset({hit}))
+        self._before = self._sketch
+        self._gestures += 1
+        return True
+
+    def _move(self, event: QMouseEvent) -> None:
+        assert self._pressed is not None
+        here = event.position()
+        self._wide = self._wide or (here - self._pressed).manhattanLength() > CLICK_PIXELS
+        if not self._wide:
+            return
+        if self._held < 0:
+            box = QRectF(self._pressed, here).normalized()
+            self.plot.set_overlay(replace(self.plot.overlay, box=box))
+            return
+        start = self.plot.place(self._pressed.x(), self._pressed.y())
+        now = self.plot.place(here.x(), here.y())
+        way = (now[0] - start[0], now[1] - start[1])
+        if self._before.d == 1:  # across the line where the labels meet, and not half a step before
+            way = (way[0], way[1] if now[1] * start[1] < 0.0 else 0.0)
+        self.moved.emit(self.shifted(self._before, *way), f"pull {self._gestures}")
+
+    def _release(self, event: QMouseEvent) -> None:
+        pressed, self._pressed = self._pressed, None
+        assert pressed is not None
+        here = event.position()
+        if self._held >= 0:
+            return
+        if self._wide:
+            self.plot.set_overlay(replace(self.plot.overlay, box=None))
+            places = self.plot.pixels(self.places(self._sketch))
+            box = QRectF(pressed, here).normalized()
+            inside = [k for k, (x, y) in enumerate(places.tolist()) if box.contains(x, y)]
+            more = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self.picked.emit(frozenset(inside) | (self._sketch.selected if more else frozenset()))
+        elif self.plot.inside().contains(here):
+            self.added.emit(self.row_at(*self.plot.place(here.x(), here.y())))
+
+    def _keyed(self, event: QKeyEvent) -> bool:
+        """Arrow keys move what is selected; Escape lets go of it."""
+        if event.type() != QEvent.Type.KeyPress or not self._sketch.selected:
+            return False
+        if event.key() == Qt.Key.Key_Escape:
+            self.picked.emit(frozenset())
+            return True
+        if event.key() not in STEPS:
+            return False
+        x, y = STEPS[Qt.Key(event.key())]
+        step = self.steps()[0] if self.snaps else nice_step(self.plot.shown().width(), 100)
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            step *= FAR
+        height = 2.0 * y if self._sketch.d == 1 else y * step
+        which = ",".join(map(str, self._sketch.chosen))
+        self.moved.emit(self.shifted(self._sketch, x * step, height), f"keys {which}")
+        return True
+
+
+def _around(values: Floats) -> tuple[float, float]:
+    """A range around values, with the origin where it is near, and room beside it."""
+    low, high = float(values.min()), float(values.max())
+    width = high - low
+    if low - width <= 0.0 <= high + width:
+        low, high = min(low, 0.0), max(high, 0.0)
+    room = 0.2 * (high - low) or max(0.2 * abs(high), 1.0)
+    return low - room, high + room

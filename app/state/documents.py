@@ -1,0 +1,80 @@
+"""The documents of the program: where they lie, what they are called, and what is in them."""
+
+from __future__ import annotations
+
+import re
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+MARK = Path("docs", "theory.md")  # what a folder has that has the documents
+MOST_BYTES = 2_000_000
+# In the order in which they are read; those of docs/ that are not named here follow.
+FIRST = ("README.md", "docs/sweeps.md", "docs/theory.md", "docs/glossary.md", "docs/extend.md")
+LAST = ("CHANGELOG.md",)
+CALLED = {"README.md": "Marginscope", "CHANGELOG.md": "What is new"}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page in Markdown. `title` is its first heading, before any colon."""
+
+    path: Path
+    title: str
+    text: str
+
+
+def folder() -> Path | None:
+    """Where the documents are: beside the packages, in a bundle, or where a wheel puts its data."""
+    places = [Path(__file__).resolve().parents[2]]
+    if bundle := getattr(sys, "_MEIPASS", ""):
+        places.append(Path(bundle))
+    places.append(Path(sysconfig.get_path("data"), "share", "marginscope"))
+    return next((place for place in places if (place / MARK).is_file()), None)
+
+
+def documents(place: Path | None = None) -> tuple[Document, ...]:
+    """Those of a folder, in the order in which they are read; none where it is not there."""
+    place = folder() if place is None else place
+    if place is None:
+        return ()
+    pages = sorted(place.glob("docs/*.md")) + sorted(place.glob("docs/decisions/[0-9]*.md"))
+    last = [place / name for name in LAST]
+    first = [place / name for name in FIRST]
+    between = [page for page in pages if page not in first]
+    return tuple(_read(place, [*first, *between, *last]))
+
+
+def _read(place: Path, pages: Sequence[Path]) -> Iterator[Document]:
+    for page in pages:
+        try:
+            with page.open("rb") as file:
+                text = file.read(MOST_BYTES).decode("utf-8", "replace")
+        except OSError:  # a page that is missing does not keep the others from being read
+            continue
+        name = page.relative_to(place).as_posix()
+        heading = re.search(r"^# (?:(\d+)\. )?([^:\n]+)", text, re.MULTILINE)
+        title = heading[2].strip() if heading else page.stem
+        if heading and heading[1]:
+            title = f"Decision {heading[1]}: {title}"
+        yield Document(page, CALLED.get(name, title), text)
+
+
+def slug(heading: str) -> str:
+    """What links call a heading: small letters, digits and hyphens.
+
+    >>> slug("4.2 Why `gd` stops, and when")
+    '42-why-gd-stops-and-when'
+    """
+    kept = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+    return kept.replace(" ", "-")
+
+
+def found(pages: Sequence[Document], words: str) -> tuple[Document, ...]:
+    """The pages that have all of some words, whatever their case; all pages for none."""
+    wanted = words.lower().split()
+    return tuple(page for page in pages if all(word in page.text.lower() for word in wanted))

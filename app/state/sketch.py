@@ -1,0 +1,142 @@
+"""Points that are being drawn: a frozen value, what can be done to it, and its undo by name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import final
+
+from core.data.points import Points
+
+MOST_STEPS = 200
+Row = tuple[float, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """Points of `d` coordinates, 1 or 2, as rows with their labels last, and those selected."""
+
+    points: Points = ()
+    d: int = 2
+    selected: frozenset[int] = frozenset()
+
+    @property
+    def chosen(self) -> tuple[int, ...]:
+        """The selected points in order."""
+        return tuple(sorted(self.selected))
+
+    def count(self, label: float) -> int:
+        """How many points have a label."""
+        return sum(row[-1] == label for row in self.points)
+
+
+def sketch_of(points: Iterable[Iterable[float]], d: int = 2) -> Sketch:
+    """Rows as a sketch; `d` counts where there are none.
+
+    >>> sketch_of([(0.5, 1)])
+    Sketch(points=((0.5, 1.0),), d=1, selected=frozenset())
+    """
+    rows = tuple(tuple(float(value) for value in row) for row in points)
+    return Sketch(rows, len(rows[0]) - 1 if rows else d)
+
+
+def added(sketch: Sketch, *rows: Row) -> Sketch:
+    """With points more, which are selected."""
+    first = len(sketch.points)
+    new = frozenset(range(first, first + len(rows)))
+    return replace(sketch, points=(*sketch.points, *rows), selected=new)
+
+
+def moved(sketch: Sketch, places: dict[int, Row]) -> Sketch:
+    """With other rows for some points."""
+    rows = enumerate(sketch.points)
+    return replace(sketch, points=tuple(places.get(number, row) for number, row in rows))
+
+
+def flipped(sketch: Sketch, which: Collection[int]) -> Sketch:
+    """With the other label for some points.
+
+    >>> flipped(sketch_of([(0.5, 1), (0.2, 1)]), [1]).points
+    ((0.5, 1.0), (0.2, -1.0))
+    """
+    places = {number: sketch.points[number] for number in which}
+    return moved(sketch, {number: (*row[:-1], -row[-1]) for number, row in places.items()})
+
+
+def without(sketch: Sketch, which: Collection[int]) -> Sketch:
+    """Without some points."""
+    rows = tuple(row for number, row in enumerate(sketch.points) if number not in which)
+    return replace(sketch, points=rows, selected=frozenset())
+
+
+def in_dimension(sketch: Sketch, d: int) -> Sketch:
+    """The first coordinate alone, or with a second one of 0.
+
+    >>> in_dimension(in_dimension(sketch_of([(0.5, 2, 1)]), 1), 2).points
+    ((0.5, 0.0, 1.0),)
+    """
+    if d == sketch.d:
+        return sketch
+    between: Row = () if d == 1 else (0.0,)
+    rows = tuple((row[0], *between, row[-1]) for row in sketch.points)
+    return replace(sketch, points=rows, d=d)
+
+
+def counted(count: int) -> str:
+    """ "1 point", "3 points"."""
+    return "1 point" if count == 1 else f"{count} points"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SketchStep:
+    """A change by name; `sketch` is where undo, or redo, leads."""
+
+    words: str
+    subject: str
+    sketch: Sketch
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SketchHistory:
+    """The present sketch, the steps to it, the latest last, and those undone, the next one first.
+
+    What is selected is no step of its own.
+    """
+
+    sketch: Sketch = Sketch()
+    past: tuple[SketchStep, ...] = ()
+    future: tuple[SketchStep, ...] = ()
+
+    def selected(self, which: Collection[int]) -> SketchHistory:
+        """With other points selected."""
+        return replace(self, sketch=replace(self.sketch, selected=frozenset(which)))
+
+    def changed(self, sketch: Sketch, words: str, subject: str = "") -> SketchHistory:
+        """With a step more; one of the same subject as the latest goes on with it."""
+        before = self.sketch
+        if (sketch.points, sketch.d) == (before.points, before.d):
+            return replace(self, sketch=sketch)
+        past = self.past
+        if subject and past and past[-1].subject == subject and not self.future:
+            past, before = past[:-1], past[-1].sketch
+        past = (*past, SketchStep(words, subject, before))[-MOST_STEPS:]
+        return SketchHistory(sketch, past)
+
+    def undone(self) -> SketchHistory:
+        """Before the latest step; the same where there is none."""
+        if not self.past:
+            return self
+        *past, step = self.past
+        later = SketchStep(step.words, "", self.sketch)
+        return SketchHistory(step.sketch, tuple(past), (later, *self.future))
+
+    def redone(self) -> SketchHistory:
+        """The step that was undone last once more."""
+        if not self.future:
+            return self
+        step, *future = self.future
+        earlier = SketchStep(step.words, "", self.sketch)
+        return SketchHistory(step.sketch, (*self.past, earlier), tuple(future))

@@ -1,0 +1,130 @@
+"""What a statement says frame by frame: states, and the spans of frames that share one.
+
+The verdict is made from the same states (core.theorems.common.throughout), so that a time line of
+them cannot contradict it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+States = NDArray[np.int8]
+ROUNDING = 1e-9  # relative
+
+
+@final
+class State(IntEnum):
+    """Of a condition at one frame. `SILENT`: the statement says nothing of such a time."""
+
+    FAILS = 0
+    HOLDS = 1
+    OPEN = 2
+    SILENT = 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Frames `first` to `last`, both included, of one state."""
+
+    state: State
+    first: int
+    last: int
+
+
+def relative_room(sense: str, bound: Array, measured: Array) -> Array:
+    """How far each frame keeps to a bound, relative to the larger of both, (T,); NaN: not known.
+
+    >>> relative_room("<=", np.array([4.0, 1.0]), np.array([2.0, 2.0])).tolist()
+    [0.5, -0.5]
+    """
+    sign = 1.0 if sense == "<=" else -1.0
+    with np.errstate(invalid="ignore"):
+        room = sign * (bound - measured)
+        size = np.maximum(np.abs(bound), np.abs(measured))
+        share = np.where(size > 0.0, room / np.where(size > 0.0, size, 1.0), 0.0)
+        # inf - inf has no sign: one that asks for nothing is kept to, and the other is not.
+        share = np.where(np.isnan(share), np.where(bound == sign * np.inf, 1.0, -1.0), share)
+    return np.where(np.isnan(bound) | np.isnan(measured), np.nan, share)
+
+
+def compared(sense: str, bound: Array, measured: Array, asked: NDArray[np.bool_]) -> States:
+    """The state of each frame of a bound, (T,); it says nothing where it is not asked.
+
+    >>> asked = np.array([False, True, True, True])
+    >>> compared(">=", np.ones(4), np.array([0.0, 0.0, 1.0, np.nan]), asked).tolist()
+    [3, 0, 1, 2]
+    """
+    share = relative_room(sense, bound, measured)
+    states = np.where(share >= -ROUNDING, State.HOLDS, State.FAILS)
+    states = np.where(np.isnan(share), State.OPEN, states)
+    return np.where(asked, states, State.SILENT).astype(np.int8)
+
+
+def held(states: States) -> bool | None:
+    """Whether what is said of all times holds: one frame decides. None where no frame does.
+
+    >>> held(np.array([3, 1, 2])), held(np.array([1, 0])), held(np.array([3, 2]))
+    (True, False, None)
+    """
+    if (states == State.FAILS).any():
+        return False
+    return True if (states == State.HOLDS).any() else None
+
+
+def all_of(conditions: Iterable[Any], frames: int) -> States:
+    """The state of several conditions together, (T,): each is a state of all frames, or (T,).
+
+    >>> all_of([State.HOLDS, np.array([0, 1, 1]), np.array([2, 1, 2])], 3).tolist()
+    [0, 1, 2]
+    """
+    together = np.full(frames, State.HOLDS, dtype=np.int8)
+    for one in conditions:
+        states = np.broadcast_to(np.asarray(one, dtype=np.int8), (frames,))
+        fails = (together == State.FAILS) | (states == State.FAILS)
+        # Of what is left the larger one is the open one, where either is.
+        together = np.where(fails, State.FAILS, np.maximum(together, states)).astype(np.int8)
+    return together
+
+
+def state_of(met: bool | None) -> State:
+    """A condition that is the same at all times.
+
+    >>> state_of(True).name, state_of(None).name
+    ('HOLDS', 'OPEN')
+    """
+    return State.OPEN if met is None else State.HOLDS if met else State.FAILS
+
+
+def met_of(state: int) -> bool | None:
+    """The inverse of `state_of`."""
+    return None if state in (State.OPEN, State.SILENT) else state == State.HOLDS
+
+
+def bounds(values: NDArray[Any]) -> list[tuple[int, int]]:
+    """The first and last index of each run of equal values, in order.
+
+    >>> bounds(np.array([7, 7, 1]))
+    [(0, 1), (2, 2)]
+    """
+    if not values.size:
+        return []
+    begins = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
+    ends = np.append(begins[1:], values.size) - 1
+    return list(zip(begins.tolist(), ends.tolist(), strict=True))
+
+
+def spans(states: States) -> tuple[Span, ...]:
+    """Runs of frames with one state, in order.
+
+    >>> [(one.state.name, one.first, one.last) for one in spans(np.array([2, 0, 0, 1]))]
+    [('OPEN', 0, 0), ('FAILS', 1, 2), ('HOLDS', 3, 3)]
+    """
+    return tuple(Span(State(int(states[first])), first, last) for first, last in bounds(states))

@@ -1,0 +1,153 @@
+"""The documents in the window: all of them, their links, the search, and where they lie."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.panels.documents import MISSING, NONE, DocumentsWindow
+from app.state import documents as state
+from app.state.documents import Document, documents, folder, found, slug
+from tests.app.mouse import keys
+from tests.app.shell.conftest import Opener
+
+ROOT = Path(__file__).resolve().parents[3]
+LEFT = Qt.MouseButton.LeftButton
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+@pytest.fixture
+def reader(qtbot: QtBot, open_program: Opener, study: Path) -> DocumentsWindow:
+    program: Marginscope = open_program(study)
+    keys(qtbot, program.window, Qt.Key.Key_F1, Qt.KeyboardModifier.NoModifier)
+    dialog = program.documents.dialog
+    assert dialog is not None
+    qtbot.waitUntil(dialog.isVisible)
+    return dialog
+
+
+def titles(reader: DocumentsWindow) -> list[str]:
+    return [reader.titles.item(row).text() for row in range(reader.titles.count())]
+
+
+def test_all_documents_are_there_with_their_titles(reader: DocumentsWindow) -> None:
+    pages = documents()
+    assert folder() == ROOT
+    assert titles(reader) == [page.title for page in pages]
+    assert titles(reader)[0] == "Marginscope" and titles(reader)[-1] == "What is new"
+    paths = {page.path.relative_to(ROOT).as_posix() for page in pages}
+    written = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md")}
+    decided = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/decisions/[0-9]*.md")}
+    assert paths == written | decided | {"README.md", "CHANGELOG.md"}
+    assert "Decision 19: Scenes" in titles(reader)
+    assert "Two commands" in reader.page.toPlainText()
+
+
+def test_pictures_are_no_wider_than_the_page(reader: DocumentsWindow) -> None:
+    size = reader.page.document().size()
+    pictures = re.findall(r"!\[", (ROOT / "README.md").read_text("utf-8"))
+    assert pictures
+    image = reader.page.loadResource(2, QUrl("docs/images/window-light.png"))
+    assert 0 < image.width() / image.devicePixelRatio() <= reader.page.viewport().width()
+    assert size.height() > 1000
+
+
+def test_links_lead_to_pages_and_headings(qtbot: QtBot, reader: DocumentsWindow) -> None:
+    QTest.keyClicks(reader.line, "Papers and notation")
+    assert titles(reader) == ["Theory"]
+    reader.page.anchorClicked.emit(QUrl("#7-figures-that-tests-hold"))
+    below = reader.page.verticalScrollBar().value()
+    reader.page.anchorClicked.emit(QUrl("#2-networks-and-parametrisations"))
+    assert 0 < reader.page.verticalScrollBar().value() < below
+    reader.page.anchorClicked.emit(QUrl("glossary.md"))
+    assert reader.page.source().fileName() == "glossary.md"
+    qtbot.mouseClick(reader.back, LEFT)
+    assert reader.page.source().fileName() == "theory.md"
+    qtbot.mouseClick(reader.forward, LEFT)
+    assert reader.page.source().fileName() == "glossary.md"
+
+
+def test_every_link_between_documents_has_its_page_and_heading() -> None:
+    pages = {page.path: page for page in documents()}
+    checked = 0
+    for page in pages.values():
+        for link in LINK.findall(page.text):
+            name, _, place = link.partition("#")
+            target = (page.path.parent / name).resolve() if name else page.path
+            if "://" in link or target not in pages:
+                continue
+            text = re.sub(r"```.*?```", "", pages[target].text, flags=re.DOTALL)
+            headings = [slug(one.replace("`", "")) for one in re.findall(r"^#+ (.+)$", text, re.M)]
+            assert not place or place in headings, (page.path.name, link)
+            checked += 1
+    assert checked > 20
+
+
+def test_words_are_found_in_all_documents(reader: DocumentsWindow) -> None:
+    QTest.keyClicks(reader.line, "SQLite journal")
+    expected = [page.title for page in found(documents(), "sqlite JOURNAL")]
+    assert titles(reader) == expected and 0 < len(expected) < len(documents())
+    assert reader.page.textCursor().selectedText().lower() == "sqlite"
+    first = reader.page.textCursor().position()
+    QTest.keyClick(reader.line, Qt.Key.Key_Return)
+    second = reader.page.textCursor().position()
+    assert second != first
+    QTest.keyClick(reader.line, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert reader.page.textCursor().position() == first
+    QTest.keyClick(reader.line, Qt.Key.Key_Down)
+    assert reader.titles.currentRow() == 1 % len(expected)
+
+
+def test_nothing_found_is_said(reader: DocumentsWindow) -> None:
+    QTest.keyClicks(reader.line, "zyzzyva")
+    assert titles(reader) == [] and reader.told.text() == NONE
+    reader.line.clear()
+    assert len(titles(reader)) == len(documents()) and not reader.told.isVisible()
+
+
+def test_documents_that_are_not_there_are_told(
+    qtbot: QtBot, open_program: Opener, study: Path, tmp_path: Path
+) -> None:
+    program = open_program(study)
+    assert documents(tmp_path) == ()
+    window = DocumentsWindow((), program.window)
+    qtbot.addWidget(window)
+    window.show()
+    QTest.keyClicks(window.line, "margin")
+    assert window.told.text() == MISSING
+
+
+def test_they_are_found_where_a_wheel_or_a_bundle_puts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "__file__", str(tmp_path / "site" / "app" / "state" / "x.py"))
+    wheel, bundle = tmp_path / "data", tmp_path / "bundle"
+    monkeypatch.setattr(state.sysconfig, "get_path", {"data": str(wheel)}.get)
+    assert folder() is None
+    for place in (wheel / "share" / "marginscope", bundle):
+        (place / "docs").mkdir(parents=True)
+        (place / "docs" / "theory.md").write_text("# Theory: all of it\n")
+    assert folder() == wheel / "share" / "marginscope"
+    monkeypatch.setattr(state.sys, "_MEIPASS", str(bundle), raising=False)
+    assert folder() == bundle
+    assert documents() == (
+        Document(bundle / "docs" / "theory.md", "Theory", "# Theory: all of it\n"),
+    )
+
+
+def test_a_wheel_takes_all_documents_along() -> None:
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    taken = set()
+    for target, patterns in table["tool"]["setuptools"]["data-files"].items():
+        for path in (path for pattern in patterns for path in ROOT.glob(pattern)):
+            inside = Path(target).relative_to("share/marginscope") / path.name
+            assert inside == path.relative_to(ROOT)
+            taken.add(path)
+    assert {page.path for page in documents()} <= taken

@@ -1,0 +1,140 @@
+"""More than two runs side by side: where they stand, what they share, and how they come and go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.state.session import MOST_RUNS
+from app.widgets.run_grid import columns_of
+from tests.app.mouse import wheel
+from tests.app.shell.conftest import Opener, trained
+from tests.runs.helpers import record, small_problem
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Five recorded runs."""
+    paths = [tmp_path / f"run{m}.msrun" for m in range(3, 8)]
+    for m, path in enumerate(paths, start=3):
+        record(path, small_problem(m=m))
+    return [str(path) for path in paths]
+
+
+@pytest.fixture
+def program(qtbot: QtBot, open_program: Opener, study: Path) -> Marginscope:
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program))
+    program.window.resize(1280, 800)
+    return program
+
+
+def widths(program: Marginscope) -> list[int]:
+    return [run.data.m for run in program.session if run.data is not None]
+
+
+def drawn(program: Marginscope) -> bool:
+    """Whether a frame of every run is shown."""
+    return all(slot.panel.frame >= 0 for slot in program.display.slots)
+
+
+def places(program: Marginscope) -> list[tuple[int, int]]:
+    """Row and column of each run that is shown, by where its panel is seen."""
+    window = program.window
+    panels = [slot.panel for slot in program.display.slots if slot.panel.isVisible()]
+    corners = [panel.mapTo(window, QPoint(0, 0)) for panel in panels]
+    rows = sorted({corner.y() for corner in corners})
+    columns = sorted({corner.x() for corner in corners})
+    return [(rows.index(one.y()), columns.index(one.x())) for one in corners]
+
+
+def test_four_runs_stand_in_two_rows(program: Marginscope, qtbot: QtBot, files: list[str]) -> None:
+    assert len(program.display.slots) == 2  # others are made when they are needed
+    program.files.open_files(files[:4])
+    qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
+    qtbot.waitUntil(lambda: places(program) == [(0, 0), (0, 1), (1, 0), (1, 1)])
+    qtbot.waitUntil(lambda: drawn(program))
+    for slot, run in zip(program.display.slots, program.session, strict=True):
+        assert slot.run is run
+        assert slot.panel.names == program.display.slots[0].panel.names
+    sizes = [slot.panel.size() for slot in program.display.slots]
+    assert max(s.width() for s in sizes) - min(s.width() for s in sizes) <= 2
+    assert max(s.height() for s in sizes) - min(s.height() for s in sizes) <= 2
+
+
+def test_runs_are_opened_beside_until_there_is_no_room(
+    program: Marginscope, qtbot: QtBot, files: list[str]
+) -> None:
+    program.files.open_files(files[:1])
+    for count, name in enumerate(files[1:4], start=2):
+        program.files.open_files([name], beside=True)
+        qtbot.waitUntil(lambda count=count: len(widths(program)) == count)
+    assert widths(program) == [3, 4, 5, 6]
+    # The one at the right makes room for one more.
+    program.files.open_files([files[4]], beside=True)
+    qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 7])
+    assert len(program.session) == MOST_RUNS
+    program.files.open_files(files[:2])
+    qtbot.waitUntil(lambda: widths(program) == [3, 4])
+    qtbot.waitUntil(lambda: places(program) == [(0, 0), (0, 1)])
+
+
+def test_three_runs_stand_in_a_row_where_there_is_room(
+    program: Marginscope, qtbot: QtBot, files: list[str]
+) -> None:
+    program.files.open_files(files[:3])
+    qtbot.waitUntil(lambda: places(program) == [(0, 0), (0, 1), (1, 0)])
+    program.window.resize(2560, 1200)
+    qtbot.waitUntil(lambda: places(program) == [(0, 0), (0, 1), (0, 2)])
+    assert columns_of(3, program.window.views.width()) == 3
+
+
+def test_a_small_window_does_not_grow_for_four_runs(
+    program: Marginscope, qtbot: QtBot, files: list[str]
+) -> None:
+    program.window.resize(1024, 640)
+    program.files.open_files(files[:4])
+    qtbot.waitUntil(lambda: places(program) == [(0, 0), (0, 1), (1, 0), (1, 1)])
+    assert (program.window.width(), program.window.height()) == (1024, 640)
+    views = program.window.views
+    bar = views.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    bar.setValue(bar.maximum())
+    last = program.display.slots[3].panel
+    bottom = last.mapTo(views.viewport(), QPoint(0, last.height())).y()
+    assert bottom <= views.viewport().height()
+
+
+def test_four_runs_share_ranges_and_zoom(
+    program: Marginscope, qtbot: QtBot, files: list[str]
+) -> None:
+    program.files.open_files(files[:4])
+    qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
+    program.display.ask(playing=False)
+    plots = [slot.panel.view("margins").plot for slot in program.display.slots]
+    qtbot.waitUntil(lambda: all(plot.shown() == plots[0].shown() for plot in plots))
+    wheel(plots[2], QPoint(60, 60), 3)
+    assert plots[2].zoom is not None
+    assert [plot.zoom for plot in plots] == [plots[2].zoom] * 4
+
+
+def test_wishes_reach_panels_that_come_later(
+    program: Marginscope, qtbot: QtBot, files: list[str]
+) -> None:
+    program.actions["equal"].setChecked(True)
+    program.looks.set_dark(True)
+    program.display.ask(views=("margins", "curves"), margin_axis="step")
+    program.files.open_files(files[:4])
+    qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
+    qtbot.waitUntil(lambda: drawn(program))
+    first, *others = [slot.panel for slot in program.display.slots]
+    for panel in others:
+        assert panel.names == first.names == ("margins", "curves")
+        for name in panel.names:
+            assert panel.view(name).plot.bottom.labelText == first.view(name).plot.bottom.labelText
+        assert panel._palette is first._palette
+        assert panel._equal

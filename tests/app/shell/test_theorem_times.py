@@ -1,0 +1,280 @@
+"""The theorem time line: on the slider's axis, true to the verdicts, reached by mouse and keys."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolTip
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.controllers.folding import is_open
+from app.panels.stretches import hue_of_stretch, paint_stretch
+from app.panels.theorem_times import NO_LINES, NO_RUN, TimeRows
+from app.settings import load_settings
+from app.state.statement_lines import StatementLine, Stretch, statement_lines
+from core.problem.schedule import coordinate
+from core.theorems.statement import Assessment, Comparison, Verdict
+from core.theorems.states import State
+from core.theorems.timing import timed
+from tests.app import theory_stand_ins as stand_ins
+from tests.app.mouse import keys, pick
+from tests.app.shell.conftest import Opener
+from tests.app.shell.test_theory import settled
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def judged(program: Marginscope, qtbot: QtBot) -> Marginscope:
+    """The window with the small study, its runs judged, held at the start."""
+    qtbot.waitUntil(lambda: settled(program))
+    program.display.ask(playing=False)
+    qtbot.waitUntil(lambda: bool(rows_of(program).lines))
+    return program
+
+
+def rows_of(program: Marginscope) -> TimeRows:
+    return program.window.times.rows
+
+
+def times_of(program: Marginscope) -> np.ndarray:
+    """log10 t of the frames of the run whose theory is shown: the one at the right."""
+    run = list(program.session)[-1]
+    assert run.data is not None
+    return run.data.log10_time
+
+
+def middle(rows: TimeRows, row: int, upper: bool, number: int) -> QPoint:
+    """The middle of a stretch, in the pixels of the rows."""
+    return rows.box_of(row, upper, rows.lines[row].lane(upper)[number]).center().toPoint()
+
+
+# ------------------------------------------------------------------------------ what is shown
+
+
+def test_statements_that_say_when_have_a_row(judged: Marginscope) -> None:
+    """Every other one of the stand-ins has states, and those without have no row."""
+    rows = rows_of(judged)
+    assert [line.verdict for line in rows.lines] == [verdict.value for verdict in [*Verdict][::2]]
+    for line in rows.lines:
+        assert [one.state for one in line.conclusion] == ["SILENT", "FAILS", "HOLDS"]
+        assert [one.state for one in line.premises] == ["FAILS", "HOLDS"]
+    assert rows.lines[0].conclusion[1].promised  # it fails although the hypotheses hold
+    assert "of m = 12" in judged.window.times.heading.text()
+
+
+def test_it_lies_on_the_axis_of_the_slider(judged: Marginscope, qtbot: QtBot) -> None:
+    """At the same pixel of the window, at any size of it."""
+    window, slider, rows = judged.window, judged.window.transport.slider, rows_of(judged)
+    times = times_of(judged)
+    begins = float(coordinate(times[stand_ins.BEGINS]))
+    assert rows.lines[0].conclusion[2].begin == begins
+    for width in (1280, 1150):
+        window.resize(width, 760)
+        qtbot.waitUntil(lambda width=width: window.width() == width)
+        for moment in (begins, float(coordinate(times[-1])), -math.inf):
+            there = slider.mapTo(window, QPointF(slider.position_of(moment), 0.0))
+            here = rows.mapTo(window, QPointF(rows.x_of(moment), 0.0))
+            assert here.x() == there.x()
+
+
+def test_another_run_of_the_panel_has_its_own(judged: Marginscope) -> None:
+    panel = judged.window.theory
+    panel.runs.setCurrentIndex(0)
+    panel.runs.activated.emit(0)
+    assert "of m = 8" in judged.window.times.heading.text()
+    first = next(iter(judged.session))
+    assert first.data is not None
+    begins = float(coordinate(first.data.log10_time[stand_ins.BEGINS]))
+    assert rows_of(judged).lines[0].conclusion[2].begin == begins
+
+
+# -------------------------------------------------------------------------- mouse and keyboard
+
+
+def test_a_click_goes_to_where_a_stretch_begins(judged: Marginscope, qtbot: QtBot) -> None:
+    rows, times = rows_of(judged), times_of(judged)
+    qtbot.mouseClick(rows, LEFT, pos=middle(rows, 0, False, 2))
+    assert judged.display.view.cursor == float(coordinate(times[stand_ins.BEGINS]))
+    qtbot.mouseClick(rows, LEFT, pos=middle(rows, 1, True, 1))
+    assert judged.display.view.cursor == float(coordinate(times[stand_ins.FITS]))
+    qtbot.mouseClick(rows, LEFT, pos=middle(rows, 1, True, 0))
+    assert judged.display.view.runs[-1].frame == 0
+    before = judged.display.view.cursor
+    qtbot.mouseClick(rows, LEFT, pos=QPoint(20, 8))  # its name, which is no time
+    assert judged.display.view.cursor == before
+
+
+def test_the_pointer_reads_state_and_times(judged: Marginscope, qtbot: QtBot) -> None:
+    rows = rows_of(judged)
+    qtbot.mouseMove(rows, middle(rows, 0, False, 1))
+    qtbot.waitUntil(lambda: "does not hold from t = " in QToolTip.text())
+    assert "the conclusion" in QToolTip.text()
+    assert "telgarsky22 Theorem 1" in QToolTip.text()
+    qtbot.mouseMove(rows, middle(rows, 0, True, 1))
+    qtbot.waitUntil(lambda: "the hypotheses hold" in QToolTip.text())
+    qtbot.mouseMove(rows, QPoint(40, 8))
+    qtbot.waitUntil(lambda: "constant share" in QToolTip.text())
+    QToolTip.hideText()
+
+
+def test_the_keyboard_reaches_every_stretch(judged: Marginscope, qtbot: QtBot) -> None:
+    """The arrows go through lanes and stretches and not through frames, as they do elsewhere."""
+    rows, times = rows_of(judged), times_of(judged)
+    judged.window.activateWindow()
+    rows.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.waitUntil(rows.hasFocus)
+    frame = judged.display.view.runs[-1].frame
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Right):
+        QTest.keyClick(rows, key)
+    assert rows.place == (0, False, 2)
+    assert "the conclusion holds from" in rows.accessibleDescription()
+    assert judged.display.view.runs[-1].frame == frame
+    QTest.keyClick(rows, Qt.Key.Key_Return)
+    assert judged.display.view.cursor == float(coordinate(times[stand_ins.BEGINS]))
+    QTest.keyClick(rows, Qt.Key.Key_Down)
+    QTest.keyClick(rows, Qt.Key.Key_Right)
+    assert rows.place == (1, True, 1)
+    QTest.keyClick(rows, Qt.Key.Key_Space)
+    assert judged.display.view.cursor == float(coordinate(times[stand_ins.FITS]))
+    assert not judged.display.intent.playing
+    for _ in range(9):
+        QTest.keyClick(rows, Qt.Key.Key_Up)
+    assert rows.place == (0, True, 0)
+    QToolTip.hideText()
+
+
+def test_what_the_cursor_moves_over_is_not_painted_anew(judged: Marginscope, qtbot: QtBot) -> None:
+    """So that it costs nothing while a run plays; another verdict is another picture."""
+    rows = rows_of(judged)
+    rows.repaint()
+    before = rows._picture
+    assert before is not None
+    for moment in np.linspace(*_ends(judged), 9):
+        judged.playback.to_moment(float(moment))
+        rows.repaint()
+        assert rows._picture is before
+        assert rows._cursor == round(rows.x_of(judged.display.view.cursor))
+    rows.show_lines(rows.lines[:1])
+    rows.repaint()
+    assert rows._picture is not before
+
+
+def _ends(program: Marginscope) -> tuple[float, float]:
+    span = program.display.view.span
+    return span.low, span.high
+
+
+# ------------------------------------------------------------------------------- shown or not
+
+
+def test_it_is_shown_by_its_action_and_undone(judged: Marginscope, qtbot: QtBot) -> None:
+    window = judged.window
+    assert window.times.isVisible()
+    pick(qtbot, window, "View", "Theorem time line")
+    assert not window.times.isVisible()
+    qtbot.waitUntil(lambda: not judged.scenes.waiting)
+    assert "theorem time line" in judged.actions["undo"].text()
+    keys(qtbot, window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert window.times.isVisible()
+    judged.actions["lecture"].trigger()
+    assert not window.times.isVisible()
+    judged.actions["lecture"].trigger()
+    assert window.times.isVisible()
+
+
+def test_small_windows_have_none_unless_it_is_wanted(open_program: Opener) -> None:
+    program = open_program()
+    program.window.resize(1024, 640)
+    assert not program.window.times.isVisible()
+    program.actions["times"].trigger()
+    assert program.window.times.isVisible()
+    assert program.window.times.note.text() == NO_RUN
+    program.put_away()
+    settings, _ = load_settings(program.places.settings)
+    assert (settings.times_shown, settings.times_small) == (True, True)
+    assert not is_open("times", 1024, {})
+
+
+def test_a_run_without_such_statements_says_so(judged: Marginscope) -> None:
+    judged.window.times.show_lines("", (), any_run=True)
+    assert judged.window.times.note.text() == NO_LINES
+    assert judged.window.times.note.isVisible()
+    assert rows_of(judged).height() <= 2 * rows_of(judged).row_height()
+
+
+# ------------------------------------------------------------------------------------- lines
+
+
+def assessed(states: list[int], premises: list[int], verdict: Verdict) -> Assessment:
+    comparison = Comparison(">=", 0.0, 1.0, True, states=np.array(states, dtype=np.int8))
+    statement = stand_ins.statement("Theorem 1", "telgarsky22, Section 2")
+    return Assessment(
+        statement,
+        (),
+        comparison,
+        verdict,
+        timed(comparison.states, None, np.zeros(len(states))),
+        np.array(premises, dtype=np.int8),
+    )
+
+
+def test_stretches_cover_the_run_without_gaps() -> None:
+    times = np.array([-np.inf, 0.0, 1.0, 2.0, 3.0])
+    S = State
+    one = assessed(
+        [S.SILENT, S.FAILS, S.FAILS, S.HOLDS, S.HOLDS],
+        [S.FAILS, S.FAILS, S.HOLDS, S.HOLDS, S.OPEN],
+        Verdict.VIOLATED,
+    )
+    (line,) = statement_lines([one], times)
+    for lane in (line.premises, line.conclusion):
+        assert lane[0].begin == -math.inf
+        assert lane[-1].end == float(coordinate(3.0))
+        assert all(a.end == b.begin for a, b in pairwise(lane))
+    # Failing is cut where the hypotheses begin to hold: from there on it is a violation.
+    assert [part.state for part in line.conclusion] == ["SILENT", "FAILS", "FAILS", "HOLDS"]
+    assert [part.promised for part in line.conclusion[1:3]] == [False, True]
+    assert line.conclusion[2].words == "the conclusion does not hold from t = 10 to t = 10^2"
+    assert line.premises[0].words == "the hypotheses do not hold from t = 0 to t = 10"
+
+
+def test_a_statement_that_never_says_anything_has_no_line() -> None:
+    S = State
+    times = np.arange(3.0)
+    silent = assessed([S.SILENT] * 3, [S.FAILS] * 3, Verdict.UNDECIDED)
+    begins = assessed([S.SILENT] * 3, [S.FAILS, S.HOLDS, S.HOLDS], Verdict.UNDECIDED)
+    assert statement_lines([silent], times) == ()
+    assert len(statement_lines([begins], times)) == 1
+
+
+def drawn(state: str, upper: bool) -> bytes:
+    """The pixels of a stretch in one colour."""
+    picture = QImage(60, 14, QImage.Format.Format_Grayscale8)
+    picture.fill(255)
+    painter = QPainter(picture)
+    paint_stretch(painter, QRectF(2, 2, 56, 10), state, QColor("black"), upper)
+    painter.end()
+    return bytes(picture.constBits())
+
+
+@pytest.mark.parametrize("upper", [True, False])
+def test_each_state_has_a_shape_of_its_own(upper: bool) -> None:
+    """Told apart without any colour."""
+    shapes = {drawn(state.name, upper) for state in State}
+    assert len(shapes) == len(State)
+    assert drawn("SILENT", upper) == bytes([255]) * len(drawn("SILENT", upper))
+
+
+def test_failing_is_grave_only_where_it_is_promised_not_to() -> None:
+    hues = [hue_of_stretch(Stretch("FAILS", 0.0, 1.0, "", promised), False) for promised in (1, 0)]
+    assert hues == ["negative", "warning"]
+    line = StatementLine("k", "n", "t", "holds", (), ())
+    assert line.lane(True) == line.lane(False) == ()

@@ -1,0 +1,130 @@
+"""The tour: its steps name what is there, lead to it, and leave things as they were."""
+
+from __future__ import annotations
+
+import string
+
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QKeySequence
+from pytestqt.qtbot import QtBot
+
+from app.actions import ROWS
+from app.application import Marginscope
+from app.panels.tour_card import TourCard
+from app.state.tour import STEPS, STUDY
+from app.state.views import VIEWS
+from tests.app.mouse import pick
+from tests.app.shell.conftest import Opener, trained
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def begun(program: Marginscope, qtbot: QtBot) -> TourCard:
+    """The card of the tour, on Figure 1."""
+    pick(qtbot, program.window, "Help", "Five-minute tour")
+    card = program.tour.card
+    assert card is not None and card.isVisible()
+    return card
+
+
+def test_steps_name_actions_and_places_that_there_are(qtbot: QtBot, open_program: Opener) -> None:
+    program = open_program(STUDY)
+    keys = {row.key for row in ROWS}
+    for step in STEPS:
+        named = {name for _, name, _, _ in string.Formatter().parse(step.text) if name}
+        assert named <= keys
+        shown = step.place in VIEWS or program.tour._target(step.place) is not None
+        assert shown, step.place
+
+
+def test_the_tour_goes_through_figure_1(qtbot: QtBot, open_program: Opener) -> None:
+    program = open_program(STUDY)
+    qtbot.waitUntil(lambda: trained(program))
+    before = [run.source for run in program.session]
+    card = begun(program, qtbot)
+    assert [run.source for run in program.session] == before  # it is Figure 1 already
+    seen = []
+    for number in range(len(STEPS)):
+        seen.append(card.title.text())
+        assert card.place.text() == f"{number + 1} of {len(STEPS)}"
+        assert program.window.rect().contains(card.geometry())
+        if STEPS[number].pins:
+            assert len(program.display.intent.pinned) == STEPS[number].pins
+        qtbot.mouseClick(card.next, LEFT)
+    assert seen == [step.title for step in STEPS]
+    assert not card.isVisible() and program.tour.step is None
+
+
+def test_the_card_does_not_hide_what_it_speaks_of(qtbot: QtBot, open_program: Opener) -> None:
+    program = open_program(STUDY)
+    qtbot.waitUntil(lambda: trained(program))
+    card = begun(program, qtbot)
+    for step in STEPS:
+        target = program.tour._target(step.place)
+        assert target is not None and target.isVisible()
+        place = QRect(target.mapTo(program.window, QPoint(0, 0)), target.size())
+        covered = place.intersected(card.geometry())
+        share = covered.width() * covered.height() / (place.width() * place.height())
+        assert covered.isEmpty() or share < 0.35, step.title
+        qtbot.mouseClick(card.next, LEFT)
+
+
+def test_keys_that_were_changed_are_the_ones_that_are_named(
+    qtbot: QtBot, open_program: Opener
+) -> None:
+    program = open_program(STUDY)
+    qtbot.waitUntil(lambda: trained(program))
+    program.actions["run"].setShortcut(QKeySequence("Ctrl+Alt+R"))
+    program.actions["branch"].setShortcut(QKeySequence())
+    card = begun(program, qtbot)
+    texts = []
+    for _ in STEPS:
+        texts.append(card.text.text())
+        qtbot.mouseClick(card.next, LEFT)
+    assert any("Run (Ctrl+Alt+R) trains" in text for text in texts)
+    assert any("A branch begins" in text for text in texts)
+    assert not any("{" in text for text in texts)
+
+
+def test_another_study_gives_way_to_figure_1(qtbot: QtBot, open_program: Opener, study) -> None:
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program))
+    begun(program, qtbot)
+    qtbot.waitUntil(lambda: trained(program))
+    titles = {run.data.run.title for run in program.session if run.data is not None}
+    assert titles == {"Telgarsky 2022, Figure 1"}
+
+
+def test_escape_ends_the_tour_and_folds_what_it_unfolded(
+    qtbot: QtBot, open_program: Opener
+) -> None:
+    program = open_program(STUDY)
+    qtbot.waitUntil(lambda: trained(program))
+    program.actions["inspector"].setChecked(False)
+    card = begun(program, qtbot)
+    while STEPS[program.tour._number].place != "theory":
+        qtbot.keyClick(card.next, Qt.Key.Key_Return)
+    assert program.window.side.isVisible()
+    qtbot.keyClick(card.next, Qt.Key.Key_Escape)
+    assert program.tour.step is None
+    assert not program.actions["inspector"].isChecked()
+    assert not card.isVisible()
+    card = begun(program, qtbot)  # from the start
+    assert card.title.text() == STEPS[0].title
+
+
+def test_a_small_window_does_not_grow_for_the_tour(qtbot: QtBot, open_program: Opener) -> None:
+    program = open_program(STUDY)
+    window = program.window
+    qtbot.waitUntil(lambda: trained(program))
+    window.resize(1024, 640)
+    qtbot.waitUntil(lambda: not program.actions["inspector"].isChecked())
+    form, chosen = program.actions["form"].isChecked(), dict(program.folding.chosen)
+    card = begun(program, qtbot)
+    for step in STEPS:
+        qtbot.wait(1)  # the layout is done in the loop
+        assert window.width() == 1024, step.title
+        assert window.side.isVisible() == (step.place == "theory")
+        qtbot.mouseClick(card.next, LEFT)
+    assert program.actions["form"].isChecked() == form
+    assert program.folding.chosen == chosen

@@ -1,0 +1,158 @@
+"""The welcome page: cards, the last files, and how it comes and goes."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.panels.paper_card import PaperCard
+from app.panels.welcome import WelcomePage
+from core.studies.papers import PAPERS
+from core.studies.study import shipped_summaries
+from tests.app.mouse import pick
+from tests.app.shell.conftest import Opener, trained
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def page(program: Marginscope) -> WelcomePage:
+    return program.window.welcome
+
+
+def emptied(program: Marginscope, qtbot: QtBot) -> WelcomePage:
+    """The page of a window whose runs were closed."""
+    qtbot.waitUntil(lambda: trained(program))
+    pick(qtbot, program.window, "File", "Close runs")
+    qtbot.waitUntil(page(program).isVisible)
+    return page(program)
+
+
+def visible(where: WelcomePage) -> list[QPushButton]:
+    return [one for one in where.findChildren(QPushButton) if one.isVisible()]
+
+
+def button(where: WelcomePage, text: str) -> QPushButton:
+    return next(one for one in visible(where) if one.text() == text)
+
+
+def card(where: WelcomePage, name: str) -> PaperCard:
+    return next(one for one in where.cards if one.paper.name == name)
+
+
+def test_without_runs_there_is_a_card_for_every_paper(
+    qtbot: QtBot, open_program: Opener, study: Path
+) -> None:
+    where = emptied(open_program(study), qtbot)
+    assert [one.paper for one in where.cards] == list(PAPERS.values())
+    counts = [sum(one.source == name for one in shipped_summaries()) for name in PAPERS]
+    said = [one.accessibleName() for one in where.cards]
+    for paper, count, words in zip(PAPERS.values(), counts, said, strict=True):
+        assert paper.sentence in words
+        assert words.endswith(f"{count} studies")
+    assert sum(counts) == len(shipped_summaries())
+    # Nothing of a card is cut: its labels have the room that they ask for.
+    for one in where.cards:
+        assert one.height() >= one.heightForWidth(one.width())
+
+
+def test_a_card_opens_the_page_of_studies_at_its_paper(
+    qtbot: QtBot, open_program: Opener, study: Path
+) -> None:
+    program = open_program(study)
+    where = emptied(program, qtbot)
+    qtbot.mouseClick(card(where, "wei19"), LEFT)
+    dialog = program.studies.dialog
+    assert dialog is not None
+    qtbot.waitUntil(dialog.isVisible)
+    first = next(one.id for one in shipped_summaries() if one.source == "wei19")
+    assert dialog.present() == first
+
+
+def test_a_card_is_reached_and_pressed_by_keys(
+    qtbot: QtBot, open_program: Opener, study: Path
+) -> None:
+    program = open_program(study)
+    where = emptied(program, qtbot)
+    where.run_button.setFocus()
+    for _ in range(2):  # past the button that opens a file
+        qtbot.keyClick(program.window.focusWidget(), Qt.Key.Key_Tab)
+    assert program.window.focusWidget() is where.cards[0]
+    qtbot.keyClick(where.cards[0], Qt.Key.Key_Space)
+    dialog = program.studies.dialog
+    assert dialog is not None
+    qtbot.waitUntil(dialog.isVisible)
+
+
+def test_a_file_that_was_open_is_opened_again(
+    qtbot: QtBot, open_program: Opener, study: Path
+) -> None:
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program))
+    path = next(iter(program.session)).source
+    program.files.open_files([str(path)])
+    qtbot.waitUntil(lambda: program.memory.settings.recent[:1] == (str(path),))
+    where = emptied(program, qtbot)
+    qtbot.mouseClick(button(where, path.stem), LEFT)
+    qtbot.waitUntil(lambda: [run.source for run in program.session] == [path])
+    assert not where.isVisible()
+
+
+def test_what_cannot_be_had_is_not_offered(qtbot: QtBot, open_program: Opener, study: Path) -> None:
+    program = open_program(study)
+    where = emptied(program, qtbot)
+    texts = [one.text() for one in visible(where)]
+    assert not program.actions["last"].isEnabled()
+    assert "Restore the last session" not in texts
+    program.actions["last"].setEnabled(True)
+    again = "Restore the last session"
+    qtbot.waitUntil(lambda: again in [one.text() for one in visible(where)])
+    qtbot.mouseClick(button(where, "Read the documents"), LEFT)
+    assert program.documents.dialog is not None
+
+
+def test_the_page_comes_over_the_runs_and_goes(
+    qtbot: QtBot, open_program: Opener, study: Path
+) -> None:
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program))
+    action = pick(qtbot, program.window, "Help", "Welcome page")
+    assert page(program).isVisible() and action.isChecked()
+    pick(qtbot, program.window, "Help", "Welcome page")
+    assert program.window.views.isVisible() and not action.isChecked()
+    pick(qtbot, program.window, "Help", "Welcome page")
+    program.experiment.restart()  # new runs take its place
+    assert program.window.views.isVisible() and not action.isChecked()
+
+
+def test_the_page_and_a_comparison_take_turns(
+    qtbot: QtBot, open_program: Opener, study: Path
+) -> None:
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program))
+    welcome, compare = program.actions["welcome"], program.actions["compare"]
+    compare.trigger()
+    qtbot.waitUntil(compare.isChecked)
+    welcome.trigger()
+    qtbot.waitUntil(lambda: not compare.isChecked())
+    assert page(program).isVisible() and welcome.isChecked()
+    compare.trigger()
+    qtbot.waitUntil(compare.isChecked)
+    assert not page(program).isVisible() and not welcome.isChecked()
+
+
+def test_cards_stand_in_as_many_columns_as_there_is_room_for(qtbot: QtBot) -> None:
+    where = WelcomePage()
+    qtbot.addWidget(where)
+    for width, columns in ((420, 1), (720, 2), (1080, 3)):
+        where.resize(width, 700)
+        where.show()
+        qtbot.waitUntil(partial(stands_in, where, columns))
+
+
+def stands_in(where: WelcomePage, columns: int) -> bool:
+    return len({one.x() for one in where.cards}) == columns
