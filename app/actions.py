@@ -47,6 +47,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("copy_figure", "&Copy figure", "export.copy_figure", "Ctrl+Shift+C", "copy"),
         ActionRow("film", "Export fil&m ...", "export.film", "Ctrl+Shift+E", "film"),
         ActionRow("data", "Export &data ...", "export.data", "Ctrl+Alt+E", "data"),
+        ActionRow("cite", "Cop&y BibTeX", "export.cite"),
         None,
         ActionRow("folder", "Show folder of &runs", "files.show_folder"),
         ActionRow("close", "C&lose runs", "experiment.close_runs", "Ctrl+W", "close"),
@@ -153,8 +154,9 @@ TIPS = {
     "save_study": "Save the settings in the form as a study file",
     "figure": "The figure of the open runs as PDF, SVG or PNG",
     "copy_figure": "The figure of the open runs into the clipboard",
-    "film": "The whole run as GIF or WebP",
+    "film": "The run, or a part of it, as GIF, WebP or MP4",
     "data": "The run's numbers as NPZ or CSV",
+    "cite": "Entries of the program, and of the papers of what is shown, into the clipboard",
     "last": "Show what was open when the window was closed before this start",
     "record": "What was done since the start, as a script of commands and its study files",
     "restores": "Whether a start without files goes on where the one before ended",
@@ -228,7 +230,7 @@ WITH_TEXT = {"run", "seed", "weights", "whole"}
 # What is possible only while a run is recorded, while none is, and while one is shown.
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
-OF_RUNS = ("figure", "copy_figure", "film", "data", "close", "restart", "branch", "rewind")
+OF_RUNS = ("figure", "copy_figure", "film", "data", "cite", "close", "restart", "branch", "rewind")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
 SHOWN_ONLY = (*OF_RUNS, "name", "play", "back", "forward", "start", "end", "jump", *INTERVAL)
 # Why an action cannot be had now.

@@ -20,8 +20,9 @@ from app.controllers.compare import CompareController
 from app.controllers.display import DisplayController
 from app.controllers.documents import DocumentsController
 from app.controllers.drawing import DrawingController
+from app.controllers.drawn import drawn
 from app.controllers.experiment import ExperimentController
-from app.controllers.export import Exportable, ExportController
+from app.controllers.export import ExportController
 from app.controllers.files import FileController
 from app.controllers.first_start import FirstStart
 from app.controllers.folding import Folding
@@ -50,6 +51,7 @@ from app.controllers.welcome import WelcomeController
 from app.controllers.whole_study import WholeStudyController
 from app.main_window import MainWindow
 from app.places import Places
+from app.state.exports import Exportable
 from app.state.session import Session
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
@@ -94,6 +96,7 @@ class Parts(QObject):
         self.theory = TheoryController(
             window, self.display, margins or MarginWorker(), judge or Judge(), self
         )
+        self.theory.give_way(self.export.waited_for)
         self.proposals = Proposals(self.display, window)
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)
@@ -167,12 +170,7 @@ class Parts(QObject):
 
     def _exportable(self) -> Exportable:
         """The runs that are shown, as they are drawn."""
-        intent = self.display.intent
-        runs = tuple(run.source for run in self.session if run.data is not None)
-        lines = {run.source: self.theory.lines_of(run.key) for run in self.session}
-        chosen = {run.source: self.selections.selected(run) for run in self.session}
-        promises = {run.source: self.theory.promise_of(run.key) for run in self.session}
-        return Exportable(runs, intent.plane, PALETTES[intent.palette], lines, chosen, promises)
+        return drawn(self.display, self.theory, self.selections)
 
 
 def first_settings() -> list[dict[str, object]]:

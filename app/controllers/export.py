@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from PySide6.QtCore import QMimeData, QObject, QStandardPaths, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QDialog, QWidget
 
 from app.panels.export_dialog import ExportDialog
-from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog, ProgressWindow
-from app.state.exports import CopyJob, ExportJob, FigureJob, FilmJob
+from app.panels.export_dialogs import DataDialog, FilmDialog
+from app.panels.export_progress import ProgressWindow
+from app.panels.figure_dialog import FigureDialog
+from app.state.commands import command_of
+from app.state.data_exports import Column, columns_of
+from app.state.exports import (
+    CopyJob,
+    Exportable,
+    ExportJob,
+    FigureJob,
+    PictureJob,
+    completed,
+    preview_of,
+)
 from app.workers.worker import Request, Worker
-from core.figures.palette import LIGHT, Palette
-from core.observables.node_sets import NodeSet
-from core.observables.planes import COORDINATES, NodePlane
-
-if TYPE_CHECKING:
-    from core.reference.margin import ReferenceMargin
-    from core.reference.share import Promise
 
 BUSY = "An export is under way; wait for it, or cancel it first."
 NO_RUNS = "There is no run to export yet: run a study or open a run file."
@@ -32,23 +36,12 @@ OUR_ERROR = (
     "The export stopped because of an error in the program, and nothing was written; the log says "
     "more."
 )
+CITED = "BibTeX of Marginscope{} is in the clipboard."
+COPIED = "The command is in the clipboard."
+# After the last change in a dialog its preview is drawn.
+PREVIEW_MS = 250
 # What is done sooner than this shows no window, since one that only flashes up is a nuisance.
 PATIENCE = 400
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Exportable:
-    """What a window shows: the files of its runs, how they are drawn, and for each of them the
-    reference margins whose lines are drawn, the nodes that are selected, and what margins are shown
-    as shares of."""
-
-    runs: tuple[Path, ...] = ()
-    plane: NodePlane = COORDINATES
-    palette: Palette = LIGHT
-    references: Mapping[Path, tuple[ReferenceMargin, ...]] = field(default_factory=dict)
-    selected: Mapping[Path, NodeSet | None] = field(default_factory=dict)
-    promises: Mapping[Path, Promise | None] = field(default_factory=dict)
 
 
 @final
@@ -76,6 +69,14 @@ class ExportController(QObject):
         self.worker.result.connect(self._on_result)
         self.worker.error.connect(self._on_error)
         self.progress: ProgressWindow | None = None
+        # Beside the one that writes: a preview is thrown away when another one is asked for.
+        self.previewer = Worker(
+            "preview of a figure", _preview, self, no_memory=NO_MEMORY, our_error=OUR_ERROR
+        )
+        self.previewer.result.connect(self._show_preview)
+        self.previewer.error.connect(self._refuse_preview)
+        self._soon = QTimer(self, singleShot=True, interval=PREVIEW_MS)
+        self._soon.timeout.connect(self._ask_preview)
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
         self._patience.timeout.connect(self._show_progress)
 
@@ -83,29 +84,47 @@ class ExportController(QObject):
     def busy(self) -> bool:
         return self.worker.busy
 
+    def waited_for(self) -> bool:
+        """Whether somebody waits for a file or a preview. For any thread."""
+        return self.worker.busy or self.previewer.busy
+
     # ------------------------------------------------------------------------------ requests
 
     def figure(self) -> None:
         """Ask how to save a figure of the runs."""
         if shown := self._exportable():
-            folder = self._save_folder()
-            self._ask(FigureDialog(shown.runs, folder, shown.plane, self._window))
+            dialog = FigureDialog(shown, self._save_folder(), self._window)
+            dialog.changed.connect(self._soon.start)
+            self._ask(dialog)
+            self._soon.start()
 
     def film(self) -> None:
         """Ask how to save a film of the runs."""
         if shown := self._exportable():
-            folder, drawn = self._save_folder(), (shown.plane, shown.palette)
-            self._ask(FilmDialog(shown.runs, folder, *drawn, self._window))
+            self._ask(FilmDialog(shown, self._save_folder(), self._window))
 
     def data(self) -> None:
         """Ask how to save the observables of the runs, one file each."""
         if shown := self._exportable():
             self._ask(DataDialog(shown.runs, self._save_folder(), self._window))
+            self.previewer.ask(shown.runs)
 
     def copy_figure(self) -> None:
         """Put a figure of the runs on the clipboard, as pixels and as vectors."""
         if shown := self._exportable():
-            self._start(CopyJob(shown.runs, plane=shown.plane))
+            self._start(CopyJob(shown.runs, shown.panels, plane=shown.plane, until=shown.moment))
+
+    def cite(self) -> None:
+        """Put BibTeX of the program, and of the papers of what is shown, into the clipboard."""
+        from core.studies.citing import bibtex, papers_in
+
+        shown = self._shown()
+        if not shown.runs:
+            self.error.emit(NO_RUNS)
+            return
+        QGuiApplication.clipboard().setText(bibtex(shown.sources))
+        names = ", ".join(paper.short for paper in papers_in(shown.sources))
+        self.finished.emit(CITED.format(f" and {names}" if names else ""))
 
     def start(self, job: ExportJob) -> None:
         """Begin a job that somebody else has asked for; says so where one is at work."""
@@ -124,6 +143,8 @@ class ExportController(QObject):
     def close(self) -> None:
         """Cancel, wait for the thread, and close every window of this controller."""
         self._stop.set()
+        self._soon.stop()
+        self.previewer.close()
         self.worker.close()
         self._end()
         if self.dialog is not None:
@@ -155,11 +176,44 @@ class ExportController(QObject):
     def _ask(self, dialog: ExportDialog) -> None:
         self.dialog = dialog
         dialog.finished.connect(self._on_answer)
+        dialog.command_requested.connect(self._copy_command)
         # Not exec: a loop of its own would keep the display from its ticks.
         dialog.open()
 
+    def _copy_command(self) -> None:
+        """Put what does the same at a command line into the clipboard."""
+        if self.dialog is not None:
+            job = self._as_drawn(self.dialog.job())
+            QGuiApplication.clipboard().setText(command_of(job, self._shown()))
+            self.dialog.say(COPIED)
+
+    # ------------------------------------------------------------------------------ preview
+
+    def _ask_preview(self) -> None:
+        dialog = self.dialog
+        if isinstance(dialog, FigureDialog):
+            job = self._as_drawn(dialog.job())
+            if dialog.wrong:
+                self.previewer.cancel()
+                dialog.refuse(dialog.wrong)
+            else:
+                self.previewer.ask(job, dialog.pixels())
+
+    def _show_preview(self, made: object) -> None:
+        dialog = self.dialog
+        if isinstance(dialog, FigureDialog) and isinstance(made, tuple):
+            dialog.show_preview(*made)
+        elif isinstance(dialog, DataDialog) and isinstance(made, list):
+            dialog.show_columns(made)
+
+    def _refuse_preview(self, sentence: str) -> None:
+        if isinstance(self.dialog, FigureDialog | DataDialog):
+            self.dialog.refuse(sentence)
+
     def _on_answer(self, result: int) -> None:
         dialog, self.dialog = self.dialog, None
+        self._soon.stop()
+        self.previewer.cancel()
         if dialog is None:
             return
         job = dialog.job() if result == QDialog.DialogCode.Accepted else None
@@ -172,17 +226,7 @@ class ExportController(QObject):
     # ------------------------------------------------------------------------------- working
 
     def _start(self, job: ExportJob) -> None:
-        # As they are drawn now, and not as they were when somebody opened the dialog.
-        shown = self._shown()
-        if isinstance(job, FigureJob | CopyJob | FilmJob):
-            job = replace(job, selected=tuple(shown.selected.get(run) for run in job.runs))
-        if isinstance(job, FigureJob | CopyJob):
-            lines = shown.references
-            job = replace(
-                job,
-                references=tuple(lines.get(run, ()) for run in job.runs),
-                promises=tuple(shown.promises.get(run) for run in job.runs),
-            )
+        job = self._as_drawn(job)
         self._job = job
         self.progress = ProgressWindow(self._window)
         self.progress.begin(job.title)
@@ -190,6 +234,10 @@ class ExportController(QObject):
         self._patience.start()
         self._stop = threading.Event()  # that of the job before may be set
         self.worker.ask(job, self._stop)
+
+    def _as_drawn(self, job: ExportJob) -> ExportJob:
+        """A job about what is drawn now, and not when somebody opened the dialog."""
+        return completed(job, self._shown()) if isinstance(job, PictureJob) else job
 
     def _show_progress(self) -> None:
         if self.progress is not None:
@@ -228,6 +276,15 @@ def _done(request: Request, job: ExportJob, stop: threading.Event) -> str:
         request.progress((done, total))
 
     return job.work(report, stop.is_set)
+
+
+def _preview(
+    request: Request, asked: FigureJob | Sequence[Path], pixels: int = 0
+) -> tuple[bytes, float, float] | list[Column]:
+    """Draw a figure as it will be, or find the columns of some runs, in the thread."""
+    if isinstance(asked, FigureJob):
+        return preview_of(asked, pixels)
+    return list(columns_of(asked, request.is_cancelled))
 
 
 def _to_clipboard(contents: dict[str, bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
@@ -10,16 +11,18 @@ from PySide6.QtGui import QAction
 
 from app.controllers.display import DisplayController
 from app.main_window import MainWindow
-from app.panels.theory import key_of
 from app.state.session import OpenRun
 from app.widgets.symbols import greek, margin_tip, rich, short_name
 from app.workers.judge import Case, Judge, Judgement
 from app.workers.margin_worker import MarginWorker
+from core.theorems.naming import key_of
 
 if TYPE_CHECKING:
     from app.views.trace_view import Bound
+    from core.figures.look import BoundCurve
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.share import Promise
+    from core.theorems.statement import Statement
 
 JUDGE_MS = 400  # after a margin has arrived or the run has ended
 GROWING_MS = 2000  # while it grows
@@ -78,6 +81,7 @@ class TheoryController(QObject):
             "plain",
         )  # the wishes that the lines follow
         self._delta = window.theory.delta.value()
+        self._others: Callable[[], bool] = bool  # nobody: bool() is False
         self._pause = QTimer(self, singleShot=True)
         self._pause.setObjectName("judge")
         self._pause.timeout.connect(self._judge)
@@ -98,8 +102,13 @@ class TheoryController(QObject):
         self.judge.result.connect(self._on_judged)
 
     def share(self) -> float:
-        """How much of a core theory may take: little while something is trained. For any thread."""
-        return WHILE_TRAINING if self._display.session.training else 1.0
+        """How much of a core theory may take: little while something is trained, or somebody waits
+        for a picture or a file. For any thread."""
+        return WHILE_TRAINING if self._display.session.training or self._others() else 1.0
+
+    def give_way(self, others: Callable[[], bool]) -> None:
+        """Take little of a core also while `others` are at work, which any thread may ask."""
+        self._others = others
 
     def known(self, key: int) -> Knowledge:
         """What is known of a run."""
@@ -337,6 +346,27 @@ class TheoryController(QObject):
         """The margins whose lines are drawn for a run, for figures of it."""
         return tuple(one for one in self._lines_of(self.known(key)) if _drawable(one))
 
+    def bounds_of(self, key: int) -> tuple[BoundCurve, ...]:
+        """The bounds that are drawn for a run, for figures of it."""
+        from core.figures.look import BoundCurve
+
+        return tuple(
+            BoundCurve(key_of(statement), statement.name, view, trace)
+            for statement, view, trace in self._drawn_bounds(self.known(key))
+        )
+
+    def sources_of(self, key: int) -> tuple[str, ...]:
+        """Where the margins that are drawn and the statements that are judged come from."""
+        judgement = self.known(key).judgement
+        judged = judgement.assessments if judgement is not None else ()
+        margins = [one.reference.source for one in self.lines_of(key)]
+        return (*margins, *(one.statement.source for one in judged))
+
+    @property
+    def delta(self) -> float:
+        """The failure probability of the statements."""
+        return self._delta
+
     def _lines_of(self, known: Knowledge) -> list[ReferenceMargin]:
         hidden = self._display.view.wishes.hidden_margins
         return [one for one in known.in_order if one.reference.name not in hidden]
@@ -345,13 +375,18 @@ class TheoryController(QObject):
         from app.views.trace_view import Bound
 
         bounds = []
+        for statement, view, trace in self._drawn_bounds(known):
+            tip = f"<p>{rich(statement.text)}</p><p>{rich(statement.source)}</p>"
+            bounds.append(Bound(short_name(statement.name), view, trace, tip))
+        return bounds
+
+    def _drawn_bounds(self, known: Knowledge) -> Iterator[tuple[Statement, str, Any]]:
+        """Statements whose bounds are shown: where, and what they promise at each frame."""
         for one in known.judgement.assessments if known.judgement else ():
             trace, view = one.comparison.bound_trace, one.comparison.view
             shown = key_of(one.statement) in self._display.view.wishes.shown_bounds
             if trace is not None and shown and view:
-                tip = f"<p>{rich(one.statement.text)}</p><p>{rich(one.statement.source)}</p>"
-                bounds.append(Bound(short_name(one.statement.name), view, trace, tip))
-        return bounds
+                yield one.statement, view, trace
 
 
 def _drawable(margin: ReferenceMargin) -> bool:

@@ -5,12 +5,13 @@ It is opened without a loop of its own and ends with `accepted`; `job()` is what
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -30,21 +31,35 @@ from app.panels.inputs import (
     push_button,
     quiet_label,
 )
-from app.state.exports import ExportJob, data_paths
+from app.state.data_exports import data_paths
+from app.state.exports import ExportJob
 from app.widgets.layouts import filled, laid
 from core.figures.palette import PALETTES
 
+COPY_TIP = "The line for a terminal that writes the same file"
+WAITING = "Something is still being looked at."  # no problem, and said elsewhere
 MIDDLE = Qt.AlignmentFlag.AlignVCenter
 # As core.figures.scene has it, which loads the numerical libraries.
 MOST_RUNS = 6
 PALETTE_TITLES = {"light": "light, for paper", "dark": "dark, for a screen"}
 
 
+def too_many(runs: Sequence[Path]) -> str:
+    """Why a picture cannot show so many runs; empty where it can."""
+    if len(runs) > MOST_RUNS:
+        return f"A picture shows at most {MOST_RUNS} runs, one a row: choose some of them."
+    return ""
+
+
 class ExportDialog(QDialog):
     """Runs, options in rows, and the path; the subclass says which options and which job.
 
     With `one_file_each` several runs are saved into a folder, otherwise all into one file.
+    command_requested: somebody wants the command that does the same. changed: something was chosen.
     """
+
+    command_requested = Signal()
+    changed = Signal()
 
     def __init__(
         self,
@@ -61,12 +76,15 @@ class ExportDialog(QDialog):
         self._all = tuple(runs)
         self._folder = folder
         self._one_file_each = one_file_each
-        self._path_edited = False
+        self._path_edited = self._built = False
+        self.wrong = ""  # why it cannot be saved
         self._grid = laid(QGridLayout(), spacing=(16, 8))
         self._grid.setColumnMinimumWidth(0, 104)
         self._grid.setColumnStretch(1, 1)
-        column = laid(QVBoxLayout(self), (24, 16, 24, 24), 16)
-        filled(column, heading_label(title, self), self._grid)
+        column = laid(QVBoxLayout(), spacing=12)
+        self._sides = laid(QHBoxLayout(self), (24, 16, 24, 16), 24)
+        filled(self._sides, (column, 1))
+        filled(column, heading_label(title, self), self._grid, 1)
         self.format = self._choice("format", list(formats.values()))
         self._suffixes = list(formats)
         self.run_boxes = self._add_runs()
@@ -74,6 +92,7 @@ class ExportDialog(QDialog):
         self._add_path()
         self._add_buttons(column)
         self.format.currentIndexChanged.connect(self._on_changed)
+        self._built = True
         self._on_changed()
         self.format.setFocus()
 
@@ -106,23 +125,38 @@ class ExportDialog(QDialog):
         self._row(label, choice)
         return choice
 
+    def _together(self, label: str, *parts: QWidget | str) -> None:
+        """A row of several controls, with words between them."""
+        holder = QWidget(self)
+        line = laid(QHBoxLayout(holder), spacing=8)
+        for part in parts:
+            filled(line, quiet_label(part, holder) if isinstance(part, str) else part)
+        filled(line, 1)
+        self._row(label, holder)
+
     def _number(self, label: str, spin: Any, low: float, high: float, value: float) -> None:
+        self._spin(label, spin, low, high, value)
+        self._row(label, spin)
+
+    def _spin(self, label: str, spin: Any, low: float, high: float, value: float) -> None:
         spin.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
         spin.setRange(low, high)
         spin.setValue(value)
         spin.setAccessibleName(label)
         spin.valueChanged.connect(self._on_changed)
-        self._row(label, spin)
 
-    def _boxes(self, label: str, texts: Sequence[str], checked: int) -> list[QCheckBox]:
+    def _boxes(
+        self, label: str, texts: Sequence[str], checked: int, columns: int = 1
+    ) -> list[QCheckBox]:
+        """Boxes with the first so many ticked, in columns."""
         holder = QWidget(self)
-        column = laid(QVBoxLayout(holder), (0, 4, 0, 0), 8)
+        grid = laid(QGridLayout(holder), (0, 4, 0, 0), (16, 6))
         boxes = []
         for position, text in enumerate(texts):
             box = QCheckBox(text, holder)
             box.setChecked(position < checked)
             box.toggled.connect(self._on_changed)
-            column.addWidget(box)
+            grid.addWidget(box, position // columns, position % columns)
             boxes.append(box)
         self._row(label, holder)
         return boxes
@@ -136,8 +170,10 @@ class ExportDialog(QDialog):
             box.setToolTip(str(path))
         return boxes
 
-    def _add_palette(self) -> ChoiceBox:
-        return self._choice("colours", [PALETTE_TITLES.get(name, name) for name in PALETTES])
+    def _palette_box(self) -> ChoiceBox:
+        box = ChoiceBox(self, "colours", 14)
+        box.addItems([PALETTE_TITLES.get(name, name) for name in PALETTES])
+        return box
 
     def _add_path(self) -> None:
         holder = QWidget(self)
@@ -160,7 +196,10 @@ class ExportDialog(QDialog):
         self.save = QPushButton("Save", self, default=True)
         self.save.setProperty("primary", True)
         self.save.clicked.connect(self.accept)
-        column.addLayout(filled(laid(QHBoxLayout(), spacing=8), 1, cancel, self.save))
+        self.copy = push_button("Copy as command", self, COPY_TIP)
+        self.copy.clicked.connect(self.command_requested)
+        line = laid(QHBoxLayout(), spacing=8)
+        column.addLayout(filled(line, self.copy, 1, cancel, self.save))
 
     # ------------------------------------------------------------------------------- reading
 
@@ -204,6 +243,8 @@ class ExportDialog(QDialog):
         self._check()
 
     def _on_changed(self) -> None:
+        if not self._built:
+            return
         if not self._path_edited:
             self.path.setText(str(self.default_path()))
             self.path.setCursorPosition(len(self.path.text()))
@@ -216,14 +257,22 @@ class ExportDialog(QDialog):
         wrong = "" if runs else "Choose at least one run."
         wrong = wrong or self._problem(runs) or self._path_problem()
         self.problem.setText(wrong)
-        self.problem.setVisible(bool(wrong))
+        self.problem.setVisible(bool(wrong) and wrong != WAITING)
+        self.wrong = wrong
         self.save.setEnabled(not wrong)
+        self.copy.setEnabled(not wrong)
         # Said here instead of asked later: Save is the only answer that is needed.
         there = [] if wrong else [path for path in self.targets() if path.exists()]
         names = ", ".join(path.name for path in there[:3])
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         self.note.setText(f"{names}{more} will be replaced." if there else "")
         self.note.setVisible(bool(there))
+        self.changed.emit()
+
+    def say(self, words: str) -> None:
+        """Tell what was done, below the path."""
+        self.note.setText(words)
+        self.note.show()
 
     def _path_problem(self) -> str:
         path = Path(self.path.text().strip())
@@ -233,7 +282,11 @@ class ExportDialog(QDialog):
         # A relative path counts from where the program was started, which a window does not show.
         if not path.is_absolute():
             return "Give the whole path, or choose the place with Browse."
-        return "" if folder.is_dir() else f"There is no folder {folder}."
+        if not folder.is_dir():
+            return f"There is no folder {folder}."
+        if not os.access(folder, os.W_OK):
+            return f"The folder {folder} cannot be written to; choose another place."
+        return ""
 
     def _on_browse(self) -> None:
         title, before, suffix = self.windowTitle(), self.path.text(), self.suffix()

@@ -14,10 +14,11 @@ from app.panels.scrolled import fill_scrolled
 from app.panels.statement_row import StatementRow
 from app.widgets.layouts import filled, laid
 from core.figures.palette import Palette
+from core.theorems.naming import key_of, paper_of
 
 if TYPE_CHECKING:
     from core.reference.margin import Reference, ReferenceMargin
-    from core.theorems.statement import Assessment, Statement
+    from core.theorems.statement import Assessment
 
 NO_RUN = (
     "Run a study, or open a run: its reference margins, and what the theorems say of it, appear "
@@ -28,20 +29,6 @@ NO_STATEMENT = "None of the statements is about such a run."
 PLANNING = "The reference margins of the run are being looked up ..."
 JUDGING = "The run is being judged ..."
 DELTA_TIP = "The failure probability delta of statements that hold with probability 1 - delta."
-
-
-def paper_of(source: str) -> str:
-    """The paper of a statement's source.
-
-    >>> paper_of("telgarsky22, Section 2"), paper_of("frei23")
-    ('telgarsky22', 'frei23')
-    """
-    return source.partition(",")[0].strip()
-
-
-def key_of(statement: Statement) -> str:
-    """A name that no other statement has: two papers may both have a Lemma 2.3."""
-    return f"{paper_of(statement.source)} {statement.name}"
 
 
 @final

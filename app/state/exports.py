@@ -8,15 +8,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from core.figures.look import PLAIN, BoundCurve, Look, Region
 from core.figures.names import PANELS
-from core.figures.palette import LIGHT, PALETTES
+from core.figures.palette import LIGHT, PALETTES, Palette
+from core.figures.sheet import Sheet
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
-from core.reference.watch import CancelledError
 
 if TYPE_CHECKING:
     from core.figures.primitives import FigureScene
@@ -31,12 +32,58 @@ if TYPE_CHECKING:
 
 # The nodes that are selected in each run.
 Selected = tuple[NodeSet | None, ...]
+WHOLE = Sheet()
+Ends = tuple[float, float, float, float]  # of a view: left, right, bottom, top
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
 # All three, since programs that paste differ in which of them they take.
 COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
 COPY_DPI = 300.0
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Exportable:
+    """What a window shows: the files of its runs, and how they are drawn.
+
+    Of each run: the reference margins whose lines are drawn, the nodes that are selected and those
+    that are pinned, the bounds of statements, the ranges of its views, and what its margins are
+    shown as shares of. `moment` is log10 of the
+    time shown, None at the end of the runs, and `interval` that of the loop.
+    `sources` are those of the studies, and of the statements and margins of theory.
+    """
+
+    runs: tuple[Path, ...] = ()
+    plane: NodePlane = COORDINATES
+    palette: Palette = LIGHT
+    references: Mapping[Path, tuple[ReferenceMargin, ...]] = field(default_factory=dict)
+    selected: Mapping[Path, NodeSet | None] = field(default_factory=dict)
+    panels: tuple[str, ...] = PANELS
+    look: Look = PLAIN
+    pinned: Mapping[Path, frozenset[int]] = field(default_factory=dict)
+    bounds: Mapping[Path, tuple[BoundCurve, ...]] = field(default_factory=dict)
+    ranges: Mapping[Path, tuple[tuple[str, Ends], ...]] = field(default_factory=dict)
+    moment: float | None = None
+    interval: tuple[float, float] | None = None
+    delta: float = 0.05
+    sources: tuple[str, ...] = ()
+    promises: Mapping[Path, Promise | None] = field(default_factory=dict)
+
+    def look_of(self, runs: Sequence[Path], lines: bool, ranges: bool) -> Look:
+        """How some of the runs look, with the lines of theory or without, and in the ranges of
+        the screen or in their own."""
+        regions = [
+            Region(row, name, *ends)
+            for row, run in enumerate(runs)
+            for name, ends in (self.ranges.get(run, ()) if ranges else ())
+        ]
+        return replace(
+            self.look,
+            regions=tuple(regions),
+            pinned=tuple(self.pinned.get(run, frozenset()) for run in runs),
+            bounds=tuple(self.bounds.get(run, ()) for run in runs) if lines else (),
+        )
 
 
 class ExportJob(ABC):
@@ -74,7 +121,7 @@ class SceneJob(ExportJob):
         if cancelled():
             return ""
         save_figure(scene, self.path, self.dpi)
-        return _done([self.path])
+        return done_words([self.path])
 
 
 @contextmanager
@@ -86,7 +133,8 @@ def opened(paths: Sequence[Path]) -> Iterator[list[Run]]:
         yield [stack.enter_context(open_run(path)) for path in paths]
 
 
-def _done(paths: Sequence[Path]) -> str:
+def done_words(paths: Sequence[Path]) -> str:
+    """What was written."""
     if len(paths) == 1:
         return f"Saved {paths[0]}."
     return f"Saved {len(paths)} files in {paths[0].parent}."
@@ -105,6 +153,11 @@ class FigureJob(SceneJob):
     plane: NodePlane = COORDINATES
     references: References = ()
     selected: Selected = ()
+    until: float | None = None
+    look: Look = PLAIN
+    sheet: Sheet = WHOLE
+    lines: bool = True
+    ranges: bool = False
     promises: Promises = ()
 
     def scene(self) -> FigureScene:
@@ -122,6 +175,11 @@ class CopyJob(ExportJob):
     plane: NodePlane = COORDINATES
     references: References = ()
     selected: Selected = ()
+    until: float | None = None
+    look: Look = PLAIN
+    sheet: Sheet = WHOLE
+    lines: bool = True
+    ranges: bool = False
     promises: Promises = ()
     contents: dict[str, bytes] = field(default_factory=dict)
 
@@ -149,12 +207,24 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
         return build_scene(
             runs,
             job.panels,
+            job.until,
             palette=PALETTES[job.palette],
             plane=job.plane,
             references=job.references,
             selected=job.selected,
+            look=job.look,
+            sheet=job.sheet,
             promises=job.promises,
         )
+
+
+def preview_of(job: FigureJob, pixels: int) -> tuple[bytes, float, float]:
+    """The picture of a figure as PNG, so many pixels wide or high at most, and its millimetres."""
+    from core.figures.export import figure_bytes
+
+    scene = job.scene()
+    width, height = scene.width_mm, scene.height_mm
+    return figure_bytes(scene, ".png", pixels / max(width, height) * 25.4), width, height
 
 
 @final
@@ -171,6 +241,14 @@ class FilmJob(ExportJob):
     plane: NodePlane = COORDINATES
     follow: bool = True
     selected: Selected = ()
+    references: References = ()
+    look: Look = PLAIN
+    interval: tuple[float, float] | None = None
+    size: tuple[int, int] | None = None
+    captions: bool = True
+    lines: bool = True
+    ranges: bool = False
+    promises: Promises = ()
 
     @property
     def title(self) -> str:
@@ -186,61 +264,36 @@ class FilmJob(ExportJob):
                 self.panel,
                 self.seconds,
                 self.frames_per_second,
+                self.size,
                 palette=PALETTES[self.palette],
                 progress=progress,
                 cancelled=cancelled,
                 plane=self.plane,
                 follow=self.follow,
                 selected=self.selected,
+                references=self.references,
+                look=self.look,
+                interval=self.interval,
+                captions=self.captions,
+                promises=self.promises,
             )
-        return _done([self.path]) if finished else ""
+        return done_words([self.path]) if finished else ""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class DataJob(ExportJob):
-    """The observables of each run as NPZ, with its data and parameters on request, or as CSV."""
-
-    runs: tuple[Path, ...]
-    paths: tuple[Path, ...]
-    parameters: bool = False
-
-    @property
-    def title(self) -> str:
-        return "Writing data"
-
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
-        from core.observables.table import write_table
-
-        with opened(self.runs) as runs:
-            done, total = 0, sum(run.frames for run in runs)
-
-            # The only place between two frames of a table where it can be given up.
-            def add(frames: int) -> None:
-                nonlocal done
-                if cancelled():
-                    raise CancelledError
-                done += frames
-                progress(done, total)
-
-            try:
-                for run, path in zip(runs, self.paths, strict=True):
-                    write_table(run, path, self.parameters, add)
-            except CancelledError:
-                return ""
-        return _done(self.paths)
+PictureJob = FigureJob | CopyJob | FilmJob
 
 
-def data_paths(runs: Sequence[Path], folder: Path, suffix: str) -> tuple[Path, ...]:
-    """A file for each run, named like it; runs of one name get numbers."""
-    names: list[str] = []
-    for run in runs:
-        # Runs of different folders may have one name, and would be written over each other.
-        name, number = run.stem, 2
-        while name in names:
-            name, number = f"{run.stem}-{number}", number + 1
-        names.append(name)
-    return tuple(folder / f"{name}{suffix}" for name in names)
+def completed(job: PictureJob, shown: Exportable) -> PictureJob:
+    """A job with what is drawn of its runs now: the selections and pins, and of theory the lines
+    that it asks for."""
+    lines = shown.references if job.lines else {}
+    return replace(
+        job,
+        selected=tuple(shown.selected.get(run) for run in job.runs),
+        references=tuple(lines.get(run, ()) for run in job.runs),
+        look=shown.look_of(job.runs, job.lines, job.ranges),
+        promises=tuple(shown.promises.get(run) for run in job.runs),
+    )
 
 
 @final
@@ -286,4 +339,4 @@ class TableJob(ExportJob):
             write_means(self.study, table, self.path)
         else:
             write_table(table, self.path)
-        return _done([self.path])
+        return done_words([self.path])

@@ -267,15 +267,7 @@ def _node_values(run: Run, question: NodesQuestion) -> Floats:
 
 def answer(run: Run, question: Question) -> Answer:
     """The predictor of a run where a question wants it, computed now."""
-    from core.observables.predictor import flat_values
+    from core.observables.predictor import grid_values
 
-    first = np.linspace(*question.first)
-    scale = run.network.degree * float(run.rho[question.frame]) / float(np.log(10.0))
-    if run.dataset.d == 1:
-        return Answer(question, flat_values(run, question.frame, first[:, None]), scale)
-    second = np.linspace(*question.second)
-    x = np.zeros((second.size, first.size, run.dataset.d))
-    x[:, :, question.axes[0]] = first[None, :]
-    x[:, :, question.axes[1]] = second[:, None]
-    values = flat_values(run, question.frame, x.reshape(-1, run.dataset.d))
-    return Answer(question, values.reshape(second.size, first.size), scale)
+    asked = question
+    return Answer(asked, *grid_values(run, asked.frame, asked.axes, asked.first, asked.second))

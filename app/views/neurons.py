@@ -93,6 +93,12 @@ class NeuronsView(NodeView):
     def _rooted(self) -> bool:
         return self._range == "root" and not self._directed
 
+    def region(self) -> tuple[float, float, float, float]:
+        """The range that is shown, without the power of ten of the axes."""
+        unit = math.sqrt(10.0**self.power) if self._rooted else 10.0**self.power
+        left, right, bottom, top = super().region()
+        return unit * left, unit * right, unit * bottom, unit * top
+
     # --------------------------------------------------------------------------------- content
 
     def _clear(self) -> None:

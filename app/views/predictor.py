@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData
 from app.state.later import Answer, Question
 from app.state.node_values import Floats
-from app.views.contours import contour
 from app.views.examples import example_entries, show_examples, show_points
 from app.views.pointing import pixel_width, resolved
 from app.views.view import RunView
@@ -22,16 +21,20 @@ from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Home
 from app.widgets.screen_text import raised
+from core.figures.contours import contour
 from core.figures.numbers import MINUS, number_text
-from core.figures.palette import Palette, class_colours, rgb
+from core.figures.palette import Palette
+from core.figures.predictor import (
+    LEVELS,
+    LINE_POINTS,
+    around,
+    grid_count,
+    label_colours,
+    round_up,
+    sign_colours,
+)
 
 TITLE = "predictor f"
-ROOM = 0.25  # around the data, as a share of their extent
-LINE_POINTS = 257
-FEWEST, MOST = 16, 128  # points of the grid on each axis
-WORK = 3e7  # points of the grid times what each takes: a few hundredths of a second
-LEVELS = (0.25, 0.5, 0.75)  # of the largest |f|, at which there are thin lines
-WEAKEST, STRONGEST = 0.10, 0.55  # shares of the class colour where f is near 0, and at its largest
 LINE = 1.5  # pixels
 NOWHERE: Floats = np.empty((0, 2))
 
@@ -73,12 +76,12 @@ class PredictorView(RunView):
         """The range around the data, which no frame changes, the axes and the data."""
         x = data.run.dataset.x
         if x.shape[1] == 1:
-            left, right = _around(x[:, 0])
+            left, right = around(x[:, 0])
             self.plot.set_labels("x", "f(x)" if data.run.network.k == 1 else "class")
             self.plot.set_home(Home(left, right, *self._heights()))
             self._show_on_line(data)
         else:
-            columns = [_around(x[:, c]) for c in data.coordinates]
+            columns = [around(x[:, c]) for c in data.coordinates]
             self.plot.set_home(Home(*columns[0], *columns[1]))
             first, second = data.coordinates
             self.plot.set_labels(f"coordinate {first + 1}", f"coordinate {second + 1}")
@@ -127,9 +130,7 @@ class PredictorView(RunView):
         if data.run.dataset.d == 1:
             question = Question(self.frame, (0, 0), (*first, LINE_POINTS), (0.0, 0.0, 0))
         else:
-            d = data.run.dataset.d
-            cost = d + data.m + d * data.m / 64.0  # memory, and products, which are quicker
-            count = int(np.clip(math.sqrt(WORK / cost), FEWEST, MOST))
+            count = grid_count(data.run.dataset.d, data.m)
             question = Question(self.frame, data.coordinates, (*first, count), (*second, count))
         data.later.prediction.ask(question)
         if data.later.pending:
@@ -154,7 +155,7 @@ class PredictorView(RunView):
         return True
 
     def _draw_line(self, data: DisplayData, answer: Answer) -> None:
-        home = _around(data.run.dataset.x[:, 0])
+        home = around(data.run.dataset.x[:, 0])
         self.plot.set_home(Home(*home, *self._heights()))
         # 300: double precision ends at 2 10^308. Classes are numbers, and have no scale.
         exponent = min(answer.log10_scale, 300.0) if data.run.network.k == 1 else 0.0
@@ -173,25 +174,19 @@ class PredictorView(RunView):
         if answer is not None:
             largest_flat = float(np.abs(answer.values).max(initial=0.0))
             largest = max(largest, largest_flat * 10.0 ** min(answer.log10_scale, 300.0))
-        reach = 1.15 * _round_up(largest or 1.0)
+        reach = 1.15 * round_up(largest or 1.0)
         return -reach, reach
 
     def _draw_classes(self, data: DisplayData, answer: Answer) -> None:
-        colours = np.array([rgb(c) for c in class_colours(data.classes, self._palette)])
-        ground = rgb(self._palette.background)
-        number = np.clip(answer.values.astype(np.int64), 0, data.classes - 1)
         self.picture.smooth = False
-        self._show_picture(ground + 0.4 * (colours[number] - ground), answer)
+        self._show_picture(label_colours(answer.values, data.classes, self._palette), answer)
 
     def _draw_levels(self, answer: Answer) -> None:
         palette, values = self._palette, answer.values
         largest = float(np.abs(values).max(initial=0.0))
         share = values / largest if largest > 0.0 else np.zeros(values.shape)
-        ground = rgb(palette.background)
-        ink = np.where(share[..., None] > 0.0, rgb(palette.positive), rgb(palette.negative))
-        depth = np.where(share == 0.0, 0.0, WEAKEST + (STRONGEST - WEAKEST) * np.abs(share))
         self.picture.smooth = True
-        self._show_picture(ground + depth[..., None] * (ink - ground), answer)
+        self._show_picture(sign_colours(share, palette), answer)
         faint = pen_of(palette.muted)
         self.level_lines.set_curves(
             [(_path(share, sign * level, answer), faint) for level in LEVELS for sign in (1, -1)]
@@ -253,23 +248,6 @@ def _path(share: Floats, level: float, answer: Answer) -> QPainterPath:
     x = left + points[:, 0] * (right - left) / (columns - 1)
     y = low + points[:, 1] * (high - low) / (rows - 1)
     return path_of(x, y, np.arange(x.size) % 2 == 0)
-
-
-def _around(values: Floats) -> tuple[float, float]:
-    low, high = float(values.min()), float(values.max())
-    pad = ROOM * (high - low) or 1.0
-    return low - pad, high + pad
-
-
-def _round_up(value: float) -> float:
-    """The next of 1, 2, 5 times a power of ten, so that the range stays for many frames.
-
-    >>> _round_up(0.3), _round_up(2.0), _round_up(7.1)
-    (0.5, 2.0, 10.0)
-    """
-    power = 10.0 ** math.floor(math.log10(value))
-    digit = next(k for k in (1, 2, 5, 10) if value <= k * power * (1.0 + 1e-12))
-    return float(f"{digit * power:.3g}")
 
 
 def _physical(value: float, log10_scale: float) -> str:

@@ -129,6 +129,11 @@ class RunPanel(QWidget):
         plots = [(name, self._made[name].plot) for name in self._names]
         return [(name, plot.zoom) for name, plot in plots if plot.zoom is not None]
 
+    def regions(self) -> list[tuple[str, tuple[float, float, float, float]]]:
+        """The ranges of the views that show something, by their names."""
+        views = [(name, self._made[name]) for name in self._names]
+        return [(name, view.region()) for name, view in views if view.shows_something]
+
     def set_zooms(self, zooms: Mapping[str, QRectF]) -> None:
         """Zoom the views to ranges; those without one show all they have."""
         for name in self._names:

@@ -27,7 +27,7 @@ from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Drag, Home
 from app.widgets.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
 from core.figures.palette import Palette, rgba
-from core.problem.schedule import PLAIN_HORIZON, coordinate
+from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 DASHES: dict[Sign, tuple[float, ...]] = {"dashed": (5.0, 3.0), "dotted": (1.5, 2.5)}
 FAINT, PAST = 0.3, 0.45  # opacity
@@ -120,6 +120,15 @@ class TraceView(RunView):
 
     def _shown_bounds(self) -> Sequence[Bound]:
         return self._bounds
+
+    def region(self) -> tuple[float, float, float, float]:
+        """The range that is shown, across as log10 of time, steps or |W|^2."""
+        left, right, bottom, top = super().region()
+        if self._axis == "log10_time" and self._far:
+            left, right = (float(x) for x in inverse_coordinate(np.array([left, right])))
+        elif self._axis == "norm_squared" and not self._wide:
+            left, right = (math.log10(max(x, 1e-300)) for x in (left, right))
+        return left, right, bottom, top
 
     # ---------------------------------------------------------------- what takes a while
 

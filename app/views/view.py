@@ -113,6 +113,12 @@ class RunView(QWidget):
         """Whether there is a run, of which it has more to show than a sentence."""
         return self.data is not None and self.data.frames > 0 and not self._absent
 
+    def region(self) -> tuple[float, float, float, float]:
+        """The range that is shown: left, right, bottom and top, as core.figures.look.Region has
+        them."""
+        shown = self.plot.shown()
+        return shown.left(), shown.right(), shown.top(), shown.bottom()
+
     def explained(self) -> tuple[str, ...]:
         """The names of what it shows, as core.observables.help has them."""
         return self.shows

@@ -1,83 +1,53 @@
-"""Ticks of linear axes that show linear, logarithmic or twice logarithmic quantities."""
+"""Ticks on the screen: those of the figures (core.figures.ticks), with raised powers."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
-import numpy as np
-
 from app.widgets.screen_text import raised
-from core.figures.numbers import linear_ticks, nice_step, number_text, power_text
-from core.problem.schedule import coordinate, inverse_coordinate
-
-Ticks = tuple[tuple[float, str], ...]
-TickMaker = Callable[[float, float, int], Ticks]
+from core.figures import ticks
+from core.figures.numbers import linear_ticks
+from core.figures.ticks import TickMaker, Ticks
 
 LOG10 = "log\u2081\u2080"
 NORM_SQUARED = "|W|\u00b2"
 
 
+def _raised(made: Ticks) -> Ticks:
+    return tuple((place, raised(text)) for place, text in made)
+
+
 def plain(low: float, high: float, most: int) -> Ticks:
     """Ticks at round numbers."""
-    return tuple((place, raised(text)) for place, text in linear_ticks(low, high, most))
+    return _raised(linear_ticks(low, high, most))
 
 
 def rooted(low: float, high: float, most: int) -> Ticks:
-    """Ticks of an axis that shows signed roots, in terms of the quantity: evenly spaced squares."""
-    return tuple(
-        (place, raised(number_text(math.copysign(place * place, place) if place else 0.0)))
-        for place, _ in linear_ticks(low, high, most)
-    )
+    """Ticks of an axis that shows signed roots, in terms of the quantity."""
+    return _raised(ticks.rooted(low, high, most))
 
 
 def powers(low: float, high: float, most: int) -> Ticks:
     """Ticks of an axis that shows log10 of a quantity, in terms of the quantity."""
-    # An end that is a whole power is one, although it may have been rounded.
-    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
-    if last - first >= 1:
-        step = max(1, round(nice_step(max(last - first, 1), most)))
-        return tuple((float(k), _power(k)) for k in range(first, last + 1) if k % step == 0)
-    return tuple((x, raised(power_text(x, 3))) for x, _ in linear_ticks(low, high, most))
+    return _raised(ticks.powers(low, high, most))
 
 
 def logarithmic(low: float, high: float, most: int) -> Ticks:
-    """Ticks of an axis that shows log10 of a quantity, at 1, 2 and 5 times powers where it is
-    short."""
-    if high - low >= 1.5:
-        return powers(low, high, most)
-    digits = (1.0, 2.0, 5.0) if high - low > 0.35 else tuple(0.5 * k for k in range(2, 20))
-    places = [
-        (math.log10(digit) + k, digit * 10.0**k)
-        for k in range(math.floor(low), math.floor(high) + 1)
-        for digit in digits
-    ]
-    shown = [(place, value) for place, value in places if low <= place <= high]
-    # 10^high is a float up to there.
-    if len(shown) < 2 and abs(high) < 300.0:  # round numbers of the quantity itself
-        values = linear_ticks(10.0**low, 10.0**high, most)
-        return tuple((math.log10(value), raised(text)) for value, text in values if value > 0)
-    if len(shown) < 2:
-        return powers(low, high, most)
-    step = -(-len(shown) // max(most, 2))
-    return tuple((place, raised(number_text(value))) for place, value in shown[::step])
-
-
-def _power(exponent: int) -> str:
-    return raised(power_text(float(exponent)))
+    """Ticks of an axis that shows log10 of a quantity, closer where it is short."""
+    return _raised(ticks.logarithmic(low, high, most))
 
 
 def far_times(low: float, high: float, most: int) -> Ticks:
     """Ticks of an axis in the schedule's coordinate, in terms of log10 t."""
-    least, largest = (float(x) for x in inverse_coordinate(np.array([low, high])))
-    decades = math.log10(max(largest, 1.0) / max(least, 1.0))
-    if largest <= 1.0 or decades < 1.0:
-        times = [x for x, _ in linear_ticks(least, largest, most)]
-    else:
-        count = math.floor(math.log10(largest)) + 1
-        step = max(1, round(nice_step(max(count, 1), most)))
-        times = [10.0**k for k in range(0, count + 1, step)]
-        # Early times too, where the axis is not so far that they would crowd together.
-        times = [x for x in (-4.0, -2.0, 0.0) if step < 3] + times
-    places = [(float(coordinate(x)), x) for x in times if least <= x <= largest]
-    return tuple((place, raised(number_text(x))) for place, x in places)
+    return _raised(ticks.far_times(low, high, most))
+
+
+__all__ = [
+    "LOG10",
+    "NORM_SQUARED",
+    "TickMaker",
+    "Ticks",
+    "far_times",
+    "logarithmic",
+    "plain",
+    "powers",
+    "rooted",
+]

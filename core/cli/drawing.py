@@ -6,17 +6,19 @@ import argparse
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from math import isfinite
+from dataclasses import replace
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.margins import computed
+from core.cli.looks import look_of, selected_in, sheet_of, theory_of, time_of
 from core.cli.output import progress
 from core.cli.training import run_for_figure
 from core.errors import InputError
-from core.figures.names import PANELS
+from core.figures.film_sizes import parse_pixels
+from core.figures.names import EVERY_PANEL, PANELS
+from core.figures.sheet import Sheet
 from core.files import scratch
-from core.observables.node_sets import NodeSet, parse_nodes
 from core.observables.planes import COORDINATES, NodePlane, parse_plane
 from core.runs import Run, open_run
 from core.studies.study import load_study, shipped_ids
@@ -24,15 +26,23 @@ from core.studies.study import load_study, shipped_ids
 if TYPE_CHECKING:
     from core.figures.palette import Palette
     from core.figures.primitives import FigureScene
-    from core.reference.margin import ReferenceMargin
-    from core.reference.share import Promise
     from core.studies.row import Known
     from core.sweep.ledger import Ledger
 
-SHARE_LIMIT_S = 120.0  # for each reference margin, as in `margins`
-NO_SHARE = (
-    "no reference margin of this run can be compared with its margins, so that they are shares of "
-    "nothing; draw them as they are, without --share"
+# Options of `figure` that say something of the panels of runs.
+OF_RUNS = (
+    "panels",
+    "plane",
+    "select",
+    "until",
+    "zoom",
+    "pin",
+    "curves",
+    "log",
+    "roots",
+    "margins",
+    "bound",
+    "share",
 )
 
 
@@ -71,52 +81,28 @@ def figure(arguments: argparse.Namespace) -> int:
 
     listed = ",".join(PANELS) if arguments.panels is None else arguments.panels
     panels = [name.strip() for name in listed.split(",") if name.strip()]
-    wrong = [name for name in panels if name not in PANELS]
+    wrong = [name for name in panels if name not in EVERY_PANEL]
     if wrong or not panels:
-        raise InputError(f"--panels {arguments.panels}: allowed are {', '.join(PANELS)}.")
+        raise InputError(f"--panels {arguments.panels}: allowed are {', '.join(EVERY_PANEL)}.")
     out = Path(arguments.out)
     check_figure_path(out)
     palette, plane = DARK if arguments.dark else LIGHT, _plane(arguments.plane)
+    sheet, until = sheet_of(arguments), time_of(arguments.until, "--until")
     with ExitStack() as stack:
-        # Panels that are named are those of single runs; a study's own layout is only the default.
-        given = (arguments.panels, arguments.plane, arguments.select)
-        named = arguments.share or any(option is not None for option in given)
+        # What is said of panels is about single runs; a study's own layout is only the default.
+        named = any(getattr(arguments, name) not in (None, [], False) for name in OF_RUNS)
+        named = named or sheet != Sheet()
         scene = None if named else study_figure(arguments, stack, palette)
         if scene is None:
             runs = open_all(arguments.targets, stack, arguments.quiet)
-            selected = selected_in(runs, arguments.select)
-            scene = build_scene(
-                runs,
-                tuple(panels),
-                palette=palette,
-                plane=plane,
-                selected=selected,
-                promises=promises_of(runs, arguments.quiet) if arguments.share else (),
-            )
+            selected, look = selected_in(runs, arguments.select), look_of(arguments, runs)
+            references, bounds, promises = theory_of(arguments, runs)
+            look = replace(look, bounds=bounds)
+            shown = (palette, plane, references, selected, look, sheet, promises)
+            scene = build_scene(runs, panels, until, *shown)
         save_figure(scene, out, dpi=arguments.dpi)
     print(out)
     return 0
-
-
-def promises_of(runs: Sequence[Run], quiet: bool) -> tuple[Promise, ...]:
-    """What the margins of each run are shares of. Raises InputError where there is nothing."""
-    from core.reference.registry import references_of
-    from core.reference.share import in_order, promise
-
-    promises = []
-    for run in runs:
-        references = in_order(references_of(run.problem))
-        known: dict[str, ReferenceMargin] = {}
-        # Only as far as is needed: some take long.
-        for margin in computed(run.problem, SHARE_LIMIT_S, quiet, references):
-            known[margin.reference.name] = margin
-            if promise(references, known).margin is not None:
-                break
-        found = promise(references, known)
-        if found.margin is None:
-            raise InputError(NO_SHARE, where=run.path)
-        promises.append(found)
-    return tuple(promises)
 
 
 def study_figure(
@@ -174,10 +160,18 @@ def movie(arguments: argparse.Namespace) -> int:
     out = Path(arguments.out)
     check_film_path(out)
     plane = _plane(arguments.plane)
+    since, until = (time_of(getattr(arguments, name), f"--{name}") for name in ("since", "until"))
+    interval = (
+        None
+        if since is None and until is None
+        else (-inf if since is None else since, inf if until is None else until)
+    )
+    size = None if arguments.pixels is None else parse_pixels(arguments.pixels)
     with ExitStack() as stack:
         runs = open_all(arguments.targets, stack, arguments.quiet)
         length = arguments.seconds * arguments.fps  # save_film says what is wrong with it
         count = max(1, round(length)) if isfinite(length) else 1
+        references, bounds, promises = theory_of(arguments, runs)
         with progress("movie", count, arguments.quiet) as bar:
             save_film(
                 runs,
@@ -190,33 +184,15 @@ def movie(arguments: argparse.Namespace) -> int:
                 plane=plane,
                 follow=arguments.range == "moment",
                 selected=selected_in(runs, arguments.select),
+                references=references,
+                look=replace(look_of(arguments, runs), bounds=bounds),
+                interval=interval,
+                captions=not arguments.no_caption,
+                size=size,
+                promises=promises,
             )
     print(out)
     return 0
-
-
-def selected_in(runs: Sequence[Run], text: str | None) -> list[NodeSet | None]:
-    """The nodes of --select in each run: of a set that is kept with it, or the same in all."""
-    from core.library.about import read_about
-
-    if text is None:
-        return []
-    kept = [{one.name: one for one in read_about(run.path).sets} for run in runs]
-    named = [sets.get(text) for sets in kept]
-    if any(named):
-        return named
-    try:
-        nodes = parse_nodes(text)
-    except ValueError as error:
-        known = ", ".join(dict.fromkeys(name for sets in kept for name in sets))
-        there = (
-            f"the sets kept with these runs are {known}" if known else "no set is kept with them"
-        )
-        raise InputError(f"{text[:60]!r}: {there}; {error}.", option="--select") from None
-    most = max((int(run.network.m) for run in runs), default=0)
-    if min(nodes) >= most:
-        raise InputError(f"{text[:60]!r}: the runs have nodes 0 to {most - 1}.", option="--select")
-    return [NodeSet("", nodes)] * len(runs)
 
 
 def _plane(text: str | None) -> NodePlane:

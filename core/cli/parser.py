@@ -11,7 +11,7 @@ from core import __version__
 from core.cli.output import MARGIN_SECONDS, PROGRAM
 from core.comparison.question import AGAINST, BANDS, KINDS
 from core.compiled import warming
-from core.figures.names import PANELS
+from core.figures.names import ACROSS, EVERY_PANEL, FAMILIES
 
 SELECT = "nodes beside which the others are dim: a set kept with the runs, or such as 3-5,9"
 PLANE = "of the nodes: motion, means, components, or coordinates such as 1,2 (default)"
@@ -63,6 +63,7 @@ def build_parser() -> Parser:
         _reading,
         _drawing,
         _comparing,
+        _citing,
         _theory,
         _preparing,
     ):  # as help lists them
@@ -166,6 +167,12 @@ def _reading(commands: Any) -> None:
         action="store_true",
         help="of a DIR: a row a setting, with means, deviations and .95 bands over its seeds",
     )
+    command.add_argument(
+        "--columns",
+        default=None,
+        metavar="NAME,NAME",
+        help="of a RUN: these beside frame, step and time (default: all)",
+    )
     command.add_argument("--parameters", action="store_true", help="with data and parameters")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -179,11 +186,18 @@ def _drawing(commands: Any) -> None:
     command.add_argument(
         "--panels",
         default=None,
-        help=f"of {', '.join(PANELS)} (default: all, or the study's own layout)",
+        help=f"of {', '.join(EVERY_PANEL)} (default: the first four, or the study's own layout)",
     )
-    command.add_argument("--plane", default=None, help=PLANE)
-    command.add_argument("--select", default=None, metavar="SET|NODES", help=SELECT)
-    command.add_argument("--share", action="store_true", help=SHARE)
+    command.add_argument(
+        "--until", default=None, metavar="10^2.5", help="the moment shown (default: the last)"
+    )
+    command.add_argument(
+        "--size", default=None, metavar="85mm|180mm|WxHmm", help="(default: as the panels need)"
+    )
+    command.add_argument("--font", type=number, default=7.0, help="points (default: 7)")
+    command.add_argument("--letters", default="sans", choices=FAMILIES)
+    command.add_argument("--no-caption", action="store_true", help="neither title nor caption")
+    _look_options(command)
     command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -191,9 +205,14 @@ def _drawing(commands: Any) -> None:
     command = _command(commands, "movie", "drawing.movie", "a film of a run as GIF, WebP or MP4")
     command.add_argument("targets", nargs="+", metavar="RUN")
     command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
-    command.add_argument("--panel", default="neurons", choices=(*PANELS, "all"))
-    command.add_argument("--plane", default=None, help=PLANE)
-    command.add_argument("--select", default=None, metavar="SET|NODES", help=SELECT)
+    command.add_argument("--panel", default="neurons", choices=(*EVERY_PANEL, "all"))
+    _look_options(command)
+    command.add_argument("--since", default=None, metavar="10^1", help="begin there (default: 0)")
+    command.add_argument("--until", default=None, metavar="10^3", help="end there")
+    command.add_argument(
+        "--pixels", default=None, metavar="720p|1080p|WxH", help="(default: as the panels need)"
+    )
+    command.add_argument("--no-caption", action="store_true", help="neither heading nor clock")
     command.add_argument(
         "--range",
         default="moment",
@@ -204,6 +223,11 @@ def _drawing(commands: Any) -> None:
     command.add_argument("--fps", type=whole, default=20, help="frames a second (default: 20)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _citing(commands: Any) -> None:
+    command = _command(commands, "cite", "citing.cite", "BibTeX of the program and the papers")
+    command.add_argument("targets", nargs="*", metavar="RUN|DIR|STUDY")
 
 
 def _comparing(commands: Any) -> None:
@@ -294,6 +318,33 @@ def _preparing(commands: Any) -> None:
 
 
 # --------------------------------------------------------------- options that commands share
+
+
+def _look_options(command: Parser) -> None:
+    """How runs look in figures and films; I: is the place of a run, from 1, else all of them."""
+    add = command.add_argument
+    add("--plane", default=None, help=PLANE)
+    add("--select", action="append", default=None, metavar="[I:]SET|NODES", help=SELECT)
+    add("--pin", action="append", default=[], metavar="[I:]NODES", help="nodes with a ring")
+    add(
+        "--zoom",
+        action="append",
+        default=[],
+        metavar="[I:]PANEL=LEFT,RIGHT,BOTTOM,TOP",
+        help="the range of a panel, log10 of what stands on a logarithmic axis",
+    )
+    add("--curves", default=None, metavar="NAME,NAME", help="of the panel of that name")
+    add("--log", action="store_true", help="curves by their logarithms")
+    add("--against", default="log10_time", choices=ACROSS, help="what curves stand against")
+    add("--nodes", default="weights", choices=("weights", "directions"))
+    add("--roots", action="store_true", help="nodes by signed roots")
+    add("--margins", default=None, metavar="NAME,NAME|all", help="reference margins as lines")
+    add("--share", action="store_true", help=SHARE)
+    add(
+        "--bound", action="append", default=[], metavar="STATEMENT", help="as telgarsky22 Lemma 2.3"
+    )
+    add("--delta", type=number, default=0.05, help="failure probability (default: 0.05)")
+    _limit(command, "for each reference margin")
 
 
 def _settings(command: Parser, words: str | None) -> None:

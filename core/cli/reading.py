@@ -97,7 +97,10 @@ def table(arguments: argparse.Namespace) -> int:
         open_run(Path(arguments.run)) as run,
         progress("table", run.frames, arguments.quiet) as bar,
     ):
-        write_table(run, out, arguments.parameters, bar.add)
+        names = None
+        if arguments.columns is not None:
+            names = [part.strip() for part in arguments.columns.split(",") if part.strip()]
+        write_table(run, out, arguments.parameters, bar.add, names)
     print(out)
     return 0
 

@@ -10,7 +10,7 @@ import numpy as np
 from core.comparison.alignment import Array, shown
 from core.comparison.comparison import ComparedLine, Comparison
 from core.comparison.question import AGAINST, BANDS, CompareQuestion
-from core.figures.layout import FOOT, LINE, MARGIN, POINTS, title_texts, wrapped
+from core.figures.layout import FOOT, LINE, MARGIN, title_texts, wrapped
 from core.figures.numbers import linear_ticks, math_number, math_words, power_text
 from core.figures.palette import LIGHT, Palette, rgba, run_colours
 from core.figures.primitives import (
@@ -25,6 +25,7 @@ from core.figures.primitives import (
     Text,
     plain,
 )
+from core.figures.sheet import POINTS
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import OBSERVABLES
 

@@ -1,8 +1,8 @@
 """Drawing scenes with matplotlib's object interface: no pyplot, no window, no setting left behind.
 
 Settings that matplotlib reads globally are changed under one lock and put back, so that figures may
-be drawn from any thread. Fonts are matplotlib's own DejaVu Sans, embedded as TrueType in PDFs; the
-letters of an SVG are outlines, so that it looks the same on machines without that font.
+be drawn from any thread. Fonts are matplotlib's own DejaVu Sans and STIX, embedded as TrueType in
+PDFs; the letters of an SVG are outlines, so that it looks the same on machines without them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.markers import MarkerStyle
 from matplotlib.text import Annotation
 from matplotlib.text import Text as TextArtist
@@ -36,15 +37,15 @@ from core.figures.primitives import (
     Dots,
     FigureScene,
     Ink,
+    Marker,
     Panel,
+    Raster,
     Text,
     TimeKey,
     Words,
 )
 
 STYLE: dict[str, Any] = {
-    "font.family": [FONT],
-    "mathtext.fontset": "dejavusans",
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     # Names of an SVG's parts are hashes of random salt else, and equal scenes would differ.
@@ -52,18 +53,23 @@ STYLE: dict[str, Any] = {
     "axes.unicode_minus": True,
     "text.usetex": False,
 }
+# Fonts that come with matplotlib: the same letters on every machine.
+LETTERS: dict[str, dict[str, Any]] = {
+    "sans": {"font.family": [FONT], "mathtext.fontset": "dejavusans"},
+    "serif": {"font.family": ["STIXGeneral"], "mathtext.fontset": "stix"},
+}
 # matplotlib keeps its settings for the whole process, and the window draws in threads.
 _lock = threading.RLock()
 
 
 @contextmanager
-def drawing() -> Iterator[None]:
+def drawing(family: str = "sans") -> Iterator[None]:
     """matplotlib's defaults and STYLE, whatever the user's own settings; put back at the end."""
     with _lock, matplotlib.rc_context():
         settings: dict[Any, Any] = dict(matplotlib.rcParamsDefault)
         # The backend is left alone: figures bring their own canvas.
         settings = {key: settings[key] for key in settings if not key.startswith("backend")}
-        settings.update(STYLE)
+        settings.update(STYLE | LETTERS[family])
         matplotlib.rcParams.update(settings)
         yield
 
@@ -201,7 +207,8 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> N
 def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[Artist]:
     """New artists for what a panel shows, from back to front, not yet in the axes."""
     scale = points / 7.0
-    artists: list[Artist] = [_area(band) for band in ink.bands]
+    artists: list[Artist] = [_image(axes, raster) for raster in ink.rasters]
+    artists += [_area(band) for band in ink.bands]
     artists += [_line_collection(curves, scale) for curves in ink.curves]
     artists += [_markers(axes, dots, scale) for dots in ink.dots]
     artists += [_words(words, points) for words in ink.words]
@@ -221,6 +228,26 @@ def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[A
     for order, artist in enumerate(artists):
         artist.set_zorder(3.0 + 0.01 * order)
     return artists
+
+
+def _image(axes: Axes, raster: Raster) -> Artist:
+    rows, columns = raster.colours.shape[:2]
+    # Colours are those of points, and a picture's edge is half a point beyond its first ones.
+    across = 0.5 * (raster.right - raster.left) / (columns - 1)
+    up = 0.5 * (raster.top - raster.bottom) / (rows - 1)
+    image = AxesImage(
+        axes,
+        extent=(
+            raster.left - across,
+            raster.right + across,
+            raster.bottom - up,
+            raster.top + up,
+        ),
+        origin="lower",
+        interpolation="bilinear" if raster.smooth else "nearest",
+    )
+    image.set_data(raster.colours)
+    return image
 
 
 def _area(band: Band) -> Artist:
@@ -271,7 +298,7 @@ def _markers(axes: Axes, dots: Dots, scale: float) -> Artist:
         offset_transform=axes.transData,
         facecolors=dots.colours / 255.0,
         edgecolors=dots.edge or "none",
-        linewidths=0.35 * scale if dots.edge else 0.0,
+        linewidths=(0.9 if dots.marker is Marker.RING else 0.35) * scale if dots.edge else 0.0,
     )
     # Only the places are in the axes' units: markers keep their size in points.
     collection.set_transform(IdentityTransform())

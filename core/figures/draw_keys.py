@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager, get_font
@@ -19,13 +20,15 @@ from core.figures.primitives import Box, KeyEntry, Marker, TimeKey
 
 FONT = "DejaVu Sans"
 DASHES: dict[str, Any] = {"solid": "-", "dashed": (0, (4.0, 1.6)), "dotted": (0, (1.0, 1.2))}
-SHAPES = {Marker.DISC: "o", Marker.PLUS: "P", Marker.CROSS: "X", Marker.DOWN: "v"}
+SHAPES = {Marker.DISC: "o", Marker.PLUS: "P", Marker.CROSS: "X", Marker.DOWN: "v", Marker.RING: "o"}
 
 
 def font_text(text: str) -> str:
     """A text with question marks for letters that the font does not have."""
     # matplotlib warns of each letter that it has not, and draws an empty box.
-    characters = get_font(fontManager.findfont(FontProperties(family=FONT))).get_charmap()
+    # Within `drawing`: its family is that of the scene.
+    family = matplotlib.rcParams["font.family"]
+    characters = get_font(fontManager.findfont(FontProperties(family=family))).get_charmap()
     return "".join(char if ord(char) in characters or char == "\n" else "?" for char in text)
 
 
@@ -46,8 +49,10 @@ def draw_key(
             handles.append(sample)
     # A long key ends with the panel and may begin left of it, where nothing else stands.
     longest = max(len(entry.text) for entry in key)
-    wide = columns == 1 and LETTER_MM * longest + SAMPLE_MM > box.width
+    wide = columns == 1 and (LETTER_MM * longest + SAMPLE_MM) * points / 7.0 > box.width
     long = wide or (len(key) > 2 and not columns)
+    # Else it would reach into the panel beside.
+    tight = long and columns == 0 and box.width < 33.0 * points / 7.0
     legend = Legend(
         axes,
         handles,
@@ -59,9 +64,9 @@ def draw_key(
         frameon=False,
         borderpad=0.0,
         borderaxespad=0.0,
-        handlelength=1.7,
+        handlelength=1.1 if tight else 1.7,
         handletextpad=0.4,
-        columnspacing=0.8,
+        columnspacing=0.5 if tight else 0.8,
         labelspacing=0.25,
         labelcolor=palette.foreground,
         handler_map={tuple: HandlerTuple(ndivide=None, pad=0.2)},

@@ -41,7 +41,7 @@ def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     if scene.title:  # a run need not have one, and matplotlib takes no empty one
         metadata[suffix]["Title"] = scene.title
     buffer = io.BytesIO()
-    with drawing():
+    with drawing(scene.family):
         # PDF and SVG count in points, of which an inch has 72.
         figure = draw_scene(scene, dpi if suffix == ".png" else 72.0)
         figure.savefig(

@@ -19,11 +19,15 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.figures.film_layout import film_scene, film_size
-from core.figures.names import PANELS
+from core.figures.film_sizes import LEAST, MOST
+from core.figures.look import PLAIN, Look, check_look
+from core.figures.material import Material, Selected, Shown, gather
+from core.figures.names import EVERY_PANEL, PANELS
+from core.figures.neurons import trail_frames
 from core.figures.numbers import clock_text, math_text
 from core.figures.palette import LIGHT, Palette, film_colours
 from core.figures.primitives import Dots, FigureScene, Ink, Panel, Text
-from core.figures.scene import Material, Selected, check_runs, gather
+from core.figures.scene import check_runs, last_frame
 from core.figures.time_axis import TimeAxis, time_axis
 from core.figures.writers import (
     FilmWriter,
@@ -35,6 +39,8 @@ from core.figures.writers import (
 )
 from core.files import replacing
 from core.observables.planes import COORDINATES, NodePlane
+from core.reference.margin import ReferenceMargin
+from core.reference.share import Promise
 from core.runs import Run
 
 if TYPE_CHECKING:  # matplotlib, which is loaded where something is drawn
@@ -43,21 +49,23 @@ if TYPE_CHECKING:  # matplotlib, which is loaded where something is drawn
 HOLD = 0.12  # the share of the film that stands still at the end before it begins again
 LONGEST_SECONDS, MOST_FRAMES = 600.0, 6000
 FASTEST = {".gif": 50, ".webp": 60, ".mp4": 60}  # GIF players slow down what is faster than 20 ms
-SIZES = ((160, 120), (3840, 2160))
 Frames = NDArray[np.int64]
+Interval = tuple[float, float]  # in log10 t; from -inf: from t = 0
 
 
-def frames_shown(run: Run, axis: TimeAxis, count: int) -> Frames:
+def frames_shown(run: Run, axis: TimeAxis, count: int, since: float = -math.inf) -> Frames:
     """The run's frame in each of `count` film frames: time passes evenly on the axis, then rests.
 
-    The film begins at t = 0; the last frame at or before each moment is shown.
+    The film begins `since` log10 t, by itself at t = 0; the last frame at or before each moment is
+    shown.
     """
     moving = max(round(count * (1.0 - HOLD)), 1)
     places = axis.place(run.log10_time)
     places = np.where(np.isnan(places), -np.inf, places)
-    ends = axis.place(np.array([axis.low, axis.high]))
+    low = max(axis.low, since)
+    ends = axis.place(np.array([low, axis.high]))
     moments = np.linspace(ends[0], ends[1], moving)
-    if moving > 1:
+    if moving > 1 and since == -math.inf:
         # t = 0 has no place on a logarithmic axis; the film begins there all the same.
         moments[0] = -np.inf
     # The end is reached, however its place was rounded; so is each moment that a frame stands at.
@@ -80,7 +88,7 @@ class Drawer:
         material: Material,
         data: Sequence[Sequence[Dots]],
         dpi: float,
-        clock: Text,
+        clock: Text | None,
         follow: bool,
     ) -> None:
         from core.figures.draw import draw_panel, draw_texts, drawing, new_figure
@@ -117,10 +125,11 @@ class Drawer:
                     artist.remove()
                 if axes is None:
                     place.remove()
-            text = math_text(clock_text(log10_time))
-            clock = figure_text(self._figure, scene, replace(self._clock, text=text))
-            self._figure.draw_artist(clock)
-            clock.remove()
+            if self._clock is not None:
+                text = math_text(clock_text(log10_time))
+                clock = figure_text(self._figure, scene, replace(self._clock, text=text))
+                self._figure.draw_artist(clock)
+                clock.remove()
         # A copy: the next frame is drawn over these pixels.
         pixels = np.asarray(self._canvas.buffer_rgba())
         return np.ascontiguousarray(pixels[..., :3])
@@ -132,7 +141,7 @@ class Drawer:
         from core.figures.draw import draw_panel
 
         if axes is not None:
-            return axes, self._material.ink(panel.row, panel.kind, index, data)
+            return axes, self._material.ink(panel, index, data)
         now = replace(self._material.followed(panel.row, index, panel.box), title=panel.title)
         moving = draw_panel(self._figure, self._scene, now)
         self._figure.draw_artist(moving)
@@ -142,8 +151,8 @@ class Drawer:
 def _check(path: Path, panel: str, seconds: float, fps: float, size: tuple[int, int]) -> int:
     """The number of film frames; InputError for what cannot be made."""
     check_film_path(path)
-    if panel != "all" and panel not in PANELS:
-        raise InputError(f"The panel {panel}: a film shows {', '.join(PANELS)} or all.")
+    if panel != "all" and panel not in EVERY_PANEL:
+        raise InputError(f"The panel {panel}: a film shows {', '.join(EVERY_PANEL)} or all.")
     fastest = FASTEST[path.suffix.lower()]
     if not 1.0 <= fps <= fastest:
         raise InputError(
@@ -157,7 +166,7 @@ def _check(path: Path, panel: str, seconds: float, fps: float, size: tuple[int, 
             f"{count} frames are too many for a film; at most {MOST_FRAMES} are allowed: lower the "
             "seconds or the frames a second."
         )
-    (least_width, least_height), (most_width, most_height) = SIZES
+    (least_width, least_height), (most_width, most_height) = LEAST, MOST
     if not (least_width <= size[0] <= most_width and least_height <= size[1] <= most_height):
         raise InputError(
             f"A film of {size[0]} x {size[1]} pixels: the width is 160 to 3840, the height 120 to "
@@ -171,31 +180,50 @@ def film_frames(
     panel: str,
     count: int,
     size: tuple[int, int],
-    palette: Palette,
-    plane: NodePlane = COORDINATES,
+    shown: Shown,
     follow: bool = True,
-    selected: Selected = (),
+    interval: Interval | None = None,
+    captions: bool = True,
 ) -> Iterator[Pixels]:
     """The pictures (height, width, 3) of a film, drawn as they are asked for."""
     kinds = PANELS if panel == "all" else (panel,)
-    lasts = [run.frames - 1 for run in runs]
+    since, until = (-math.inf, None) if interval is None else interval
+    lasts = [last_frame(run, until) for run in runs]
     axis = time_axis(runs, lasts)
-    shown = [frames_shown(run, axis, count) for run in runs]
+    frames = [frames_shown(run, axis, count, since) for run in runs]
     # The last frame as well: the scene's axes are made for all that is ever shown.
-    stops = [np.unique(np.append(frames, last)) for frames, last in zip(shown, lasts, strict=True)]
-    material = gather(runs, kinds, lasts, palette, plane, stops, selected=selected)
-    scene, data, dpi, clock = film_scene(material, kinds, size)
-    drawer = Drawer(scene, material, data, dpi, clock, follow)
+    stops = [np.unique(np.append(some, last)) for some, last in zip(frames, lasts, strict=True)]
+    if interval is not None:  # trails begin where the runs do
+        stops = [
+            np.unique(np.append(trail_frames(last, run.network.m), some))
+            for run, last, some in zip(runs, lasts, stops, strict=True)
+        ]
+    material = gather(runs, kinds, lasts, shown, stops)
+    scene, data, dpi, clock = film_scene(material, kinds, size, captions)
+    zoomed = any(shown.look.region(row, "neurons") for row in range(len(runs)))
+    drawer = Drawer(scene, material, data, dpi, clock, follow and not zoomed)
     before: tuple[int, ...] | None = None
     picture: Pixels | None = None
     for position in range(count):
-        indices = tuple(int(frames[position]) for frames in shown)
+        indices = tuple(int(some[position]) for some in frames)
         # Where the run has fewer frames than the film the picture stays, and is not drawn again.
         if picture is None or indices != before:
             times = [float(run.log10_time[i]) for run, i in zip(runs, indices, strict=True)]
             picture = drawer.draw(indices, max(times))
         before = indices
         yield picture
+
+
+def check_interval(runs: Sequence[Run], interval: Interval) -> None:
+    """InputError for an interval of log10 t without moments of the runs in it."""
+    since, until = interval
+    if math.isnan(since) or math.isnan(until) or not since < until:
+        raise InputError("The film's interval is empty: it begins before it ends.")
+    ends = [float(run.log10_time[run.frames - 1]) for run in runs]
+    if since >= max(ends):
+        raise InputError(
+            f"The film's interval begins where the runs have ended: at t = 10^{max(ends):.4g}."
+        )
 
 
 def _durations(count: int, frames_per_second: float, unit: int) -> list[int]:
@@ -234,19 +262,28 @@ def save_film(
     plane: NodePlane = COORDINATES,
     follow: bool = True,
     selected: Selected = (),
+    references: Sequence[Sequence[ReferenceMargin]] = (),
+    look: Look = PLAIN,
+    interval: Interval | None = None,
+    captions: bool = True,
+    promises: Sequence[Promise | None] = (),
 ) -> bool:
     """Write a film of one panel, or of "all", for one or more runs; .gif and .webp loop for ever.
 
     It has round(seconds * frames_per_second) frames; time passes evenly on the axis of the figures,
-    and the last picture stays for the last 12 % of the film. The neurons' range is that of the
-    moment (`follow`) or of the whole run; other axes do not move. Beside the nodes that are
-    `selected` in a run its others are dim. `size` is in pixels, both even
-    (made so); `progress` gets (frames done, all frames). Returns False, and leaves no
-    file, when `cancelled` said so between two frames.
+    over the runs or an `interval` of log10 t, and the last picture stays for the last 12 % of the
+    film. The neurons' range is that of the moment (`follow`) or of the whole run; other axes do not
+    move. Beside the nodes that are `selected` in a run its others are dim; `references`, `look`
+    and `promises` are as in figures. `captions`: the line with heading and clock is shown. `size`
+    is in pixels, both even (made so); `progress` gets (frames done, all frames). Returns False, and
+    leaves no file, when `cancelled` said so between two frames.
 
     Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
     """
     check_runs(runs)
+    check_look(look)
+    if interval is not None:
+        check_interval(runs, interval)
     kinds = PANELS if panel == "all" else (panel,)
     requested = size or film_size(len(runs), len(kinds))
     count = _check(path, panel, seconds, frames_per_second, requested)
@@ -254,7 +291,8 @@ def save_film(
     pixels = (requested[0] & ~1, requested[1] & ~1)
     # GIF counts in hundredths of a second.
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
-    pictures = film_frames(runs, panel, count, pixels, palette, plane, follow, selected)
+    shown = Shown(palette, plane, references, selected, look, promises=promises)
+    pictures = film_frames(runs, panel, count, pixels, shown, follow, interval, captions)
     try:
         with (
             replacing(path) as (temporary, file),

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.figures.labels import headings, titles
+from core.figures.material import Material
 from core.figures.numbers import clock_text
 from core.figures.primitives import MM_PER_INCH, Box, Dots, FigureScene, Panel, Text
-from core.figures.scene import Material
 
 # Nominal: what counts is letters against panels, since pixels have no size in millimetres.
 DPI = 100.0
@@ -17,6 +17,7 @@ CELL = (480, 450)
 SINGLE = (800, 600)
 TOP_EM = 3.4  # the line with the clock, in letter heights
 LEFT_EM, RIGHT_EM, HEAD_EM, FOOT_EM = 5.0, 1.2, 4.6, 4.0
+KEY_EM = 1.45
 
 
 def grid(rows: int, kinds: int) -> tuple[int, int]:
@@ -43,8 +44,8 @@ def film_size(rows: int, kinds: int) -> tuple[int, int]:
 
 
 def film_scene(
-    material: Material, kinds: Sequence[str], size: tuple[int, int]
-) -> tuple[FigureScene, list[tuple[Dots, ...]], float, Text]:
+    material: Material, kinds: Sequence[str], size: tuple[int, int], captions: bool = True
+) -> tuple[FigureScene, list[tuple[Dots, ...]], float, Text | None]:
     """The scene at its last frame, the data's dots of each panel, dots per inch, and the clock."""
     rows = len(material.runs)
     columns, lines = grid(rows, len(kinds))
@@ -53,7 +54,7 @@ def film_scene(
     # Letters grow with the panels, but not as fast: the small ones need them more.
     points = 0.6 * math.sqrt(min(size[0] / columns, 1.25 * size[1] / lines)) * 72.0 / DPI
     em = points * MM_PER_INCH / 72.0
-    top = TOP_EM * em
+    top = TOP_EM * em if captions else 0.0
     cell = (width / columns, (height - top) / lines)
     names = headings(material.runs)
     panels: list[Panel] = []
@@ -67,11 +68,21 @@ def film_scene(
             cell[0] - (LEFT_EM + RIGHT_EM) * em,
             cell[1] - (HEAD_EM + FOOT_EM) * em,
         )
+        if kinds[kind] == "curves":  # a line of the key for each
+            more = KEY_EM * (len(material.shown.look.curves) - 1) * em
+            box = replace(box, top=box.top + more, height=box.height - more)
         panel, dots = material.panel(row, kinds[kind], "", box)
-        if rows > 1:
+        if rows > 1 and captions:
             panel = replace(panel, title=f"{names[row]}: {panel.title}")
         panels.append(panel)
         data.append(dots)
+    if not captions:
+        return (
+            FigureScene(width, height, points, "", material.palette, tuple(panels), ()),
+            data,
+            DPI,
+            None,
+        )
     clock_points = 1.25 * points
     line = 2.0 * em
     # The clock keeps the place of its widest text, so that nothing shifts as its digits change.

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from core.errors import InputError
 from core.figures.palette import Palette
 from core.figures.primitives import MM_PER_INCH, NO_BREAK, Box, Text
+from core.figures.sheet import POINTS, Sheet
 
-POINTS = 7.0
 MM_PER_POINT = MM_PER_INCH / 72.0
 # Width of the figure by number of panels in a row: one column of a journal, or two.
 WIDTHS = {1: 88.0, 2: 120.0, 3: 180.0, 4: 180.0}
 LEFT, RIGHT, BETWEEN = 10.5, 2.5, 10.5
 TITLE, HEADING, HEAD, FOOT = 6.0, 5.0, 9.0, 9.5
 MARGIN, LINE = 2.5, 3.2
+MOST_COLUMNS = 4
+KEY_LINE = 3.5
+LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # of a panel
 LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line with its space
 
 CAPTIONS = {
@@ -37,7 +42,14 @@ CAPTIONS = {
         "$\\mathrm{min}_i\\,p_i\\,/\\,\\Vert W\\Vert^2$, its smoothed version, and half the "
         "$\\ell_1$ margin; a triangle marks where a curve comes from below the frame"
     ),
+    "curves": "the quantities named above the frame",
+    "spectrum": "the leading singular values of the inner weights $V$",
+    "predictor": (
+        "the predictor $f$ on two coordinates, the others 0: its sign in the colours of the "
+        "classes, deeper for larger $|f|$, with levels at quarters of the largest"
+    ),
 }
+LINE_CAPTION = "the predictor $f$ over the line of inputs"
 TWO_CLASSES = (
     "blue where $a_j>0$ at the end and vermilion where $a_j<0$, {stronger} for larger "
     "$|a_j|\\,\\Vert v_j\\Vert$; plus and cross: data with $y=1$ and $y=-1$"
@@ -99,36 +111,122 @@ def captions(
     return text
 
 
-def title_texts(title: str, width: float) -> tuple[list[Text], float]:
+def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[Text], float]:
     """The lines of a title at the top of a page, and where what follows begins."""
-    texts, top = [], MARGIN
-    for line in wrapped(title, 0.85 * width, POINTS + 1.0):
-        texts.append(Text(MARGIN, top + 3.0, line, POINTS + 1.0, bold=True))
-        top += LINE
+    texts, top, scale = [], MARGIN, points / POINTS
+    for line in wrapped(title, 0.85 * width, points + 1.0):
+        texts.append(Text(MARGIN, top + 3.0 * scale, line, points + 1.0, bold=True))
+        top += LINE * scale
     return texts, top
 
 
-def page(headings: Sequence[str], columns: int, title: str, footer: Sequence[str]) -> Page:
-    """A page of rows under their headings, with the title above and the footer below."""
-    width = WIDTHS[columns]
-    side = (width - LEFT - RIGHT - (columns - 1) * BETWEEN) / columns
-    texts, top = title_texts(title, width)
-    if title:
-        top += TITLE - LINE
+@final
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """How the panels of a run stand: so many in a line, each so wide, on a page of a width."""
+
+    width: float
+    columns: int
+    side: float
+
+    def lines(self, panels: int) -> int:
+        """The lines of so many panels."""
+        return -(-panels // self.columns)
+
+
+def grid_of(panels: int, sheet: Sheet) -> Grid:
+    """As many panels in a line as can be read; lines of about as many each.
+
+    >>> grid_of(4, Sheet()).columns, grid_of(4, Sheet(85.0)).columns, grid_of(7, Sheet()).columns
+    (4, 2, 4)
+    """
+    scale = sheet.scale
+    left, right, between = (length * scale for length in (LEFT, RIGHT, BETWEEN))
+    width = sheet.width or WIDTHS.get(panels, WIDTHS[4])
+    columns = min(panels, MOST_COLUMNS)
+
+    def side(count: int) -> float:
+        return (width - left - right - (count - 1) * between) / count
+
+    while columns > 1 and side(columns) < LEAST_SIDE * scale:
+        columns -= 1
+    columns = -(-panels // -(-panels // columns))
+    if side(columns) < SMALLEST_SIDE * scale:
+        raise InputError(
+            f"A figure {width:g} mm wide has no room for panels with letters of {sheet.points:g} "
+            "points; make it wider or the letters smaller."
+        )
+    return Grid(width, columns, side(columns))
+
+
+def page(
+    headings: Sequence[str],
+    keys: Sequence[int],
+    title: str,
+    footer: Sequence[str],
+    sheet: Sheet,
+) -> Page:
+    """A page of rows under their headings, with the title above and the footer below. `keys` are
+    the lines of the key above each panel of a row.
+
+    Raises InputError for a sheet that is too small.
+    """
+    grid, scale = grid_of(len(keys), sheet), sheet.scale
+    width, line_height = grid.width, LINE * scale
+    texts, top = title_texts(title, width, sheet.points) if sheet.caption else ([], MARGIN)
+    if title and sheet.caption:
+        top += (TITLE - LINE) * scale
+    lines = [keys[k : k + grid.columns] for k in range(0, len(keys), grid.columns)]
+    foot: list[str] = []
+    for paragraph in footer if sheet.caption else ():
+        foot += wrapped(paragraph, width - 2 * MARGIN, sheet.points)
+    shown = [wrapped(heading, width - 2 * MARGIN, sheet.points + 1.0) for heading in headings]
+    if not sheet.caption and len(headings) == 1:
+        shown = [[]]  # there is nothing to tell it apart from
+    rooms = [_head(line) * scale for line in lines]
+    below = line_height * (len(foot) + 1) - line_height + MARGIN if foot else 0.0
+    fixed = top + sum(len(one) for one in shown) * line_height + below
+    fixed += len(shown) * ((HEADING - LINE) * scale + sum(rooms) + len(lines) * FOOT * scale)
+    high = _height(sheet, grid, fixed, len(shown) * len(lines))
     boxes = []
-    for heading in headings:
-        for line in wrapped(heading, width - 2 * MARGIN, POINTS + 1.0):
-            texts.append(Text(MARGIN, top + 3.0, line, POINTS + 1.0))
-            top += LINE
-        top += HEADING - LINE + HEAD
-        lefts = [LEFT + column * (side + BETWEEN) for column in range(columns)]
-        boxes.append(tuple(Box(left, top, side, side) for left in lefts))
-        top += side + FOOT
-    top += LINE
-    for paragraph in footer:
-        for line in wrapped(paragraph, width - 2 * MARGIN, POINTS):
-            texts.append(Text(MARGIN, top, line, POINTS, muted=True))
-            top += LINE
+    for heading in shown:
+        for text in heading:
+            texts.append(Text(MARGIN, top + 3.0 * scale, text, sheet.points + 1.0))
+            top += line_height
+        top += (HEADING - LINE) * scale
+        row: list[Box] = []
+        for room, line in zip(rooms, lines, strict=True):
+            top += room
+            between = BETWEEN * scale + grid.side
+            lefts = [LEFT * scale + column * between for column in range(len(line))]
+            row += [Box(left, top, grid.side, high) for left in lefts]
+            top += high + FOOT * scale
+        boxes.append(tuple(row))
+    if foot:
+        top += line_height
+    for text in foot:
+        texts.append(Text(MARGIN, top, text, sheet.points, muted=True))
+        top += line_height
     # Rounded, since sums of millimetres differ in the last digits, and equal scenes give equal
     # bytes.
-    return Page(width, round(top - LINE + MARGIN, 2), tuple(boxes), tuple(texts))
+    end = round(top - line_height + MARGIN if foot else top, 2)
+    return Page(width, sheet.height or end, tuple(boxes), tuple(texts))
+
+
+def _head(keys: Sequence[int]) -> float:
+    """The room above the panels of a line."""
+    return HEAD + KEY_LINE * (max(keys) - 1)
+
+
+def _height(sheet: Sheet, grid: Grid, fixed: float, lines: int) -> float:
+    """How high panels are: squares, lower ones on a wide sheet, or what a given height leaves."""
+    if sheet.height is None:
+        return grid.side if sheet.width is None else min(grid.side, HIGHEST)
+    high = (sheet.height - fixed) / lines
+    if high < SMALLEST_SIDE * sheet.scale:
+        least = math.ceil(fixed + lines * SMALLEST_SIDE * sheet.scale)
+        raise InputError(
+            f"A figure {sheet.height:g} mm high has no room for these panels; it must be {least} "
+            "mm high at least, or have fewer panels, or no caption."
+        )
+    return high

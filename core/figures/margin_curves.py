@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 
-from core.figures.layout import MM_PER_POINT, POINTS
+from core.figures.across import Across, keys_of
+from core.figures.layout import MM_PER_POINT
 from core.figures.numbers import linear_ticks, math_text, time_text
 from core.figures.palette import Palette, rgba
 from core.figures.primitives import (
@@ -26,7 +27,7 @@ from core.figures.primitives import (
     Panel,
 )
 from core.figures.reference_colours import reference_colour
-from core.figures.time_axis import TimeAxis
+from core.figures.sheet import POINTS
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
 from core.reference.share import REACHED, Promise, Reach, first_reach
@@ -46,16 +47,22 @@ REACH = 2.5  # how far above all curves a reference line may make the axis reach
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginTraces:
-    """Frames (F,), log10 t (F,) and one trace (F,) for each of CURVES."""
+    """Frames (F,), their keys on the horizontal axis (F,): log10 of t, of the steps or of |W|^2,
+    and one trace (F,) for each of CURVES."""
 
     frames: Array
-    log10_time: Array
+    keys: Array
     values: tuple[Array, ...]
     share_of: str = ""  # what the values are shares of; "" where they are the margins themselves
+    scale: float = 1.0  # what the margins are multiplied by
     reach: Reach | None = None  # when the hard margin first comes to 90 % of that
+    around: Array = field(default_factory=lambda: np.empty(0))  # keys of the frames around that
+    height: float = REACHED  # of the hard margin there
 
 
-def margin_traces(run: Run, last: int, promise: Promise | None = None) -> MarginTraces:
+def margin_traces(
+    run: Run, last: int, against: str = "log10_time", promise: Promise | None = None
+) -> MarginTraces:
     """The margins of a run up to a frame, thinned to 800 frames; as shares of a promise, if one is
     given. When 90 % is reached is told by all frames."""
     frames = np.unique(np.linspace(0, last, min(MOST_POINTS, last + 1)).round().astype(np.int64))
@@ -64,16 +71,21 @@ def margin_traces(run: Run, last: int, promise: Promise | None = None) -> Margin
         scale * factor * np.array([OBSERVABLES[name].at(run, index) for index in frames.tolist()])
         for name, _, factor, _ in CURVES
     )
-    traces = MarginTraces(frames.astype(np.float64), run.log10_time[frames], values)
+    traces = MarginTraces(frames.astype(np.float64), keys_of(run, frames, against), values)
     if promise is None or promise.margin is None:
         return traces
     hard = scale * np.array([OBSERVABLES["hard_margin"].at(run, k) for k in range(last + 1)])
     reach = first_reach(hard, run.log10_time[: last + 1])
-    return replace(traces, share_of=promise.label, reach=reach)
+    traces = replace(traces, scale=scale, share_of=promise.label, reach=reach)
+    if reach is None:
+        return traces
+    around = np.array([max(reach.frame - 1, 0), reach.frame])
+    height = REACHED if reach.part < 1.0 else float(hard[reach.frame])
+    return replace(traces, around=keys_of(run, around, against), height=height)
 
 
 def margin_axis(
-    traces: Sequence[MarginTraces], time: TimeAxis, references: Sequence[ReferenceMargin] = ()
+    traces: Sequence[MarginTraces], time: Across, references: Sequence[ReferenceMargin] = ()
 ) -> Axis:
     """Limits for all runs, from what the last quarter of the axis shows, and for the reference
     margins that lie at most REACH times as high as the curves.
@@ -81,7 +93,7 @@ def margin_axis(
     The smoothed margin starts at values as low as -44 / |W|^2, and a frame that held them would
     show nothing else: the frame ends as far below 0 as it reaches above, or earlier.
     """
-    places = [time.place(trace.log10_time) for trace in traces]
+    places = [time.place(trace.keys) for trace in traces]
     known = [x[np.isfinite(x)] for x in places]
     ends = [x for x in known if x.size]
     start, end = (min(x[0] for x in ends), max(x[-1] for x in ends)) if ends else (0.0, 0.0)
@@ -106,6 +118,7 @@ def margin_axis(
     label = "normalised margin"
     if shares != {""}:
         label = f"share of {math_label(shares.pop())}" if len(shares) == 1 else "share promised"
+        label = "share promised, or margin" if "" in shares else label
     return Axis(bottom - pad, top + pad, linear_ticks(bottom - pad, top + pad, 5), label)
 
 
@@ -114,9 +127,9 @@ def _colour(position: int, palette: Palette) -> str:
     return (palette.references[0], palette.foreground, palette.references[1])[position]
 
 
-def margin_ink(traces: MarginTraces, count: int, time: TimeAxis, y: Axis, palette: Palette) -> Ink:
+def margin_ink(traces: MarginTraces, count: int, time: Across, y: Axis, palette: Palette) -> Ink:
     """The first `count` points of each trace, and a triangle where a curve comes from below."""
-    x = time.place(traces.log10_time[:count])
+    x = time.place(traces.keys[:count])
     curves, dots, finite = [], [], False
     for position, ((name, _, _, dash), trace) in enumerate(zip(CURVES, traces.values, strict=True)):
         values = trace[:count]
@@ -133,9 +146,24 @@ def margin_ink(traces: MarginTraces, count: int, time: TimeAxis, y: Axis, palett
             across, foot, area = np.array([[place], [y.low], [12.0]])
             below = Dots(f"{name} below", across, foot, colour, area, Marker.DOWN, clipped=False)
             dots.append(below)
+    dots += _ring(traces, count, time, palette)
     if finite and not np.isfinite(x).any():
         return Ink(note="nothing but $t$ = 0,\nwhich a logarithmic\naxis cannot show")
     return Ink(tuple(curves), tuple(dots), "" if finite else "no margin:\nthe network is 0")
+
+
+def _ring(traces: MarginTraces, count: int, time: Across, palette: Palette) -> list[Dots]:
+    """A ring where 90 % is reached, once it is; between two frames as the curve is drawn there."""
+    reach = traces.reach
+    if reach is None or not count or traces.frames[count - 1] < reach.frame:
+        return []
+    before, after = time.place(traces.around).tolist()
+    place = after if reach.part == 1.0 else before + reach.part * (after - before)
+    if not np.isfinite(place):
+        return []
+    clear = rgba(palette.foreground, 0.0)[None, :]
+    x, y, area = np.array([[place], [traces.height], [34.0]])
+    return [Dots("90 %", x, y, clear, area, Marker.RING, palette.foreground)]
 
 
 def _entry(x: Array, values: Array, low: float) -> float | None:
@@ -156,12 +184,13 @@ def margin_panel(
     letter: str,
     box: Box,
     traces: MarginTraces,
-    time: TimeAxis,
+    time: Across,
     y: Axis,
     palette: Palette,
     references: Sequence[ReferenceMargin],
+    points: float = POINTS,
 ) -> Panel:
-    """The panel of one run; `y` is shared by the runs of a figure.
+    """The panel of one run; `y` is shared by the runs of a figure, and letters have `points`.
 
     `references` with a factor and a value are dashed lines with their labels.
     """
@@ -172,9 +201,9 @@ def margin_panel(
     ]
     key = (entries[1], entries[0], entries[2])
     zero = Level(0.0, palette.muted)
-    levels = (zero, *reference_levels(references, y, box.height, POINTS, palette))
+    levels = (zero, *reference_levels(references, y, box.height, points, palette))
     if traces.share_of:
-        levels = (*levels, _reached(traces, y, box.height, palette))
+        levels = (*levels, _reached(traces, y, box.height, points, palette))
     return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
 
 
@@ -183,14 +212,16 @@ def _line_height(y: Axis, height: float, points: float) -> float:
     return 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
 
 
-def _reached(traces: MarginTraces, y: Axis, height: float, palette: Palette) -> Level:
+def _reached(
+    traces: MarginTraces, y: Axis, height: float, points: float, palette: Palette
+) -> Level:
     """A dotted line at 90 % with the time when the hard margin first comes to it."""
     reach = traces.reach
     percent = f"{100.0 * REACHED:.0f} %"
     words = f"{percent} not reached"
     if reach is not None:
         words = f"{percent} at {math_text(time_text(reach.log10_time))}"
-    below = REACHED - 0.95 * _line_height(y, height, POINTS)
+    below = REACHED - 0.95 * _line_height(y, height, points)
     return Level(REACHED, palette.muted, words, "dotted", label_at=below)
 
 

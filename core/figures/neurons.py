@@ -10,11 +10,23 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.camera import eased, looks, unit_power
+from core.figures.camera import eased, looks, signed_root, unit_power
 from core.figures.numbers import linear_ticks, math_number, number_text
 from core.figures.palette import Palette, class_colours, dimmed, kind_colours, rgba
-from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, KeyEntry, Marker, Panel
-from core.observables.nodes import outer_classes, outer_signs
+from core.figures.primitives import (
+    Array,
+    Axis,
+    Box,
+    Curves,
+    Dots,
+    Ink,
+    KeyEntry,
+    Marker,
+    Panel,
+    Words,
+)
+from core.figures.ticks import ranged
+from core.observables.nodes import outer_classes, outer_signs, unit_rows
 from core.observables.projection import Projection
 from core.observables.registry import OBSERVABLES
 
@@ -45,6 +57,9 @@ class Track:
     classes: int = 2
     inner: bool = True  # whether nodes have inner weights
     chosen: NDArray[np.bool_] | None = None  # those that are selected, (m,); the others are dim
+    pinned: tuple[int, ...] = ()
+    directed: bool = False  # points are v_j/|v_j|
+    rooted: bool = False  # axes show signed roots; points are as without
 
 
 def longest_trail(m: int) -> int:
@@ -67,20 +82,33 @@ def trail(size: int, until: int, m: int) -> NDArray[np.int64]:
     return np.append(np.arange(0, until, stride, dtype=np.int64), until)
 
 
-def track(projection: Projection, frames: NDArray[np.int64]) -> Track:
-    """The nodes of a run on a plane at increasing frames."""
+def track(
+    projection: Projection,
+    frames: NDArray[np.int64],
+    directed: bool = False,
+    rooted: bool = False,
+) -> Track:
+    """The nodes of a run on a plane at increasing frames; `directed`: their directions."""
     run = projection.run
     points, kinds, norms, classes = [], [], [], int(run.dataset.classes)
     for index in frames.tolist():
-        with np.errstate(over="ignore"):
-            factor = np.exp(run.network.degree * run.rho[index])
-            points.append(factor * projection.weights(index))
+        if directed:
+            points.append(np.asarray(projection.directions(index), dtype=np.float64))
+        else:
+            with np.errstate(over="ignore"):
+                factor = np.exp(run.network.degree * run.rho[index])
+                points.append(factor * projection.weights(index))
         # The present sign and not the first one: up to 43 % of Figure 1's nodes have changed theirs
         # by t = 1000 (docs/theory.md, 3.6).
         kinds.append(np.where(outer_signs(run, index) == 0, classes, outer_classes(run, index)))
         norms.append(OBSERVABLES["relative_norm"].at(run, index))
     # The abstract head and kernel predictors have none: their positions are not numbers.
     inner = not np.isnan(np.array(points)).all()
+    if directed:  # a node of length 0 has none, and its trail a gap
+        kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
+        one = np.ones(frames.size)
+        places = np.array(points)
+        return Track(frames, places, kind, norm, 0, 1.0, 0.0 * one, classes, inner, directed=True)
     # Late nodes are beyond float64: they lie at the rim, and not nowhere.
     everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
     extents = np.abs(everything).max(axis=(1, 2))
@@ -90,12 +118,14 @@ def track(projection: Projection, frames: NDArray[np.int64]) -> Track:
     power = unit_power(float(logs.max()))
     scale = 10.0**-power
     kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
-    points = everything * scale
-    return Track(frames, points, kind, norm, power, extent * scale, logs, classes, inner)
+    kept, reach = everything * scale, extent * scale
+    return Track(frames, kept, kind, norm, power, reach, logs, classes, inner, rooted=rooted)
 
 
 def followed(nodes: Track, position: int) -> Track:
     """A track as a camera sees it at one of its frames, which follows the nodes."""
+    if nodes.directed or nodes.rooted:  # their ranges are those of the whole run
+        return nodes
     log10_extent = eased(
         nodes.extents[looks(position, nodes.frames.size, nodes.frames.size)],
         float(nodes.extents[position]),
@@ -111,6 +141,8 @@ def data_factor(nodes: Track, projection: Projection) -> float:
     """What the data are multiplied by to reach as far as the nodes, to three digits; 1 if neither
     has an extent."""
     # Corners lie at +-1/sqrt(d) and late nodes at up to 28 (Figure 1): unscaled, data are a dot.
+    if nodes.directed:
+        return 1.0
     extent = float(np.abs(projection.inputs(projection.run.dataset.x)).max())
     if extent == 0.0 or nodes.extent == 0.0:
         return 1.0
@@ -128,11 +160,17 @@ def factor_text(factor: float) -> str:
     return f"{mantissa}$\\times10^{{{power}}}$" if power else math_number(text)
 
 
-def data_dots(projection: Projection, factor: float, palette: Palette) -> list[Dots]:
+def spread(values: Array, nodes: Track) -> Array:
+    """Where coordinates stand on the axes of a track."""
+    return signed_root(values) if nodes.rooted else values
+
+
+def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Track) -> list[Dots]:
     """One marker for every distinct position and label, larger where more examples lie."""
     result, run = [], projection.run
+    inputs = unit_rows(run.dataset.x)[0] if nodes.directed else run.dataset.x
     # Corners that differ by rounding are one place.
-    points = np.round(projection.inputs(run.dataset.x), 9)
+    points = np.round(projection.inputs(inputs), 9)
     two = run.dataset.classes == 2
     for number, colour in enumerate(class_colours(run.dataset.classes, palette)):
         label = 2.0 * number - 1.0 if two else float(number)
@@ -144,14 +182,14 @@ def data_dots(projection: Projection, factor: float, palette: Palette) -> list[D
         areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
         colours = np.tile(rgba(colour, 0.55 if crowded else 0.9), (counts.size, 1))
         name = f"data y = {label:+.0f}" if two else f"data y = {number}"
-        x, y = factor * places[:, 0], factor * places[:, 1]
+        x, y = (spread(factor * places[:, axis], nodes) for axis in (0, 1))
         result.append(Dots(name, x, y, colours, areas, marker, palette.background))
     return result
 
 
 def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette) -> Ink:
     """The trails up to position `until` of the track; the weakest nodes are drawn first."""
-    last, m = nodes.points[until], nodes.points.shape[1]
+    last, m = spread(nodes.points[until], nodes), nodes.points.shape[1]
     strength = np.nan_to_num(nodes.norms[until], nan=0.0)
     # Stable, so that equal nodes are drawn in one order, and equal runs give equal bytes.
     # What is dim lies below all that is not.
@@ -162,7 +200,7 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
         colours[~nodes.chosen] = dimmed(colours[~nodes.chosen], palette)
     colours = colours[order]
     kept = trail(nodes.frames.size, until, m)
-    trails = nodes.points[kept][:, order]
+    trails = spread(nodes.points[kept], nodes)[:, order]
     # Up to 16 nodes at full width; beyond, the ink of all together grows with sqrt(m) only.
     crowd = min(1.0, 4.0 / math.sqrt(m))
     widths = (0.45 + 0.55 * crowd) * (0.8 + 0.6 * np.sqrt(strength[order]))
@@ -171,15 +209,40 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     dots = Dots("nodes", last[order, 0], last[order, 1], colours, areas, edge=palette.background)
     empty = "all nodes are 0" if nodes.inner else "this network has no inner weights"
     note = "" if nodes.extent > 0.0 else empty
-    return Ink((curves,), (*data, dots), note)
+    pins = [node for node in nodes.pinned if node < m]
+    if not pins:
+        return Ink((curves,), (*data, dots), note)
+    paths = spread(nodes.points[kept], nodes)[:, pins]
+    ink = np.tile(rgba(palette.foreground), (len(pins), 1))
+    own = Curves("pinned", paths[:, :, 0].T, paths[:, :, 1].T, ink, np.full(len(pins), 0.8))
+    rings, names = rings_of(last[pins, 0], last[pins, 1], pins, palette)
+    return Ink((curves, own), (*data, dots, rings), note, words=names)
+
+
+def rings_of(
+    x: Array, y: Array, nodes: Sequence[int], palette: Palette
+) -> tuple[Dots, tuple[Words, ...]]:
+    """A ring around each pinned node, and its number."""
+    clear = np.tile(rgba(palette.foreground, 0.0), (len(nodes), 1))
+    areas, ink = np.full(len(nodes), 34.0), palette.foreground
+    rings = Dots("pinned", x, y, clear, areas, Marker.RING, ink)
+    names = tuple(
+        Words(float(a), float(b), f"  {node}", ink) for a, b, node in zip(x, y, nodes, strict=True)
+    )
+    return rings, names
 
 
 def _axes(nodes: Track, data: Sequence[Dots], box: Box, labels: Sequence[str]) -> tuple[Axis, Axis]:
     reach = [nodes.extent, *(float(np.abs([dots.x, dots.y]).max()) for dots in data)]
+    reach[0] = float(spread(np.array(nodes.extent), nodes))
     half = 1.1 * max(reach) or 1.0
     aspect = box.width / box.height
     halves = (half * max(aspect, 1.0), half * max(1.0 / aspect, 1.0))
     unit = f" ({math_number(f'10^{nodes.power}')})" if nodes.power else ""
+    if nodes.rooted:
+        bare = [Axis(-half, half, (), label + unit, "roots") for label in labels]
+        both = [ranged(one, -end, end) for one, end in zip(bare, halves, strict=True)]
+        return both[0], both[1]
     return (
         Axis(-halves[0], halves[0], linear_ticks(-halves[0], halves[0], 6), labels[0] + unit),
         Axis(-halves[1], halves[1], linear_ticks(-halves[1], halves[1], 6), labels[1] + unit),
@@ -198,16 +261,19 @@ def neurons_panel(
     """The panel with the trails of a track up to a position, or all of it, and the data's dots."""
     position = nodes.frames.size - 1 if position is None else position
     factor = data_factor(nodes, projection)
-    data = tuple(data_dots(projection, factor, palette))
+    data = tuple(data_dots(projection, factor, palette, nodes))
     labels = [
         f"{label} ($d$ = 1)" if label.startswith("no ") else label for label in projection.labels
     ]
     x, y = _axes(nodes, data, box, labels)
+    times = f"$\\times$ {factor_text(factor * 10.0**nodes.power)}"
     key = KeyEntry(
-        f"data $\\times$ {factor_text(factor * 10.0**nodes.power)}",
+        "data / $|x|$" if nodes.directed else f"data {times}",
         tuple(f"#{bytes(dots.colours[0, :3]).hex()}" for dots in data),
         markers=tuple(dots.marker for dots in data),
     )
-    title, ink = "nodes $|a_j|\\,v_j$", neurons_ink(nodes, position, data, palette)
+    title = "directions $v_j/|v_j|$" if nodes.directed else "nodes $|a_j|\\,v_j$"
+    title += ", signed roots" if nodes.rooted else ""
+    ink = neurons_ink(nodes, position, data, palette)
     panel = Panel("neurons", row, letter, title, box, x, y, ink, centre_lines=True, key=(key,))
     return panel, data

@@ -198,8 +198,8 @@ def film_colours(palette: Palette) -> Colours:
     norms = np.linspace(0.0, 1.0, FILM_SHADES) ** 2
     names = ("background", "foreground", "muted", "grid", "negative", "positive")
     pure = [rgb(getattr(palette, name)) for name in names]
-    # Those of the margins' curves; films have no reference lines, whose colours are the others.
-    pure += [rgb(colour) for colour in palette.references[:2]]
+    # Those of the margins' curves, and of reference margins.
+    pure += [rgb(colour) for colour in (*palette.references[:2], *palette.lines)]
     pure += [*node_colours(-np.ones(FILM_SHADES), norms, palette)[:, :3].astype(np.float64)]
     pure += [*node_colours(np.ones(FILM_SHADES), norms, palette)[:, :3].astype(np.float64)]
     pure += [

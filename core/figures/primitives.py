@@ -39,6 +39,7 @@ class Marker(Enum):
     PLUS = "an example with y = +1"
     CROSS = "an example with y = -1"
     DOWN = "a curve that goes on below the frame"
+    RING = "a node that is pinned, or a moment"
 
 
 # eq=False here and below: == of arrays gives no single truth.
@@ -82,6 +83,20 @@ class Band:
 
 
 @final
+@dataclass(frozen=True, slots=True, eq=False)
+class Raster:
+    """Colours (rows, columns, 3) of points that lie evenly from `left` to `right` and, row by row,
+    from `bottom` to `top`; `smooth`: blended between them."""
+
+    left: float
+    right: float
+    bottom: float
+    top: float
+    colours: Colours
+    smooth: bool = True
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Words:
     """A short text that begins, ends or is centred at a point, a little above or below it."""
@@ -115,12 +130,14 @@ class Level:
 @final
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Limits, ticks with their texts, and a label with the unit."""
+    """Limits, ticks with their texts, and a label with the unit. `shows` says what places stand
+    for: a name of core.figures.ticks.MAKERS."""
 
     low: float
     high: float
     ticks: tuple[tuple[float, str], ...]
     label: str
+    shows: str = "plain"
 
 
 @final
@@ -150,7 +167,7 @@ class Ink:
     """What a panel shows of the run; a film changes this and nothing else. `note` says why empty.
 
     Later curves and dots are drawn above earlier ones, all dots above all curves, all curves above
-    all bands, and words above everything.
+    all bands, these above rasters, and words above everything.
     """
 
     curves: tuple[Curves, ...] = ()
@@ -158,6 +175,7 @@ class Ink:
     note: str = ""
     bands: tuple[Band, ...] = ()
     words: tuple[Words, ...] = ()
+    rasters: tuple[Raster, ...] = ()
 
 
 @final
@@ -211,7 +229,8 @@ class Text:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class FigureScene:
-    """A whole figure at its physical size: panels, and the texts around them."""
+    """A whole figure at its physical size: panels, and the texts around them, in letters of a
+    family (core.figures.names.FAMILIES)."""
 
     width_mm: float
     height_mm: float
@@ -220,3 +239,4 @@ class FigureScene:
     palette: Palette
     panels: tuple[Panel, ...]
     texts: tuple[Text, ...]
+    family: str = "sans"

@@ -1,54 +1,35 @@
 """Figures of runs as frozen values: pure functions of recorded frames, drawn by core.figures.draw.
 
-`build_scene` lays out a page for a paper, `Material` holds what films share with it.
+`build_scene` lays out a page for a paper from what core.figures.material computes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+import core
 from core.errors import InputError
 from core.figures.labels import headings, settings_line, titles
-from core.figures.layout import POINTS, captions, page
-from core.figures.margin_curves import (
-    MarginTraces,
-    margin_axis,
-    margin_ink,
-    margin_panel,
-    margin_traces,
-    math_label,
-)
-from core.figures.names import PANELS
-from core.figures.neurons import (
-    Track,
-    followed,
-    neurons_ink,
-    neurons_panel,
-    track,
-    trail_frames,
-)
+from core.figures.layout import captions, page
+from core.figures.look import PLAIN, Look, check_look
+from core.figures.margin_curves import math_label
+from core.figures.material import Material, Selected, Shown, gather
+from core.figures.names import EVERY_PANEL, PANELS
 from core.figures.palette import LIGHT, Palette
-from core.figures.primitives import Axis, Box, Dots, FigureScene, Ink, Panel
-from core.figures.sorted_nodes import Chosen, sorted_ink, sorted_panel, value_axis
-from core.figures.time_axis import Moments, TimeAxis, moments, time_axis
-from core.observables.node_sets import NodeSet
+from core.figures.primitives import FigureScene
+from core.figures.sheet import Sheet, check_sheet
 from core.observables.planes import COORDINATES, PLANES, NodePlane
-from core.observables.projection import Projection, checked_projection
 from core.reference.margin import ReferenceMargin
-from core.reference.share import Promise, scaled
+from core.reference.share import Promise
 from core.runs import Run
 
 # Of four panels each, so that letters are enough.
 MOST_ROWS = 6
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-SORTED = ("rotations", "norms")
-Selected = Sequence[NodeSet | None]
+WHOLE = Sheet()
 
 
 def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
@@ -56,10 +37,12 @@ def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
 
     Raises InputError for unknown or repeated names, or none.
     """
-    wrong = [name for name in panels if name not in PANELS]
+    wrong = [name for name in panels if name not in EVERY_PANEL]
     if wrong or not panels or len(set(panels)) < len(panels):
         given = ", ".join(panels) or "none"
-        raise InputError(f"The panels {given}: name one or more of {', '.join(PANELS)}, each once.")
+        raise InputError(
+            f"The panels {given}: name one or more of {', '.join(EVERY_PANEL)}, each once."
+        )
     return tuple(panels)
 
 
@@ -95,151 +78,6 @@ def last_frame(run: Run, until: int | float | None) -> int:
     return max(int(np.searchsorted(run.log10_time[:count], until + 1e-9, side="right")) - 1, 0)
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Material:
-    """All that the panels of some runs show, computed once: tracks, traces, axes and moments.
-
-    `lasts` are the last frames; tracks, traces and axes of panels that are not shown are left out.
-    """
-
-    runs: tuple[Run, ...]
-    lasts: tuple[int, ...]
-    palette: Palette
-    projections: tuple[Projection, ...]
-    time: TimeAxis
-    moments: Moments
-    moment_frames: tuple[tuple[int, ...], ...]
-    tracks: tuple[Track, ...]
-    traces: tuple[MarginTraces, ...]
-    axes: dict[str, Axis]
-    references: tuple[tuple[ReferenceMargin, ...], ...] = ()
-    chosen: tuple[Chosen | None, ...] = ()
-
-    def _chosen(self, row: int) -> Chosen | None:
-        return self.chosen[row] if row < len(self.chosen) else None
-
-    def panel(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
-        """A panel at the last frame, and the dots of the data in it."""
-        run = self.runs[row]
-        if kind == "neurons":
-            nodes = self.tracks[row]
-            return neurons_panel(row, letter, box, nodes, self.projections[row], self.palette)
-        y = self.axes[kind]
-        if kind == "margins":
-            drawn = self.references[row] if row < len(self.references) else ()
-            traces = self.traces[row]
-            return margin_panel(row, letter, box, traces, self.time, y, self.palette, drawn), ()
-        frames = self.moment_frames[row]
-        moments, palette, chosen = self.moments, self.palette, self._chosen(row)
-        panel = sorted_panel(run, row, kind, letter, box, y, frames, moments, palette, chosen)
-        return panel, ()
-
-    def followed(self, row: int, index: int, box: Box) -> Panel:
-        """The panel of the neurons at one of the track's frames, in the range of that moment."""
-        nodes, palette = self.tracks[row], self.palette
-        position = int(np.searchsorted(nodes.frames, index))
-        seen = followed(nodes, position)
-        return neurons_panel(row, "", box, seen, self.projections[row], palette, position)[0]
-
-    def ink(self, row: int, kind: str, index: int, data: Sequence[Dots]) -> Ink:
-        """What a panel shows at a frame; for neurons one of the track's frames."""
-        if kind == "neurons":
-            nodes = self.tracks[row]
-            position = int(np.searchsorted(nodes.frames, index))
-            return neurons_ink(nodes, position, data, self.palette)
-        if kind == "margins":
-            traces = self.traces[row]
-            # Traces are thinned: the last of their frames that the film has reached.
-            count = int(np.searchsorted(traces.frames, index, side="right"))
-            return margin_ink(traces, count, self.time, self.axes[kind], self.palette)
-        past = [frame for frame in self.moment_frames[row] if frame < index]
-        run, chosen, shown = self.runs[row], self._chosen(row), [*past, index]
-        return sorted_ink(run, kind, shown, self.moments, self.palette, chosen)
-
-
-def gather(
-    runs: Sequence[Run],
-    panels: Sequence[str],
-    lasts: Sequence[int],
-    palette: Palette,
-    plane: NodePlane,
-    shown: Sequence[NDArray[np.int64]] | None = None,
-    references: Sequence[Sequence[ReferenceMargin]] = (),
-    selected: Selected = (),
-    promises: Sequence[Promise | None] = (),
-) -> Material:
-    """Compute what some panels show; `shown` are the frames of each run that a film stops at.
-
-    `references` are the reference margins of each run, to be lines among its margins, `selected`
-    the nodes of each beside which the others are dim, and `promises` what its margins are shown as
-    shares of.
-    """
-    promises = [*promises, *[None] * (len(runs) - len(promises))]
-    references = _among_shares(promises, references)
-    chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, selected, strict=False))
-    axis = time_axis(runs, lasts)
-    times = moments(runs, lasts, axis)
-    frames = tuple(times.frames(run, last) for run, last in zip(runs, lasts, strict=True))
-    tracks: list[Track] = []
-    traces: list[MarginTraces] = []
-    axes: dict[str, Axis] = {}
-    projections: list[Projection] = []
-    if "neurons" in panels:
-        for row, (run, last) in enumerate(zip(runs, lasts, strict=True)):
-            projections.append(checked_projection(run, plane))
-            stops = trail_frames(last, run.network.m) if shown is None else shown[row]
-            mask = chosen[row] if row < len(chosen) else None
-            tracks.append(replace(track(projections[-1], stops), chosen=mask))
-    if "margins" in panels:
-        traces = [
-            margin_traces(run, last, one)
-            for run, last, one in zip(runs, lasts, promises, strict=True)
-        ]
-        lines = [one for margins in references for one in margins]
-        axes["margins"] = margin_axis(traces, axis, lines)
-    for kind in SORTED:
-        if kind in panels:
-            axes[kind] = value_axis(runs, kind, frames)
-    return Material(
-        tuple(runs),
-        tuple(lasts),
-        palette,
-        tuple(projections),
-        axis,
-        times,
-        frames,
-        tuple(tracks),
-        tuple(traces),
-        axes,
-        tuple(tuple(margins) for margins in references),
-        chosen,
-    )
-
-
-def _among_shares(
-    promises: Sequence[Promise | None], references: Sequence[Sequence[ReferenceMargin]]
-) -> list[tuple[ReferenceMargin, ...]]:
-    """The lines among the margins of each run; what they are shares of is always there, at 1."""
-    rows = []
-    for row, promise in enumerate(promises):
-        margins = tuple(references[row]) if row < len(references) else ()
-        if promise is not None and promise.margin is not None:
-            added = () if promise.margin in margins else (promise.margin,)
-            margins = scaled((*margins, *added), promise.scale)
-        rows.append(margins)
-    return rows
-
-
-def _mask(run: Run, nodes: NodeSet | None) -> Chosen | None:
-    """Which nodes of a run are selected, (m,); None where none of its nodes are."""
-    m = int(run.network.m)
-    mine = [node for node in nodes.nodes if node < m] if nodes is not None else []
-    mask = np.zeros(m, dtype=np.bool_)
-    mask[mine] = True
-    return mask if mine else None
-
-
 def selection_words(material: Material, selected: Selected) -> str:
     """What is selected in the runs of a figure, as a sentence of its caption; or nothing."""
     parts = []
@@ -252,9 +90,19 @@ def selection_words(material: Material, selected: Selected) -> str:
 
 def share_words(material: Material) -> str:
     """What margins are divided by, as a sentence of a figure's caption; or nothing."""
-    names = {traces.share_of for traces in material.traces} - {""}
+    names = {traces.share_of for traces in material.margins} - {""}
     parts = ", ".join(math_label(name) for name in sorted(names))
     return f" Margins are divided by {parts}, which lies at 1 with its bracket." if names else ""
+
+
+def letter_of(place: int) -> str:
+    """The letter of a panel by its place: of more than 26 two letters each.
+
+    >>> letter_of(0), letter_of(25), letter_of(26)
+    ('a', 'z', 'aa')
+    """
+    more, last = divmod(place, len(LETTERS))
+    return (LETTERS[more - 1] if more else "") + LETTERS[last]
 
 
 def build_scene(
@@ -265,6 +113,8 @@ def build_scene(
     plane: NodePlane = COORDINATES,
     references: Sequence[Sequence[ReferenceMargin]] = (),
     selected: Selected = (),
+    look: Look = PLAIN,
+    sheet: Sheet = WHOLE,
     promises: Sequence[Promise | None] = (),
 ) -> FigureScene:
     """A page with one row a run and one column a panel, 180 mm wide for three or four panels.
@@ -273,35 +123,51 @@ def build_scene(
     is that of the trajectories. Rotations, norms, margins and colours of time share their
     scales between the rows; trajectories have a scale of their own.
     `references` are reference margins for each run, drawn as lines among its margins, and
-    `selected` nodes of each run beside which the others are dim; with `promises` margins are shares
-    of what is promised of each run (core.reference.share).
+    `selected` nodes of each run beside which the others are dim. `look` has the curves, ranges,
+    pins and bounds, `sheet` the size of the page and its letters; with `promises` margins are
+    shares of what is promised of each run (core.reference.share).
 
-    Raises InputError for unknown panels, no or more than six runs, or a plane that a
-    run does not have.
+    Raises InputError for unknown panels, no or more than six runs, a plane that a run does not
+    have, or a sheet without room for the panels.
     """
     panels = check_panels(panels)
     check_runs(runs)
+    check_look(look)
+    check_sheet(sheet)
     lasts = [last_frame(run, until) for run in runs]
-    material = gather(runs, panels, lasts, palette, plane, None, references, selected, promises)
-    title, source = titles(runs)
+    shown = Shown(palette, plane, references, selected, look, sheet, promises)
+    material = gather(runs, panels, lasts, shown)
+    title = titles(runs)[0]
     letters = {
-        (row, kind): LETTERS[row * len(panels) + column]
+        (row, kind): letter_of(row * len(panels) + column)
         for row in range(len(runs))
         for column, kind in enumerate(panels)
     }
     by_kind = [(", ".join(letters[row, kind] for row in range(len(runs))), kind) for kind in panels]
-    origin = f"Source: {source}. " if source else ""
-    several = any(run.dataset.classes > 2 for run in runs)
-    words = "two coordinates"
-    if plane.kind != "coordinates":
-        words = f"a plane ({PLANES[plane.kind].title.lower()})"
-    caption = captions(by_kind, palette, several, words) + selection_words(material, selected)
-    caption += share_words(material) if "margins" in panels else ""
-    footer = (f"{origin}Settings: {settings_line(runs, lasts)}.", caption)
-    sheet = page(headings(runs), len(panels), title, footer)
+    keys = [max(len(look.curves), 1) if kind == "curves" else 1 for kind in panels]
+    laid = page(headings(runs), keys, title, _footer(material, by_kind), sheet)
     drawn = tuple(
-        material.panel(row, kind, letters[row, kind], sheet.boxes[row][column])[0]
+        material.panel(row, kind, letters[row, kind], laid.boxes[row][column])[0]
         for row in range(len(runs))
         for column, kind in enumerate(panels)
     )
-    return FigureScene(sheet.width, sheet.height, POINTS, title, palette, drawn, sheet.texts)
+    size = (laid.width, laid.height, sheet.points)
+    return FigureScene(*size, title, palette, drawn, laid.texts, sheet.family)
+
+
+def _footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Where the runs come from and their settings, and what the panels show."""
+    runs, shown = material.runs, material.shown
+    source = titles(runs)[1]
+    origin = f"Source: {source}. " if source else ""
+    several = any(run.dataset.classes > 2 for run in runs)
+    words = "two coordinates"
+    if shown.plane.kind != "coordinates":
+        words = f"a plane ({PLANES[shown.plane.kind].title.lower()})"
+    caption = captions(by_kind, shown.palette, several, words)
+    if any(material.shown.look.pins(row) for row in range(len(runs))):
+        caption += " Rings: pinned nodes."
+    settings = settings_line(runs, material.lasts)
+    facts = f"{origin}Settings: {settings}. Marginscope {core.__version__}."
+    caption += selection_words(material, shown.selected)
+    return facts, caption + share_words(material)

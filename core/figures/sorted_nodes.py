@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.neurons import rings_of
 from core.figures.numbers import linear_ticks
 from core.figures.palette import Palette, dimmed
-from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, Panel, TimeKey
+from core.figures.primitives import Array, Axis, Box, Curves, Dots, Ink, Panel, TimeKey, Words
 from core.figures.time_axis import Moments
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
@@ -57,6 +58,7 @@ def sorted_ink(
     moments: Moments,
     palette: Palette,
     chosen: Chosen | None = None,
+    pinned: Sequence[int] = (),
 ) -> Ink:
     """One curve a frame; the last is drawn wider and on top. Of nodes that are selected, (m,), the
     curves are dim, and they themselves are dots on the last one."""
@@ -77,7 +79,22 @@ def sorted_ink(
     if chosen is not None:
         dots = (chosen_dots(run, kind, indices[-1], chosen, colours[-1]),)
         colours = dimmed(colours, palette)
-    return Ink((Curves(kind, x, values, colours, widths),), dots, note)
+    names: tuple[Words, ...] = ()
+    pins = [node for node in pinned if node < m]
+    if pins:
+        across, up = places_of(run, kind, indices[-1])
+        rings, names = rings_of(across[pins], up[pins], pins, palette)
+        dots = (*dots, rings)
+    return Ink((Curves(kind, x, values, colours, widths),), dots, note, words=names)
+
+
+def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
+    """rank / m and value of each node of a frame, (m,) each."""
+    values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].at(run, index), dtype=np.float64)
+    place = np.empty(values.size)
+    # Stable, as on the screen: nodes of equal values keep their order.
+    place[np.argsort(values, kind="stable")] = ranks(values.size)
+    return place, values
 
 
 def chosen_dots(run: Run, kind: str, index: int, chosen: Chosen, colour: Array) -> Dots:
@@ -111,8 +128,9 @@ def sorted_panel(
     moments: Moments,
     palette: Palette,
     chosen: Chosen | None = None,
+    pinned: Sequence[int] = (),
 ) -> Panel:
     """The panel of one run; `y` is shared by the runs of a figure."""
-    ink = sorted_ink(run, kind, indices, moments, palette, chosen)
+    ink = sorted_ink(run, kind, indices, moments, palette, chosen, pinned)
     key = time_key(run, indices, moments, palette)
     return Panel(kind, row, letter, TITLES[kind], box, RANKS, y, ink, key=key)

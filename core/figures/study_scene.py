@@ -8,10 +8,11 @@ from typing import final
 
 from core.errors import InputError
 from core.figures.labels import SETTINGS, phrase
-from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, POINTS, title_texts, wrapped
+from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, title_texts, wrapped
 from core.figures.numbers import math_words
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import NO_BREAK, Box, FigureScene, Panel, Text, TimeKey, plain
+from core.figures.sheet import POINTS
 from core.figures.study_panels import study_panel
 from core.studies.cells import StudyCell
 from core.studies.layout import PICTURES, FigureLayout

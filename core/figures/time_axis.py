@@ -69,7 +69,8 @@ class TimeAxis:
                 (x, math_number(f"10^{text}"))
                 for x, text in linear_ticks(low, high, MOST_TICKS - 2)
             )
-        return Axis(low - pad, high + pad, ticks, f"time {self.name}")
+        shows = "far" if self.far else "powers"
+        return Axis(low - pad, high + pad, ticks, f"time {self.name}", shows)
 
     def _ticks(self) -> list[float]:
         first, last = math.ceil(self.low - 1e-9), math.floor(min(self.high, 1.0 + 1e9) + 1e-9)

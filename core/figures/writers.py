@@ -8,7 +8,6 @@ store of each frame only the rectangle that changed.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import io
 import struct
 from abc import ABC, abstractmethod
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from PIL import GifImagePlugin, Image
 
 from core.errors import InputError
+from core.figures.film_sizes import mp4_problem
 
 Pixels = NDArray[np.uint8]
 SUFFIXES = (".gif", ".webp", ".mp4")
@@ -187,8 +187,5 @@ def check_film_path(path: Path) -> None:
             f"{path} must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; films are written "
             "as one of these."
         )
-    if suffix == ".mp4" and importlib.util.find_spec("imageio_ffmpeg") is None:
-        raise InputError(
-            f"{path}: an .mp4 needs the extra named movie, which is not installed; install it with "
-            "pip install 'marginscope[movie]', or write a .gif or .webp."
-        )
+    if suffix == ".mp4" and (problem := mp4_problem()):
+        raise InputError(f"{path}: {problem}, or write a .gif or .webp.")

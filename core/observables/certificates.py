@@ -119,6 +119,7 @@ OBSERVABLES = (
         tex=r"\frac{\min_{\lambda\geq 0}|\hat\theta-\sum_i\lambda_i"
         r"\nabla p_i(\hat\theta)|}{|\hat\theta|}",
         normalisation="divided by |theta^|, theta^ = theta/p_min^(1/L): scale-free",
+        costly=True,
     ),
     Observable(
         "complementarity",
@@ -130,5 +131,6 @@ OBSERVABLES = (
         where=WHERE,
         tex=r"\frac{\sum_i\lambda_i(p_i(\hat\theta)-1)}{\sum_i\lambda_i}",
         normalisation="lambda divided by its sum, p by p_min: scale-free",
+        costly=True,
     ),
 )

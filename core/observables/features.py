@@ -180,6 +180,7 @@ OBSERVABLES = (
         applies=has_reparametrisation,
         tex=r"\langle\bar p,\ln(\bar p/u)\rangle+\langle 1,u-\bar p\rangle",
         normalisation="|pbar|_1 = 1, u of any total; natural logarithm",
+        costly=True,
     ),
     Observable(
         "c_1",
@@ -189,6 +190,7 @@ OBSERVABLES = (
         c_1,
         applies=has_slopes,
         tex=r"\max_{i,r,j}|\langle\nabla_VF_j(x_i),\nabla_VF_j(x_r)\rangle|",
+        costly=True,
     ),
     Observable(
         "c_2",
@@ -198,5 +200,6 @@ OBSERVABLES = (
         c_2,
         applies=has_slopes,
         tex=r"\max_{i,r,j\neq k}|\langle\nabla_VF_j(x_i),\nabla_VF_k(x_r)\rangle|",
+        costly=True,
     ),
 )

@@ -48,6 +48,9 @@ class Observable:
     `tex` is the formula in the part of TeX that matplotlib's mathtext knows, without dollar signs;
     `normalisation` what the number is divided by, empty where by nothing.
 
+    `costly`: a frame takes a decomposition, a sample, or an optimisation, so that a table of all
+    frames may take long.
+
     `applies` says for which runs it exists, and `where` says it in words; tables leave the others
     out. At a run that it does not apply to its value is NaN, or not defined. No value is infinite:
     it is NaN where the number is beyond float64 (its logarithm is an observable of its own where
@@ -65,6 +68,7 @@ class Observable:
     where: str = ""
     tex: str = ""
     normalisation: str = ""
+    costly: bool = False
 
     def at(self, run: Run, index: int) -> Any:
         """The value at a frame: a float, or an array (m,) or (n,)."""

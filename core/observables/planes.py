@@ -5,6 +5,7 @@ Nothing here loads the numerical packages: a window's menu needs the titles befo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -47,6 +48,7 @@ class PlaneKind:
         return made
 
 
+PAIR = re.compile(r"([0-9]{1,9}),([0-9]{1,9})", re.ASCII)
 COORDINATES = NodePlane()
 HERE = "core.observables.projection"
 PLANES: Registry[PlaneKind] = Registry(
@@ -60,7 +62,8 @@ PLANES: Registry[PlaneKind] = Registry(
 
 
 def parse_plane(text: str) -> NodePlane:
-    """A plane as it is typed: a kind, or two coordinates counted from 1, as on the axes.
+    """A plane as it is typed: a kind, two coordinates counted from 1, as on the axes, or the span
+    of two nodes, counted from 0, such as nodes:3,7.
 
     Raises InputError for anything else.
 
@@ -73,6 +76,9 @@ def parse_plane(text: str) -> NodePlane:
         first, second = (int(part[:9]) - 1 for part in parts)
         if min(first, second) >= 0:
             return NodePlane(COORDINATES.kind, (first, second))
+    pair = text.removeprefix("nodes:")
+    if pair != text and (match := PAIR.fullmatch(pair)):
+        return NodePlane("nodes", (int(match[1]), int(match[2])))
     alone = [name for name in PLANES if name not in (COORDINATES.kind, "nodes")]
     if text not in alone:
         raise InputError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,3 +29,27 @@ def values_at(run: Run, index: int, x: Array) -> Array:
         return f
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(run.network.degree * run.rho[index]) * f)
+
+
+def grid_values(
+    run: Run,
+    index: int,
+    axes: tuple[int, int],
+    first: tuple[float, float, int],
+    second: tuple[float, float, int],
+) -> tuple[Array, float]:
+    """f at the flat parameters on a grid, (second, first), and log10 of what physical values are of
+    it; for data of one coordinate on a line, (first,). The class for several of them.
+
+    An axis is its low end, its high end and its number of points; other coordinates are 0.
+    """
+    across = np.linspace(*first)
+    scale = run.network.degree * float(run.rho[index]) / math.log(10.0)
+    d = run.dataset.d
+    if d == 1:
+        return flat_values(run, index, across[:, None]), scale
+    up = np.linspace(*second)
+    x = np.zeros((up.size, across.size, d))
+    x[:, :, axes[0]] = across[None, :]
+    x[:, :, axes[1]] = up[:, None]
+    return flat_values(run, index, x.reshape(-1, d)).reshape(up.size, across.size), scale

@@ -202,6 +202,7 @@ OBSERVABLES = (
         where=WHERE,
         tex=r"\frac{|V|_F^2}{|V|_2^2}",
         normalisation="scale-free",
+        costly=True,
     ),
     Observable(
         "sigma_1",
@@ -212,6 +213,7 @@ OBSERVABLES = (
         applies=has_inner,
         where=WHERE,
         tex=r"\sigma_1(V)=|V|_2",
+        costly=True,
     ),
     Observable(
         "sigma_2",
@@ -222,6 +224,7 @@ OBSERVABLES = (
         applies=has_inner,
         where=WHERE,
         tex=r"\sigma_2(V)",
+        costly=True,
     ),
     Observable(
         "sigma_3",
@@ -232,6 +235,7 @@ OBSERVABLES = (
         applies=has_inner,
         where=WHERE,
         tex=r"\sigma_3(V)",
+        costly=True,
     ),
     Observable(
         "trajectory_rank",
@@ -244,5 +248,6 @@ OBSERVABLES = (
         where="trained V, m d <= 31,250",
         tex=r"\exp(-\sum_k r_k\ln r_k),\ r_k=\frac{\sigma_k^2}{\sum_l\sigma_l^2}",
         normalisation="scale-free; natural logarithm",
+        costly=True,
     ),
 )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import InputError
+from core.errors import InputError, did_you_mean
 from core.files import write_whole
-from core.observables.observable import Shape
+from core.observables.observable import Observable, Shape
 from core.observables.registry import scalars_of, shown_of
 from core.runs import Run
 
@@ -21,21 +21,54 @@ Columns = dict[str, NDArray[Any]]
 MOST_BYTES = 4e9
 
 
-def scalar_columns(run: Run, progress: Callable[[int], None] | None = None) -> Columns:
-    """frame, step, log10_time and every scalar observable under its name, each (T,)."""
+def offered(run: Run, nodes: bool = True) -> tuple[Observable, ...]:
+    """The observables that a run's table may have: its scalars, and its nodes' for an NPZ."""
+    return (*scalars_of(run), *(shown_of(run, Shape.NODE) if nodes else ()))
+
+
+def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[Observable, ...]:
+    """The observables of some names in the order of tables.
+
+    Raises InputError for a name that the run's table does not have.
+    """
+    known = {item.name: item for item in offered(run, nodes)}
+    wrong = [name for name in names if name not in known]
+    if wrong:
+        inside = wrong[0] in {item.name for item in offered(run)}
+        why = "is a number of each node, for which only an NPZ has room" if inside else ""
+        raise InputError(
+            f"the column {wrong[0][:60]!r} {why or 'is none of this run'}; "
+            f"{did_you_mean(wrong[0], list(known))}",
+            where=run.path,
+        )
+    return tuple(item for name, item in known.items() if name in names)
+
+
+def columns_of(
+    run: Run, observables: Sequence[Observable], progress: Callable[[int], None] | None = None
+) -> Columns:
+    """frame, step, log10_time, each (T,), and observables under their names, (T,) or (T, m).
+
+    `progress` is called with 1 after each frame.
+    """
     frames = run.frames
     columns: Columns = {
         "frame": np.arange(frames, dtype=np.int64),
         "step": np.asarray(run.steps[:frames], dtype=np.int64),
         "log10_time": np.asarray(run.log10_time[:frames], dtype=np.float64),
     }
-    observables = scalars_of(run)
-    values = np.empty((frames, len(observables)))
+    values: dict[str, list[Any]] = {item.name: [] for item in observables}
     for index in range(frames):  # frame by frame, so that its parameters are read only once
-        values[index] = [item.at(run, index) for item in observables]
+        for item in observables:
+            values[item.name].append(item.at(run, index))
         if progress is not None:
             progress(1)
-    return columns | {item.name: values[:, k] for k, item in enumerate(observables)}
+    return columns | {name: np.array(some, dtype=np.float64) for name, some in values.items()}
+
+
+def scalar_columns(run: Run, progress: Callable[[int], None] | None = None) -> Columns:
+    """frame, step, log10_time and every scalar observable under its name, each (T,)."""
+    return columns_of(run, scalars_of(run), progress)
 
 
 def node_columns(run: Run) -> Columns:
@@ -95,9 +128,14 @@ def _in_full(run: Run, name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def write_table(
-    run: Run, path: Path, parameters: bool = False, progress: Callable[[int], None] | None = None
+    run: Run,
+    path: Path,
+    parameters: bool = False,
+    progress: Callable[[int], None] | None = None,
+    names: Sequence[str] | None = None,
 ) -> None:
-    """Write a table as NPZ (everything) or CSV (the scalars only).
+    """Write a table as NPZ (everything) or CSV (the scalars only), or of it the columns of some
+    `names`, beside frame, step and log10_time.
 
     Raises InputError for another ending, or a folder that cannot be written.
     """
@@ -111,11 +149,12 @@ def write_table(
             remedy="choose NPZ for the parameters",
             typed="write an .npz for --parameters",
         )
-    columns = scalar_columns(run, progress)
-    if suffix == ".csv":
+    nodes = suffix == ".npz"
+    chosen = offered(run, nodes) if names is None else check_columns(run, names, nodes)
+    columns = columns_of(run, chosen, progress)
+    if not nodes:
         write_whole(path, _csv(columns).encode())
         return
-    columns |= node_columns(run)
     if parameters:
         columns |= parameter_columns(run)
     buffer = io.BytesIO()

@@ -111,6 +111,7 @@ OBSERVABLES = (
         error_on_test,
         tex=r"\mathrm{Pr}[\mathrm{not}\ yf(x)>0]",
         normalisation="with 1/N, N test points",
+        costly=True,
     ),
     Observable(
         "test_error_se",
@@ -120,6 +121,7 @@ OBSERVABLES = (
         standard_error,
         tex=r"\sqrt{e(1-e)/N}",
         normalisation="divided by sqrt(N), N test points",
+        costly=True,
     ),
     Observable(
         "test_loss",
@@ -131,5 +133,6 @@ OBSERVABLES = (
         where="squared loss",
         tex=r"\frac{1}{N}\sum_{i=1}^N\min((y_i-f(x_i))^2,1)",
         normalisation="with 1/N, N test points",
+        costly=True,
     ),
 )

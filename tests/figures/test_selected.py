@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from core.cli.main import main
 from core.figures.film import film_frames
+from core.figures.material import Shown
 from core.figures.palette import LIGHT, dimmed
 from core.figures.primitives import FigureScene, Ink, Panel
 from core.figures.scene import build_scene
@@ -72,7 +72,7 @@ def _nodes(ink: Ink) -> list[tuple[tuple[float, float], tuple[int, ...]]]:
 @pytest.mark.parametrize("kind", ["neurons", "norms"])
 def test_a_film_is_dim_as_well(run: Run, kind: str) -> None:
     films = [
-        list(itertools.islice(film_frames([run], kind, 4, (320, 240), LIGHT, selected=given), 4))
+        list(film_frames([run], kind, 4, (320, 240), Shown(LIGHT, selected=given)))
         for given in ((), [NodeSet("", NODES)], [None])
     ]
     plain, chosen, none = (np.array(film, dtype=np.int64) for film in films)

@@ -10,6 +10,8 @@ import pytest
 
 from core.cli.main import main
 from core.comparison.recorded import most_of
+from core.figures.look import BoundCurve, Look
+from core.figures.primitives import Marker
 from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import Bracket, ReferenceMargin
@@ -102,6 +104,49 @@ def test_a_figure_of_shares_has_the_same_curves_divided(path: Path) -> None:
     assert words.startswith("90 % not reached" if reach is None else "90 % at ")
 
 
+@pytest.mark.parametrize("against", ["log10_time", "step", "norm_squared"])
+def test_the_ring_stands_on_the_curve_at_that_moment(path: Path, against: str) -> None:
+    """On every axis, where the curve that is drawn crosses .9; and so do the bounds' shares."""
+    with open_run(path) as run:
+        hard = OBSERVABLES["hard_margin"].trace(run)
+        promised = Promise(margin("gamma_gl", 1.6 * hard[-1], 1.6 * hard[-1]))
+        bound = BoundCurve("x", "x", "margins", 0.5 * hard)
+        look = Look(against=against, bounds=((bound,),))
+        scene = build_scene([run], ("margins",), look=look, promises=[promised])
+    ink = scene.panels[0].ink
+    (ring,) = [dots for dots in ink.dots if dots.marker is Marker.RING]
+    curve = next(one for one in ink.curves if one.name == "hard_margin")
+    x, y = np.asarray(curve.x)[0], np.asarray(curve.y)[0]
+    after = int(np.flatnonzero(y >= 0.9)[0])
+    assert x[after - 1] < ring.x[0] <= x[after]
+    part = (0.9 - y[after - 1]) / (y[after] - y[after - 1])
+    assert ring.x[0] == pytest.approx(x[after - 1] + part * (x[after] - x[after - 1]), abs=1e-9)
+    assert ring.y[0] == 0.9
+    drawn = next(one for one in ink.curves if one.name == "x")
+    np.testing.assert_allclose(np.asarray(drawn.y)[0], 0.5 * y)
+
+
+def test_before_90_percent_there_is_no_ring(path: Path) -> None:
+    """A figure that ends before, as a film at its beginning."""
+    with open_run(path) as run:
+        hard = OBSERVABLES["hard_margin"].trace(run)
+        promised = Promise(margin("gamma_gl", 1.6 * hard[-1], 1.6 * hard[-1]))
+        reached = int(np.flatnonzero(hard >= 0.72 * hard[-1])[0])
+        for last, rings in ((reached - 1, 0), (reached, 1)):
+            scene = build_scene([run], ("margins",), last, promises=[promised])
+            found = [one for one in scene.panels[0].ink.dots if one.marker is Marker.RING]
+            assert len(found) == rings
+
+
+def test_a_caption_says_what_margins_are_divided_by(path: Path) -> None:
+    promised = Promise(margin("gamma_gl", 0.15, 0.17))
+    with open_run(path) as run:
+        shares = build_scene([run], ("margins",), promises=[promised])
+        norms = build_scene([run], ("norms",), promises=[promised])
+    assert "Margins are divided by" in " ".join(text.text for text in shares.texts)
+    assert "divided by" not in " ".join(text.text for text in norms.texts)
+
+
 def test_every_place_has_the_same_share(path: Path) -> None:
     """The library's column, what runs are compared by, and the view: one function of one value."""
     with open_run(path) as run:
@@ -115,7 +160,7 @@ def test_every_place_has_the_same_share(path: Path) -> None:
 
 
 def promise_of_run(run: object) -> Promise:
-    from core.cli.drawing import promises_of
+    from core.cli.looks import promises_of
 
     return promises_of([run], quiet=True)[0]
 

@@ -14,12 +14,14 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
-from app.controllers.export import BUSY, CANCELLED, NO_RUNS, Exportable, ExportController
+from app.controllers.export import BUSY, CANCELLED, NO_RUNS, ExportController
 from app.panels.export_dialog import MOST_RUNS
-from app.panels.export_dialogs import DataDialog, FigureDialog, FilmDialog
-from app.state.exports import DataJob, FigureJob, FilmJob, data_paths
+from app.panels.export_dialogs import DataDialog, FilmDialog
+from app.panels.figure_dialog import FigureDialog
+from app.state.data_exports import DataJob, data_paths
+from app.state.exports import Exportable, FigureJob, FilmJob
 from core.figures.names import PANELS
-from core.figures.palette import DARK, LIGHT
+from core.figures.palette import DARK
 from core.figures.scene import MOST_ROWS
 from core.observables.planes import NodePlane
 from core.runs import open_run
@@ -85,6 +87,11 @@ def set_path(dialog, path: Path) -> None:
     QTest.keyClicks(dialog.path, str(path))
 
 
+def known(qtbot, dialog: DataDialog) -> None:
+    """Wait until the columns are there."""
+    qtbot.waitUntil(lambda: dialog.save.isEnabled())
+
+
 # ------------------------------------------------------------------------------------- files
 
 
@@ -104,7 +111,7 @@ def test_a_figure_is_saved_by_its_window(
         for _ in range([".pdf", ".svg", ".png"].index(suffix)):
             QTest.keyClick(dialog.format, Qt.Key.Key_Down)
         assert dialog.dpi.isEnabled() == (suffix == ".png")
-        for box in dialog.panels[1:]:
+        for box in dialog.panels[1:4]:
             box.setFocus()
             QTest.keyClick(box, Qt.Key.Key_Space)
         dialog.dpi.setValue(50)
@@ -118,7 +125,7 @@ def test_a_figure_is_saved_by_its_window(
 
 
 def test_what_the_figure_window_asks_for(qtbot, runs, tmp_path) -> None:
-    dialog = FigureDialog(runs, tmp_path, (2, 3))
+    dialog = FigureDialog(Exportable(tuple(runs), NodePlane("coordinates", (2, 3))), tmp_path)
     qtbot.addWidget(dialog)
     dialog.show()
     qtbot.mouseClick(dialog.run_boxes[0], Left, pos=dialog.run_boxes[0].rect().center() * 0.1)
@@ -126,7 +133,7 @@ def test_what_the_figure_window_asks_for(qtbot, runs, tmp_path) -> None:
     dialog.palette_choice.setCurrentIndex(1)
     path = tmp_path / "study__m=9.pdf"
     assert dialog.path.text() == str(path)
-    expected = FigureJob((runs[1],), path, PANELS, 300, "dark", (2, 3))
+    expected = FigureJob((runs[1],), path, PANELS, 300, "dark", NodePlane("coordinates", (2, 3)))
     assert dialog.job() == expected
     dialog.run_boxes[1].setChecked(False)
     assert "at least one run" in dialog.problem.text() and not dialog.save.isEnabled()
@@ -137,7 +144,7 @@ def test_what_the_figure_window_asks_for(qtbot, runs, tmp_path) -> None:
 
 
 def test_a_place_that_cannot_be_or_is_taken_is_said_before_saving(qtbot, runs, tmp_path) -> None:
-    dialog = FigureDialog(runs[:1], tmp_path, (0, 1))
+    dialog = FigureDialog(Exportable((runs[0],)), tmp_path)
     qtbot.addWidget(dialog)
     dialog.show()
     assert not dialog.problem.isVisible() and not dialog.note.isVisible()
@@ -156,7 +163,7 @@ def test_a_place_that_cannot_be_or_is_taken_is_said_before_saving(qtbot, runs, t
 
 
 def test_browsing_adds_the_ending(qtbot, runs, tmp_path, monkeypatch) -> None:
-    dialog = FigureDialog(runs[:1], tmp_path, (0, 1))
+    dialog = FigureDialog(Exportable((runs[0],)), tmp_path)
     qtbot.addWidget(dialog)
     answer = (str(tmp_path / "chosen"), "")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given, **named: answer)
@@ -187,7 +194,7 @@ def test_a_film_is_saved(
 
 
 def test_films_that_cannot_be_made_are_refused_in_the_window(qtbot, runs, tmp_path) -> None:
-    dialog = FilmDialog(runs, tmp_path, (0, 1), LIGHT)
+    dialog = FilmDialog(Exportable(tuple(runs)), tmp_path)
     qtbot.addWidget(dialog)
     dialog.rate.setValue(55)
     assert "at most 50 frames a second" in dialog.problem.text()
@@ -207,6 +214,7 @@ def test_data_of_several_runs_are_one_file_each(
         dialog = controller.dialog
         assert isinstance(dialog, DataDialog)
         assert dialog.path.text() == str(tmp_path)
+        known(qtbot, dialog)
         QTest.mouseClick(dialog.parameters, Left, pos=dialog.parameters.rect().center() * 0.1)
         assert dialog.parameters.isChecked()
         QTest.mouseClick(dialog.save, Left)
@@ -224,6 +232,7 @@ def test_data_as_csv_are_the_scalars(
 
     def ask() -> None:
         controller.data()
+        known(qtbot, controller.dialog)
         controller.dialog.parameters.setChecked(True)
         controller.dialog.format.setCurrentIndex(1)
         assert not controller.dialog.parameters.isEnabled()

@@ -9,7 +9,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
-from app.views.curves import CurveScale, CurvesView
+from app.views.curves import CurvesView
 from app.views.neurons import NeuronsView
 from app.views.pointing import nearest_point, resolved
 from app.views.run_panel import RunPanel
@@ -17,6 +17,7 @@ from app.views.trace_view import TraceView
 from app.widgets.overlay import Pointed
 from app.widgets.plot_item import Home, Plot
 from app.widgets.screen_text import shown_number
+from core.figures.curve_scale import CurveScale
 from core.observables.registry import OBSERVABLES
 from tests.app.mouse import move, pixel
 

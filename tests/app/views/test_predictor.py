@@ -10,9 +10,9 @@ from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
 from app.state.later import Question, answer
-from app.views.contours import contour
 from app.views.predictor import PredictorView
 from app.views.run_panel import RunPanel
+from core.figures.contours import contour
 from core.figures.palette import LIGHT, rgb
 from core.observables.planes import NodePlane
 from tests.app.views.test_every_network import compute, shown

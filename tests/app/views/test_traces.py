@@ -11,11 +11,12 @@ from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
 from app.state.later import LEADING, SPECTRUM, Later, Trace
-from app.views.curves import CurveScale, CurvesView, scale_of, scaled
+from app.views.curves import CurvesView
 from app.views.run_panel import RunPanel
 from app.views.spectrum import SpectrumView
 from app.views.thinning import TOLERANCE
 from app.widgets.ticks import logarithmic
+from core.figures.curve_scale import CurveScale, scale_of, scaled
 from core.observables import spectrum
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run

@@ -1,0 +1,132 @@
+"""What a dialog asks for, as the line for a terminal that writes the same file."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator
+from functools import singledispatch
+
+from app.state.data_exports import DataJob
+from app.state.exports import Exportable, ExportJob, FigureJob, FilmJob
+from core.figures.look import FIRST_CURVES, Look
+from core.figures.sheet import POINTS, size_text
+from core.observables.node_sets import nodes_text
+from core.observables.planes import COORDINATES, NodePlane
+
+PROGRAM = ("python", "-m", "core")
+
+
+def command_of(job: ExportJob, shown: Exportable) -> str:
+    """The command, quoted as a shell wants it; one a line where there are several files."""
+    return "\n".join(shlex.join([*PROGRAM, *words]) for words in _words(job, shown))
+
+
+@singledispatch
+def _words(job: ExportJob, shown: Exportable) -> Iterator[list[str]]:
+    raise TypeError(f"there is no command for {type(job).__name__}")
+
+
+@_words.register
+def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
+    words = [
+        "figure",
+        *map(str, job.runs),
+        "--out",
+        str(job.path),
+        "--panels",
+        ",".join(job.panels),
+    ]
+    if job.until is not None:
+        words += ["--until", time_word(job.until)]
+    sheet = job.sheet
+    if sheet.width is not None:
+        words += ["--size", size_text(sheet)]
+    if sheet.points != POINTS:
+        words += ["--font", f"{sheet.points:.15g}"]
+    words += [] if sheet.family == "sans" else ["--letters", sheet.family]
+    words += [] if sheet.caption else ["--no-caption"]
+    words += [] if job.path.suffix.lower() != ".png" else ["--dpi", f"{job.dpi:g}"]
+    yield [*words, *_drawn(job, shown)]
+
+
+@_words.register
+def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
+    words = ["movie", *map(str, job.runs), "--out", str(job.path), "--panel", job.panel]
+    words += ["--seconds", f"{job.seconds:.15g}", "--fps", f"{job.frames_per_second:g}"]
+    words += [] if job.follow else ["--range", "run"]
+    if job.interval is not None:
+        since, until = job.interval
+        words += ["--since", time_word(since)]
+        words += ["--until", time_word(until)] if math.isfinite(until) else []
+    if job.size is not None:
+        words += ["--pixels", f"{job.size[0]}x{job.size[1]}"]
+    words += [] if job.captions else ["--no-caption"]
+    yield [*words, *_drawn(job, shown)]
+
+
+@_words.register
+def _data(job: DataJob, shown: Exportable) -> Iterator[list[str]]:
+    for run, path in zip(job.runs, job.paths, strict=True):
+        words = ["table", str(run), "--out", str(path)]
+        if job.columns is not None:
+            words += ["--columns", ",".join(job.columns)]
+        yield [*words, *(["--parameters"] if job.parameters else [])]
+
+
+def _drawn(job: FigureJob | FilmJob, shown: Exportable) -> list[str]:
+    """What figures and films have in common."""
+    words = ["--dark"] if job.palette == "dark" else []
+    if job.plane != COORDINATES:
+        words += ["--plane", plane_word(job.plane)]
+    for row, nodes in enumerate(job.selected, 1):
+        if nodes is not None:
+            words += ["--select", f"{row}:{nodes.name or nodes_text(nodes.nodes)}"]
+    names = {one.reference.name: None for margins in job.references for one in margins}
+    if names:
+        words += ["--margins", ",".join(names)]
+    if any(one is not None and one.margin is not None for one in job.promises):
+        words += ["--share"]
+    keys = {bound.key: None for bounds in job.look.bounds for bound in bounds}
+    for key in keys:
+        words += ["--bound", key]
+    if keys:
+        words += ["--delta", f"{shown.delta:.15g}"]
+    return [*words, *_look(job.look)]
+
+
+def _look(look: Look) -> list[str]:
+    words = []
+    if look.curves != FIRST_CURVES:
+        words += ["--curves", ",".join(look.curves)]
+    words += ["--log"] if look.logarithmic else []
+    words += [] if look.against == "log10_time" else ["--against", look.against]
+    words += [] if look.nodes == "weights" else ["--nodes", look.nodes]
+    words += ["--roots"] if look.roots else []
+    for row, nodes in enumerate(look.pinned, 1):
+        words += ["--pin", f"{row}:{nodes_text(nodes)}"] if nodes else []
+    for one in look.regions:
+        ends = ",".join(repr(float(x)) for x in (one.left, one.right, one.bottom, one.top))
+        words += ["--zoom", f"{one.row + 1}:{one.panel}={ends}"]
+    return words
+
+
+def time_word(log10_time: float) -> str:
+    """A time to the last digit, as options read it.
+
+    >>> time_word(2.5), time_word(-math.inf)
+    ('10^2.5', '0')
+    """
+    return "0" if log10_time == -math.inf else f"10^{float(log10_time)!r}"
+
+
+def plane_word(plane: NodePlane) -> str:
+    """A plane as --plane reads it: coordinates and nodes are counted as on the axes.
+
+    >>> plane_word(NodePlane("coordinates", (2, 6))), plane_word(NodePlane("motion", ()))
+    ('3,7', 'motion')
+    """
+    if plane.kind == COORDINATES.kind:
+        return ",".join(str(number + 1) for number in plane.numbers)
+    numbers = ",".join(str(number) for number in plane.numbers)
+    return f"{plane.kind}:{numbers}" if numbers else plane.kind

@@ -1,0 +1,229 @@
+"""Options of `figure` and `movie` that say how runs look: ranges, pins, lines of theory, paper."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.cli.margins import computed, stopped
+from core.cli.output import MARGIN_SECONDS
+from core.errors import InputError
+from core.figures.look import FIRST_CURVES, BoundCurve, Look, Region
+from core.figures.sheet import Sheet, parse_size
+from core.observables.node_sets import NodeSet, parse_nodes
+from core.problem.schedule import parse_time
+from core.reference.watch import CancelledError, Watch
+from core.runs import Run
+
+if TYPE_CHECKING:
+    from core.reference.margin import Reference, ReferenceMargin
+    from core.reference.share import Promise
+
+ROW = re.compile(r"([1-9][0-9]{0,2}):(.*)", re.DOTALL)
+ALL, NONE = "all", "none"
+NO_SHARE = (
+    "no reference margin of this run can be compared with its margins, so that they are shares of "
+    "nothing; draw them as they are, without --share"
+)
+
+
+def row_of(text: str, rows: int, option: str) -> tuple[Sequence[int], str]:
+    """The rows that a text such as 2:3-5 is about, counted from 0, and the rest; without a number
+    it is about all of them."""
+    if not (match := ROW.fullmatch(text)):
+        return range(rows), text
+    row = int(match[1]) - 1
+    if row >= rows:
+        raise InputError(f"{text[:60]!r}: there are {rows} runs.", option=option)
+    return (row,), match[2]
+
+
+def time_of(text: str | None, option: str) -> float | None:
+    """log10 t of an option."""
+    if text is None:
+        return None
+    if (time := parse_time(text)) is None:
+        raise InputError(f"{text[:60]!r} is no time; give one such as 10^2.5 or 0.", option=option)
+    return time
+
+
+def sheet_of(arguments: argparse.Namespace) -> Sheet:
+    """The paper of a figure."""
+    width, height = (None, None) if arguments.size is None else parse_size(arguments.size)
+    return Sheet(width, height, arguments.font, arguments.letters, not arguments.no_caption)
+
+
+def look_of(arguments: argparse.Namespace, runs: Sequence[Run]) -> Look:
+    """The look that options ask for, but for the bounds of statements."""
+    names = FIRST_CURVES
+    if arguments.curves is not None:
+        names = tuple(part.strip() for part in arguments.curves.split(",") if part.strip())
+    look = Look(names, arguments.log, arguments.against, arguments.nodes, arguments.roots)
+    pinned: list[frozenset[int]] = [frozenset()] * len(runs)
+    for text in arguments.pin:
+        rows, rest = row_of(text, len(runs), "--pin")
+        for row in rows:
+            pinned[row] |= _nodes(rest, [runs[row]], "--pin")
+    regions = [one for text in arguments.zoom for one in _regions(text, len(runs))]
+    return replace(look, pinned=tuple(pinned), regions=tuple(regions))
+
+
+def _regions(text: str, count: int) -> Iterator[Region]:
+    rows, rest = row_of(text, count, "--zoom")
+    panel, _, numbers = rest.partition("=")
+    try:
+        left, right, bottom, top = (float(part) for part in numbers.split(","))
+    except ValueError:
+        raise InputError(
+            f"{text[:60]!r}: give a panel and its ends, such as margins=0,4,-0.1,0.1.",
+            option="--zoom",
+        ) from None
+    for row in rows:
+        yield Region(row, panel.strip(), left, right, bottom, top)
+
+
+def _nodes(text: str, runs: Sequence[Run], option: str) -> frozenset[int]:
+    try:
+        nodes = parse_nodes(text)
+    except ValueError as error:
+        raise InputError(f"{text[:60]!r}: {error}.", option=option) from None
+    most = max((int(run.network.m) for run in runs), default=0)
+    if min(nodes) >= most:
+        raise InputError(f"{text[:60]!r}: the runs have nodes 0 to {most - 1}.", option=option)
+    return nodes
+
+
+def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSet | None]:
+    """The nodes of --select in each run: of a set that is kept with it, or the same in all."""
+    if not texts:
+        return []
+    from core.library.about import read_about
+
+    kept = [{one.name: one for one in read_about(run.path).sets} for run in runs]
+    result: list[NodeSet | None] = [None] * len(runs)
+    for text in texts:
+        rows: Sequence[int] = range(len(runs))
+        name = text
+        if not any(text in sets for sets in kept):
+            rows, name = row_of(text, len(runs), "--select")
+        found = _chosen(name, [runs[k] for k in rows], [kept[k] for k in rows])
+        for row, nodes in zip(rows, found, strict=True):
+            result[row] = nodes or result[row]
+    return result
+
+
+def _chosen(
+    text: str, runs: Sequence[Run], kept: Sequence[dict[str, NodeSet]]
+) -> list[NodeSet | None]:
+    """A set by its name, or nodes, in some runs."""
+    named = [sets.get(text) for sets in kept]
+    if any(named):
+        return named
+    try:
+        parse_nodes(text)
+    except ValueError as error:
+        known = ", ".join(dict.fromkeys(name for sets in kept for name in sets))
+        there = (
+            f"the sets kept with these runs are {known}" if known else "no set is kept with them"
+        )
+        raise InputError(f"{text[:60]!r}: {there}; {error}.", option="--select") from None
+    return [NodeSet("", _nodes(text, runs, "--select"))] * len(runs)
+
+
+# ------------------------------------------------------------------------------------ theory
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C while theory is computed ends the command as it does anywhere."""
+    try:
+        yield
+    except CancelledError:
+        raise KeyboardInterrupt from None
+
+
+def theory_of(
+    arguments: argparse.Namespace, runs: Sequence[Run]
+) -> tuple[
+    list[tuple[ReferenceMargin, ...]], tuple[tuple[BoundCurve, ...], ...], tuple[Promise, ...]
+]:
+    """The reference margins of --margins, the bounds of --bound, and what margins are shares of
+    with --share, of each run."""
+    asked = arguments.margins or NONE
+    if asked == NONE and not arguments.bound:
+        limit, quiet = arguments.limit, arguments.quiet
+        return [], (), promises_of(runs, quiet, limit) if arguments.share else ()
+    names = [part.strip() for part in asked.split(",")]
+    drawn, bounds, promises, known = [], [], [], set()
+    with interruptible():
+        for run in runs:
+            margins = list(computed(run.problem, arguments.limit, arguments.quiet))
+            known |= {one.reference.name for one in margins}
+            kept = [one for one in margins if one.drawable]
+            drawn.append(tuple(one for one in kept if asked == ALL or one.reference.name in names))
+            bounds.append(_bounds(arguments, run, margins))
+            if arguments.share:
+                promises.append(_promise(run, margins))
+    lost = [name for name in names if name not in (*known, ALL, NONE)]
+    if lost:
+        raise InputError(
+            f"{lost[0][:60]!r}: these runs have {', '.join(sorted(known)) or 'no margins'}; give "
+            "some of them, all, or none.",
+            option="--margins",
+        )
+    return drawn, tuple(bounds), tuple(promises)
+
+
+def promises_of(
+    runs: Sequence[Run], quiet: bool, limit: float = MARGIN_SECONDS
+) -> tuple[Promise, ...]:
+    """What the margins of each run are shares of. Raises InputError where there is nothing."""
+    with interruptible():
+        return tuple(
+            _promise(run, computed(run.problem, limit, quiet, _in_order(run))) for run in runs
+        )
+
+
+def _in_order(run: Run) -> list[Reference]:
+    from core.reference.registry import references_of
+    from core.reference.share import in_order
+
+    return in_order(references_of(run.problem))
+
+
+def _promise(run: Run, margins: Iterable[ReferenceMargin]) -> Promise:
+    """What a run's margins are shares of, from no more of its reference margins than it takes."""
+    from core.reference.share import promise
+
+    references = _in_order(run)
+    known: dict[str, ReferenceMargin] = {}
+    for margin in margins:
+        known[margin.reference.name] = margin
+        found = promise(references, known)
+        if found.margin is not None:
+            return found
+    raise InputError(NO_SHARE, where=run.path)
+
+
+def _bounds(
+    arguments: argparse.Namespace, run: Run, margins: Sequence[ReferenceMargin]
+) -> tuple[BoundCurve, ...]:
+    """What the statements of --bound promise of a run."""
+    from core.theorems.naming import key_of
+    from core.theorems.registry import assess_all
+
+    if not arguments.bound:
+        return ()
+    named = {one.reference.name: one for one in margins}
+    with stopped(Watch()) as watch:
+        assessed = assess_all(run, named, arguments.delta, watch)
+    found = []
+    for one in assessed:
+        key, trace, view = key_of(one.statement), one.comparison.bound_trace, one.comparison.view
+        if key in arguments.bound and trace is not None and view:
+            found.append(BoundCurve(key, one.statement.name, view, trace))
+    return tuple(found)

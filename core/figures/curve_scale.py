@@ -1,0 +1,59 @@
+"""Which vertical axis suits some curves, and where their values stand on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+WIDE = 100.0  # largest over smallest value beyond which positive curves are shown by their log10
+FLAT = 0.04  # share of the axis that every curve must use; else each has a range of its own
+LOG = "log10_"  # of the names of observables that are logarithms
+
+
+@final
+class CurveScale(Enum):
+    """What the vertical axis shows."""
+
+    LINEAR = "the values"
+    LOGARITHMIC = "their logarithms"
+    OWN = "each curve from its least to its largest value"
+
+
+def scaled(values: Floats, scale: CurveScale, among: Floats | None = None) -> Floats:
+    """Values as an axis shows them; those it cannot show are NaN.
+
+    Where each curve has a range of its own, it is that of `among` if that is given.
+    """
+    finite = np.where(np.isfinite(values), values, np.nan)
+    if scale is CurveScale.LINEAR:
+        return finite
+    if scale is CurveScale.LOGARITHMIC:
+        return np.log10(np.where(finite > 0.0, finite, np.nan))
+    range_of = finite if among is None else np.where(np.isfinite(among), among, np.nan)
+    low, high = (float(f.reduce(range_of, initial=np.nan)) for f in (np.fmin, np.fmax))
+    return np.where(np.isnan(finite), np.nan, (finite - low) / (high - low if high > low else 1.0))
+
+
+def scale_of(curves: Sequence[Floats]) -> CurveScale:
+    """Which axis suits some curves.
+
+    >>> a, b = np.array([1.0, 2.0]), np.array([1.0, 1e4])
+    >>> scale_of([a]).name, scale_of([a, b]).name, scale_of([a, -b]).name
+    ('LINEAR', 'LOGARITHMIC', 'OWN')
+    """
+    finite = [values[np.isfinite(values)] for values in curves]
+    finite = [values for values in finite if values.size]
+    if not finite:
+        return CurveScale.LINEAR
+    low, high = min(float(v.min()) for v in finite), max(float(v.max()) for v in finite)
+    if low > 0.0 and high > WIDE * low:
+        return CurveScale.LOGARITHMIC
+    spans = [float(np.ptp(values)) for values in finite]
+    if len(finite) > 1 and min(spans) < FLAT * (high - low):
+        return CurveScale.OWN
+    return CurveScale.LINEAR

@@ -1,0 +1,105 @@
+"""How the panels of a figure look beyond their runs: curves, axes, ranges, pins and bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.figures.names import ACROSS, EVERY_PANEL
+
+# As the window shows them where nobody has chosen (app.state.intent).
+FIRST_CURVES = ("log10_risk", "distance")
+MOST_CURVES = 6
+POINTS_SHOWN = ("weights", "directions")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The range of a panel of the run in a row, counted from 0: in the units of its axes, those of
+    the neurons as they are, without a power of ten, log10 of what curves stand against, and log10
+    of what stands on a logarithmic axis."""
+
+    row: int
+    panel: str
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundCurve:
+    """What a statement promises at every frame, (T,): among the margins, or of the observable
+    `view` among the curves. `key` is that of the statement."""
+
+    key: str
+    name: str
+    view: str
+    values: NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`against`: what curves stand against (ACROSS). `nodes`: weights or directions, and `roots`
+    whether by signed roots. `pinned` and `bounds` are those of each run."""
+
+    curves: tuple[str, ...] = FIRST_CURVES
+    logarithmic: bool = False
+    against: str = "log10_time"
+    nodes: str = "weights"
+    roots: bool = False
+    regions: tuple[Region, ...] = ()
+    pinned: tuple[frozenset[int], ...] = ()
+    bounds: tuple[tuple[BoundCurve, ...], ...] = ()
+
+    def pins(self, row: int) -> tuple[int, ...]:
+        """The pinned nodes of a row in increasing order."""
+        return tuple(sorted(self.pinned[row])) if row < len(self.pinned) else ()
+
+    def bounds_of(self, row: int) -> tuple[BoundCurve, ...]:
+        """The bounds of a row."""
+        return self.bounds[row] if row < len(self.bounds) else ()
+
+    def region(self, row: int, panel: str) -> Region | None:
+        """The range of a panel; None for its own."""
+        found = [one for one in self.regions if (one.row, one.panel) == (row, panel)]
+        return found[-1] if found else None
+
+
+PLAIN = Look()
+
+
+def check_look(look: Look) -> None:
+    """InputError for curves, axes or ranges that there are not."""
+    from core.observables.observable import Shape
+    from core.observables.registry import of_shape
+
+    known = [item.name for item in of_shape(Shape.SCALAR)]
+    wrong = [name for name in look.curves if name not in known]
+    if wrong or not 0 < len(look.curves) <= MOST_CURVES:
+        said = f"{wrong[0][:60]!r} is none of" if wrong else f"there are 1 to {MOST_CURVES} of"
+        raise InputError(
+            f"The curves {', '.join(look.curves)[:200] or 'none'}: {said} the numbers of a frame, "
+            "which `describe observables` lists."
+        )
+    if look.against not in ACROSS:
+        raise InputError(f"Curves stand against {', '.join(ACROSS)}, not {look.against[:40]!r}.")
+    if look.nodes not in POINTS_SHOWN:
+        raise InputError(f"Nodes are {' or '.join(POINTS_SHOWN)}, not {look.nodes[:40]!r}.")
+    for one in look.regions:
+        ends = (one.left, one.right, one.bottom, one.top)
+        if one.panel not in EVERY_PANEL or not all(map(math.isfinite, ends)):
+            raise InputError(f"The range of {one.panel[:40]!r}: name a panel and four numbers.")
+        if not (one.left < one.right and one.bottom < one.top):
+            raise InputError(
+                f"The range of the {one.panel} is empty: its left end lies below its right end, "
+                "and its bottom below its top."
+            )

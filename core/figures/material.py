@@ -1,0 +1,284 @@
+"""All that the panels of some runs show, computed once: what figures and films are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures.across import Across, across
+from core.figures.look import PLAIN, Look, Region
+from core.figures.margin_curves import (
+    MarginTraces,
+    margin_axis,
+    margin_ink,
+    margin_panel,
+    margin_traces,
+)
+from core.figures.neurons import (
+    Track,
+    followed,
+    neurons_ink,
+    neurons_panel,
+    track,
+    trail_frames,
+)
+from core.figures.palette import Palette
+from core.figures.predictor import PredictorPanel, widened
+from core.figures.primitives import Axis as PanelAxis
+from core.figures.primitives import Box, Dots, Ink, Panel
+from core.figures.sheet import Sheet
+from core.figures.sorted_nodes import Chosen, sorted_ink, sorted_panel, value_axis
+from core.figures.ticks import ranged
+from core.figures.time_axis import Moments, TimeAxis, moments, time_axis
+from core.figures.trace_panels import (
+    TracePanel,
+    curves_panels,
+    line,
+    name_at_end,
+    spectrum_panels,
+    taken,
+)
+from core.observables.node_sets import NodeSet
+from core.observables.planes import COORDINATES, NodePlane
+from core.observables.projection import Projection, checked_projection
+from core.reference.margin import ReferenceMargin
+from core.reference.share import Promise, scaled
+from core.runs import Run
+
+SORTED = ("rotations", "norms")
+Selected = Sequence[NodeSet | None]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """What is drawn of runs beside the runs themselves: their reference margins, the nodes that are
+    selected in each, beside which the others are dim, the plane of the nodes, the look, and what
+    the margins of each run are shown as shares of."""
+
+    palette: Palette
+    plane: NodePlane = COORDINATES
+    references: Sequence[Sequence[ReferenceMargin]] = ()
+    selected: Selected = ()
+    look: Look = PLAIN
+    sheet: Sheet = field(default_factory=Sheet)
+    promises: Sequence[Promise | None] = ()
+
+    def promise_of(self, row: int) -> Promise | None:
+        """What margins of the run in a row are shares of; None where they are shown as they are."""
+        return self.promises[row] if row < len(self.promises) else None
+
+    def references_of(self, row: int) -> Sequence[ReferenceMargin]:
+        """The reference margins of the run in a row, in the unit of its margins; what they are
+        shares of is always there, at 1."""
+        margins = tuple(self.references[row]) if row < len(self.references) else ()
+        promise = self.promise_of(row)
+        if promise is None or promise.margin is None:
+            return margins
+        whole = promise.margin
+        others = tuple(one for one in margins if one.reference.name != whole.reference.name)
+        return scaled((*others, whole), promise.scale)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """All that the panels of some runs show, computed once: tracks, traces, axes and moments.
+
+    `lasts` are the last frames; tracks, traces and axes of panels that are not shown are left out.
+    """
+
+    runs: tuple[Run, ...]
+    lasts: tuple[int, ...]
+    shown: Shown
+    projections: tuple[Projection, ...]
+    time: TimeAxis
+    across: Across
+    moments: Moments
+    moment_frames: tuple[tuple[int, ...], ...]
+    tracks: tuple[Track, ...]
+    margins: tuple[MarginTraces, ...]
+    traces: dict[str, TracePanel]
+    axes: dict[str, PanelAxis]
+    chosen: tuple[Chosen | None, ...] = ()
+
+    @property
+    def palette(self) -> Palette:
+        """The colours."""
+        return self.shown.palette
+
+    def _chosen(self, row: int) -> Chosen | None:
+        return self.chosen[row] if row < len(self.chosen) else None
+
+    def predictor(self, row: int) -> PredictorPanel:
+        """The predictor of a run, on the coordinates that are chosen."""
+        plane, region = self.shown.plane, self.shown.look.region(row, "predictor")
+        first, second = (plane if plane.kind == "coordinates" else COORDINATES).numbers
+        run, last = self.runs[row], self.lasts[row]
+        return PredictorPanel(run, (first, second), self.palette, last, region)
+
+    def panel(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
+        """A panel at the last frame, and the dots of the data in it."""
+        panel, data = self._whole(row, kind, letter, box)
+        region = self.shown.look.region(row, kind)
+        if region is None or kind == "predictor":
+            return panel, data
+        return self._into(panel, region), data
+
+    def _whole(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
+        run, palette, pins = self.runs[row], self.palette, self.shown.look.pins(row)
+        if kind == "neurons":
+            nodes = self.tracks[row]
+            return neurons_panel(row, letter, box, nodes, self.projections[row], palette)
+        if kind == "predictor":
+            return self.predictor(row).panel(row, letter, box), ()
+        if kind in self.traces:
+            return self.traces[kind].panel(row, letter, box), ()
+        y = self.axes[kind]
+        if kind == "margins":
+            drawn, points = self.shown.references_of(row), self.shown.sheet.points
+            own, x = self.margins[row], self.across
+            panel = margin_panel(row, letter, box, own, x, y, palette, drawn, points)
+            return replace(panel, ink=self._bounded(row, panel.ink, own.frames.size)), ()
+        frames, chosen = self.moment_frames[row], self._chosen(row)
+        panel = sorted_panel(
+            run, row, kind, letter, box, y, frames, self.moments, palette, chosen, pins
+        )
+        return panel, ()
+
+    def _bounded(self, row: int, ink: Ink, count: int) -> Ink:
+        """The margins with the bounds of statements on them."""
+        traces, palette = self.margins[row], self.palette
+        bounds = [one for one in self.shown.look.bounds_of(row) if one.view == "margins"]
+        x, lines, words = self.across.place(traces.keys[:count]), [], []
+        for position, bound in enumerate(bounds):
+            colour = (palette.negative, palette.positive)[position % 2]
+            y = traces.scale * taken(bound, traces.frames[:count].astype(np.int64))
+            lines.append(line(bound.name, x, y, colour, "dashed"))
+            words += name_at_end(bound.name, x, y, colour)
+        return replace(ink, curves=(*ink.curves, *lines), words=(*ink.words, *words))
+
+    def _into(self, panel: Panel, region: Region) -> Panel:
+        """A panel over a range; where a unit is as long on both axes, over one that holds it."""
+        ends = [(region.left, region.right), (region.bottom, region.top)]
+        box = panel.box
+        if panel.kind == "neurons":
+            nodes = self.tracks[panel.row]
+            unit = 10.0**-nodes.power
+            scale = np.sqrt(unit) if nodes.rooted else unit
+            ends = [(low * scale, high * scale) for low, high in ends]
+            sides = (box.width, box.height)
+            least = max((high - low) / side for (low, high), side in zip(ends, sides, strict=True))
+            ends = [widened(pair, least * side) for pair, side in zip(ends, sides, strict=True)]
+        if panel.kind in ("margins", *self.traces):
+            left, right = self.across.place(np.array(ends[0])).tolist()
+            ends[0] = (left, right)
+        x, y = (ranged(axis, *pair) for axis, pair in zip((panel.x, panel.y), ends, strict=True))
+        panel = replace(panel, x=x, y=y)
+        if panel.kind == "margins":  # labels and triangles stand by the range
+            drawn, points = self.shown.references_of(panel.row), self.shown.sheet.points
+            own, palette = self.margins[panel.row], self.palette
+            again = margin_panel(panel.row, "", box, own, self.across, y, palette, drawn, points)
+            ink = self._bounded(panel.row, again.ink, own.frames.size)
+            return replace(panel, ink=ink, levels=again.levels)
+        return panel
+
+    def followed(self, row: int, index: int, box: Box) -> Panel:
+        """The panel of the neurons at one of the track's frames, in the range of that moment."""
+        nodes, palette = self.tracks[row], self.palette
+        position = int(np.searchsorted(nodes.frames, index))
+        seen = followed(nodes, position)
+        return neurons_panel(row, "", box, seen, self.projections[row], palette, position)[0]
+
+    def ink(self, panel: Panel, index: int, data: Sequence[Dots]) -> Ink:
+        """What a panel shows at a frame; for neurons one of the track's frames."""
+        row, kind = panel.row, panel.kind
+        if kind == "neurons":
+            nodes = self.tracks[row]
+            position = int(np.searchsorted(nodes.frames, index))
+            return neurons_ink(nodes, position, data, self.palette)
+        if kind == "predictor":
+            return self.predictor(row).ink(index, panel.x, panel.y)
+        if kind in self.traces:
+            # Traces are thinned: the last of their frames that the film has reached.
+            frames = self.traces[kind].traces[row].frames
+            return self.traces[kind].ink(row, int(np.searchsorted(frames, index, side="right")))
+        if kind == "margins":
+            traces = self.margins[row]
+            count = int(np.searchsorted(traces.frames, index, side="right"))
+            ink = margin_ink(traces, count, self.across, panel.y, self.palette)
+            return self._bounded(row, ink, count)
+        past = [frame for frame in self.moment_frames[row] if frame < index]
+        run, chosen, shown = self.runs[row], self._chosen(row), [*past, index]
+        pins = self.shown.look.pins(row)
+        return sorted_ink(run, kind, shown, self.moments, self.palette, chosen, pins)
+
+
+def gather(
+    runs: Sequence[Run],
+    panels: Sequence[str],
+    lasts: Sequence[int],
+    shown: Shown,
+    stops: Sequence[NDArray[np.int64]] | None = None,
+) -> Material:
+    """Compute what some panels show; `stops` are the frames of each run that a film stops at."""
+    look, palette = shown.look, shown.palette
+    chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, shown.selected, strict=False))
+    time = time_axis(runs, lasts)
+    times = moments(runs, lasts, time)
+    frames = tuple(times.frames(run, last) for run, last in zip(runs, lasts, strict=True))
+    x = across(runs, lasts, look.against, time)
+    tracks: list[Track] = []
+    margins: list[MarginTraces] = []
+    traces: dict[str, TracePanel] = {}
+    axes: dict[str, PanelAxis] = {}
+    projections: list[Projection] = []
+    if "neurons" in panels:
+        for row, (run, last) in enumerate(zip(runs, lasts, strict=True)):
+            projections.append(checked_projection(run, shown.plane))
+            at = trail_frames(last, run.network.m) if stops is None else stops[row]
+            nodes = track(projections[-1], at, look.nodes == "directions", look.roots)
+            mask = chosen[row] if row < len(chosen) else None
+            tracks.append(replace(nodes, chosen=mask, pinned=look.pins(row)))
+    if "margins" in panels:
+        margins = [
+            margin_traces(run, last, look.against, shown.promise_of(row))
+            for row, (run, last) in enumerate(zip(runs, lasts, strict=True))
+        ]
+        lines = [one for row in range(len(runs)) for one in shown.references_of(row)]
+        axes["margins"] = margin_axis(margins, x, lines)
+    for kind in SORTED:
+        if kind in panels:
+            axes[kind] = value_axis(runs, kind, frames)
+    if "curves" in panels:
+        traces["curves"] = curves_panels(runs, lasts, x, palette, look)
+    if "spectrum" in panels:
+        traces["spectrum"] = spectrum_panels(runs, lasts, x, palette, look)
+    return Material(
+        tuple(runs),
+        tuple(lasts),
+        shown,
+        tuple(projections),
+        time,
+        x,
+        times,
+        frames,
+        tuple(tracks),
+        tuple(margins),
+        traces,
+        axes,
+        chosen,
+    )
+
+
+def _mask(run: Run, nodes: NodeSet | None) -> Chosen | None:
+    """Which nodes of a run are selected, (m,); None where none of its nodes are."""
+    m = int(run.network.m)
+    mine = [node for node in nodes.nodes if node < m] if nodes is not None else []
+    mask = np.zeros(m, dtype=np.bool_)
+    mask[mine] = True
+    return mask if mine else None

@@ -1,0 +1,236 @@
+"""The panel of the predictor f: over a line of 1-D inputs, or on a plane through the inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures.contours import contour
+from core.figures.look import Region
+from core.figures.palette import Palette, class_colours, rgb, rgba
+from core.figures.primitives import (
+    Axis,
+    Box,
+    Colours,
+    Curves,
+    Dots,
+    Ink,
+    KeyEntry,
+    Marker,
+    Panel,
+    Raster,
+)
+from core.figures.ticks import ranged
+from core.observables.predictor import grid_values
+from core.runs import Run
+
+Floats = NDArray[np.float64]
+ROOM = 0.25  # around the data, as a share of their extent
+LINE_POINTS = 257
+FEWEST, MOST = 16, 128  # points of the grid on each axis
+WORK = 3e7  # points of the grid times what each takes: a few hundredths of a second
+LEVELS = (0.25, 0.5, 0.75)  # of the largest |f|, at which there are thin lines
+WEAKEST, STRONGEST = 0.10, 0.55  # shares of the class colour where f is near 0, and at its largest
+
+
+def around(values: Floats) -> tuple[float, float]:
+    """The ends of an axis around some values.
+
+    >>> around(np.array([-1.0, 1.0])), around(np.array([2.0]))
+    ((-1.5, 1.5), (1.0, 3.0))
+    """
+    low, high = float(values.min()), float(values.max())
+    pad = ROOM * (high - low) or 1.0
+    return low - pad, high + pad
+
+
+def round_up(value: float) -> float:
+    """The next of 1, 2, 5 times a power of ten, so that the range stays for many frames.
+
+    >>> round_up(0.3), round_up(2.0), round_up(7.1)
+    (0.5, 2.0, 10.0)
+    """
+    power = 10.0 ** math.floor(math.log10(value))
+    digit = next(k for k in (1, 2, 5, 10) if value <= k * power * (1.0 + 1e-12))
+    return float(f"{digit * power:.3g}")
+
+
+def grid_count(d: int, m: int) -> int:
+    """How many points of a grid of inputs there are on each axis, for d coordinates and m nodes.
+
+    >>> grid_count(2, 16), grid_count(2, 100_000)
+    (128, 17)
+    """
+    cost = d + m + d * m / 64.0  # memory, and products, which are quicker
+    return int(np.clip(math.sqrt(WORK / cost), FEWEST, MOST))
+
+
+def sign_colours(share: Floats, palette: Palette) -> Floats:
+    """Colours (rows, columns, 3) of f as shares of its largest |f|: the class, deeper for more."""
+    ground = rgb(palette.background)
+    ink = np.where(share[..., None] > 0.0, rgb(palette.positive), rgb(palette.negative))
+    depth = np.where(share == 0.0, 0.0, WEAKEST + (STRONGEST - WEAKEST) * np.abs(share))
+    return np.asarray(ground + depth[..., None] * (ink - ground))
+
+
+def label_colours(numbers: Floats, classes: int, palette: Palette) -> Floats:
+    """Colours (rows, columns, 3) of the classes that a predictor of several says."""
+    colours = np.array([rgb(colour) for colour in class_colours(classes, palette)])
+    ground = rgb(palette.background)
+    number = np.clip(numbers.astype(np.int64), 0, classes - 1)
+    return np.asarray(ground + 0.4 * (colours[number] - ground))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictorPanel:
+    """The predictor of a run on two coordinates, over a region or all of the data."""
+
+    run: Run
+    coordinates: tuple[int, int]
+    palette: Palette
+    last: int
+    region: Region | None = None
+
+    @property
+    def missing(self) -> str:
+        """Why there is nothing to show; empty where there is something."""
+        d = int(self.run.dataset.d)
+        lost = [c + 1 for c in self.coordinates if c >= d > 1]
+        return f"the inputs have no\ncoordinate {lost[0]}" if lost else ""
+
+    def panel(self, row: int, letter: str, box: Box) -> Panel:
+        """The panel at the last frame."""
+        x, y = self.axes(box)
+        ink = self.ink(self.last, x, y)
+        title = "predictor $f$"
+        return Panel("predictor", row, letter, title, box, x, y, ink, key=self._key())
+
+    def axes(self, box: Box) -> tuple[Axis, Axis]:
+        """Around the data; on a plane a unit is as long on both axes."""
+        run, found = self.run, self.region
+        x = run.dataset.x
+        if run.dataset.d == 1:
+            left, right = around(x[:, 0]) if found is None else (found.left, found.right)
+            low, high = self._heights(left, right)
+            if found is not None:
+                low, high = found.bottom, found.top
+            name = "class" if run.network.k > 1 else "$f(x)$"
+            return _axis(left, right, "$x$"), _axis(low, high, name)
+        if self.missing:
+            return _axis(-1.0, 1.0, ""), _axis(-1.0, 1.0, "")
+        ends = [around(x[:, c]) for c in self.coordinates]
+        if found is not None:
+            ends = [(found.left, found.right), (found.bottom, found.top)]
+        unit = max((ends[0][1] - ends[0][0]) / box.width, (ends[1][1] - ends[1][0]) / box.height)
+        axes = [
+            _axis(*widened(pair, unit * side), f"coordinate {c + 1}")
+            for pair, side, c in zip(ends, (box.width, box.height), self.coordinates, strict=True)
+        ]
+        return axes[0], axes[1]
+
+    def _heights(self, left: float, right: float) -> tuple[float, float]:
+        """The range of f on a line: a round number that holds it."""
+        run = self.run
+        if run.network.k > 1:
+            return -0.5, int(run.dataset.classes) - 0.5
+        f = self._on_line(self.last, left, right)
+        largest = 1.0 if run.experiment.loss.kind == "squared" else 0.0
+        largest = max(largest, float(np.abs(f).max(initial=0.0)))
+        reach = 1.15 * round_up(largest or 1.0)
+        return -reach, reach
+
+    def _on_line(self, index: int, left: float, right: float) -> Floats:
+        axis = (left, right, LINE_POINTS)
+        values, scale = grid_values(self.run, index, (0, 0), axis, (0.0, 0.0, 0))
+        # 300: double precision ends at 2 10^308. Classes are numbers, and have no scale.
+        exponent = min(scale, 300.0) if self.run.network.k == 1 else 0.0
+        return np.asarray(values * 10.0**exponent)
+
+    def _key(self) -> tuple[KeyEntry, ...]:
+        run, palette = self.run, self.palette
+        colours = class_colours(int(run.dataset.classes), palette)
+        signs = (Marker.CROSS, Marker.PLUS) if len(colours) == 2 else (Marker.PLUS,) * 6
+        entries = [KeyEntry("data", colours[:6], markers=signs[: len(colours)])]
+        if run.network.k == 1 and run.dataset.d > 1:
+            entries.append(KeyEntry("$f$ = 0", (palette.foreground,)))
+        return tuple(entries)
+
+    def ink(self, index: int, x: Axis, y: Axis) -> Ink:
+        """What is shown at a frame."""
+        if self.missing:
+            return Ink(note=self.missing)
+        if self.run.dataset.d == 1:
+            places = np.linspace(x.low, x.high, LINE_POINTS)
+            f = self._on_line(index, x.low, x.high)
+            colour = rgba(self.palette.foreground)[None, :]
+            line = Curves("f", places[None, :], f[None, :], colour, np.array([1.3]))
+            return Ink((line,), self._examples())
+        count = grid_count(int(self.run.dataset.d), int(self.run.network.m))
+        first, second = (x.low, x.high, count), (y.low, y.high, count)
+        values, _ = grid_values(self.run, index, self.coordinates, first, second)
+        if self.run.network.k > 1:
+            colours = label_colours(values, int(self.run.dataset.classes), self.palette)
+            return Ink(dots=self._examples(), rasters=(_raster(colours, x, y, smooth=False),))
+        largest = float(np.abs(values).max(initial=0.0))
+        share = values / largest if largest > 0.0 else np.zeros(values.shape)
+        raster = _raster(sign_colours(share, self.palette), x, y)
+        thin = [self._level(share, sign * level, x, y) for level in LEVELS for sign in (1, -1)]
+        note = "" if largest > 0.0 else "the network is 0"
+        lines = (*thin, self._level(share, 0.0, x, y))
+        return Ink(lines, self._examples(), note, rasters=(raster,))
+
+    def _level(self, share: Floats, level: float, x: Axis, y: Axis) -> Curves:
+        """The line along which f is a share of its largest value."""
+        segments = contour(share, level)
+        rows, columns = share.shape
+        across = x.low + segments[..., 0] * (x.high - x.low) / (columns - 1)
+        up = y.low + segments[..., 1] * (y.high - y.low) / (rows - 1)
+        strong = level == 0.0
+        colour = rgba(self.palette.foreground if strong else self.palette.muted)
+        count = segments.shape[0]
+        widths = np.full(count, 1.2 if strong else 0.4)
+        return Curves(f"f = {level:g}", across, up, np.tile(colour, (count, 1)), widths)
+
+    def _examples(self) -> tuple[Dots, ...]:
+        """The data: a marker for every distinct place and label, larger where more of them lie."""
+        run, result = self.run, []
+        data = run.dataset
+        if data.d == 1:
+            fitted = run.experiment.loss.kind == "squared"
+            points = np.stack([data.x[:, 0], data.y if fitted else np.zeros(data.n)], axis=1)
+        else:
+            points = np.round(data.x[:, list(self.coordinates)], 9)
+        labels = np.asarray(data.y > 0 if data.classes == 2 else data.y, dtype=np.int64)
+        for number, colour in enumerate(class_colours(int(data.classes), self.palette)):
+            places, counts = np.unique(points[labels == number], axis=0, return_counts=True)
+            if not places.size:
+                continue
+            crowded = places.shape[0] > 24
+            areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
+            colours = np.tile(rgba(colour, 0.55 if crowded else 0.9), (counts.size, 1))
+            marker = Marker.CROSS if data.classes == 2 and number == 0 else Marker.PLUS
+            edge = self.palette.background
+            dots = Dots("data", places[:, 0], places[:, 1], colours, areas, marker, edge)
+            result.append(dots)
+        return tuple(result)
+
+
+def widened(ends: Sequence[float], length: float) -> tuple[float, float]:
+    """An interval of a length with the same middle."""
+    middle = 0.5 * (ends[0] + ends[1])
+    return middle - 0.5 * length, middle + 0.5 * length
+
+
+def _axis(low: float, high: float, label: str) -> Axis:
+    return ranged(Axis(low, high, (), label), low, high)
+
+
+def _raster(colours: Floats, x: Axis, y: Axis, smooth: bool = True) -> Raster:
+    rounded: Colours = np.rint(colours).astype(np.uint8)
+    return Raster(x.low, x.high, y.low, y.high, rounded, smooth)

@@ -1,0 +1,101 @@
+"""Ticks of axes that show linear, logarithmic or twice logarithmic quantities, on screen and paper.
+
+Texts are those of core.figures.numbers; screens raise their powers and figures set them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from core.figures.numbers import linear_ticks, math_number, nice_step, number_text, power_text
+from core.figures.primitives import Axis
+from core.problem.schedule import coordinate, inverse_coordinate
+
+Ticks = tuple[tuple[float, str], ...]
+TickMaker = Callable[[float, float, int], Ticks]
+
+
+def rooted(low: float, high: float, most: int) -> Ticks:
+    """Ticks of an axis that shows signed roots, in terms of the quantity: evenly spaced squares.
+
+    >>> rooted(-1.0, 2.0, 3)
+    ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'), (2.0, '4'))
+    """
+    return tuple(
+        (place, number_text(math.copysign(place * place, place) if place else 0.0))
+        for place, _ in linear_ticks(low, high, most)
+    )
+
+
+def powers(low: float, high: float, most: int) -> Ticks:
+    """Ticks of an axis that shows log10 of a quantity, in terms of the quantity.
+
+    >>> powers(-1.2, 3.0, 5)
+    ((-1.0, '.1'), (0.0, '1'), (1.0, '10'), (2.0, '10^2'), (3.0, '10^3'))
+    """
+    # An end that is a whole power is one, although it may have been rounded.
+    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+    if last - first >= 1:
+        step = max(1, round(nice_step(max(last - first, 1), most)))
+        whole = [k for k in range(first, last + 1) if k % step == 0]
+        return tuple((float(k), power_text(float(k))) for k in whole)
+    return tuple((x, power_text(x, 3)) for x, _ in linear_ticks(low, high, most))
+
+
+def logarithmic(low: float, high: float, most: int) -> Ticks:
+    """Ticks of an axis that shows log10 of a quantity, at 1, 2 and 5 times powers where it is
+    short."""
+    if high - low >= 1.5:
+        return powers(low, high, most)
+    digits = (1.0, 2.0, 5.0) if high - low > 0.35 else tuple(0.5 * k for k in range(2, 20))
+    places = [
+        (math.log10(digit) + k, digit * 10.0**k)
+        for k in range(math.floor(low), math.floor(high) + 1)
+        for digit in digits
+    ]
+    shown = [(place, value) for place, value in places if low <= place <= high]
+    # 10^high is a float up to there.
+    if len(shown) < 2 and abs(high) < 300.0:  # round numbers of the quantity itself
+        values = linear_ticks(10.0**low, 10.0**high, most)
+        return tuple((math.log10(value), text) for value, text in values if value > 0)
+    if len(shown) < 2:
+        return powers(low, high, most)
+    step = -(-len(shown) // max(most, 2))
+    return tuple((place, number_text(value)) for place, value in shown[::step])
+
+
+def far_times(low: float, high: float, most: int) -> Ticks:
+    """Ticks of an axis in the schedule's coordinate, in terms of log10 t."""
+    least, largest = (float(x) for x in inverse_coordinate(np.array([low, high])))
+    decades = math.log10(max(largest, 1.0) / max(least, 1.0))
+    if largest <= 1.0 or decades < 1.0:
+        times = [x for x, _ in linear_ticks(least, largest, most)]
+    else:
+        count = math.floor(math.log10(largest)) + 1
+        step = max(1, round(nice_step(max(count, 1), most)))
+        times = [10.0**k for k in range(0, count + 1, step)]
+        # Early times too, where the axis is not so far that they would crowd together.
+        times = [x for x in (-4.0, -2.0, 0.0) if step < 3] + times
+    places = [(float(coordinate(x)), x) for x in times if least <= x <= largest]
+    return tuple((place, number_text(x)) for place, x in places)
+
+
+# By the name of what an axis shows (core.figures.primitives.Axis).
+MAKERS: Mapping[str, TickMaker] = {
+    "plain": linear_ticks,
+    "powers": powers,
+    "log": logarithmic,
+    "far": far_times,
+    "roots": rooted,
+}
+
+
+def ranged(axis: Axis, low: float, high: float, most: int = 5) -> Axis:
+    """The same axis over another range."""
+    ticks = MAKERS[axis.shows](low, high, most)
+    inside = tuple((place, math_number(text)) for place, text in ticks if low <= place <= high)
+    return replace(axis, low=low, high=high, ticks=inside)

@@ -1,0 +1,266 @@
+"""The panels of chosen observables and of singular values over the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures.across import Across, keys_of
+from core.figures.curve_scale import LOG, CurveScale, scale_of, scaled
+from core.figures.look import PLAIN, BoundCurve, Look
+from core.figures.numbers import math_words
+from core.figures.palette import Palette, rgba, time_colours
+from core.figures.primitives import (
+    Array,
+    Axis,
+    Box,
+    Curves,
+    Dash,
+    Dots,
+    Ink,
+    KeyEntry,
+    Panel,
+    TimeKey,
+    Words,
+    plain,
+)
+from core.figures.ticks import ranged
+from core.observables.registry import OBSERVABLES
+from core.observables.spectrum import has_inner, log10_singular_values
+from core.runs import Run
+
+# Twice what can be told apart in a column; a value of the spectrum costs far more.
+MOST_POINTS, MOST_SPECTRA, LATER = 800, 256, 64
+LEADING = 16
+MOST_DECADES = 6.0  # below the largest; the rest is rounding, since V V' is what is decomposed
+SIGNS: tuple[Dash, ...] = ("solid", "dashed")
+TITLES = {"curves": "curves", "spectrum": "singular values of $V$"}
+EMPTY = {"curves": "no value at any frame", "spectrum": "all inner weights are 0"}
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Traces:
+    """Numbers of a run: frames (F,), their keys on the horizontal axis (F,), and values (k, F)."""
+
+    frames: NDArray[np.int64]
+    keys: Array
+    names: tuple[str, ...]
+    values: Array
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TracePanel:
+    """What all rows of a figure share of such a panel, and what each shows: `heights` (k, F)."""
+
+    kind: str
+    traces: tuple[Traces, ...]
+    heights: tuple[Array, ...]
+    y: Axis
+    x: Across
+    palette: Palette
+    scale: CurveScale = CurveScale.LOGARITHMIC
+    look: Look = PLAIN
+
+    def panel(self, row: int, letter: str, box: Box) -> Panel:
+        """The panel of a run at its last frame."""
+        ink = self.ink(row, self.traces[row].frames.size)
+        panel = Panel(self.kind, row, letter, TITLES[self.kind], box, self.x.axis(), self.y, ink)
+        names = self.traces[row].names
+        if self.kind == "spectrum":
+            ramp = time_colours(np.linspace(1.0, 0.0, max(len(names), 2)), self.palette)
+            texts = tuple(f"$\\sigma_{{{k + 1}}}$" for k in range(len(names)))
+            return replace(panel, key=TimeKey("", texts, ramp[: len(names)]))
+        key = tuple(
+            KeyEntry(words_of(name), (curve_colour(k, self.palette),), SIGNS[k % 2])
+            for k, name in enumerate(names)
+        )
+        return replace(panel, key=key, key_columns=1, key_lines=max(len(key), 1))
+
+    def ink(self, row: int, count: int) -> Ink:
+        """The first `count` points of each curve."""
+        traces, heights = self.traces[row], self.heights[row]
+        x = self.x.place(traces.keys[:count])
+        curves, dots = [], []
+        for k in reversed(range(len(traces.names))):  # the first on top
+            colour, dash = self._pen(row, k)
+            y = heights[k, :count]
+            curves.append(line(traces.names[k], x, y, colour, dash))
+            seen = np.isfinite(x) & np.isfinite(y)
+            if np.count_nonzero(seen) == 1:  # a line through one point draws nothing
+                ink = rgba(colour)[None, :]
+                dots.append(Dots(traces.names[k], x[seen], y[seen], ink, np.array([14.0])))
+        drawn, words = self._bounds(row, count, x)
+        known = bool(np.isfinite(heights[:, :count]).any()) and bool(np.isfinite(x).any())
+        note = "" if known else EMPTY[self.kind]
+        return Ink((*curves, *drawn), tuple(dots), note, words=words)
+
+    def _pen(self, row: int, k: int) -> tuple[str, Dash]:
+        if self.kind == "curves":
+            return curve_colour(k, self.palette), SIGNS[k % 2]
+        count = len(self.traces[row].names)
+        ramp = time_colours(np.linspace(1.0, 0.0, max(count, 2)), self.palette)
+        return "#" + bytes(ramp[k, :3]).hex(), "solid"
+
+    def _bounds(
+        self, row: int, count: int, x: Array
+    ) -> tuple[tuple[Curves, ...], tuple[Words, ...]]:
+        traces = self.traces[row]
+        shown = self.look.bounds_of(row) if self.kind == "curves" else ()
+        lines, words = [], []
+        for bound in shown:
+            if bound.view not in traces.names:
+                continue
+            k = traces.names.index(bound.view)
+            raw = taken(bound, traces.frames[:count])
+            y = height_of(bound.view, raw, self.scale, self.look, traces.values[k])
+            colour = curve_colour(k, self.palette)
+            lines.append(line(bound.name, x, y, colour, "dotted"))
+            words += name_at_end(bound.name, x, y, colour)
+        return tuple(lines), tuple(words)
+
+
+def curve_colour(position: int, palette: Palette) -> str:
+    """The colour of the curve at a place, the same on the screen."""
+    colours = (palette.foreground, *palette.references, palette.positive)
+    return colours[position % len(colours)]
+
+
+def words_of(name: str) -> str:
+    """An observable in a key."""
+    return name.replace("_", " ")
+
+
+def line(name: str, x: Array, y: Array, colour: str, dash: Dash, width: float = 1.2) -> Curves:
+    """One curve."""
+    return Curves(name, x[None, :], y[None, :], rgba(colour)[None, :], np.array([width]), dash)
+
+
+def taken(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
+    """A bound at some frames; NaN where it was not judged."""
+    values = np.full(frames.size, np.nan)
+    known = frames < bound.values.size
+    values[known] = bound.values[frames[known]]
+    return values
+
+
+def name_at_end(name: str, x: Array, y: Array, colour: str) -> list[Words]:
+    """The name of a bound above its last point."""
+    seen = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    if not seen.size:
+        return []
+    return [Words(float(x[seen[-1]]), float(y[seen[-1]]), plain(name), colour, "right")]
+
+
+def thinned(last: int, most: int) -> NDArray[np.int64]:
+    """Evenly spaced frames up to one."""
+    return np.unique(np.linspace(0, last, min(most, last + 1)).round().astype(np.int64))
+
+
+def height_of(
+    name: str, values: Array, scale: CurveScale, look: Look, among: Array | None = None
+) -> Array:
+    """Values as the axis shows them: logarithms stand on a logarithmic axis as they are."""
+    as_is = look.logarithmic and name.startswith(LOG)
+    return scaled(values, CurveScale.LINEAR if as_is else scale, among)
+
+
+def curves_panels(
+    runs: Sequence[Run], lasts: Sequence[int], x: Across, palette: Palette, look: Look
+) -> TracePanel:
+    """The chosen observables of each run, on one axis for all of them."""
+    traces = []
+    for run, last in zip(runs, lasts, strict=True):
+        frames = thinned(last, MOST_POINTS)
+        names = tuple(name for name in look.curves if OBSERVABLES[name].applies(run))
+        values = [[OBSERVABLES[name].at(run, i) for i in frames.tolist()] for name in names]
+        shaped = np.array(values, dtype=np.float64).reshape(len(names), frames.size)
+        traces.append(Traces(frames, keys_of(run, frames, look.against), names, shaped))
+    bounds = [
+        taken(bound, one.frames)
+        for row, one in enumerate(traces)
+        for bound in look.bounds_of(row)
+        if bound.view in one.names
+    ]
+    scale = CurveScale.LOGARITHMIC
+    if not look.logarithmic:  # what is not seen, such as t = 0, says nothing of the axis
+        seen = [np.isfinite(x.place(one.keys)) for one in traces]
+        shown = [one.values[:, here] for one, here in zip(traces, seen, strict=True)]
+        later = [
+            row for run, last in zip(runs, lasts, strict=True) for row in _later(run, last, look)
+        ]
+        scale = scale_of([*(row for rows in shown for row in rows), *later, *bounds])
+    heights = tuple(
+        np.array(
+            [height_of(n, v, scale, look) for n, v in zip(one.names, one.values, strict=True)]
+        ).reshape(one.values.shape)
+        for one in traces
+    )
+    extra = np.concatenate([np.empty(0), *(scaled(b, scale) for b in bounds)])
+    if scale is CurveScale.OWN:
+        extra = np.empty(0)
+    shows = "log" if scale is CurveScale.LOGARITHMIC else "plain"
+    y = _axis(traces, heights, x, extra, Axis(0.0, 1.0, (), _label(traces, scale, look), shows))
+    return TracePanel("curves", tuple(traces), heights, y, x, palette, scale, look)
+
+
+def spectrum_panels(
+    runs: Sequence[Run], lasts: Sequence[int], x: Across, palette: Palette, look: Look
+) -> TracePanel:
+    """log10 of the leading singular values of the inner weights of each run."""
+    traces = []
+    for run, last in zip(runs, lasts, strict=True):
+        frames = thinned(last, MOST_SPECTRA)
+        count = min(LEADING, int(run.network.m), int(run.dataset.d)) if has_inner(run) else 0
+        values = np.full((count, frames.size), np.nan)
+        for place, index in enumerate(frames.tolist() if count else ()):
+            sigma = log10_singular_values(run, index)[:count]
+            values[: sigma.size, place] = sigma
+        names = tuple(f"sigma {k + 1}" for k in range(count))
+        traces.append(Traces(frames, keys_of(run, frames, look.against), names, values))
+    heights = tuple(np.where(np.isfinite(one.values), one.values, np.nan) for one in traces)
+    y = _axis(traces, heights, x, np.empty(0), Axis(0.0, 1.0, (), "singular value", "log"))
+    if y.high - y.low > MOST_DECADES:
+        y = ranged(y, y.high - MOST_DECADES, y.high)
+    return TracePanel("spectrum", tuple(traces), heights, y, x, palette, look=look)
+
+
+def _later(run: Run, last: int, look: Look) -> list[Array]:
+    """The curves after the last frame that is shown: as on the screen the axis is that of the whole
+    run, whatever the moment."""
+    frames = np.unique(np.linspace(last, run.frames - 1, LATER).round().astype(np.int64))
+    names = [name for name in look.curves if OBSERVABLES[name].applies(run)]
+    if last == run.frames - 1:
+        return []
+    return [np.array([OBSERVABLES[name].at(run, i) for i in frames.tolist()]) for name in names]
+
+
+def _label(traces: Sequence[Traces], scale: CurveScale, look: Look) -> str:
+    names = list(dict.fromkeys(name for one in traces for name in one.names))
+    if scale is CurveScale.OWN:
+        return "share of its range"
+    if len(names) != 1:
+        return "value"
+    name = names[0].removeprefix(LOG) if look.logarithmic else names[0]
+    title = OBSERVABLES[name].title if name in OBSERVABLES else words_of(name)
+    return math_words(plain(title))
+
+
+def _axis(
+    traces: Sequence[Traces], heights: Sequence[Array], x: Across, extra: Array, bare: Axis
+) -> Axis:
+    """Limits for all rows, from what has a place on the horizontal axis."""
+    seen = [
+        rows[:, np.isfinite(x.place(one.keys))].ravel()
+        for one, rows in zip(traces, heights, strict=True)
+    ]
+    known = np.concatenate([extra, *seen])
+    known = known[np.isfinite(known)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    pad = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
+    return ranged(bare, low - pad, high + pad)

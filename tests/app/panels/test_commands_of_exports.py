@@ -1,0 +1,349 @@
+"""What dialogs copy as commands writes the same files; BibTeX of what is shown."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QStandardPaths, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+from app.controllers.export import COPIED, ExportController
+from app.panels.export_dialogs import DataDialog, FilmDialog
+from app.panels.export_progress import ProgressWindow
+from app.panels.figure_dialog import FigureDialog
+from app.state.commands import command_of
+from app.state.data_exports import DataJob
+from app.state.exports import Exportable, FigureJob, FilmJob, completed
+from core.cli.looks import promises_of
+from core.cli.main import main
+from core.figures.look import Look
+from core.figures.names import EVERY_PANEL
+from core.figures.palette import DARK
+from core.figures.sheet import Sheet
+from core.observables.node_sets import NodeSet
+from core.observables.planes import NodePlane
+from core.runs import open_run
+from core.studies.citing import bibtex, escaped
+from core.studies.papers import PAPERS
+from tests.app.panels.made_up import run_file
+from tests.recording import recorded
+
+Left = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> tuple[Path, ...]:
+    """Two recorded runs in a folder whose name a shell would split."""
+    folder = tmp_path_factory.mktemp("runs of 'mine' & $HOME")
+    return tuple(run_file(folder / f"study__m={m}.msrun", f"network.m={m}") for m in (6, 9))
+
+
+def drawn_of(runs: tuple[Path, ...]) -> Exportable:
+    """A window that shows them with all there is."""
+    first, second = runs
+    return Exportable(
+        runs,
+        NodePlane("coordinates", (1, 2)),
+        DARK,
+        selected={second: NodeSet("", frozenset({1, 2, 5}))},
+        panels=EVERY_PANEL,
+        look=Look(("hard_margin",), True, "step", roots=True),
+        pinned={first: frozenset({0, 3})},
+        ranges={first: (("norms", (0.1, 0.7 / 3.0, -0.0001, 0.9)),)},
+        moment=1.0 / 3.0 + 1e-6,
+        interval=(-0.5, 2.0 / 3.0),
+    )
+
+
+def run_command(line: str, new: Path) -> Path:
+    """Do what a command says, with another file to write; it is given back."""
+    words = shlex.split(line)
+    assert words[:3] == ["python", "-m", "core"]
+    place = words.index("--out") + 1
+    assert Path(words[place]).is_absolute()
+    words[place] = str(new / Path(words[place]).name)
+    assert main([*words[3:], "--quiet"]) == 0
+    return Path(words[place])
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
+def test_a_figures_command_draws_the_same_bytes(runs, tmp_path: Path, suffix: str) -> None:
+    shown = drawn_of(runs)
+    job = FigureJob(
+        runs, tmp_path / f"it's{suffix}", EVERY_PANEL, 70, "dark", shown.plane,
+        until=shown.moment, look=shown.look, sheet=Sheet(180.0, None, 6.5, "serif"), ranges=True,
+    )  # fmt: skip
+    whole = completed(job, shown)
+    whole.work(lambda done, total: None, bool)
+    (tmp_path / "again").mkdir()
+    other = run_command(command_of(whole, shown), tmp_path / "again")
+    assert other.read_bytes() == job.path.read_bytes()
+
+
+def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
+    shown = drawn_of(runs)
+    job = FilmJob(
+        runs, tmp_path / "film.gif", "norms", 0.5, 10, "dark", shown.plane, False,
+        look=shown.look, interval=shown.interval, size=(320, 240), captions=False,
+    )  # fmt: skip
+    whole = completed(job, shown)
+    whole.work(lambda done, total: None, bool)
+    (tmp_path / "again").mkdir()
+    other = run_command(command_of(whole, shown), tmp_path / "again")
+    assert other.read_bytes() == job.path.read_bytes()
+
+
+def test_the_command_of_shares_draws_the_same_bytes(tmp_path: Path) -> None:
+    """In a figure against |W|^2, without and with lines of theory, and in a film."""
+    path = tmp_path / "run.msrun"
+    recorded(path, "recording.frames=20", "dynamics.until_log10_time=3", "data.n=16", "data.d=6")
+    with open_run(path) as run:
+        (promised,) = promises_of([run], quiet=True)
+    assert promised.margin is not None
+    shown = Exportable(
+        (path,), promises={path: promised}, look=Look(against="norm_squared"),
+        references={path: (promised.margin,)},
+    )  # fmt: skip
+    jobs = [
+        FigureJob((path,), tmp_path / "a.svg", ("margins",), look=shown.look, lines=False),
+        FigureJob((path,), tmp_path / "b.svg", ("margins",), look=shown.look),
+        FilmJob((path,), tmp_path / "c.gif", "margins", 0.5, 10, look=shown.look, size=(320, 240)),
+    ]
+    (tmp_path / "again").mkdir()
+    for job in jobs:
+        whole = completed(job, shown)
+        whole.work(lambda done, total: None, bool)
+        line = command_of(whole, shown)
+        assert "--share" in shlex.split(line)
+        assert run_command(line, tmp_path / "again").read_bytes() == job.path.read_bytes()
+    plain = completed(jobs[0], Exportable((path,)))
+    assert "--share" not in command_of(plain, Exportable((path,)))
+
+
+def test_the_commands_of_data_write_the_same_columns(runs, tmp_path: Path) -> None:
+    paths = tuple(tmp_path / f"{k}.npz" for k in range(2))
+    job = DataJob(runs, paths, columns=("risk", "rotation"))
+    job.work(lambda done, total: None, bool)
+    lines = command_of(job, Exportable(runs)).splitlines()
+    (tmp_path / "again").mkdir()
+    for line, path in zip(lines, paths, strict=True):
+        with np.load(path) as one, np.load(run_command(line, tmp_path / "again")) as two:
+            assert set(one) == set(two) == {"frame", "step", "log10_time", "risk", "rotation"}
+            assert all((one[name] == two[name]).all() for name in one)
+
+
+@pytest.fixture
+def controller(qtbot, tmp_path, monkeypatch, runs):
+    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(tmp_path))
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    shown = drawn_of(runs)
+    controller = ExportController(window, lambda: shown)
+    yield controller
+    controller.close()
+
+
+@pytest.mark.parametrize("kind", ["figure", "film", "data"])
+def test_each_window_copies_its_command(qtbot, controller: ExportController, kind: str) -> None:
+    getattr(controller, kind)()
+    dialog = controller.dialog
+    if isinstance(dialog, DataDialog):
+        qtbot.waitUntil(lambda: dialog.copy.isEnabled())
+    QTest.mouseClick(dialog.copy, Left)
+    words = shlex.split(QGuiApplication.clipboard().text().splitlines()[0])
+    assert words[3] == {"figure": "figure", "film": "movie", "data": "table"}[kind]
+    assert dialog.note.text() == COPIED and dialog.note.isVisible()
+    QGuiApplication.clipboard().clear()
+
+
+def test_a_preview_is_drawn_after_each_change_and_says_its_size(
+    qtbot, controller: ExportController
+) -> None:
+    controller.figure()
+    dialog = controller.dialog
+    assert isinstance(dialog, FigureDialog)
+    for box in (*dialog.panels[1:], dialog.caption):
+        QTest.keyClick(box, Qt.Key.Key_Space)
+    for steps, said in ((1, "85 \u00d7"), (2, "120 \u00d7 90 mm")):
+        dialog.size_choice.setFocus()
+        for _ in range(steps):
+            QTest.keyClick(dialog.size_choice, Qt.Key.Key_Down)
+        qtbot.waitUntil(partial(_measures, dialog, said))
+        image = dialog.preview.image
+        width, height = (float(x) for x in re.findall(r"[\d.]+", dialog.measures.text()))
+        assert image.width() / image.height() == pytest.approx(width / height, rel=0.02)
+    dialog.high.setFocus()
+    dialog.high.selectAll()
+    QTest.keyClicks(dialog.high, "30")
+    QTest.keyClick(dialog.high, Qt.Key.Key_Tab)
+    qtbot.waitUntil(lambda: "mm high at least" in dialog.preview.words)
+
+
+def _measures(dialog: FigureDialog, said: str) -> bool:
+    return dialog.measures.text().startswith(said)
+
+
+def test_a_size_of_0_is_said_in_the_window_and_in_the_preview(
+    qtbot, controller: ExportController
+) -> None:
+    controller.figure()
+    dialog = controller.dialog
+    dialog.size_choice.setCurrentIndex(dialog.size_choice.count() - 1)
+    dialog.wide.setFocus()
+    dialog.wide.selectAll()
+    QTest.keyClicks(dialog.wide, "0")
+    QTest.keyClick(dialog.wide, Qt.Key.Key_Tab)
+    assert "0 mm wide" in dialog.problem.text() and not dialog.save.isEnabled()
+    assert not dialog.copy.isEnabled()
+    qtbot.waitUntil(lambda: "0 mm wide" in dialog.preview.words)
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_saving(
+    controller: ExportController, monkeypatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    controller.film()
+    dialog = controller.dialog
+    assert "cannot be written to; choose another place" in dialog.problem.text()
+    assert not dialog.save.isEnabled()
+
+
+def test_the_time_left_is_told_beside_the_bar(qtbot) -> None:
+    clock = [0.0]
+    window = ProgressWindow(now=lambda: clock[0])
+    qtbot.addWidget(window)
+    window.begin("Writing data")
+    assert window.bar.maximum() == 0
+    window.show_progress(0, 100)
+    assert (window.bar.maximum(), window.left.text()) == (100, "")
+    clock[0] = 20.0
+    window.show_progress(25, 100)
+    assert (window.bar.value(), window.left.text()) == (25, "about 60 s left")
+    clock[0] = 20.1  # no words that jump
+    window.show_progress(60, 100)
+    assert window.left.text() == "about 60 s left"
+    window.show_progress(100, 100)
+    assert window.left.text() == ""
+
+
+def test_the_interval_of_the_loop_is_that_of_the_film(qtbot, controller, tmp_path) -> None:
+    controller.film()
+    dialog = controller.dialog
+    assert isinstance(dialog, FilmDialog)
+    assert dialog.interval() == pytest.approx((-0.5, 2.0 / 3.0), abs=1e-4)
+    for text, said in (("soon", "is no time"), ("10^-3", "interval is empty")):
+        dialog.until.setFocus()
+        dialog.until.selectAll()
+        QTest.keyClicks(dialog.until, text)
+        assert said in dialog.problem.text() and not dialog.save.isEnabled()
+    dialog.until.selectAll()
+    QTest.keyClick(dialog.until, Qt.Key.Key_Delete)
+    since, until = dialog.interval() or (0.0, 0.0)
+    assert (since, until) == (-0.5, np.inf) and dialog.save.isEnabled()
+    dialog.size_choice.setCurrentIndex(dialog.size_choice.count() - 1)
+    dialog.wide.setValue(0)
+    assert "0 \u00d7 600 pixels" in dialog.problem.text()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_mp4_is_offered_where_there_is_an_encoder(
+    qtbot, controller, monkeypatch, there: bool
+) -> None:
+    said = "" if there else "an .mp4 needs the extra named movie"
+    monkeypatch.setattr("app.panels.export_dialogs.mp4_problem", lambda: said)
+    controller.film()
+    dialog = controller.dialog
+    dialog.format.setFocus()
+    for _ in range(3):
+        QTest.keyClick(dialog.format, Qt.Key.Key_Down)
+    assert dialog.suffix() == (".mp4" if there else ".webp")
+    assert dialog.encoder.isVisible() != there
+    assert there or "needs the extra named movie" in dialog.encoder.text()
+
+
+def test_costly_columns_are_not_ticked_and_say_what_they_take(
+    qtbot, controller: ExportController
+) -> None:
+    controller.data()
+    dialog = controller.dialog
+    assert isinstance(dialog, DataDialog)
+    qtbot.waitUntil(lambda: dialog.save.isEnabled())
+    items = {
+        item.text().partition(":")[0]: item
+        for item in (dialog.columns.item(row) for row in range(dialog.columns.count()))
+    }
+    assert "about" in items["test_error"].text() and "about" not in items["risk"].text()
+    chosen = [column.name for column in dialog.chosen()]
+    assert "risk" in chosen and "rotation" in chosen and "test_error" not in chosen
+    dialog.columns.setCurrentItem(items["test_error"])
+    QTest.keyClick(dialog.columns, Qt.Key.Key_Space)
+    assert "test_error" in [column.name for column in dialog.chosen()]
+    dialog.format.setCurrentIndex(1)
+    assert "rotation" not in [column.name for column in dialog.chosen()]
+    assert dialog.columns.isRowHidden(dialog.columns.row(items["rotation"]))
+
+
+# ------------------------------------------------------------------------------------ BibTeX
+
+
+def parsed(text: str) -> dict[str, dict[str, str]]:
+    """Entries by key, read one character after another, braces counted."""
+    entries: dict[str, dict[str, str]] = {}
+    place = 0
+    while (found := re.compile(r"\s*@(\w+)\{([^,\s]+),").match(text, place)) is not None:
+        fields, place = {"kind": found[1]}, found.end()
+        while (field := re.compile(r"\s*(\w+) = \{").match(text, place)) is not None:
+            depth, place = 1, field.end()
+            begun = place
+            while depth:
+                step = text[place]
+                if step == "\\":
+                    place += 1
+                else:
+                    depth += {"{": 1, "}": -1}.get(step, 0)
+                place += 1
+            fields[field[1]] = text[begun : place - 1]
+            assert text[place] == ","
+            place += 1
+        end = re.compile(r"\s*\}").match(text, place)
+        assert end is not None
+        place = end.end()
+        entries[found[2]] = fields
+    assert not text[place:].strip()
+    return entries
+
+
+def test_every_paper_has_an_entry_that_can_be_read() -> None:
+    entries = parsed(bibtex(PAPERS))
+    assert list(entries) == ["marginscope", *PAPERS]
+    for name, paper in PAPERS.items():
+        fields = entries[name]
+        assert fields["title"].replace("{", "").replace("}", "") == escaped(paper.title)
+        assert fields.get("year", "") == paper.year
+        if not paper.authors.startswith("anonymous"):
+            assert fields["author"].split(" and ") == paper.authors.split(", ")
+    assert list(parsed(bibtex(["an own study"]))) == ["marginscope"]
+
+
+def test_what_tex_reads_as_its_own_is_escaped() -> None:
+    text = "50% of {a}_1 & b^2 # ~ \\ $"
+    entry = parsed("@misc{x,\n  title = {" + escaped(text) + "},\n}")["x"]["title"]
+    back = entry.replace(r"\textbackslash{}", "\\").replace(r"\textasciitilde{}", "~")
+    back = back.replace(r"\textasciicircum{}", "^")
+    assert re.sub(r"\\([{}&%$#_])", r"\1", back) == text
+
+
+def test_the_command_cites_studies_and_runs(runs, capsys) -> None:
+    assert main(["cite", "telgarsky22-figure-1", str(runs[0])]) == 0
+    entries = parsed(capsys.readouterr().out)
+    assert {"marginscope", "telgarsky22"} <= set(entries)
+    assert main(["cite", "nothing.msrun"]) == 2
+    assert "nothing.msrun" in capsys.readouterr().err

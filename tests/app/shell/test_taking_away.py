@@ -1,0 +1,102 @@
+"""What is taken away is what the window shows: views, zoom, pins, moment, interval."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from PySide6.QtCore import QStandardPaths, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.panels.figure_dialog import FigureDialog
+from app.state.exports import FigureJob, completed
+from app.state.resolve import span_of
+from tests.app.mouse import keys, pick, pixel, wheel
+
+CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
+
+
+@pytest.fixture(autouse=True)
+def documents(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(tmp_path))
+
+
+def held(program: Marginscope, share: float) -> None:
+    """The display stands still at a share of the slider."""
+    span = span_of(program.session.snapshot())
+    program.display.ask(playing=False, cursor=span.moment(share))
+
+
+def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    held(program, 0.5)
+    run = next(iter(program.session))
+    program.display.ask(views=("norms", "curves"), pinned=frozenset({(run.key, 3)}))
+    qtbot.waitUntil(lambda: program.display.slots[0].panel.names == ("norms", "curves"))
+    plot = program.display.slots[0].panel.view("norms").plot
+    wheel(plot, pixel(plot, 0.5, 0.5), 3)
+    qtbot.waitUntil(lambda: plot.zoom is not None)
+    keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
+    dialog = program.export.dialog
+    assert isinstance(dialog, FigureDialog)
+    QTest.keyClick(dialog.ranges, Qt.Key.Key_Space)
+    assert dialog.ranges.isChecked() and dialog.moment.isChecked()
+    job = dialog.job()
+    assert isinstance(job, FigureJob)
+    whole = completed(job, program.export._shown())
+    assert isinstance(whole, FigureJob)
+    assert whole.panels == ("norms", "curves") and whole.look.pinned[0] == {3}
+    (mine,) = [one for one in whole.look.regions if (one.row, one.panel) == (0, "norms")]
+    shown = plot.shown()
+    assert (mine.left, mine.right) == (shown.left(), shown.right())
+    assert (mine.bottom, mine.top) == (shown.top(), shown.bottom())
+    frame = program.display.view.runs[0].frame
+    scene = whole.scene()
+    data = run.data
+    assert data is not None and whole.until is not None
+    assert 0 < frame < data.frames - 1
+    curves = next(panel for panel in scene.panels if panel.kind == "curves")
+    assert curves.ink.curves[0].x.shape[1] == frame + 1
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+
+
+def test_at_the_end_there_is_no_moment_to_choose(program: Marginscope, qtbot: QtBot) -> None:
+    held(program, 1.0)
+    keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
+    dialog = program.export.dialog
+    assert isinstance(dialog, FigureDialog)
+    assert not dialog.moment.isEnabled() and not dialog.moment.isChecked()
+    assert dialog.width() <= 1024 and dialog.height() <= 640
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+
+
+def test_the_loop_is_the_interval_of_a_film(program: Marginscope, qtbot: QtBot) -> None:
+    for share, key in ((0.3, Qt.Key.Key_I), (0.6, Qt.Key.Key_O)):
+        held(program, share)
+        qtbot.waitUntil(lambda: not program.display.intent.playing)
+        keys(qtbot, program.window, key, Qt.KeyboardModifier.NoModifier)
+    qtbot.waitUntil(lambda: program.display.intent.interval is not None)
+    keys(qtbot, program.window, Qt.Key.Key_E, CTRL | Qt.KeyboardModifier.ShiftModifier)
+    dialog = program.export.dialog
+    assert dialog is not None
+    QTest.mouseClick(dialog.copy, LEFT)
+    words = shlex.split(QGuiApplication.clipboard().text())
+    since, until = (words[words.index(name) + 1] for name in ("--since", "--until"))
+    assert since.startswith("10^") and until.startswith("10^")
+    assert float(since[3:]) < float(until[3:])
+    assert dialog.height() <= 640
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    QGuiApplication.clipboard().clear()
+
+
+def test_bibtex_of_what_is_shown_is_copied_from_the_menu(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    pick(qtbot, program.window, "File", "Copy BibTeX")
+    text = QGuiApplication.clipboard().text()
+    assert "@misc{marginscope," in text
+    QGuiApplication.clipboard().clear()

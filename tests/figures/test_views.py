@@ -1,0 +1,256 @@
+"""All seven views as panels: what they show, on which paper, in which range."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.figures.export import figure_bytes
+from core.figures.film import film_frames
+from core.figures.look import BoundCurve, Look, Region
+from core.figures.material import Shown
+from core.figures.names import EVERY_PANEL
+from core.figures.palette import DARK, LIGHT, rgb
+from core.figures.primitives import FigureScene, Marker, Panel
+from core.figures.scene import build_scene
+from core.figures.sheet import Sheet, parse_size
+from core.observables.nodes import positions
+from core.observables.planes import NodePlane
+from core.observables.predictor import flat_values, values_at
+from core.observables.registry import OBSERVABLES
+from tests.figures.helpers import DEGENERATE, far_run, two_runs
+
+SVG, PNG = ".svg", ".png"
+
+
+def panel_of(scene: FigureScene, kind: str, row: int = 0) -> Panel:
+    return next(one for one in scene.panels if (one.kind, one.row) == (kind, row))
+
+
+@pytest.mark.parametrize("name", [*DEGENERATE, "far"])
+def test_every_view_of_every_run_is_drawn(name: str) -> None:
+    run = far_run() if name == "far" else DEGENERATE[name]()
+    scene = build_scene([run], EVERY_PANEL, palette=DARK, sheet=Sheet(180.0))
+    assert [panel.kind for panel in scene.panels] == list(EVERY_PANEL)
+    assert figure_bytes(scene, PNG, 60).startswith(b"\x89PNG")
+
+
+def test_curves_are_the_observables_and_logarithms_stand_as_they_are() -> None:
+    run = two_runs()[0]
+    look = Look(("smoothed_margin",))
+    panel = panel_of(build_scene([run], ["curves"], look=look), "curves")
+    for curves in panel.ink.curves:
+        np.testing.assert_array_equal(curves.y[0], OBSERVABLES[curves.name].trace(run))
+    logs = Look(("risk", "log10_risk"), logarithmic=True)
+    both = panel_of(build_scene([run], ["curves"], look=logs), "curves").ink.curves
+    np.testing.assert_allclose(both[0].y, both[1].y, rtol=1e-12)
+
+
+def test_singular_values_are_those_of_numpy() -> None:
+    run = two_runs()[0]
+    panel = panel_of(build_scene([run], ["spectrum"]), "spectrum")
+    last = run.frames - 1
+    weights = run.network.unpack(run.network.physical(run.parameters(last), float(run.rho[last])))[
+        "V"
+    ]
+    expected = np.log10(np.linalg.svd(weights, compute_uv=False))
+    drawn = {curves.name: curves.y[0, -1] for curves in panel.ink.curves}
+    for k, value in enumerate(expected):
+        assert drawn[f"sigma {k + 1}"] == pytest.approx(value, abs=1e-9)
+
+
+def test_the_predictor_is_f_and_its_line_is_where_f_is_0() -> None:
+    run = two_runs()[0]
+    panel = panel_of(build_scene([run], ["predictor"]), "predictor")
+    last, d = run.frames - 1, run.dataset.d
+    (zero,) = [curves for curves in panel.ink.curves if curves.name == "f = 0"]
+    x = np.zeros((zero.x.size, d))
+    x[:, 0], x[:, 1] = zero.x.ravel(), zero.y.ravel()
+    grid = np.zeros((400, d))
+    generator = np.random.default_rng(3)
+    grid[:, 0] = generator.uniform(panel.x.low, panel.x.high, 400)
+    grid[:, 1] = generator.uniform(panel.y.low, panel.y.high, 400)
+    largest = np.abs(flat_values(run, last, grid)).max()
+    # Linear between points of a grid of 128, while f has kinks.
+    assert np.abs(flat_values(run, last, x)).max() < 0.02 * largest
+    raster = panel.ink.rasters[0]
+    rows, columns = raster.colours.shape[:2]
+    corner = np.zeros((1, d))
+    corner[0, :2] = raster.right, raster.top
+    side = LIGHT.positive if values_at(run, last, corner)[0] > 0 else LIGHT.negative
+    other = LIGHT.negative if side == LIGHT.positive else LIGHT.positive
+    here = raster.colours[rows - 1, columns - 1].astype(float)
+    assert np.abs(here - rgb(side)).sum() < np.abs(here - rgb(other)).sum()
+
+
+@pytest.mark.parametrize("against", ["step", "norm_squared"])
+def test_curves_stand_against_another_quantity(against: str) -> None:
+    run = two_runs()[0]
+    scene = build_scene([run], ["margins", "curves"], look=Look(against=against))
+    for panel in scene.panels:
+        x = panel.ink.curves[0].x[0]
+        if against == "step":
+            np.testing.assert_allclose(10.0 ** x[1:], run.steps[1:])
+        else:
+            squared = OBSERVABLES["norm_squared"].trace(run)
+            wide = np.log10(squared.max() / squared.min()) > 2.0
+            np.testing.assert_allclose(10.0**x if wide else x, squared)
+
+
+def test_directions_and_roots() -> None:
+    run = two_runs()[0]
+    roots = panel_of(build_scene([run], ["neurons"], look=Look(roots=True)), "neurons")
+    plain = panel_of(build_scene([run], ["neurons"]), "neurons")
+    x, y = roots.ink.curves[0].x, plain.ink.curves[0].x
+    np.testing.assert_allclose(np.sign(x) * x**2, y, atol=1e-12)
+    one = panel_of(build_scene([run], ["neurons"], look=Look(nodes="directions")), "neurons")
+    ends = one.ink.dots[-1]
+    assert (np.hypot(ends.x, ends.y) <= 1.0 + 1e-12).all()
+
+
+def test_pinned_nodes_have_rings_where_they_are() -> None:
+    run, last = two_runs()[0], two_runs()[0].frames - 1
+    look = Look(pinned=(frozenset({2, 4}), frozenset()))
+    scene = build_scene(two_runs(), ["neurons", "rotations", "norms"], look=look)
+    rings = {
+        (panel.kind, panel.row): [d for d in panel.ink.dots if d.marker is Marker.RING]
+        for panel in scene.panels
+    }
+    assert not any(rings[kind, 1] for kind in ("neurons", "rotations", "norms"))
+    (ring,) = rings["neurons", 0]
+    np.testing.assert_allclose(ring.x, positions(run, last)[[2, 4], 0])
+    (ring,) = rings["norms", 0]
+    np.testing.assert_array_equal(ring.y, OBSERVABLES["relative_norm"].at(run, last)[[2, 4]])
+    assert "pinned" in "\n".join(text.text for text in scene.texts)
+
+
+def test_a_range_is_that_of_the_axes() -> None:
+    regions = (
+        Region(0, "margins", 1.0, 3.0, -0.02, 0.05),
+        Region(0, "norms", 0.2, 0.6, 0.1, 0.9),
+        Region(0, "neurons", -0.5, 1.5, -1.0, 0.0),
+        Region(0, "predictor", -0.1, 0.1, -0.1, 0.1),
+    )
+    look = Look(regions=regions)
+    scene = build_scene([two_runs()[0]], EVERY_PANEL, look=look, sheet=Sheet(180.0))
+    for one in regions[:2]:
+        panel = panel_of(scene, one.panel)
+        assert (panel.x.low, panel.x.high, panel.y.low, panel.y.high) == (
+            one.left, one.right, one.bottom, one.top,
+        )  # fmt: skip
+        assert all(
+            axis.low <= at <= axis.high for axis in (panel.x, panel.y) for at, _ in axis.ticks
+        )
+    nodes = panel_of(scene, "neurons")
+    across = (nodes.x.high - nodes.x.low) / nodes.box.width
+    assert across == pytest.approx((nodes.y.high - nodes.y.low) / nodes.box.height)
+    assert (nodes.x.low, nodes.x.high) == pytest.approx((-0.5, 1.5))  # the longer side
+    assert panel_of(scene, "predictor").x.high == pytest.approx(0.1)
+
+
+def test_bounds_are_curves_with_their_names() -> None:
+    run = two_runs()[0]
+    values = np.linspace(0.0, 0.01, run.frames)
+    bounds = ((BoundCurve("p Lemma 1", "Lemma 1", "margins", values),),)
+    panel = panel_of(build_scene([run], ["margins"], look=Look(bounds=bounds)), "margins")
+    np.testing.assert_array_equal(panel.ink.curves[-1].y[0], values)
+    assert [words.text for words in panel.ink.words] == ["Lemma 1"]
+    values = 0.8 * OBSERVABLES["distance"].trace(run)
+    distance = ((BoundCurve("p Lemma 2", "Lemma 2", "distance", values),),)
+    look = Look(("distance",), bounds=distance)
+    curves = panel_of(build_scene([run], ["curves"], look=look), "curves").ink.curves
+    np.testing.assert_allclose(curves[-1].y[0], values)
+    assert curves[-1].dash == "dotted"
+
+
+@pytest.mark.parametrize("width", [85.0, 180.0])
+@pytest.mark.parametrize("points", [6.0, 7.0, 9.0])
+def test_panels_stand_on_the_paper_apart(width: float, points: float) -> None:
+    sheet = Sheet(width, None, points)
+    scene = build_scene(two_runs(), EVERY_PANEL, sheet=sheet)
+    assert scene.width_mm == width
+    boxes = [panel.box for panel in scene.panels]
+    for box in boxes:
+        assert box.left > 0.0
+        assert box.left + box.width <= scene.width_mm
+        assert box.top + box.height <= scene.height_mm
+    for one, two in itertools.combinations(boxes, 2):
+        assert (
+            one.left + one.width <= two.left
+            or two.left + two.width <= one.left
+            or one.top + one.height <= two.top
+            or two.top + two.height <= one.top
+        )
+    assert max(text.top for text in scene.texts) < scene.height_mm
+
+
+def test_an_own_size_is_kept_and_caption_and_title_can_be_left_out() -> None:
+    scene = build_scene([two_runs()[0]], ["margins"], sheet=Sheet(100.0, 62.0, 8.0, "serif", False))
+    assert (scene.width_mm, scene.height_mm, scene.texts) == (100.0, 62.0, ())
+    assert (scene.points, scene.family) == (8.0, "serif")
+    rows = build_scene(two_runs(), ["margins"], sheet=Sheet(caption=False))
+    assert [text.text for text in rows.texts] == ["$m$ = 6", "$m$ = 9"]
+
+
+def test_letters_of_both_families_are_embedded() -> None:
+    names = {"sans": b"DejaVuSans", "serif": b"STIXGeneral"}
+    for family, name in names.items():
+        scene = build_scene([two_runs()[0]], ["margins"], sheet=Sheet(family=family))
+        content = figure_bytes(scene, ".pdf")
+        assert name in content and b"/Type3" not in content
+        assert figure_bytes(scene, SVG) == figure_bytes(scene, SVG)
+
+
+@pytest.mark.parametrize(
+    ("sheet", "said"),
+    [
+        (Sheet(0.0), "0 mm wide was asked for; 20 to 1000 mm are possible"),
+        (Sheet(85.0, 5000.0), "5000 mm high"),
+        (Sheet(85.0, 20.0), "mm high at least"),
+        (Sheet(20.0), "has no room for panels"),
+        (Sheet(points=2.0), "Letters of 2 points"),
+        (Sheet(family="comic"), "allowed are sans, serif"),
+    ],
+)
+def test_papers_that_cannot_be_are_sentences(sheet: Sheet, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build_scene([two_runs()[0]], sheet=sheet)
+    assert said in caught.value.sentence and caught.value.sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("look", "said"),
+    [
+        (Look(("nothing",)), "'nothing' is none of the numbers of a frame"),
+        (Look(()), "there are 1 to 6"),
+        (Look(against="luck"), "not 'luck'"),
+        (Look(nodes="all"), "weights or directions"),
+        (Look(regions=(Region(0, "norms", 1.0, 0.0, 0.0, 1.0),)), "range of the norms is empty"),
+        (Look(regions=(Region(0, "norms", 0.0, math.nan, 0.0, 1.0),)), "four numbers"),
+    ],
+)
+def test_looks_that_cannot_be_are_sentences(look: Look, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build_scene([two_runs()[0]], look=look)
+    assert said in caught.value.sentence
+
+
+@pytest.mark.parametrize("text", ["", "wide", "85cm", "85x", "1.2.3", "-85mm"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(InputError, match="is no size; give a width such as 85mm"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize("kind", ["curves", "spectrum", "predictor"])
+def test_films_of_the_other_views_end_as_their_figures(kind: str) -> None:
+    run = two_runs()[0]
+    shown = Shown(LIGHT, NodePlane("coordinates", (0, 1)))
+    pictures = list(film_frames([run], kind, 6, (320, 240), shown))
+    assert len(pictures) == 6
+    assert (pictures[0] != pictures[-1]).any()
+    again = list(film_frames([run], kind, 6, (320, 240), shown))
+    assert all((one == two).all() for one, two in zip(pictures, again, strict=True))
