@@ -231,6 +231,7 @@ WITH_TEXT = {"run", "seed", "weights", "whole"}
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
 OF_RUNS = ("figure", "copy_figure", "film", "data", "cite", "close", "restart", "branch", "rewind")
+OF_COMPARED = ("figure", "copy_figure", "data")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
 SHOWN_ONLY = (*OF_RUNS, "name", "play", "back", "forward", "start", "end", "jump", *INTERVAL)
 # Why an action cannot be had now.
@@ -238,6 +239,7 @@ REASONS = {
     **dict.fromkeys(LIVE_ONLY, "Nothing is being trained."),
     **dict.fromkeys(ENDED_ONLY, "It is for runs that are shown and have ended."),
     **dict.fromkeys(SHOWN_ONLY, "No run is shown."),
+    "film": "No run is shown, or runs are compared: a film is of the runs themselves.",
     "last": "No session was left before this one.",
     "undo": "Nothing was changed that could be taken back.",
     "redo": "Nothing was taken back.",
@@ -315,11 +317,14 @@ def fill_menus(window: QMainWindow, actions: Mapping[str, QAction]) -> dict[str,
     return menus
 
 
-def enable(actions: Mapping[str, QAction], *, shown: bool, live: bool) -> None:
-    """Enable what is possible now."""
+def enable(
+    actions: Mapping[str, QAction], *, shown: bool, live: bool, compared: bool = False
+) -> None:
+    """Enable what is possible now: of a comparison there are figures and data, but no film."""
     for key in LIVE_ONLY:
         actions[key].setEnabled(live)
     for key in ENDED_ONLY:
         actions[key].setEnabled(shown and not live)
     for key in SHOWN_ONLY:
-        actions[key].setEnabled(shown)
+        actions[key].setEnabled(shown or (compared and key in OF_COMPARED))
+    actions["film"].setEnabled(shown and not compared)

@@ -44,6 +44,7 @@ def drawn(
         theory.delta,
         tuple(source for run in runs for source in _sources(run, theory)),
         {run.source: theory.promise_of(run.key) for run in runs},
+        view.wishes.compared,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,11 +12,13 @@ from PySide6.QtCore import QMimeData, QObject, QStandardPaths, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QDialog, QWidget
 
+from app.panels.compare_dialog import CompareDialog
 from app.panels.export_dialog import ExportDialog
 from app.panels.export_dialogs import DataDialog, FilmDialog
 from app.panels.export_progress import ProgressWindow
 from app.panels.figure_dialog import FigureDialog
 from app.state.commands import command_of
+from app.state.compare_exports import CompareCopyJob
 from app.state.data_exports import Column, columns_of
 from app.state.exports import (
     CopyJob,
@@ -92,7 +95,11 @@ class ExportController(QObject):
 
     def figure(self) -> None:
         """Ask how to save a figure of the runs."""
-        if shown := self._exportable():
+        if not (shown := self._exportable()):
+            return
+        if shown.compared is not None:
+            self._ask_comparison(shown, table=False)
+        else:
             dialog = FigureDialog(shown, self._save_folder(), self._window)
             dialog.changed.connect(self._soon.start)
             self._ask(dialog)
@@ -105,13 +112,23 @@ class ExportController(QObject):
 
     def data(self) -> None:
         """Ask how to save the observables of the runs, one file each."""
-        if shown := self._exportable():
+        if not (shown := self._exportable()):
+            return
+        if shown.compared is not None:
+            self._ask_comparison(shown, table=True)
+        else:
             self._ask(DataDialog(shown.runs, self._save_folder(), self._window))
             self.previewer.ask(shown.runs)
 
     def copy_figure(self) -> None:
         """Put a figure of the runs on the clipboard, as pixels and as vectors."""
-        if shown := self._exportable():
+        if not (shown := self._exportable()):
+            return
+        if (compared := shown.compared) is not None:
+            runs = tuple(Path(name) for name in compared.runs)
+            moment = math.inf if shown.moment is None else shown.moment
+            self._start(CompareCopyJob(runs, compared.question, moment))
+        else:
             self._start(CopyJob(shown.runs, shown.panels, plane=shown.plane, until=shown.moment))
 
     def cite(self) -> None:
@@ -157,7 +174,7 @@ class ExportController(QObject):
         shown = self._shown()
         if self.worker.busy:
             self.error.emit(BUSY)
-        elif not shown.runs:
+        elif not shown.runs and shown.compared is None:
             self.error.emit(NO_RUNS)
         elif self.dialog is not None:
             self.dialog.raise_()
@@ -172,6 +189,11 @@ class ExportController(QObject):
             documents = Path(QStandardPaths.writableLocation(place))
             self._folder = documents if documents.is_dir() else Path.home()
         return self._folder
+
+    def _ask_comparison(self, shown: Exportable, table: bool) -> None:
+        assert shown.compared is not None
+        folder = self._save_folder()
+        self._ask(CompareDialog(shown.compared, shown.moment, folder, table, self._window))
 
     def _ask(self, dialog: ExportDialog) -> None:
         self.dialog = dialog
@@ -250,7 +272,7 @@ class ExportController(QObject):
     def _on_result(self, done: str) -> None:
         job = self._job
         self._end()
-        if done and isinstance(job, CopyJob):
+        if done and isinstance(job, CopyJob | CompareCopyJob):
             _to_clipboard(job.contents)
         self.finished.emit(done or CANCELLED)
 

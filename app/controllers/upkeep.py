@@ -65,13 +65,21 @@ class Upkeep(QObject):
         for key in ("loop", "follow", "linked", "equal", "log_curves"):
             self._actions[ACTIONS.get(key, key)].setChecked(getattr(wishes, key))
         self._actions["dark"].setChecked(wishes.palette == "dark")
+        self._enable()
         self._window.show_wishes(wishes)
+
+    def _enable(self) -> None:
+        """What can be done with what is shown."""
+        session = self._display.session
+        compared = self._display.view.wishes.compared is not None
+        shown, live = len(session) > 0, bool(session.live)
+        actions.enable(self._actions, shown=shown, live=live, compared=compared)
 
     def show_runs(self) -> None:
         """The window follows which runs are open, and whether one is being trained."""
         session = self._display.session
         shown = len(session) > 0
-        actions.enable(self._actions, shown=shown, live=bool(session.live))
+        self._enable()
         held = any(run.control is not None and run.control.pause_requested for run in session.live)
         self._actions["pause"].setChecked(held)
         window = self._window

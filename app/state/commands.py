@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from functools import singledispatch
 
+from app.state.compare_exports import TABLE, USUAL, CompareJob
 from app.state.data_exports import DataJob
 from app.state.exports import Exportable, ExportJob, FigureJob, FilmJob
 from core.figures.look import FIRST_CURVES, Look
@@ -72,6 +73,21 @@ def _data(job: DataJob, shown: Exportable) -> Iterator[list[str]]:
         if job.columns is not None:
             words += ["--columns", ",".join(job.columns)]
         yield [*words, *(["--parameters"] if job.parameters else [])]
+
+
+@_words.register
+def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
+    asked = job.question
+    words = ["compare", *map(str, job.runs), "--out", str(job.path)]
+    words += ["--observable", asked.observable, "--against", asked.against]
+    words += ["--kind", asked.kind, "--band", asked.band]
+    if asked.ranked and job.log10_time != math.inf:
+        words += ["--at", time_word(job.log10_time)]
+    if job.path.suffix.lower() != TABLE:
+        words += [] if job.width == USUAL else ["--size", f"{job.width:.15g}mm"]
+        words += ["--dark"] if job.palette == "dark" else []
+        words += [] if job.path.suffix.lower() != ".png" else ["--dpi", f"{job.dpi:g}"]
+    yield words
 
 
 def _drawn(job: FigureJob | FilmJob, shown: Exportable) -> list[str]:

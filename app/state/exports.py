@@ -20,6 +20,7 @@ from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
 
 if TYPE_CHECKING:
+    from app.state.compared import Compared
     from core.figures.primitives import FigureScene
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
@@ -51,7 +52,8 @@ class Exportable:
     that are pinned, the bounds of statements, the ranges of its views, and what its margins are
     shown as shares of. `moment` is log10 of the
     time shown, None at the end of the runs, and `interval` that of the loop.
-    `sources` are those of the studies, and of the statements and margins of theory.
+    `sources` are those of the studies, and of the statements and margins of theory. With `compared`
+    a comparison is shown in the place of the runs.
     """
 
     runs: tuple[Path, ...] = ()
@@ -69,6 +71,7 @@ class Exportable:
     delta: float = 0.05
     sources: tuple[str, ...] = ()
     promises: Mapping[Path, Promise | None] = field(default_factory=dict)
+    compared: Compared | None = None
 
     def look_of(self, runs: Sequence[Path], lines: bool, ranges: bool) -> Look:
         """How some of the runs look, with the lines of theory or without, and in the ranges of

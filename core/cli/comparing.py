@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from core.cli.output import progress
-from core.comparison.alignment import shown
 from core.comparison.comparison import Comparison
 from core.comparison.differing import Differing
 from core.comparison.question import RANK, SORTED, CompareQuestion, check_count
+from core.comparison.table import table
 from core.errors import InputError
+from core.figures.sheet import parse_size
 from core.files import write_whole
 from core.problem.schedule import parse_time
 from core.runs import open_run
@@ -37,6 +36,7 @@ def compare(arguments: argparse.Namespace) -> int:
     moment = math.inf if arguments.at is None else parse_time(arguments.at)
     if moment is None:
         raise InputError(f"{arguments.at!r} is no time; write t, or 10^2.5.", option="--at")
+    _width(arguments.size)  # said before anything is computed
     if out.suffix.lower() != ".csv":
         try:
             check_figure_path(out)
@@ -76,26 +76,22 @@ def _write(
         write_whole(out, table(found).encode())
         return
     title = f"{len(named.labels)} runs compared"
-    scene = comparison_scene(found, title, DARK if arguments.dark else LIGHT)
+    palette, width = DARK if arguments.dark else LIGHT, _width(arguments.size)
+    scene = comparison_scene(found, title, palette, width)
     save_figure(scene, out, dpi=arguments.dpi)
 
 
-def table(found: Sequence[Comparison]) -> str:
-    """A row for each place of each line; `low` and `high` are those of bands."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    against = found[0].question.against if found else "log10_time"
-    across = f"log10_{against}" if against in ("step", "norm_squared", "risk") else against
-    writer.writerow(("observable", "line", across, "value", "low", "high"))
-    for comparison in found:
-        name = comparison.question.observable
-        for line in comparison.lines:
-            places = shown(line.places, against).tolist()
-            low = line.low.tolist() if line.banded else [""] * len(places)
-            high = line.high.tolist() if line.banded else [""] * len(places)
-            for row in zip(places, line.values.tolist(), low, high, strict=True):
-                writer.writerow((name, line.label, *row))
-    return text.getvalue()
+def _width(text: str | None) -> float:
+    """The width of --size; the height follows the panels."""
+    from core.figures.comparison import WIDTH, check_width
+
+    if text is None:
+        return WIDTH
+    width, height = parse_size(text)
+    if height is not None:
+        raise InputError(f"{text!r}: the height follows the panels; give a width.", option="--size")
+    check_width(width)
+    return width
 
 
 def _print(named: Differing, paths: Sequence[str]) -> None:

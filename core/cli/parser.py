@@ -262,6 +262,9 @@ def _comparing(commands: Any) -> None:
         choices=tuple(BANDS),
         help="; ".join(f"{name}: {words}" for name, words in BANDS.items()),
     )
+    command.add_argument(
+        "--size", default=None, metavar="85mm|180mm", help="width of a figure (default: 120mm)"
+    )
     command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")
     command.add_argument("--quiet", action="store_true", help="no progress bar")

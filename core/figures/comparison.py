@@ -10,6 +10,7 @@ import numpy as np
 from core.comparison.alignment import Array, shown
 from core.comparison.comparison import ComparedLine, Comparison
 from core.comparison.question import AGAINST, BANDS, CompareQuestion
+from core.errors import InputError
 from core.figures.layout import FOOT, LINE, MARGIN, title_texts, wrapped
 from core.figures.numbers import linear_ticks, math_number, math_words, power_text
 from core.figures.palette import LIGHT, Palette, rgba, run_colours
@@ -25,11 +26,12 @@ from core.figures.primitives import (
     Text,
     plain,
 )
-from core.figures.sheet import POINTS
+from core.figures.sheet import COLUMN, PAGE, POINTS
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import OBSERVABLES
 
 WIDTH, LEFT, RIGHT, HEIGHT = 120.0, 14.0, 4.0, 62.0  # millimetres
+NARROWEST, WIDEST = 60.0, 400.0
 HEAD, KEY_LINE = 9.0, 3.5
 FAINT = 0.2  # opacity of a band
 MOST_DECADES = 8
@@ -42,16 +44,29 @@ def words_for(question: CompareQuestion) -> str:
     return f"difference of the {title}" if question.kind == "differences" else title
 
 
+def check_width(width: float) -> None:
+    """InputError for a width that leaves no room, or that no page has."""
+    if not NARROWEST <= width <= WIDEST:
+        raise InputError(
+            f"A comparison {width:g} mm wide was asked for; {NARROWEST:g} to {WIDEST:g} mm are "
+            f"possible, and {COLUMN:g} or {PAGE:g} mm is usual."
+        )
+
+
 def comparison_scene(
-    comparisons: Sequence[Comparison], title: str, palette: Palette = LIGHT
+    comparisons: Sequence[Comparison], title: str, palette: Palette = LIGHT, width: float = WIDTH
 ) -> FigureScene:
-    """A panel for each comparison, one below the other."""
-    texts, top = title_texts(plain(title), WIDTH)
+    """A panel for each comparison, one below the other, on a page so many millimetres wide.
+
+    Raises InputError for a width that is not possible.
+    """
+    check_width(width)
+    texts, top = title_texts(plain(title), width)
     panels = []
     for row, comparison in enumerate(comparisons):
         lines = len(comparison.lines)
         top += HEAD + KEY_LINE * (lines - 1) + 1.5
-        box = Box(LEFT, round(top, 2), WIDTH - LEFT - RIGHT, HEIGHT)
+        box = Box(LEFT, round(top, 2), width - LEFT - RIGHT, HEIGHT)
         panels.append(_panel(comparison, row, box, palette))
         top += HEIGHT + FOOT
     said = list(dict.fromkeys(note for one in comparisons for note in one.notes))
@@ -59,11 +74,11 @@ def comparison_scene(
     footer = [f"Bands: {BANDS[band]}." for band in dict.fromkeys(bands)] + said
     top += LINE if footer else 0.0
     for paragraph in footer:
-        for line in wrapped(math_words(plain(paragraph)), WIDTH - 2 * MARGIN, POINTS):
+        for line in wrapped(math_words(plain(paragraph)), width - 2 * MARGIN, POINTS):
             texts.append(Text(MARGIN, top, line, POINTS, muted=True))
             top += LINE
     height = round(top + MARGIN, 2)
-    return FigureScene(WIDTH, height, POINTS, title, palette, tuple(panels), tuple(texts))
+    return FigureScene(width, height, POINTS, title, palette, tuple(panels), tuple(texts))
 
 
 def _panel(comparison: Comparison, row: int, box: Box, palette: Palette) -> Panel:
