@@ -189,7 +189,7 @@ class DisplayController(QObject):
         from core.runs import open_run
 
         try:
-            return DisplayData(open_run(path), self.intent.plane)
+            return DisplayData(open_run(path), self.intent.shown_plane)
         except MarginscopeError as error:
             self.failed(run.key, error.sentence)
             return None
@@ -372,7 +372,7 @@ class DisplayController(QObject):
             if then is None or then.palette != now.palette:
                 slot.panel.set_colours(PALETTES[now.palette])
             if then is None or then.plane != now.plane:
-                slot.panel.set_plane(now.plane)
+                slot.panel.set_plane(now.shown_plane)
             picture = (now.neuron_range, now.neuron_points)
             if then is None or (then.neuron_range, then.neuron_points) != picture:
                 slot.panel.set_neurons(*picture)

@@ -30,7 +30,7 @@ def drawn(
     }
     return Exportable(
         tuple(run.source for run in runs),
-        intent.plane,
+        intent.shown_plane,
         PALETTES[intent.palette],
         {run.source: theory.lines_of(run.key) for run in runs},
         {run.source: selections.selected(run) for run in runs},

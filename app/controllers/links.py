@@ -135,6 +135,7 @@ class LinkController(QObject):
             pace=present.intent.pace,
             loop=present.intent.loop,
             proposed=present.intent.proposed,
+            proposed_plane=present.intent.proposed_plane,
         )
         return Scene(intent=kept, panels=present.panels)
 

@@ -108,7 +108,7 @@ class Looks(QObject):
         """Let the user choose the two coordinates that the neurons are drawn on."""
         runs = [run.data.run for run in self._display.session if run.data is not None]
         dimension = min((run.dataset.d for run in runs), default=2)
-        plane = self._display.intent.plane
+        plane = self._display.intent.shown_plane
         present = plane if plane.kind == COORDINATES.kind else COORDINATES
         dialog = CoordinatesDialog(present.numbers, dimension, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:

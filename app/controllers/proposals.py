@@ -1,16 +1,22 @@
-"""Which views a study opens with: those that it names, as far as they show anything of its runs."""
+"""Which views and plane a study opens with: those that it names or its data propose, as far as they
+show anything of its runs."""
 
 from __future__ import annotations
 
-from typing import final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, Signal
 
 from app.controllers.display import DisplayController
 from app.main_window import MainWindow
 from app.state.views import VIEWS, suited
-from core.errors import did_you_mean
+from core.errors import InputError, did_you_mean
+from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.studies.study import Study
+
+if TYPE_CHECKING:
+    from core.runs import Run
 
 
 @final
@@ -26,10 +32,11 @@ class Proposals(QObject):
         super().__init__(window)
         self._display, self._window = display, window
         self._wished: tuple[str, ...] = ()
+        self._plane = ""
 
     def set_study(self, study: Study) -> None:
         """Another study is in the form."""
-        self._wished = study.views
+        self._wished, self._plane = study.views, study.plane
         unknown = [name for name in self._wished if name not in VIEWS]
         if unknown:
             self.message.emit(
@@ -41,6 +48,24 @@ class Proposals(QObject):
         """Other runs are open, or one of them can be read by now."""
         runs = [run.data for run in self._display.session if run.data is not None]
         proposed = suited(self._wished, runs)
-        if proposed != self._display.intent.proposed:
-            self._display.ask(proposed=proposed)
+        plane = suited_plane(self._plane, [data.run for data in runs])
+        intent = self._display.intent
+        if (proposed, plane) != (intent.proposed, intent.proposed_plane):
+            self._display.ask(proposed=proposed, proposed_plane=plane)
         self._window.show_views(self._display.view.wishes.views)
+
+
+def suited_plane(wished: str, runs: Sequence[Run]) -> NodePlane:
+    """The plane that a study wishes, or that all runs' data propose, if all of them have it."""
+    kinds = {wished or run.experiment.data.plane for run in runs}
+    if len(kinds) != 1 or kinds == {COORDINATES.kind}:
+        return COORDINATES
+    (kind,) = kinds
+    if kind == "motion":  # which every run has, once it has moved
+        return NodePlane(kind, ())
+    try:
+        for run in runs:
+            PLANES[kind].load()(run, ())
+    except InputError:
+        return COORDINATES
+    return NodePlane(kind, ())

@@ -88,13 +88,13 @@ class SceneController(QObject):
 
     def picture(self, named: bool = True) -> Scene:
         """The same with the cursor where it stands: that of the intent may be wished for a time
-        still to come. `named`: with the views that are shown, whoever proposed them."""
+        still to come. `named`: with the views and the plane that are shown, proposed or not."""
         scene, view = self.scene, self._display.view
         wishes = scene.intent
         if wishes.cursor > view.span.low:
             wishes = replace(wishes, cursor=view.cursor)
         if named:
-            wishes = replace(wishes, views=view.wishes.views)
+            wishes = replace(wishes, views=view.wishes.views, plane=wishes.shown_plane)
         return replace(scene, intent=wishes)
 
     def _zooms(self) -> tuple[Zoom, ...]:

@@ -159,6 +159,8 @@ def _switch(name: str, on: str, off: str) -> Callable[[Intent, Intent], str]:
 
 
 def _plane(before: Intent, after: Intent) -> str:
+    if after.plane is None:
+        return "The study's plane"
     plane = after.plane
     kind = PLANES[plane.kind].title if plane.kind in PLANES else plane.kind
     if plane.kind == "coordinates":

@@ -253,6 +253,8 @@ def _read_question(scene: Scene, texts: Texts) -> Scene:
 
 def _write_plane(scene: Scene) -> Texts:
     plane = scene.intent.plane
+    if plane is None:
+        return ()
     numbers = ",".join(str(number) for number in plane.numbers)
     return (f"{plane.kind}:{numbers}" if numbers else plane.kind,)
 
@@ -365,7 +367,7 @@ FIELDS: Registry[SceneField] = Registry(
 # Where each wish is written, "" where it is not: a wish that is added is put here, or a test fails.
 WISHES: Mapping[str, str] = {
     **dict.fromkeys(("cursor", "follow"), "t"),
-    **dict.fromkeys(("playing", "hovered", "proposed"), ""),
+    **dict.fromkeys(("playing", "hovered", "proposed", "proposed_plane"), ""),
     **{name: name for name in ("views", "curves", "plane", "linked", "equal", "loop", "pace")},
     **{"interval": "interval", "compared": "compare"},
     **{"neuron_range": "range", "neuron_points": "points", "margin_axis": "against"},

@@ -54,7 +54,8 @@ class Intent:
     `log_curves`: the view of curves shows logarithms of what is positive.
     `interval`: the moments between which playing goes round and round.
     `compared` are runs that are shown in one picture in place of those that are open.
-    `views` are those that the user chose; while there are none, the `proposed` ones are shown.
+    `views` are those that the user chose; while there are none, the `proposed` ones are shown, and
+    so it is with the `plane` of the nodes.
     """
 
     cursor: float = START
@@ -65,7 +66,8 @@ class Intent:
     follow: bool = False
     hovered: Mark | None = None
     pinned: frozenset[Mark] = frozenset()
-    plane: NodePlane = COORDINATES
+    plane: NodePlane | None = None
+    proposed_plane: NodePlane = COORDINATES
     neuron_range: str = "moment"
     neuron_points: str = "weights"
     margin_axis: str = "log10_time"
@@ -80,3 +82,8 @@ class Intent:
     linked: bool = True
     equal: bool = False
     compared: Compared | None = None
+
+    @property
+    def shown_plane(self) -> NodePlane:
+        """The plane that was chosen, else the one that suits the study or its data."""
+        return self.plane or self.proposed_plane

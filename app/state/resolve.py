@@ -138,7 +138,14 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
     cursor = _cursor(intent, span)
     runs = tuple(_run(run, intent, cursor) for run in snapshot.runs)
     views = known(intent.views) or known(intent.proposed) or FIGURE_1
-    wishes = replace(intent, cursor=START, hovered=None, pinned=frozenset(), views=views)
+    wishes = replace(
+        intent,
+        cursor=START,
+        hovered=None,
+        pinned=frozenset(),
+        views=views,
+        plane=intent.shown_plane,
+    )
     return ResolvedView(runs, span, cursor, _inspected(runs), wishes)
 
 

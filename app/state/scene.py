@@ -10,9 +10,10 @@ from typing import final
 
 from app.state.edits import Edits
 from app.state.intent import FIGURE_1, START, Intent
+from core.observables.planes import COORDINATES
 
 # Wishes that pass: they belong to the moment and to what plays, and undoing leaves them alone.
-PASSING = ("cursor", "playing", "follow", "hovered", "proposed")
+PASSING = ("cursor", "playing", "follow", "hovered", "proposed", "proposed_plane")
 AT_REST = Intent()
 
 
@@ -72,7 +73,13 @@ def keyed(intent: Intent, keys: Sequence[int]) -> Intent:
 def settled(intent: Intent) -> Intent:
     """The wishes without those that pass."""
     return replace(
-        intent, cursor=START, playing=False, follow=False, hovered=None, proposed=FIGURE_1
+        intent,
+        cursor=START,
+        playing=False,
+        follow=False,
+        hovered=None,
+        proposed=FIGURE_1,
+        proposed_plane=COORDINATES,
     )
 
 

@@ -119,6 +119,7 @@ class CifarData(FileSection):
     names: ClassVar[str] = "the folder of its batches"
     own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
 
+    plane: ClassVar[str] = "components"  # single pixels show little of a picture
     kind: Literal["cifar10"] = "cifar10"
     path: str | None = setting(
         None,

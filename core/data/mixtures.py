@@ -30,6 +30,7 @@ class MixtureData(DataSection, Law):
     title: ClassVar[str] = "two Gaussian clusters x = y mu + z, z ~ N(0, I), with label flips"
     source: ClassVar[str] = "frei23, equation (4) and section F.1"
 
+    plane: ClassVar[str] = "means"  # its signal lies along +-mu
     kind: Literal["gaussian_mixture"] = "gaussian_mixture"
     d: int = setting(1000, meaning=D_MEANING, ge=1, le=MAX_D)
     n: int = setting(100, meaning=f"{N_MEANING}, half of them in each cluster", ge=2, le=MAX_N)

@@ -137,6 +137,7 @@ class MnistData(FileSection):
     names: ClassVar[str] = "the folder of its idx files"
     own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
 
+    plane: ClassVar[str] = "components"  # single pixels show little of a picture
     kind: Literal["mnist"] = "mnist"
     path: str | None = setting(
         None,

@@ -23,6 +23,7 @@ class DataSection(Section):
     itself; data that are read are those of the file that `path` names (`FileSection`).
     """
 
+    plane: ClassVar[str] = "coordinates"  # on which nodes are drawn first (core.observables.planes)
     known_law: ClassVar[bool] = True  # False where there are examples, and no more is known
 
     if TYPE_CHECKING:  # each kind lists its keys in its own order

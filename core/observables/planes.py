@@ -61,6 +61,10 @@ PLANES: Registry[PlaneKind] = Registry(
 )
 
 
+# Those that take no numbers.
+ALONE = tuple(name for name in PLANES if name not in (COORDINATES.kind, "nodes"))
+
+
 def parse_plane(text: str) -> NodePlane:
     """A plane as it is typed: a kind, two coordinates counted from 1, as on the axes, or the span
     of two nodes, counted from 0, such as nodes:3,7.
@@ -79,9 +83,8 @@ def parse_plane(text: str) -> NodePlane:
     pair = text.removeprefix("nodes:")
     if pair != text and (match := PAIR.fullmatch(pair)):
         return NodePlane("nodes", (int(match[1]), int(match[2])))
-    alone = [name for name in PLANES if name not in (COORDINATES.kind, "nodes")]
-    if text not in alone:
+    if text not in ALONE:
         raise InputError(
-            f"{text[:40]!r} is no plane; give {', '.join(alone)}, or two coordinates such as 1,2."
+            f"{text[:40]!r} is no plane; give {', '.join(ALONE)}, or two coordinates such as 1,2."
         )
     return NodePlane(text, ())

@@ -77,6 +77,11 @@ class Study:
         return parse_sweep(self.results.get("sweep", {}), self.id)
 
     @property
+    def plane(self) -> str:
+        """The kind of plane that the window draws nodes on first; "" where data decide."""
+        return parse_window(self.window, self.id).plane
+
+    @property
     def views(self) -> tuple[str, ...]:
         """The views that the window opens with; none where it is left to the window."""
         return parse_window(self.window, self.id).views

@@ -3,13 +3,14 @@
 ```toml
 [window]
 views = ["predictor", "margins", "curves"]
+plane = "components"
 cells = [{ variant = "flow", "data.d" = 12 }, { variant = "SGD" }]
 ```
 
 `cells` are those that the window trains of a study of many: the first cell with each of these
 values. Without them it trains the first, and the first that differs in more than a seed. Without
-`views` the window chooses by what the run has. The names are those of the window's views, which
-are not known here; the window says which of them it does not know.
+`views` the window chooses by what the run has, and without `plane` by the data. The names are
+those of the window's views, which are not known here; the window says which it does not know.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Annotated, Any, final
 from pydantic import BeforeValidator, Field, field_validator
 
 from core.errors import InputError
+from core.observables.planes import ALONE, COORDINATES
 from core.study_file.tables import Table, listed
 from core.study_file.validation import table_of
 
@@ -28,6 +30,7 @@ MOST_VIEWS = 9
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 MOST_CELLS = 4
 CELLS = '[{ "network.m" = 16 }]'
+PLANE = f"must be one of {COORDINATES.kind}, {', '.join(ALONE)}"
 EXAMPLE = '["predictor", "margins"]'
 Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
 
@@ -41,6 +44,15 @@ class WindowTable(Table):
     cells: Annotated[tuple[dict[str, Any], ...], BeforeValidator(listed)] = Field(
         (), max_length=MOST_CELLS, description=f"must be a list of tables, such as {CELLS}"
     )
+
+    plane: str = Field("", description=PLANE)
+
+    @field_validator("plane")
+    @classmethod
+    def _plane(cls, plane: str) -> str:
+        if plane and plane not in (COORDINATES.kind, *ALONE):
+            raise ValueError(f"plane {PLANE}")
+        return plane
 
     @field_validator("views")
     @classmethod

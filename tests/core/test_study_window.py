@@ -28,6 +28,7 @@ def test_it_is_optional_and_comes_back() -> None:
         ("[window]\nviews = 3", "a: window.views must be a list of names of views"),
         ('[window]\nviews = ["a b"]', "views must be a list of names of views"),
         ('[window]\nviews = [""]', "views must be a list of names of views"),
+        ('[window]\nplane = "sideways"', "plane must be one of coordinates, motion"),
         ("[window]\nviews = [1]", "a: window.views must be a list of names of views"),
         ('[window]\nviews = ["margins", "margins"]', "views names margins twice"),
         (

@@ -11,6 +11,8 @@ from app.application import Marginscope
 from app.settings import Settings
 from app.state.intent import FIGURE_1
 from app.state.views import NEXT, ON_A_LINE, VIEWS, suited
+from core.errors import InputError
+from core.observables.planes import PLANES
 from tests.app.mouse import pick
 from tests.app.shell.conftest import STUDY, Opener, trained
 from tests.app.views.test_every_network import RUNS, shown
@@ -132,3 +134,72 @@ def test_a_name_that_is_no_view_is_said(open_program: Opener, qtbot: QtBot, tmp_
 def test_the_usual_views_of_older_settings_were_not_chosen() -> None:
     assert Settings.model_validate({"views": list(FIGURE_1)}).views == ()
     assert Settings.model_validate({"views": ["margins"]}).views == ("margins",)
+
+
+DIGITS = """
+title = "Digits"
+[data]
+kind = "digits"
+classes = [3, 8]
+n = 30
+[network]
+m = 8
+[dynamics]
+kind = "gd"
+step = 0.01
+until_log10_time = 1.0
+[recording]
+frames = 8
+"""
+
+
+def plane_of(program: Marginscope) -> str:
+    return program.display.view.wishes.shown_plane.kind
+
+
+def test_pictures_are_drawn_on_their_principal_components(
+    open_program: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "digits.toml"
+    path.write_text(DIGITS)
+    program = open_program(path)
+    qtbot.waitUntil(lambda: trained(program))
+    assert plane_of(program) == "components"
+    assert program.display.intent.plane is None  # nobody has chosen it
+    (run,) = program.session
+    assert run.data is not None and run.data.plane.kind == "components"
+    # A plane that is chosen stays, also for other data.
+    pick(qtbot, program.window, "View", "Neurons", "Principal directions of the motion")
+    assert plane_of(program) == "motion"
+    program.experiment.choose("telgarsky22-figure-1")
+    qtbot.waitUntil(lambda: trained(program))
+    assert plane_of(program) == "motion"
+
+
+def test_a_study_names_its_plane(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> None:
+    path = tmp_path / "named.toml"
+    path.write_text(DIGITS + '[window]\nplane = "motion"\n')
+    program = open_program(path)
+    qtbot.waitUntil(lambda: trained(program))
+    assert plane_of(program) == "motion"
+    program.experiment.choose("telgarsky22-figure-1")
+    qtbot.waitUntil(lambda: trained(program))
+    assert plane_of(program) == "coordinates"
+
+
+def test_a_plane_that_the_data_do_not_have_is_not_proposed(
+    open_program: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    corners = "[[1.0, 1.0, 1], [-1.0, -1.0, 1], [1.0, -1.0, -1], [-1.0, 1.0, -1]]"  # equal means
+    rest = DIGITS.partition("n = 30\n")[2]
+    path = tmp_path / "corners.toml"
+    path.write_text(
+        f'[data]\nkind = "points"\npoints = {corners}\n{rest}[window]\nplane = "means"\n'
+    )
+    program = open_program(path)
+    qtbot.waitUntil(lambda: trained(program))
+    (run,) = program.session
+    assert run.data is not None
+    with pytest.raises(InputError):
+        PLANES["means"].load()(run.data.run, ())
+    assert plane_of(program) == "coordinates"
