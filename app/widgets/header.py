@@ -114,6 +114,16 @@ class ViewHeader(QWidget):
             words += [self._time.first, self._time.last]
         return "  ".join(words)
 
+    @property
+    def title(self) -> str:
+        """What the plot shows."""
+        return self._title
+
+    @property
+    def key(self) -> str:
+        """The texts of the key's entries."""
+        return ", ".join(entry.text for entry in self._entries)
+
     def set_title(self, title: str) -> None:
         """Another title, for a view that shows another thing."""
         self._title = title
