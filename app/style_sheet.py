@@ -65,6 +65,8 @@ QPushButton[line="true"] {
     background: transparent; color: @accent; padding: 0px; min-height: 0px; text-align: left;
 }
 QPushButton[line="true"]:hover, QPushButton[line="true"]:focus { text-decoration: underline; }
+#messageBar { background: @field; border-bottom: 1px solid @line; }
+
 QPushButton[card="true"] { border-radius: 8px; padding: 0px; text-align: left; }
 
 QToolButton {

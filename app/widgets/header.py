@@ -122,7 +122,7 @@ class ViewHeader(QWidget):
     @property
     def key(self) -> str:
         """The texts of the key's entries."""
-        return ", ".join(entry.text for entry in self._entries)
+        return ", ".join(entry.text for entry in self._entries if entry.text)
 
     def set_title(self, title: str) -> None:
         """Another title, for a view that shows another thing."""
