@@ -124,6 +124,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         None,
         ActionRow("library", "Li&brary of runs", "library.set_shown", "Ctrl+L", checkable=True),
         ActionRow("dark", "&Dark", "looks.set_dark", "Ctrl+D", "dark", checkable=True),
+        ActionRow("system", "Dark or light as the s&ystem", "theme.set_follows", checkable=True),
         ActionRow("lecture", "&Lecture", "looks.set_lecture", "F11", "lecture", checkable=True),
         ActionRow("form", "&Experiment panel", "looks.set_form", "F9", "fold-left", checkable=True),
         ActionRow(
@@ -204,6 +205,7 @@ TIPS = {
     "unpin": "Let go of pinned nodes",
     "library": "Every recorded run: search, compare, note, tag, throw away",
     "dark": "Light figures on a dark ground, or dark ones on a light ground",
+    "system": "Follow the system's colours, until others are chosen by hand",
     "lecture": "Only the views, in large type",
     "form": "Show or fold away the settings",
     "inspector": "Show or fold away the numbers",

@@ -160,6 +160,7 @@ class Marginscope(Parts):
         self.memory.note(
             library_shown=self.actions["library"].isChecked(),
             restores=self.opening.restores,
+            follows_system=self.theme.follows,
             layouts=self.layouts.own,
             commands=self.commands.used,
             shortcuts=self.shortcuts.own,

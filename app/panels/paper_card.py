@@ -30,6 +30,7 @@ class PaperCard(QPushButton):
         count = "1 study" if studies == 1 else f"{studies} studies"
         self.setAccessibleName(f"{paper.short}. {paper.sentence} {count}")
         name = heading_label(paper.short, self)
+        name.setWordWrap(True)
         about = QLabel(paper.sentence, self, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         about.setFont(small(about.font()))
         count_label = quiet_label(count, self)
