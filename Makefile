@@ -43,7 +43,7 @@ run: setup ## open the window; without a screen, run one study (STUDY=name) and 
 	$(PY) -m core figure "$(OUT)" --out "$(OUT)/figure.png" && \
 	echo "Runs and figures are in $(OUT)/: figure.pdf, figure.png and one .msrun file per run."
 
-test: setup lint ## lint, then all tests and the doctests of core
+test: setup lint ## lint, then all tests and the doctests of core and app
 	@.ci/qt-libraries --tests
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m pytest $(ARGS)
 

@@ -90,7 +90,16 @@ class Marginscope(Parts):
             self.window.views.add(panel)
             panel.moment_clicked.connect(self.playback.to_moment)
             panel.help_requested.connect(self.help.explain)
+            panel.arranged.connect(self._order)
         self.display.add_slots([PanelSlot(panel, self) for panel in panels])
+        self._order()
+
+    def _order(self) -> None:
+        """Have Tab go through the plots before it comes to theory and numbers."""
+        from app.widgets.plot_focus import order_before
+
+        stops = [stop for slot in self.display.slots for stop in slot.panel.stops]
+        order_before(stops, self.window.side)
 
     def settle(self) -> None:
         """Everything is loaded: the collector of cyclic garbage need not look through it again.
@@ -151,6 +160,7 @@ class Marginscope(Parts):
         self.memory.note(
             library_shown=self.actions["library"].isChecked(),
             restores=self.opening.restores,
+            follows_system=self.theme.follows,
             layouts=self.layouts.own,
             commands=self.commands.used,
             shortcuts=self.shortcuts.own,

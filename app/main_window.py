@@ -52,8 +52,8 @@ LOADING = "Loading the numerical libraries ..."
 
 @final
 class MainWindow(QMainWindow):
-    """Tool bar, message bar, form | views | theory and inspector, transport, theorem
-    time line, status line.
+    """Tool bar, form | views under a message bar | theory and inspector, transport, theorem time
+    line, status line.
 
     painted: it can be seen for the first time. dropped(names, beside): files. closing: it was
     closed, which `may_close` decides.
@@ -109,7 +109,9 @@ class MainWindow(QMainWindow):
         self.columns.setSizes([280, 720, 280])
         whole = QWidget(self)
         column = laid(QVBoxLayout(whole), spacing=0)
-        filled(column, self.bar, (self.columns, 1), self.transport, self.times, self.status)
+        filled(column, (self.columns, 1), self.transport, self.times, self.status)
+        self.bar.setParent(whole)
+        self.bar.float_over(self.middle)
         return whole
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:

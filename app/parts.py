@@ -44,6 +44,7 @@ from app.controllers.selections import SelectionController
 from app.controllers.session_keeper import SessionKeeper
 from app.controllers.shortcuts import ShortcutController
 from app.controllers.studies import StudyController
+from app.controllers.system_theme import SystemTheme
 from app.controllers.theory import TheoryController
 from app.controllers.tour import TourController
 from app.controllers.upkeep import Upkeep
@@ -88,6 +89,7 @@ class Parts(QObject):
         self.playback = Playback(self.display, window.transport, self)
         self.files = FileController(self.session, self.experiment, window.form, places, window)
         self.looks = Looks(window, self.display)
+        self.theme = SystemTheme(self.looks, self.display)
         self._make_scenes(names)
         self.export = ExportController(window, self._exportable)
         self.preview = PreviewController(window)
@@ -153,7 +155,9 @@ class Parts(QObject):
         self.looks.set_times(self.actions["times"].isChecked())
         self.actions["equal"].setChecked(settings.equal)
         self.actions["library"].setChecked(settings.library_shown)
-        self.actions["dark"].setChecked(settings.palette == "dark")
+        self.actions["dark"].setChecked(self.display.intent.palette == "dark")
+        self.theme.set_action(self.actions["system"])
+        self.actions["system"].setChecked(settings.follows_system)
         self.actions["link"].setChecked(settings.linked)
         self.window.set_recent(settings.recent)
         self.window.show_wishes(self.display.view.wishes)

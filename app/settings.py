@@ -10,9 +10,9 @@ import base64
 import binascii
 import contextlib
 from pathlib import Path
-from typing import Literal, final
+from typing import Any, Literal, final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from app.state.intent import FIGURE_1, FIRST_CURVES
 from app.state.layouts import MOST_LAYOUTS
@@ -32,6 +32,7 @@ class Settings(BaseModel):
 
     geometry: str = Field("", max_length=10_000)
     palette: Literal["light", "dark"] = "light"
+    follows_system: bool = True  # whether the palette is the system's
     pace: float = Field(1.0, ge=0.01, le=100.0)
     loop: bool = False
     linked: bool = True
@@ -56,6 +57,14 @@ class Settings(BaseModel):
     first_starts_mb: float = Field(200.0, ge=0.0)  # what the runs of first starts may take
     cluster: str = Field("", max_length=1000)  # the address of a Dask scheduler
     jobs: int = Field(0, ge=0, le=512)  # processes of a whole study; 0: as many as cores
+
+    @model_validator(mode="before")
+    @classmethod
+    def _chosen_by_hand(cls, values: Any) -> Any:
+        """A palette was chosen by hand while nothing else could be."""
+        if isinstance(values, dict) and "palette" in values:
+            return {"follows_system": False, **values}
+        return values
 
     @field_validator("views")
     @classmethod

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QStyleFactory, QToolTip
 
@@ -23,7 +23,17 @@ ICON_SIZES = (16, 24, 32, 48)
 # Pictures of the style sheet, which cannot tint them; the chevron's grey suits both palettes.
 PICTURES = ("chevron", "check-light", "check-dark")
 
+# Pixels for a line of text within a control, which has an edge of 2 above and below it.
+ROOM, EDGES = 20, 4
+MARGIN = 8  # around a line
+
 Role = QPalette.ColorRole
+
+
+def line_of(font: QFont) -> int:
+    """The height of one line: 24 pixels, or the next multiple of 4 that large type needs."""
+    needed = QFontMetrics(font).height() + MARGIN
+    return max(ROOM + EDGES, -(-needed // 4) * 4)
 
 
 def mix(colour: str, other: str, share: float) -> str:
@@ -95,9 +105,10 @@ def qt_palette(palette: Palette) -> QPalette:
     return result
 
 
-def style_sheet(palette: Palette) -> str:
-    """The style sheet of the window in the colours of a palette."""
-    text = SHEET.replace("@check", f"@check-{palette.name}")
+def style_sheet(palette: Palette, room: int = ROOM) -> str:
+    """The style sheet of the window in the colours of a palette, with so many pixels for a line of
+    text within a control."""
+    text = SHEET.replace("@check", f"@check-{palette.name}").replace("@room", f"{room}px")
     for name in PICTURES:
         text = text.replace(f"@{name}", f'"{_icon_path(f"sheet/{name}").as_posix()}"')
     # The longest names first, so that @accent does not eat the beginning of @accent_hover.
@@ -124,7 +135,8 @@ def small(font: QFont) -> QFont:
 
 def apply(application: QApplication, palette: Palette) -> None:
     """Give the whole application this look; called again to change it."""
-    sheet, font = style_sheet(palette), tabular(application.font())
+    font = tabular(application.font())
+    sheet = style_sheet(palette, line_of(font) - EDGES)
     look = f"{font.toString()} {sheet}"
     if application.property("look") == look:
         return  # Qt would style every widget anew, to look the same

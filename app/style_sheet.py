@@ -1,4 +1,4 @@
-"""The style sheet's text; @names are colours, put in by app.style.
+"""The style sheet's text; @names are colours, put in by app.style, and @room the height of a line.
 
 Widgets take part by plain properties set from code: `heading`, `quiet`, `problem`, `wrong`,
 `edited` and `primary`.
@@ -18,7 +18,7 @@ QLabel[heading="true"] { color: @foreground; font-weight: 600; }
 
 QLineEdit, QAbstractSpinBox, QComboBox {
     background: @field; color: @foreground; border: 2px solid transparent; border-radius: 4px;
-    padding: 0px 6px; min-height: 20px;
+    padding: 0px 6px; min-height: @room;
     selection-background-color: @accent; selection-color: @on_accent;
 }
 QLineEdit:hover, QAbstractSpinBox:hover, QComboBox:hover { background: @hover; }
@@ -31,7 +31,7 @@ QLineEdit[wrong="true"], QComboBox[wrong="true"] {
     border-color: @danger; background: @danger_field;
 }
 QLineEdit[wrong="true"]:focus, QComboBox[wrong="true"]:focus { border-color: @accent; }
-QAbstractSpinBox { min-height: 20px; max-height: 20px; }
+QAbstractSpinBox { max-height: @room; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 0px; border: 0px; }
 QAbstractSpinBox QLineEdit, QAbstractSpinBox QLineEdit:hover {
     background: transparent; border: 0px; padding: 0px; min-height: 0px;
@@ -46,7 +46,7 @@ QComboBox QAbstractItemView {
 
 QPushButton {
     background: @field; color: @foreground; border: 2px solid transparent; border-radius: 4px;
-    padding: 4px 14px; min-height: 20px;
+    padding: 4px 14px; min-height: @room;
 }
 QPushButton:hover { background: @hover; }
 QPushButton:pressed { background: @pressed; }
@@ -65,6 +65,8 @@ QPushButton[line="true"] {
     background: transparent; color: @accent; padding: 0px; min-height: 0px; text-align: left;
 }
 QPushButton[line="true"]:hover, QPushButton[line="true"]:focus { text-decoration: underline; }
+#messageBar { background: @field; border-bottom: 1px solid @line; }
+
 QPushButton[card="true"] { border-radius: 8px; padding: 0px; text-align: left; }
 
 QToolButton {
@@ -95,6 +97,14 @@ QCheckBox:focus, QRadioButton:focus { color: @accent; }
 QCheckBox::indicator {
     width: 14px; height: 14px; border: 1px solid @handle; border-radius: 4px; background: @field;
 }
+QRadioButton::indicator {
+    width: 14px; height: 14px; border: 1px solid @handle; border-radius: 8px; background: @field;
+}
+QRadioButton::indicator:checked {
+    width: 6px; height: 6px; border: 5px solid @accent; background: @on_accent;
+}
+QRadioButton::indicator:hover, QRadioButton::indicator:focus { border-color: @accent; }
+QRadioButton::indicator:disabled { background: @field; border-color: @line; }
 QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
 QCheckBox::indicator:hover, QCheckBox::indicator:focus { border-color: @accent; }
 QCheckBox::indicator:disabled { background: @field; border-color: @line; }

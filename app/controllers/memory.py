@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from app.controllers.folding import Choice
+from app.controllers.system_theme import system_palette
 from app.main_window import MainWindow
 from app.places import Places
 from app.settings import load_settings, save_settings
@@ -42,7 +43,10 @@ class Memory:
 
     def intent(self) -> Intent:
         """The wishes that the window opens with."""
-        return Intent(**self.settings.model_dump(include=REMEMBERED))
+        wishes = self.settings.model_dump(include=REMEMBERED)
+        if self.settings.follows_system:
+            wishes["palette"] = system_palette()
+        return Intent(**wishes)
 
     def panels(self) -> dict[Choice, bool]:
         """Which panels were left open."""

@@ -118,7 +118,9 @@ class SessionKeeper(QObject):
             self.message.emit(f"{names} {verb} not there any more, and so not shown.")
         if not there:
             return False
-        return self._scenes.show(replace(scene, runs=there))
+        # Colours are a setting of their own, which may be the system's by now.
+        intent = replace(scene.intent, palette=self._scenes.scene.intent.palette)
+        return self._scenes.show(replace(scene, runs=there, intent=intent))
 
     def again(self) -> None:
         """Show the session that was left last, as a step that can be undone."""

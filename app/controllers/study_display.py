@@ -73,7 +73,7 @@ class StudyDisplay(QObject):
         self.judge.result.connect(self._on_judged)
         self.judge.error.connect(window.bar.say)
         self.export.error.connect(window.bar.say)
-        self.export.finished.connect(window.bar.say)
+        self.export.finished.connect(window.bar.tell)
         window.axes.changed.connect(self._show_points)
         window.axes.scaled.connect(self._scale)
         window.plot.run_requested.connect(self.run_requested)

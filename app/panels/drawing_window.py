@@ -200,7 +200,8 @@ class DrawingWindow(QWidget):
         foot = laid(QHBoxLayout(), (16, 8, 16, 12), 12)
         filled(foot, (said, 1), self.biases, self.always, self.train)
         whole = laid(QVBoxLayout(self), spacing=0)
-        filled(whole, self.bar, head, tools, (self.split, 1), foot)
+        filled(whole, head, tools, (self.split, 1), foot)
+        self.bar.float_over(self.split)
 
     def _connect(self) -> None:
         self.dimension.activated.connect(self._on_dimension)

@@ -8,17 +8,17 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
+from app.style import line_of
+
 # On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
 HEIGHT = 24
-MARGIN = 8
 MOST_LINES = 3
 UNDO, REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
 
 
 def line_height(widget: QWidget, least: int = HEIGHT) -> int:
     """The height of one line in a widget: the grid's, or more where the system's type is large."""
-    needed = widget.fontMetrics().height() + MARGIN
-    return max(least, -(-needed // 4) * 4)  # the next multiple of 4
+    return max(least, line_of(widget.font()))
 
 
 def set_property(widget: QWidget, name: str, value: bool) -> None:

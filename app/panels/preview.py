@@ -22,6 +22,7 @@ from app.panels.inputs import ChoiceBox, heading_label, problem_label, quiet_lab
 from app.panels.pictures import picture_strip
 from app.widgets.items import Markers, Style, Symbol
 from app.widgets.layouts import filled, laid
+from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Home, Plot
 from core.data.preview import Plane, Preview
 from core.figures.palette import Palette
@@ -70,6 +71,8 @@ class PreviewDialog(QDialog):
         self.chooser.textActivated.connect(self._on_chosen)
         self.boxes = (self._box("First coordinate"), self._box("Second coordinate"))
         self.plot = Plot(palette, horizontal=" ", vertical=" ", equal=True, parent=self)
+        self.plot.setAccessibleName("The data on a plane")
+        PlotFocus(self.plot)  # which keeps it
         self.markers = self.plot.add(Markers())
         self.facts = quiet_label("", self)
         self.counts = laid(QGridLayout(), spacing=(8, 4))

@@ -76,7 +76,8 @@ class StudyWindow(QWidget):
         head = filled(laid(QVBoxLayout(), (16, 12, 16, 8), 12), self.options, self.progress)
         foot = laid(QHBoxLayout(), (16, 8, 16, 12), 8)
         filled(foot, self.figure, self.numbers, self.place, 1)
-        filled(laid(QVBoxLayout(self), spacing=0), self.bar, head, (self.split, 1), foot)
+        filled(laid(QVBoxLayout(self), spacing=0), head, (self.split, 1), foot)
+        self.bar.float_over(self.split)
 
     def set_has_figure(self, there: bool) -> None:
         """Whether the study has a figure; else the points stand in front."""

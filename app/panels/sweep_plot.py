@@ -20,6 +20,7 @@ from app.state.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines,
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
 from app.widgets.layouts import filled, laid
 from app.widgets.overlay import Overlay
+from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Home, Plot
 from app.widgets.screen_text import shown_number
 from app.widgets.ticks import Ticks, logarithmic, plain
@@ -69,6 +70,8 @@ class SweepPlot(QWidget):
         self.key.setAccessibleName("Key of the lines")
         self.key.setContentsMargins(8, 4, 8, 4)
         self.plot = Plot(palette, horizontal=" ", vertical=" ", widest=WIDEST, parent=self)
+        self.plot.setAccessibleName("The cells of the study")
+        PlotFocus(self.plot)  # which keeps it
         self.bars = self.plot.add(CurveStack(), 0.0)
         self.means = self.plot.add(CurveStack(), 1.0)
         self.markers = self.plot.add(Markers(), 2.0)

@@ -48,10 +48,10 @@ def alarm_text(alarm: Alarm) -> str:
 
 
 def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
-    r"""Moments worth a label: whole powers of ten, thinned out until at most MOST_TICKS are left.
+    """Moments worth a label: whole powers of ten, thinned out until at most MOST_TICKS are left.
 
-    >>> ticks(-2.2, 2.0)
-    ((-2.0, '10\u207b\xb2'), (-1.0, '.1'), (0.0, '1'), (1.0, '10'))
+    >>> ticks(-1.2, 1.5)
+    ((-1.0, '.1'), (0.0, '1'), (1.0, '10'))
     """
     first, last = (float(inverse_coordinate(moment)) for moment in (low, high))
     # Powers of ten of log10 t itself: in this coordinate those of t lie ever closer together.

@@ -49,17 +49,20 @@ class TourCard(QFrame):
         buttons = filled(laid(QHBoxLayout(), spacing=8), self.end, 1, self.back, self.next)
         column = laid(QVBoxLayout(self), (16, 12, 16, 16), 8)
         filled(column, self.place, self.title, self.text, buttons)
-        self.setFixedWidth(WIDTH)
 
     def show_step(self, number: int, count: int, title: str, text: str) -> None:
         """One step of so many; `number` counts from 0."""
         self.place.setText(f"{number + 1} of {count}")
         self.title.setText(title)
         self.text.setText(text)
-        self.text.setFixedHeight(self.text.heightForWidth(WIDTH - 34))
         self.back.setEnabled(number > 0)
         self.next.setText("Next" if number + 1 < count else "Done")
         self.end.setVisible(number + 1 < count)
+        # Wider where the type is so large that the buttons have no room.
+        buttons = sum(one.sizeHint().width() + 8 for one in (self.end, self.back, self.next))
+        width = max(WIDTH, buttons + 34)
+        self.setFixedWidth(width)
+        self.text.setFixedHeight(self.text.heightForWidth(width - 34))
         self.setAccessibleDescription(f"{title}. {text}")
         self.adjustSize()
 
@@ -71,7 +74,7 @@ class TourCard(QFrame):
         around = QRect()
         if target is not None and target.isVisible():
             around = QRect(target.mapTo(window, QPoint(0, 0)), target.size())
-        size = self.sizeHint().expandedTo(QSize(WIDTH, 0))
+        size = self.sizeHint().expandedTo(QSize(self.minimumWidth(), 0))
         corners = [QRect(QPoint(0, 0), size) for _ in range(4)]
         corners[0].moveBottomRight(room.bottomRight())
         corners[1].moveBottomLeft(room.bottomLeft())

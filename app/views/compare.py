@@ -19,6 +19,7 @@ from app.widgets.header import HeaderEntry, ViewHeader
 from app.widgets.items import Areas, CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.layouts import filled, laid
 from app.widgets.overlay import Overlay, Pointed
+from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Drag, Home, Plot
 from app.widgets.ticks import (
     LOG10,
@@ -77,6 +78,7 @@ class CompareView(QWidget):
         self.header = ViewHeader(palette, "runs compared")
         self.plot = Plot(palette, drag=Drag.SCRUB)
         self.plot.setAccessibleName("The compared runs")
+        self.focus = PlotFocus(self.plot)
         self.plot.add_zero_line()
         self.bands = self.plot.add(Areas(), -2.0)
         self.faint = self.plot.add(CurveStack())
@@ -106,6 +108,7 @@ class CompareView(QWidget):
             self._reach = (math.inf, -math.inf)
         self._places = ()
         self.header.set_title(title or "runs compared")
+        self.plot.setAccessibleDescription(self.header.title)
         self._redraw()
 
     def set_colours(self, palette: Palette) -> None:

@@ -25,6 +25,29 @@ def absence_of_nodes(data: DisplayData) -> str:
     return "" if data.has_nodes else "a kernel predictor has no nodes"
 
 
+def stepped_node(places: Floats, nodes: NDArray[np.int64], here: int, way: tuple[int, int]) -> int:
+    """The node nearest to the node `here` among those in a direction, which are less far off to the
+    side than ahead; `here` itself where there is none. For -1 the node that lies first.
+
+    `places` (k, 2) are pixels of `nodes` (k,). Nodes at the same place count as one.
+
+    >>> places = np.array([[0.0, 0.0], [9.0, 8.0], [4.0, -6.0], [20.0, 0.0]])
+    >>> [stepped_node(places, np.arange(4), 0, way) for way in ((1, 0), (0, -1), (-1, 0))]
+    [1, 2, 0]
+    """
+    ahead = places @ np.array(way, dtype=np.float64)
+    if here < 0:
+        return int(nodes[np.argmin(ahead)])
+    start = int(np.flatnonzero(nodes == here)[0])
+    across = places @ np.array(way[::-1], dtype=np.float64)
+    ahead, side = ahead - ahead[start], np.abs(across - across[start])
+    there = (ahead > 0.5) & (side <= ahead)
+    if not there.any():
+        return here
+    distance = np.where(there, np.hypot(ahead, side), np.inf)
+    return int(nodes[np.argmin(distance)])
+
+
 class NodeView(RunView):
     """Node j stands at the point `_points[j]`, of (m, 2). The hovered node and pinned ones have
     rings and labels, as long as these are few; more are a selection, and the others are dim."""
@@ -39,6 +62,10 @@ class NodeView(RunView):
         self.plot.hovered.connect(self._hover)
         self.plot.left.connect(self._leave)
         self.plot.clicked.connect(self._click)
+        self.focus.has_keys = True
+        self.focus.moved.connect(self._step)
+        self.focus.pressed.connect(self._press)
+        self.focus.left.connect(self._leave)
 
     @abstractmethod
     def _numbers(self, x: float, y: float) -> str:
@@ -93,6 +120,32 @@ class NodeView(RunView):
 
     def _leave(self) -> None:
         self.node_hovered.emit(-1)
+
+    def _step(self, x: int, y: int) -> None:
+        """An arrow was pressed: mark another node, or the first one on the way."""
+        known = np.flatnonzero(self._seen())
+        if not known.size:
+            return
+        here = self._hovered if self._hovered in known else next(iter(self._pinned), -1)
+        here = here if here in known else -1
+        self.node_hovered.emit(self._beside(here, known, x, y))
+
+    def _seen(self) -> NDArray[np.bool_]:
+        """Which nodes lie within the range that is shown, (m,)."""
+        if not len(self._points):
+            return np.zeros(0, dtype=np.bool_)
+        box, places = self.plot.inside(), self.plot.pixels(self._points)
+        low, high = (box.left() - 0.5, box.top() - 0.5), (box.right() + 0.5, box.bottom() + 0.5)
+        return np.asarray(((places >= low) & (places <= high)).all(axis=1))
+
+    def _beside(self, here: int, known: NDArray[np.int64], x: int, y: int) -> int:
+        """The node of `known` that an arrow leads to from a node, itself where there is none; from
+        no node (-1) the one that lies first."""
+        return stepped_node(self.plot.pixels(self._points[known]), known, here, (x, y))
+
+    def _press(self) -> None:
+        if self._hovered >= 0:
+            self.node_clicked.emit(self._hovered)
 
     def _click(self, x: float, y: float) -> None:
         self.node_clicked.emit(self.plot.nearest(self._points, x, y))

@@ -38,7 +38,7 @@ def log10_text(log10_value: float, grain: float) -> str:
     """A number by its logarithm to base 10, whose pixels are `grain` apart.
 
     >>> log10_text(2.18749, 0.004)
-    '10\u00b2\u02d9\u00b9\u2078\u2077'
+    '10^2.187'
     """
     if log10_value == -math.inf:
         return "0"

@@ -44,6 +44,7 @@ class RunPanel(QWidget):
     help_requested = Signal(object)  # what a view shows, by its names in core.observables.help
     ranged = Signal(str)  # the name of a view that has another range of its own
     zoomed = Signal(str)
+    arranged = Signal()  # other views are shown
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -97,6 +98,11 @@ class RunPanel(QWidget):
     def views(self) -> tuple[RunView, ...]:
         """Those that are shown, from the top left."""
         return tuple(self._made[name] for name in self._names)
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """Where Tab goes: the button and the plot of each view."""
+        return [widget for view in self.views for widget in (view.header.button, view.plot)]
 
     def view(self, name: str) -> RunView:
         """A view by its name in app.state.views.VIEWS, made if it was never shown."""
@@ -159,11 +165,13 @@ class RunPanel(QWidget):
             view.show()
         self._columns = 0
         self._arrange()
+        self.arranged.emit()
 
     def _bring_up(self, view: RunView) -> None:
         """Let a view show what the others do."""
         view.set_colours(self._palette)
         self._tell(view)
+        view.set_heading(self.heading.text())
         view.set_data(self._data)
         view.set_marked(self._hovered, self._pinned)
         if self.frame >= 0:
@@ -209,6 +217,7 @@ class RunPanel(QWidget):
         self.details.setVisible(bool(words))
         self.setAccessibleName(heading)
         for view in self.views:
+            view.set_heading(heading)
             view.set_data(data)
         self._stack.setCurrentIndex(0 if data is None else 1)
 

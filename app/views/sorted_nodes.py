@@ -157,6 +157,16 @@ class SortedView(NodeView):
         self.dots.show_at(self._points[order], chosen[order].astype(np.int64))
         self._show_marks(data)
 
+    def _beside(self, here: int, known: Indices, x: int, y: int) -> int:
+        """Along the rank: arrows up lead to where the values are larger."""
+        order = known[np.argsort(self._points[known, 0], kind="stable")]
+        values = self._points[order, 1]
+        way = x or (-y if values[-1] >= values[0] else y)
+        if here < 0:
+            return int(order[0 if way > 0 else -1])
+        place = int(np.flatnonzero(order == here)[0]) + way
+        return int(order[min(max(place, 0), order.size - 1)])
+
     def _mark_nodes(self, data: DisplayData) -> None:
         if self._selected_anew():
             self._show(data, self.frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -13,7 +14,9 @@ from app.state.display import DisplayData
 from app.widgets.header import ViewHeader
 from app.widgets.layouts import filled, laid
 from app.widgets.overlay import Overlay, Pointed
+from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Plot
+from core.figures.numbers import clock_text
 from core.figures.palette import Palette
 
 
@@ -50,7 +53,9 @@ class RunView(QWidget):
         self.header = ViewHeader(palette, title)
         self.header.help_requested.connect(self._ask_help)
         self.plot = Plot(palette, **options)
-        self.plot.setAccessibleName(title)
+        self.focus = PlotFocus(self.plot)
+        self._heading = ""
+        self._describe()
         self.plot.home_changed.connect(self.ranged)
         self.plot.zoomed.connect(self.zoomed)
         self.plot.hovered.connect(self._point)
@@ -72,7 +77,13 @@ class RunView(QWidget):
         self.plot.set_bare(bool(self._absent))
         self.plot.set_overlay(Overlay(note=self._absent))
         self._fit()
+        self._describe()
         self.ranged.emit()
+
+    def set_heading(self, heading: str) -> None:
+        """What the run is called, for readers of the screen."""
+        self._heading = heading
+        self._describe()
 
     def redraw(self) -> None:
         """The ranges, and the same frame once more: new frames may have changed its scale."""
@@ -101,12 +112,14 @@ class RunView(QWidget):
         self.frame = frame
         if not self._absent:
             self._show(data, frame)
+        self._describe()
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> None:
         """Mark nodes."""
         self._hovered, self._pinned = hovered, pinned
         if self.data is not None and self.frame >= 0 and not self._absent:
             self._mark_nodes(self.data)
+            self._describe()
 
     @property
     def shows_something(self) -> bool:
@@ -144,6 +157,19 @@ class RunView(QWidget):
         data = self.data
         if data is not None and data.frames > 0 and not self._absent:
             self.refit(data)
+
+    def _describe(self) -> None:
+        """Name the plot for readers of the screen, and say what is written in it."""
+        self.plot.setAccessibleName(", ".join(filter(None, (self.header.title, self._heading))))
+        data, overlay = self.data, self.plot.overlay
+        told = [overlay.note]
+        if data is not None and 0 <= self.frame < data.frames:
+            told.insert(0, clock_text(float(data.log10_time[self.frame])))
+            told += [overlay.corner[0]] if overlay.corner else []
+            readings = [one.text for one in overlay.readings if math.isfinite(one.value)]
+            told += readings or [self.header.key]
+            told += [f"{mark.label} {mark.numbers}".rstrip() for mark in overlay.marks]
+        self.plot.setAccessibleDescription("; ".join(filter(None, told)))
 
     # ----------------------------------------------------------------------------- the pointer
 

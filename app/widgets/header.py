@@ -7,7 +7,7 @@ from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -96,11 +96,24 @@ class ViewHeader(QWidget):
         self.button.setProperty("quiet", True)
         self.button.setToolTip(f"What is this? The definitions of {title}")
         self.button.setAccessibleName(f"What is this: {title}")
-        self.button.setFixedSize(BUTTON, BUTTON)
         self.button.clicked.connect(self.help_requested)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self.button.move(self.width() - BUTTON - 4, 2)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        """The button in its corner, as large as its sign."""
+        side = self._side()
+        self.button.setFixedSize(side, side)
+        self.button.move(self.width() - side - 4, 2)
+
+    def _side(self) -> int:
+        return max(BUTTON, self.fontMetrics().height())
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         event.accept()
@@ -113,6 +126,16 @@ class ViewHeader(QWidget):
         if self._time is not None:
             words += [self._time.first, self._time.last]
         return "  ".join(words)
+
+    @property
+    def title(self) -> str:
+        """What the plot shows."""
+        return self._title
+
+    @property
+    def key(self) -> str:
+        """The texts of the key's entries."""
+        return ", ".join(entry.text for entry in self._entries if entry.text)
 
     def set_title(self, title: str) -> None:
         """Another title, for a view that shows another thing."""
@@ -149,7 +172,7 @@ class ViewHeader(QWidget):
         line = metrics.height()
         space = QRectF(EDGE, 4.0, self.width() - 2.0 * EDGE, line)
         painter.setPen(QColor(self._palette.foreground))
-        self._write(painter, space.adjusted(0.0, 0.0, -BUTTON, 0.0), self._title)
+        self._write(painter, space.adjusted(0.0, 0.0, -self._side(), 0.0), self._title)
         space.translate(0.0, line + 1.0)
         if self._time is not None:
             self._paint_time(painter, space, metrics, self._time)

@@ -1,23 +1,33 @@
-"""A thin bar that says one sentence: what went wrong, or what is to be known."""
+"""A thin bar that says one sentence: what went wrong, or what is to be known.
+
+It lies over the top of another widget, so that nothing moves when it comes and goes.
+"""
 
 from __future__ import annotations
 
 from typing import final
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QPalette
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QKeyEvent, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.widgets.layouts import filled, laid
 
+TOLD_MS = 6000  # how long it says what was done
+
 
 @final
 class MessageBar(QWidget):
-    """A thin bar with one sentence and a button that hides it; hidden while there is none."""
+    """A thin bar with one sentence and a button that hides it; hidden while there is none.
+
+    Escape hides it too, unless what has the focus has a use for it.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("messageBar")
+        # What it lies over must not be seen through it.
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAutoFillBackground(True)
         self.setBackgroundRole(QPalette.ColorRole.AlternateBase)
         self._words = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
@@ -29,6 +39,9 @@ class MessageBar(QWidget):
         close.setToolTip("Hide this message")
         close.setAccessibleName("Hide this message")
         close.clicked.connect(self.clear)
+        self._over: QWidget | None = None
+        self._told = QTimer(self, singleShot=True, interval=TOLD_MS)
+        self._told.timeout.connect(self.clear)
         layout = filled(laid(QHBoxLayout(self), (16, 4, 8, 4), 8), (self._words, 1))
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
         self.hide()
@@ -39,10 +52,53 @@ class MessageBar(QWidget):
         return self._words.text()
 
     def say(self, sentence: str) -> None:
-        """Show a sentence; an empty one hides the bar."""
+        """Show a sentence until another is said; an empty one hides the bar."""
+        self._told.stop()
         self._words.setText(sentence)
+        self._settle()
         self.setVisible(bool(sentence))
+        if sentence:
+            self.raise_()
+            QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
+
+    def tell(self, sentence: str) -> None:
+        """Show for a while what was done."""
+        self.say(sentence)
+        self._told.start()
 
     def clear(self) -> None:
         """Hide the bar."""
         self.say("")
+
+    def float_over(self, widget: QWidget) -> None:
+        """Lie over the top of a widget; an ancestor of which is its parent."""
+        self._over = widget
+        widget.installEventFilter(self)
+
+    def _settle(self) -> None:
+        """As wide as what it lies over, and as high as its sentence needs."""
+        over, parent = self._over, self.parentWidget()
+        if over is not None and parent is not None:
+            width = over.width()
+            height = max(self.heightForWidth(width), self.minimumSizeHint().height())
+            place = over.mapTo(parent, QPoint(0, 0))
+            self.setGeometry(place.x(), place.y(), width, height)
+
+    def showEvent(self, event: QEvent) -> None:
+        self.window().installEventFilter(self)
+
+    def hideEvent(self, event: QEvent) -> None:
+        self.window().removeEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._over:
+            if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
+                self._settle()
+            return False
+        if not isinstance(event, QKeyEvent) or event.key() != Qt.Key.Key_Escape:
+            return False
+        if event.type() is QEvent.Type.ShortcutOverride:
+            event.accept()  # no shortcut: the key comes here
+        elif event.type() is QEvent.Type.KeyPress:
+            self.clear()
+        return True

@@ -1,0 +1,115 @@
+"""The message bar lies over the views: nothing moves when it comes, and it is easily closed."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.panels.drawing_window import DrawingWindow
+from app.panels.study_window import StudyWindow
+from app.widgets.message_bar import MessageBar
+from core.figures.palette import LIGHT
+
+LONG = "This is a sentence about a file that could not be read, and about what to do next. " * 4
+
+
+def places(window: QWidget, bar: MessageBar, but: QWidget | None = None) -> dict[QWidget, QRect]:
+    """Where everything stands in a window, but for the bar and its parts, and those of another."""
+    return {
+        one: QRect(one.mapTo(window, QPoint(0, 0)), one.size())
+        for one in window.findChildren(QWidget)
+        if one.isVisible() and one.window() is window
+        if one is not bar and not bar.isAncestorOf(one)
+        if but is None or not but.isAncestorOf(one)
+    }
+
+
+@pytest.mark.parametrize("size", [(1024, 640), (1280, 800)])
+def test_nothing_moves_when_something_is_said(
+    program: Marginscope, qtbot: QtBot, size: tuple[int, int]
+) -> None:
+    window, bar = program.window, program.window.bar
+    window.resize(*size)
+    program.display.ask(playing=False)
+    bar.clear()
+    QTest.qWait(50)
+    before = places(window, bar, window.side)  # in which rows come as theory is computed
+    assert len(before) > 50
+    for words in ("Short.", LONG):
+        bar.say(words)
+        QTest.qWait(50)
+        assert places(window, bar, window.side) == before
+        assert bar.isVisible()
+        middle = before[window.middle]
+        box = QRect(bar.mapTo(window, QPoint(0, 0)), bar.size())
+        assert middle.contains(box)
+        assert box.topLeft() == middle.topLeft()
+        assert box.width() == middle.width()
+        label = bar.findChild(QLabel)
+        assert label is not None
+        assert label.height() >= label.heightForWidth(label.width())
+        # It is on top: the place belongs to it.
+        assert bar.isAncestorOf(window.childAt(box.center()))
+    window.resize(size[0] + 60, size[1])
+    assert bar.width() == window.middle.width()
+    bar.clear()
+    assert not bar.isVisible()
+
+
+def test_escape_closes_the_bar_before_it_lets_go_of_nodes(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    window, bar = program.window, program.window.bar
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    key = next(iter(program.session)).key
+    program.display.ask(playing=False, pinned=frozenset({(key, 1)}))
+    bar.say("Something went wrong.")
+    QTest.keyClick(window.transport.slider, Qt.Key.Key_Escape)
+    assert not bar.isVisible()
+    assert program.display.intent.pinned
+    QTest.keyClick(window.transport.slider, Qt.Key.Key_Escape)
+    assert not program.display.intent.pinned
+
+
+def test_its_button_closes_the_bar(program: Marginscope) -> None:
+    bar = program.window.bar
+    bar.say("Something went wrong.")
+    button = bar.findChild(QToolButton)
+    assert button is not None
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not bar.isVisible()
+    assert not bar.text
+
+
+def test_what_was_done_goes_by_itself_and_a_refusal_stays(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.widgets.message_bar.TOLD_MS", 20)
+    bar = MessageBar()
+    qtbot.addWidget(bar)
+    bar.tell("The table is saved.")
+    assert bar.isVisible()
+    qtbot.waitUntil(lambda: not bar.isVisible())
+    bar.tell("The table is saved.")
+    bar.say("The file cannot be written.")  # in its place, and for as long as it likes
+    QTest.qWait(60)
+    assert bar.text == "The file cannot be written."
+    assert bar.isVisible()
+
+
+@pytest.mark.parametrize("kind", ["study", "drawing"])
+def test_nor_does_anything_move_in_other_windows(qtbot: QtBot, kind: str) -> None:
+    window = StudyWindow(LIGHT, 2) if kind == "study" else DrawingWindow(LIGHT)
+    qtbot.addWidget(window)
+    window.show()
+    QTest.qWait(50)
+    before = places(window, window.bar)
+    window.bar.say(LONG)
+    QTest.qWait(50)
+    assert window.bar.isVisible()
+    assert places(window, window.bar) == before

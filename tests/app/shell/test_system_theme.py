@@ -1,0 +1,76 @@
+"""The window is light or dark as the system is, until somebody chooses."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from pytest import MonkeyPatch
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.settings import Settings, load_settings
+from tests.app.mouse import click_on, pick
+from tests.app.shell.conftest import Opener
+
+
+class System:
+    """Stands in for the colours of the system, which tests have none of."""
+
+    def __init__(self, monkeypatch: MonkeyPatch) -> None:
+        self.palette = "light"
+        for module in ("memory", "system_theme"):
+            monkeypatch.setattr(f"app.controllers.{module}.system_palette", lambda: self.palette)
+
+    def turn(self, palette: str) -> None:
+        """Its user chooses another theme."""
+        self.palette = palette
+        scheme = Qt.ColorScheme.Dark if palette == "dark" else Qt.ColorScheme.Light
+        QGuiApplication.styleHints().colorSchemeChanged.emit(scheme)
+
+
+def state(program: Marginscope) -> tuple[str, bool, bool]:
+    """The palette, and the marks of Dark and of following the system."""
+    actions = program.actions
+    marks = (actions["dark"].isChecked(), actions["system"].isChecked())
+    return (program.display.intent.palette, *marks)
+
+
+def test_a_first_start_is_as_the_system_and_follows_it(
+    open_program: Opener, monkeypatch: MonkeyPatch
+) -> None:
+    system = System(monkeypatch)
+    system.palette = "dark"
+    program = open_program()
+    assert state(program) == ("dark", True, True)
+    system.turn("light")
+    assert state(program) == ("light", False, True)
+    assert program.window.palette().window().color().lightness() > 200
+    system.turn("dark")
+    assert state(program) == ("dark", True, True)
+    assert program.window.palette().window().color().lightness() < 60
+
+
+def test_a_choice_by_hand_stays(
+    open_program: Opener, monkeypatch: MonkeyPatch, qtbot: QtBot
+) -> None:
+    system = System(monkeypatch)
+    program = open_program()
+    click_on(program, "dark")
+    assert state(program) == ("dark", True, False)
+    system.turn("dark")
+    system.turn("light")
+    assert state(program) == ("dark", True, False)
+    program.put_away()
+    again = open_program()
+    assert state(again) == ("dark", True, False)
+    pick(qtbot, again.window, "View", "Dark or light as the system")
+    assert state(again) == ("light", False, True)
+    again.put_away()
+    assert load_settings(again.places.settings)[0].follows_system
+
+
+def test_what_was_chosen_before_there_was_a_choice_of_the_system_stays() -> None:
+    assert not Settings.model_validate({"palette": "light"}).follows_system
+    assert Settings.model_validate({}).follows_system
+    kept = Settings.model_validate({"palette": "dark", "follows_system": True})
+    assert kept.follows_system
