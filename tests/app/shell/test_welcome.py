@@ -56,8 +56,8 @@ def test_without_runs_there_is_a_card_for_every_paper(
         assert words.endswith(f"{count} studies")
     assert sum(counts) == len(shipped_summaries())
     # Nothing of a card is cut: its labels have the room that they ask for.
-    for one in where.cards:
-        assert one.height() >= one.heightForWidth(one.width())
+    cards = where.cards
+    qtbot.waitUntil(lambda: all(one.height() >= one.heightForWidth(one.width()) for one in cards))
 
 
 def test_a_card_opens_the_page_of_studies_at_its_paper(
