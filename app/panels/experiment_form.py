@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.branch_line import BranchLine
 from app.panels.fields import VARIED, section_of_key
+from app.panels.form_words import in_words
 from app.panels.inputs import problem_label, quiet_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
@@ -112,7 +113,7 @@ class ExperimentForm(QWidget):
     def _show_problems(self) -> None:
         if self._edits is None:
             return
-        problems = dict(self._outcome.problems)
+        problems = {key: in_words(text) for key, text in self._outcome.problems.items()}
         study = self._outcome.study
         notes = {} if study is None else self._edits.notes(study)
         for section in self.sections.values():

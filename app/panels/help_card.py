@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
@@ -17,6 +18,11 @@ from app.widgets.symbols import rich
 if TYPE_CHECKING:  # loads the numerical libraries
     from core.observables.help import Help
 
+# Letters that stand for a symbol in a formula of one line.
+SYMBOLS = {
+    *("sum", "min", "max", "sqrt", "exp", "ln", "log", "int", "grad"),
+    *("theta", "alpha", "beta", "lambda", "eps", "Sigma"),
+}
 WIDTH, MOST_HEIGHT = 400, 520
 NOTHING = "There is no definition of this yet: run a study, or open a run, first."
 
@@ -35,6 +41,7 @@ class HelpCard(QFrame):
         self.setAutoFillBackground(True)
         self.explanations = tuple(explanations)
         self._content = QWidget(self)
+        self._said = set[str]()  # formulas: several explanations may share one
         column = laid(QVBoxLayout(self._content), (16, 12, 16, 16), 4)
         for place, one in enumerate(self.explanations):
             column.addSpacing(12 if place else 0)
@@ -58,11 +65,16 @@ class HelpCard(QFrame):
         heading.setText(rich(one.title))
         heading.setWordWrap(True)
         column.addWidget(heading)
-        if one.tex:
+        if one.tex and one.tex not in self._said:
+            self._said.add(one.tex)
             formula = FormulaLabel(self._content, one.tex)
+            formula.setAccessibleDescription(one.formula)
             formula.setFixedHeight(formula.heightForWidth(WIDTH - 40))
             column.addWidget(formula)
-        if one.formula:
+        # The same in one line adds nothing, but what it says beside the formula does.
+        told = not one.tex or says_more(one.formula)
+        if one.formula and told and one.formula not in self._said:
+            self._said.add(one.formula)
             column.addWidget(_wrapped(one.formula, self._content))
         for name, text in (
             ("Normalisation", one.normalisation),
@@ -91,6 +103,15 @@ class HelpCard(QFrame):
             self.close()
         else:
             super().keyPressEvent(event)
+
+
+def says_more(formula: str) -> bool:
+    """Whether a formula in one line has words beside its symbols.
+
+    >>> says_more("R = (1/n) sum_i l(p_i)"), says_more("the second singular value of V")
+    (False, True)
+    """
+    return bool(set(re.findall(r"[A-Za-z]{2,}", formula)) - SYMBOLS)
 
 
 def _wrapped(text: str, parent: QWidget, quiet: bool = False) -> QLabel:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QWheelEvent
@@ -9,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QToolButton
 
 from app.panels.experiment_form import ExperimentForm
+from app.panels.form_words import in_words
 from app.panels.inputs import ChoiceBox, ValueEdit
 from core.errors import InputError
 from core.studies.study import Study, load_study, parse_study, shipped_ids
@@ -268,7 +271,7 @@ def test_a_wrong_value_is_marked_in_place_and_cleared(
     assert form.study() is None
     assert form.problems() == {key: sentence_of(key, text)}
     label = row(form, key).problem
-    assert label.isVisible() and label.text() == form.problems()[key]
+    assert label.isVisible() and label.text() == in_words(form.problems()[key])
     assert control(form, key).property("wrong")
     assert control(form, key).text() == text
     enter(form, key, original)
@@ -479,3 +482,65 @@ kind = "gd"
     assert [cell.experiment.network.smooth for cell in form.study().cells()] == [True]
     choose(form, "network.smooth", "false, true")
     assert [cell.experiment.network.smooth for cell in form.study().cells()] == [False, True]
+
+
+# A kind to be chosen, the field that is wrong, what is typed, and words of the sentence there.
+REFUSED = [
+    ("", "data.d", "x", "d = 'x': a number is needed."),
+    ("", "data.d", "-1", "d = -1: must be at least 1."),
+    ("", "data.d", "1.5", "must be a whole number"),
+    ("", "data.n", "0", "n = 0: must be at least 1."),
+    ("", "data.n", "10000000000", "must be at most 1000000."),
+    ("", "data.k", "30", "k = 30 is larger than d = 20; k may be 1 to d."),
+    ("", "data.k", "0", "k = 0: must be at least 1."),
+    ("", "data.seed", "1.2", "must be a whole number"),
+    ("", "network.m", "0", "m = 0: must be at least 1."),
+    ("", "network.m", "16, a", "m = 'a': a number is needed."),
+    ("", "network.m", "= n +", "'n +' is not a formula; write one such as"),
+    ("", "network.m", "= q", "q is not known; allowed are"),
+    ("", "network.m", "99999999", "must be at most 1000000."),
+    ("", "network.seed", "-1", "seed = -1: must be at least 0."),
+    ("", "loss.l2", "-1", "l2 = -1: must be at least 0."),
+    ("", "loss.l2", "much", "l2 = 'much': a number is needed."),
+    ("", "dynamics.until_log10_time", "abc", "until log10 t = 'abc': a number is needed."),
+    ("", "dynamics.until_log10_time", "1e300", "until log10 t = 1e+300: must be at most"),
+    ("", "dynamics.until_log10_time", "-9", "until log10 t = -9: "),
+    ("", "recording.frames", "1", "frames = 1: must be at least 2."),
+    ("", "recording.frames", "99999", "frames = 99999: must be at most 2000."),
+    ("", "recording.log10_times", "1, x", "marks log10 t = 'x': a number is needed."),
+    ("", "run.seed", "-2", "seed = -2: must be at least 0."),
+    ("", "run.seed", "many", "seed = 'many': a number is needed."),
+    ("dynamics=gd", "dynamics.step", "-1", "step size = -1: must be greater than 0."),
+    ("dynamics=gd", "dynamics.step", "big", "step size = 'big': "),
+    ("dynamics=sgd", "dynamics.step", "0", "step size = 0: must be greater than 0."),
+    ("dynamics=adam", "dynamics.step", "-2", "step size = -2: must be greater than 0."),
+    ("data=gaussian_mixture", "data.n", "-3", "n = -3: must be at least"),
+    ("data=near_orthogonal", "data.d", "0", "d = 0: must be at least"),
+    ("data=xor", "data.n", "none", "n = 'none': a number is needed."),
+    ("network=scalar", "network.m", "-4", "m = -4: must be at least 1."),
+    ("network=batch_norm", "network.m", "1.5", "must be a whole number"),
+    ("network=bias", "network.m", "x", "m = 'x': a number is needed."),
+    ("network=multiclass", "network.kind", "", 'network "multiclass" does not go with loss'),
+    ("loss=cross_entropy", "loss.kind", "", 'network "standard" does not go with loss'),
+    ("loss=squared", "loss.kind", "", 'loss "squared" has no log time'),
+    ("dynamics=mirror", "dynamics.kind", "", 'dynamics "mirror" needs outer weights'),
+]
+FOREIGN = re.compile(r"(data|network|loss|dynamics|recording|run)\.[a-z]|--|Traceback|Error|parse")
+
+
+@pytest.mark.parametrize(("kind", "key", "text", "words"), REFUSED)
+def test_refusals_stand_at_their_fields_in_the_words_of_the_form(
+    form: ExperimentForm, kind: str, key: str, text: str, words: str
+) -> None:
+    section, _, name = kind.partition("=")
+    if kind:
+        choose(form, f"{section}.kind", name)
+    if text:
+        enter(form, key, text)
+    assert list(form.problems()) == [key]
+    section = key.partition(".")[0]
+    whole = key.endswith(".kind")
+    label = form.sections[section].problem if whole else row(form, key).problem
+    assert label.isVisibleTo(form)
+    assert words in label.text()
+    assert not FOREIGN.search(label.text())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QCursor
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
@@ -377,3 +377,25 @@ def test_margins_and_verdicts_keep_to_their_share(problem: Problem, qtbot: QtBot
     qtbot.waitUntil(lambda: not worker.busy)
     worker.close()
     assert len(asked) == len(watches) == 5
+
+
+def test_a_card_says_each_formula_once(qtbot: QtBot) -> None:
+    from app.controllers.help import explanations_of
+    from app.panels.formula import FormulaLabel
+
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    for names in (("rotations", "rotation"), ("norms", "relative_norm"), ("risk", "risk")):
+        explained = explanations_of(names)
+        card = HelpCard(explained, parent)
+        assert len(explained) == 2
+        assert explained[0].tex == explained[1].tex
+        assert len(card.findChildren(FormulaLabel)) == 1
+        shown = [label.text() for label in card.findChildren(QLabel)]
+        assert len(shown) > 4
+        assert explained[1].formula not in shown or names[0] == "norms"
+    # Beside a drawn formula there is no line of the same.
+    card = HelpCard(explanations_of(("risk",)), parent)
+    assert not [label for label in card.findChildren(QLabel) if "sum_i" in label.text()]
+    (drawn,) = card.findChildren(FormulaLabel)
+    assert "sum_i l(p_i)" in drawn.accessibleDescription()
