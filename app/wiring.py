@@ -86,6 +86,7 @@ def _connect_words(parts: Parts) -> None:
     ):
         source.message.connect(window.bar.say)
     parts.export.error.connect(window.bar.say)
+    parts.experiment.told.connect(window.bar.tell)
     kept = (parts.layouts, parts.bookmarks, parts.selections, parts.record)
     sayers = (parts.whole, parts.library, parts.links, *kept)
     told = (parts.experiment.started, parts.export.finished)

@@ -67,13 +67,14 @@ class ExperimentController(QObject):
     """Starts, holds and ends training.
 
     replaced: other runs are open, to be played from t = 0. message(sentence): for the bar, "" for
-    none. loaded(study): what the form shows now. trained(study), went_on(path): training was begun,
-    of a study and from the end of a run. asked(study): whether it takes the place of runs that are
-    still being trained; `begin` and `queue` answer.
+    none; told(sentence): for a while. loaded(study): what the form shows now. trained(study),
+    went_on(path): training was begun, of a study and from the end of a run. asked(study): whether
+    it takes the place of runs that are still being trained; `begin` and `queue` answer.
     """
 
     replaced = Signal()
     message = Signal(str)
+    told = Signal(str)
     asked = Signal(object)
     started = Signal(str)
     loaded = Signal(object)
@@ -252,7 +253,9 @@ class ExperimentController(QObject):
             self._planned(study, cell, heading, recipe)
             for (cell, recipe), heading in zip(planned, headings, strict=True)
         ]
-        self.message.emit(words)
+        self.message.emit("")
+        if words:
+            self.told.emit(words)
         self.replaced.emit()
         self._worker.submit(*jobs)
 

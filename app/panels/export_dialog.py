@@ -33,6 +33,7 @@ from app.panels.inputs import (
 )
 from app.state.data_exports import data_paths
 from app.state.exports import ExportJob
+from app.state.headings import headings_of_files
 from app.widgets.layouts import filled, laid
 from core.figures.palette import PALETTES
 
@@ -162,8 +163,11 @@ class ExportDialog(QDialog):
         return boxes
 
     def _add_runs(self) -> list[QCheckBox]:
+        names = headings_of_files(self._all)
+        if len(set(names)) < len(names):  # the same cell, trained twice
+            names = [path.stem for path in self._all]
         # A single & would underline the letter after it, as the key that ticks the box.
-        names = [path.stem.replace("&", "&&") for path in self._all]
+        names = [name.replace("&", "&&") for name in names]
         boxes = self._boxes("runs", names, MOST_RUNS) if len(names) > 1 else []
         # Not strict: of a single run there are no boxes.
         for box, path in zip(boxes, self._all, strict=False):

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.widgets.layouts import filled, laid
 
-TOLD_MS = 6000  # how long it says what was done
+TOLD_MS = 9000  # how long it says what was done
 
 
 @final

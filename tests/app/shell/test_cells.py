@@ -26,9 +26,11 @@ def test_other_runs_are_chosen_by_search_and_marks(
     path = tmp_path / "many.toml"
     path.write_text(STUDY.replace("[8, 12]", "[3, 4, 5, 6]\n'run.seed' = [0, 1, 2]"))
     program = open_program(path)
+    told: list[str] = []
+    program.experiment.told.connect(told.append)
     qtbot.waitUntil(lambda: trained(program))
     assert widths(program) == [3, 4]  # and not two seeds of one
-    assert "12 runs, of which 2 are trained here" in program.window.bar.text
+    assert ["12 runs, of which 2 are trained here" in words for words in told] == [True]
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
     dialog = program.cells.dialog
     assert dialog is not None
