@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.actions import MENUS, TIPS, ActionRow, name_of
+from app.panels.fixed_keys import FixedKeys, fixed_keys
 from app.panels.inputs import heading_label, push_button, quiet_label
 from app.panels.scrolled import fill_scrolled
 from app.state.finding import Entry, entry, find
@@ -125,6 +126,7 @@ class ShortcutDialog(QDialog):
         self.search.textChanged.connect(self._show_found)
         self.rows: dict[str, ShortcutRow] = {}
         self.headings: dict[str, QLabel] = {}
+        self.fixed: dict[tuple[str, FixedKeys], tuple[QLabel, QLabel]] = {}
         self.area = self._listed()
         self.told = QLabel(EXPLANATION, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.told.setMinimumHeight(2 * self.told.fontMetrics().lineSpacing())
@@ -165,6 +167,16 @@ class ShortcutDialog(QDialog):
                 one.changed.connect(self._on_changed)
                 one.put_into(grid, place)
             place += 2
+        for title, keys in fixed_keys().items():
+            self.headings[title] = heading_label(title, content)
+            grid.addWidget(self.headings[title], place, 0, 1, 4)
+            for fixed in keys:
+                place += 1
+                pair = QLabel(fixed.name, content), quiet_label(fixed.keys, content)
+                grid.addWidget(pair[0], place, 0)
+                grid.addWidget(pair[1], place, 1, 1, 3)
+                self.fixed[title, fixed] = pair
+            place += 2
         self.nothing = quiet_label(NOTHING, content)
         grid.addWidget(self.nothing, place, 0, 1, 4)
         grid.setRowStretch(place + 1, 1)
@@ -204,10 +216,20 @@ class ShortcutDialog(QDialog):
             for key in here:
                 for widget in self.rows[key].widgets():
                     widget.setVisible(key in found)
+        for (title, one), pair in self.fixed.items():
+            for label in pair:
+                label.setVisible(_fixed_key(title, one) in found)
+        for title in {title for title, _ in self.fixed}:
+            inside = {_fixed_key(of, one) for of, one in self.fixed if of == title}
+            self.headings[title].setVisible(bool(found & inside))
         self.nothing.setVisible(not found)
 
     def _entries(self) -> list[Entry]:
-        return [
+        fixed = [
+            entry(_fixed_key(title, one), "", one.name, title, words=one.keys)
+            for title, one in self.fixed
+        ]
+        return fixed + [
             entry(row.key, "", name_of(row), TIPS.get(row.key, ""), words=native(keys))
             for rows in MENUS.values()
             for row in rows
@@ -224,3 +246,7 @@ class ShortcutDialog(QDialog):
         key, text = self._wanted
         self.moved.emit(key, text)
         self.rows[key].edit.setFocus()
+
+
+def _fixed_key(title: str, one: FixedKeys) -> str:
+    return f"{title}: {one.name}"

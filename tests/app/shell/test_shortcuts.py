@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.actions import MENUS, ROWS
 from app.application import Marginscope
+from app.panels.fixed_keys import fixed_keys
 from app.panels.shortcut_dialog import ShortcutDialog
 from app.settings import load_settings
 from tests.app.mouse import keys, pick
@@ -37,7 +38,7 @@ def press(page: ShortcutDialog, action: str, key: Qt.Key, modifiers: Qt.Keyboard
 
 def test_it_shows_all_keys_by_menu(page: ShortcutDialog, program: Marginscope) -> None:
     assert page.search.hasFocus()
-    assert set(page.headings) == {menu.replace("&", "") for menu in MENUS}
+    assert set(page.headings) == {menu.replace("&", "") for menu in MENUS} | set(fixed_keys())
     for row in ROWS:
         one = page.rows[row.key]
         assert one.label.isVisibleTo(page)
@@ -58,6 +59,25 @@ def test_it_is_searched_by_names_and_keys(page: ShortcutDialog) -> None:
     assert not page.headings["Help"].isVisibleTo(page)
     QTest.keyClicks(page.search, "zzzzz")
     assert page.nothing.isVisibleTo(page)
+
+
+def test_keys_of_parts_stand_there_too(page: ShortcutDialog, program: Marginscope) -> None:
+    shown = {(title, one.name, one.keys) for title, one in page.fixed}
+    assert ("In the library of runs", "Rename", "F2") in shown
+    assert ("Where data are drawn", "Undo", "Ctrl+Z") in shown
+    program.library.set_shown(True)
+    library = program.library.panel
+    assert library is not None
+    for name, action in library.deeds.items():  # those that the library really has
+        keys_there = action.shortcut().toString(action.shortcut().SequenceFormat.NativeText)
+        words = action.text().replace("&", "").removesuffix(" ...")
+        if keys_there:
+            assert ("In the library of runs", words, keys_there) in shown, name
+    QTest.keyClicks(page.search, "library rename")
+    seen = [one.name for (_, one), pair in page.fixed.items() if pair[0].isVisibleTo(page)]
+    assert seen == ["Rename"]
+    assert page.headings["In the library of runs"].isVisibleTo(page)
+    assert not page.headings["In plots"].isVisibleTo(page)
 
 
 def test_keys_are_changed_and_do_it_then(
