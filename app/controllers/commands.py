@@ -71,6 +71,7 @@ class CommandController(QObject):
             self._librarian.list()  # the runs known from before are there until it has
         if self._stale:
             self._take_runs()
+        self._window.margin_choice.aboutToShow.emit()  # it is filled when somebody looks
         self.palette.open(self._entries(), self.used)
 
     # ------------------------------------------------------------------------ what there is
@@ -105,7 +106,14 @@ class CommandController(QObject):
                 for one in shipped_summaries()
             ),
             *(
-                entry(key, kind, plain(action.text()), _detail(action), reason=_off(action))
+                entry(
+                    key,
+                    kind,
+                    plain(action.text()),
+                    _detail(action),
+                    reason=_off(action),
+                    words=data if isinstance(data := action.data(), str) else "",
+                )
                 for key, kind, action in self._in_menus()
             ),
             *(self._curves() if self._ready else ()),
@@ -138,6 +146,7 @@ class CommandController(QObject):
             ("Bookmark", window.bookmarks),
             ("Neurons", window.neuron_choice),
             ("Curves against", window.margin_axes),
+            ("Reference margin", window.margin_choice),
             ("Recent file", window.recent),
         ):
             yield from _within(kind, menu)

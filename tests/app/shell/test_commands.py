@@ -241,3 +241,19 @@ def test_marked_letters_are_bold(program: Marginscope, qtbot: QtBot) -> None:
 
 def _apart(one: QColor, other: QColor) -> int:
     return abs(one.lightness() - other.lightness())
+
+
+def test_lines_of_reference_margins_are_shown_and_hidden(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    key = next(iter(program.session)).key
+    qtbot.waitUntil(lambda: bool(program.theory.lines_of(key)))
+    palette = opened(program, qtbot)
+    first = of_kind(palette, "Reference margin")[0]
+    name = program.window.margin_choice.actions()[0].data()  # as it is called in study files
+    assert not program.display.intent.hidden_margins
+    chosen(palette, name, first.key)
+    assert len(program.display.intent.hidden_margins) == 1
+    palette = opened(program, qtbot)
+    chosen(palette, name, first.key)
+    assert not program.display.intent.hidden_margins
