@@ -1,3 +1,5 @@
 """Marginscope's numerics and files: everything that needs no screen. Never imports Qt."""
 
-__version__ = "0.1.0"
+from marginscope._version import __version__
+
+__all__ = ["__version__"]

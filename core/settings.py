@@ -12,8 +12,9 @@ from typing import Any, ClassVar, TypeVar, final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-MAX_FRAMES = 2_000
-MAX_ELEMENTS = 50_000_000  # of n d and of m d: the most a run file holds
+from marginscope._files.schema import MAX_ELEMENTS as MAX_ELEMENTS
+from marginscope._files.schema import MAX_FRAMES as MAX_FRAMES
+
 MAX_SEED = 2**63 - 1  # the largest whole number of TOML, and of a run file
 SEED_MEANING = "seed of a generator of its own for this part; without it run.seed draws it"
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from core.problem.frame import Frame
 from core.problem.problem import Problem, resolve
 from core.studies.study import Study, load_study
+from marginscope._files.frame import Frame
 
 FIGURE_1 = "telgarsky22-figure-1"
 

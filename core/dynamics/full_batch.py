@@ -17,10 +17,10 @@ from core.dynamics import saved
 from core.dynamics.integrator import Chunk, Outcome, Pace, first_units
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import BLOW_UP, EqualSteps
-from core.problem.frame import Frame
 from core.problem.problem import Problem
 from core.problem.start import State
 from core.study_file.dynamics import GradientDescent
+from marginscope._files.frame import Frame
 
 # Of frames that wait for the end of a chunk: at most 64, and fewer of large networks.
 BUFFER_BYTES = 8_000_000

@@ -14,9 +14,9 @@ from typing import final
 import numpy as np
 
 from core.dynamics.integrator import Chunk, Integrator, Outcome
-from core.problem.frame import Frame
 from core.problem.problem import Problem, with_dynamics
 from core.problem.start import State
+from marginscope._files.frame import Frame
 
 
 @final

@@ -17,9 +17,11 @@ from core.network.parametrisation import Network
 from core.problem.problem import Problem, Start
 from core.problem.reduction import Reduction
 from core.runs.lineage import Lineage, lineage_of
-from core.runs.meta import WHOLE, Reason, Status, printable
+from core.runs.meta import Reason, Status
 from core.runs.run_file import Event, Index, RunHeader
 from core.study_file.experiment import Experiment
+from marginscope._files.meta import printable
+from marginscope._files.schema import WHOLE
 
 MAX_NOTE = 500
 

@@ -18,7 +18,6 @@ from typing import Any, final
 from core.errors import RunFileError
 from core.runs.looking import (
     FRESH_COPY,
-    beside,
     damaged,
     identity,
     reason_of,
@@ -27,9 +26,15 @@ from core.runs.looking import (
     status_of,
     steadily,
 )
-from core.runs.meta import printable
-from core.runs.schema import APPLICATION_ID, MAX_TEXT_BYTES, SCHEMA_VERSION, expected_schema
-from core.runs.wal import read_wal_header
+from marginscope._files.meta import printable
+from marginscope._files.new_file import beside
+from marginscope._files.schema import (
+    APPLICATION_ID,
+    MAX_TEXT_BYTES,
+    SCHEMA_VERSION,
+    expected_schema,
+)
+from marginscope._files.wal import read_wal_header
 
 WAIT_S = 2.0  # for a recorder that is just closing the file
 IDLE_S = 5.0  # a `-wal` untouched for this long has no recorder that is about to close it

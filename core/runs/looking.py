@@ -10,16 +10,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from core.errors import RunFileError
+from marginscope._files.new_file import beside
 
 T = TypeVar("T")
 # A recorder closes its file within milliseconds, or gives up after a second (core.runs.recorder).
 LOOK_AGAIN_S, PATIENCE_S = 0.002, 2.0
 FRESH_COPY = "get a fresh copy of the file or record the run again"
-
-
-def beside(path: Path, suffix: str) -> Path:
-    """SQLite's own file next to a database: `-wal`, `-shm` or `-journal`."""
-    return path.with_name(path.name + suffix)
 
 
 def damaged(path: Path, what: str) -> RunFileError:

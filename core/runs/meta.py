@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import json
-import secrets
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Literal, final
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-import core
 from core.dynamics.saved import STATE_VERSION
 from core.problem.problem import Problem
-from core.runs.schema import (
+from core.settings import MAX_ELEMENTS, MAX_FRAMES
+from marginscope._files.meta import Description
+from marginscope._files.schema import (
     MAX_EVENTS,
     MAX_LOG10_TIME,
     MAX_METRICS,
     MAX_RHO,
     MIN_LOG10_TIME,
     MIN_RHO,
+    WHOLE,
 )
-from core.settings import MAX_ELEMENTS, MAX_FRAMES
 
 MOST_DIGITS = 20  # of a whole number: those of 64 bits have 19 and a sign
 Status = Literal["recording", "finished"]
 Reason = Literal["completed", "cancelled", "diverged", "failed", "disk_full"]
-WHOLE: tuple[Reason, ...] = ("completed", "diverged")  # of runs that were not cut off
 
 
 class Value(BaseModel):
@@ -127,67 +123,25 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"it holds {name}")
 
 
-def dump_json(value: object) -> str:
-    """A value as JSON text; numbers that are not finite become null.
-
-    >>> dump_json({"a": float("nan"), "b": (1, 2.5)})
-    '{"a": null, "b": [1, 2.5]}'
-    """
-    return json.dumps(_plain(value), allow_nan=False)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
-
-
-def printable(text: str) -> str:
-    """Text from a file without control characters, which would steer the reader's terminal.
-
-    >>> printable("a\\x1b[2Jb")
-    'a [2Jb'
-    """
-    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
-
-
 def meta_of(
     problem: Problem, engine: str, planned: int, temperature_cap: float | None
-) -> dict[str, str]:
-    """The rows of `meta` at the start of a recording: key -> JSON text."""
+) -> Description:
+    """What a run file of this problem says at the start of a recording."""
     network, start, data = problem.network, problem.start, problem.dataset
-    values: dict[str, object] = {
-        "program": core.__version__,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "engine": engine,
-        "dtype": problem.experiment.run.precision,
-        "layout": [[block.name, list(block.shape)] for block in network.layout],
-        "network": network.kind,
-        "sizes": {"n": data.n, "d": data.d, "m": network.m, "k": network.k},
-        "experiment": problem.experiment.model_dump(mode="json"),
-        "title": problem.title,
-        "source": problem.source,
-        "planned": planned,
-        "temperature_cap": temperature_cap,
-        "start": {
-            "rho": float(start.rho),
-            "step": int(start.step),
-            "log10_time": float(start.log10_time),
-            "continues": start.continues,
-        },
-        "state": STATE_VERSION,
-        "status": "recording",
-        "reason": None,
-        "counts": None,
-        # Drawn and not made from the run: the same experiment recorded twice is two runs, whose
-        # `-wal` must not be taken for each other's.
-        "name": secrets.token_hex(8),
-        "wal": None,
-    }
-    return {key: dump_json(value) for key, value in values.items()}
+    return Description(
+        engine=engine,
+        dtype=problem.experiment.run.precision,
+        layout=tuple((block.name, block.shape) for block in network.layout),
+        network=network.kind,
+        sizes={"n": data.n, "d": data.d, "m": network.m, "k": network.k},
+        experiment=problem.experiment.model_dump(mode="json"),
+        planned=planned,
+        title=problem.title,
+        source=problem.source,
+        temperature_cap=temperature_cap,
+        rho=float(start.rho),
+        step=int(start.step),
+        log10_time=float(start.log10_time),
+        continues=start.continues,
+        state=STATE_VERSION,
+    )

@@ -2,73 +2,27 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
-import numpy as np
-
-from core.errors import DiskError, InputError, RunFileError
-from core.problem.frame import Frame
+from core.errors import RunFileError
 from core.problem.problem import Problem
 from core.problem.start import State
 from core.runs.connection import connect
-from core.runs.ending import WORDS, read_ending
-from core.runs.meta import WHOLE, dump_json, meta_of
-from core.runs.new_file import arrays_of, claim, created, remove, take_place
-from core.runs.run_file import is_time
-from core.runs.schema import (
-    DTYPES,
-    MAX_EVENTS,
-    MAX_METRICS,
-    MAX_NAME,
-    MAX_RHO,
-    MAX_TEXT_BYTES,
-    MIN_RHO,
-    REASONS,
-    frame_crc,
-    time_of,
-)
+from core.runs.ending import read_ending
+from core.runs.meta import meta_of
+from core.runs.new_file import arrays_of
 from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, Keeping, range_of, state_rows
-from core.settings import MAX_FRAMES
-
-# Whichever is first. A crash costs 50 ms of training, and what waits in memory stays below 16 MiB.
-FRAMES_PER_COMMIT = 64
-SECONDS_PER_COMMIT = 0.05
-BYTES_PER_COMMIT = 16 << 20
-# Readers hold a growing file for milliseconds (`Run.batch`: under .1 s); others may hold it for
-# ever, and leave it in WAL mode, complete (docs/decisions/0002).
-CLOSING_PATIENCE_S = 1.0
-# Each statement lets go of the GIL, and a thread that paints is slow to give it back.
-ROWS_PER_STATEMENT = 16
-INSERT_EVENT = "INSERT INTO event (frame, kind, payload) VALUES (?, ?, ?)"
-UPDATE_META = "UPDATE meta SET value = ? WHERE key = ?"
-Statement = tuple[str, Sequence[tuple[Any, ...]]]  # SQL, and the rows it is executed with
+from marginscope._files.frame import Frame
+from marginscope._files.writer import RunWriter
 
 
 @final
 class Recorder:
-    """The file of one run. Made and used in one thread, the one that trains.
+    """The file of one run of this program, in the thread that trains: a `RunWriter` with states.
 
-    `append` commits whenever 64 frames or 16 MiB are pending or 50 ms have passed since the last
-    commit, and returns the index of the last frame that is safe. Call `flush` before a pause:
-    nothing is committed in between calls. What is pending is kept in memory and written when it is
-    committed: an open transaction would save none of it, and each statement lets go of the GIL,
-    which a thread that paints beside this one is slow to give back. While it records, `-wal` and
-    `-shm` lie beside the file; `finish` leaves exactly one file. Once the disk has refused a write
-    (DiskError) the recording is closed with reason "disk_full" and every later write raises the
-    same error.
-
-    With `force` an old file is replaced in the end, not before. Where it is a finished run and this
-    one was cut off, both stay, and `path` is that of the new one beside it.
-
-    Raises InputError where the file exists (unless `force`) or cannot be made, DiskError where the
-    disk is full.
+    `append`, `event`, `flush`, `finish` and `abandon` are those of the writer, with its errors.
     """
 
     def __init__(
@@ -81,251 +35,58 @@ class Recorder:
         temperature_cap: float | None,
         force: bool = False,
     ) -> None:
-        self.path = Path(path).absolute()
-        self._shown = str(path)
-        self._network_size = problem.network.size
-        self._examples = problem.dataset.n
-        self._dtype = np.dtype(DTYPES[problem.experiment.run.precision])
-        self._next = 0
-        self._committed = -1
-        self._frames: list[tuple[Any, ...]] = []
-        self._metrics: list[tuple[Any, ...]] = []
-        self._others: list[Statement] = []
-        self._pending_bytes = 0
-        self._events = 0
-        self._last_log10_time = -np.inf
-        self._last_commit = time.monotonic()
-        self._thread = threading.get_ident()
-        self._refusal: DiskError | None = None
         continued = problem.start.state is not None or problem.start.earlier is not None
         self._keeping = Keeping(from_state=continued)
-        arrays, rows = arrays_of(problem), meta_of(problem, engine, planned, temperature_cap)
-        self._place = self.path  # where it goes in the end
-        self.path = claim(self.path, force)  # removes things: after what may fail above
-        try:
-            self._sqlite: sqlite3.Connection | None = created(self.path, rows, arrays)
-        except (sqlite3.OperationalError, OSError) as error:
-            remove(self.path)
-            raise DiskError(
-                f"The disk refused to make the run file {path} ({error})",
-                remedy="make room on it or choose another folder",
-                typed="make room on it or choose another folder with --out",
-            ) from error
+        description = meta_of(problem, engine, planned, temperature_cap)
+        self._writer = RunWriter(
+            path, description, arrays_of(problem), force=force, is_whole=is_whole
+        )
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies, also once the run has ended."""
+        return self._writer.path
 
     @property
     def committed(self) -> int:
         """Index of the last frame that is safe, -1 before the first."""
-        return self._committed
+        return self._writer.committed
 
     def append(self, frames: Sequence[Frame]) -> int:
-        """Write frames in the order of the schedule; returns `committed`.
-
-        Raises ValueError for a frame that is not finite, has another length or type than the run,
-        or is not later than the one before it; DiskError when the disk refuses.
-        """
-        self._look_open()
-        frame_bytes = self._network_size * self._dtype.itemsize
-        most = max(1, min(FRAMES_PER_COMMIT, BYTES_PER_COMMIT // frame_bytes))
-        for start in range(0, len(frames), most):
-            batch = frames[start : start + most]
-            rows, metrics = [], []
-            for index, frame in enumerate(batch, self._next):
-                rows.append(self._row(index, frame))
-                for name, value in frame.diagnostics.items():
-                    metrics.append((index, name, float(value)))
-            self._frames += rows
-            self._metrics += metrics
-            self._next += len(batch)
-            self._pending_bytes += frame_bytes * len(batch)
-            if self._due():
-                self.flush()
-        return self._committed
+        """Write frames in the order of the schedule; returns `committed`."""
+        return self._writer.append(frames)
 
     def event(self, kind: str, payload: Mapping[str, Any]) -> None:
-        """Note something that happened at the latest frame; numbers not finite become null.
-
-        It is committed with the frames around it. Events beyond the 100,000th are left out.
-        """
-        text = dump_json(payload)
-        if len(text) > MAX_TEXT_BYTES // MAX_NAME or len(kind) > MAX_NAME:
-            raise ValueError(f"the event {kind[:MAX_NAME]!r} is too long to be recorded")
-        self._look_open()
-        if self._events >= MAX_EVENTS:
-            return
-        self._others.append((INSERT_EVENT, [(max(self._next - 1, 0), kind, text)]))
-        self._events += 1
-        if self._due():
-            self.flush()
+        """Note something that happened at the latest frame; numbers not finite become null."""
+        self._writer.event(kind, payload)
 
     def state_due(self) -> bool:
         """Whether the state at the latest frame is to be kept."""
-        return self._keeping.due(self._next - 1)
+        return self._keeping.due(self._writer.next - 1)
 
     def keep(self, state: State | None) -> None:
         """Keep what the dynamics carried at the latest frame; committed with the frames around."""
-        frame = self._next - 1
-        if state is None or frame < 0 or self._sqlite is None:
+        frame = self._writer.next - 1
+        if state is None or frame < 0 or not self._writer.is_open:
             return
-        self._look_open()
         gone = self._keeping.keep(frame)
         rows = state_rows(frame, state)
-        self._others.append((INSERT_ARRAY, rows))
-        self._pending_bytes += sum(len(row[-1]) * row[-1].itemsize for row in rows)
+        size = sum(len(row[-1]) * row[-1].itemsize for row in rows)
+        self._writer.also((INSERT_ARRAY, rows), size)
         if gone is not None:
-            self._others.append((DELETE_ARRAYS, [range_of(gone)]))
+            self._writer.also((DELETE_ARRAYS, [range_of(gone)]))
 
     def flush(self) -> int:
-        """Commit what is pending; returns `committed`. Raises DiskError when the disk refuses."""
-        if self._refusal is not None:
-            raise self._refusal
-        connection = self._sqlite
-        if connection is not None and (self._frames or self._others):
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                for sql, rows in self._pending():
-                    connection.executemany(sql, rows)
-                connection.execute("COMMIT")
-            except sqlite3.OperationalError as error:
-                raise self._refused(error) from error
-            # Only after COMMIT: whoever is told of a frame will find it in the file.
-            self._committed = self._next - 1
-            self._forget()
-        self._last_commit = time.monotonic()
-        return self._committed
+        """Commit what is pending; returns `committed`."""
+        return self._writer.flush()
 
     def finish(self, reason: str) -> None:
-        """Commit, note why the run ended, and leave one file; harmless when repeated.
-
-        Raises DiskError when the disk refuses; what was committed stays readable.
-        """
-        if reason not in REASONS:
-            raise ValueError(f"{reason!r} is not one of {', '.join(REASONS)}")
-        if self._sqlite is None:
-            return
-        self.flush()
-        try:
-            self._close_as(self._sqlite, reason)
-        except sqlite3.OperationalError as error:
-            raise self._refused(error) from error
-        self.abandon()
-        self._take_place(reason)
+        """Commit, note why the run ended, and leave one file; harmless when repeated."""
+        self._writer.finish(reason)
 
     def abandon(self) -> None:
         """Close the connection as it is; what is committed stays, what is pending is lost."""
-        self._forget()
-        connection, self._sqlite = self._sqlite, None
-        if connection is not None:
-            with suppress(sqlite3.OperationalError):
-                connection.close()
-
-    def _pending(self) -> Iterator[Statement]:
-        """What writes all that is not yet committed."""
-        yield from _inserts("frame", self._frames)
-        yield from _inserts("metric", self._metrics)
-        yield from self._others
-
-    def _forget(self) -> None:
-        self._frames, self._metrics, self._others = [], [], []
-        self._pending_bytes = 0
-
-    def _row(self, index: int, frame: Frame) -> tuple[Any, ...]:
-        """The row of a frame; the blob is a copy, since it waits for others to be written with."""
-        parameters, dual = frame.parameters, frame.dual
-        if parameters.shape != (self._network_size,) or parameters.dtype != self._dtype:
-            raise ValueError(
-                f"frame {index} has parameters {parameters.dtype} {parameters.shape}, the run "
-                f"{self._dtype} ({self._network_size},)"
-            )
-        time_, rho = float(frame.log10_time), float(frame.rho)
-        if not (MIN_RHO <= rho <= MAX_RHO and np.isfinite(parameters).all()):
-            raise ValueError(f"frame {index} is not finite")
-        self._check_order(index, frame.step, time_)
-        names = frame.diagnostics
-        if len(names) > MAX_METRICS or (names and max(map(len, names)) > MAX_NAME):
-            raise ValueError(f"frame {index} has more diagnostics than a run file holds")
-        blob, weights = parameters.tobytes(), None
-        if dual is not None:
-            fits = self._dtype.itemsize == 4 and dual.shape == (self._examples,)
-            if not fits or not np.isfinite(dual).all():
-                raise ValueError(f"q of frame {index} is not finite, too long, or not needed")
-            weights = dual.astype("<f8").tobytes()
-        step, plain_time = int(frame.step), time_of(time_)
-        crc = frame_crc(index, step, plain_time, time_, rho, blob, weights)
-        return index, step, plain_time, time_, rho, crc, weights, blob
-
-    def _check_order(self, index: int, step: int, log10_time: float) -> None:
-        later = log10_time > self._last_log10_time or (index == 0 and log10_time == -np.inf)
-        if index >= MAX_FRAMES or step < 0 or not (later and is_time(index, log10_time)):
-            raise ValueError(f"frame {index} at log10 t = {log10_time} is not on the schedule")
-        self._last_log10_time = log10_time
-
-    def _due(self) -> bool:
-        return (
-            self._committed < 0  # frame 0 does not wait: a disk that fills up next loses the rest
-            or self._next - 1 - self._committed >= FRAMES_PER_COMMIT
-            or self._pending_bytes >= BYTES_PER_COMMIT
-            or time.monotonic() - self._last_commit >= SECONDS_PER_COMMIT
-        )
-
-    def _look_open(self) -> None:
-        """Raise what ended the recording, where it has ended."""
-        if self._refusal is not None:
-            raise self._refusal
-        if self._sqlite is None:
-            raise ValueError(f"the recording of {self._shown} is closed")
-        if threading.get_ident() != self._thread:
-            raise sqlite3.ProgrammingError(f"the recorder of {self._shown} is another thread's")
-
-    def _close_as(self, connection: sqlite3.Connection, reason: str) -> None:
-        """Write how the run ended and leave WAL mode, once no reader is in the middle of a row."""
-        connection.execute("BEGIN IMMEDIATE")
-        counts = {t: connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in WORDS}
-        ending = {"status": "finished", "reason": reason, "counts": counts}
-        changes = [(dump_json(value), key) for key, value in ending.items()]
-        connection.executemany(UPDATE_META, changes)
-        connection.execute("COMMIT")
-        # Short, and tried again: SQLite's own waiting would not see that the patience is over.
-        connection.execute("PRAGMA busy_timeout=50")
-        deadline = time.monotonic() + CLOSING_PATIENCE_S
-        while not _left_wal_mode(connection):
-            if time.monotonic() > deadline:
-                return  # another program holds on to the file, which is complete with its -wal
-            time.sleep(0.002)
-
-    def _take_place(self, reason: str) -> None:
-        """Replace the old file, unless it is a finished run and this one was cut off."""
-        if self.path == self._place or (reason not in WHOLE and _is_whole(self._place)):
-            return
-        try:
-            take_place(self.path, self._place)
-        except OSError as error:
-            raise InputError(
-                f"{self._shown} cannot be replaced ({error.strerror}); the new run is {self.path}."
-            ) from error
-        self.path = self._place
-
-    def _refused(self, error: sqlite3.OperationalError) -> DiskError:
-        """Close the recording after a refused write; returns the error to raise."""
-        connection = self._sqlite
-        if connection is not None:
-            with suppress(sqlite3.OperationalError):
-                # SQLite rolls back by itself for some refusals (a full disk), and a second ROLLBACK
-                # is an error.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                self._close_as(connection, "disk_full")
-        self.abandon()
-        self._take_place("disk_full")
-        self._next = self._committed + 1
-        count = "1 frame is" if self._next == 1 else f"{self._next} frames are"
-        where = "that file" if self.path == self._place else str(self.path)
-        self._refusal = DiskError(
-            f"The disk refused to write {self._shown} ({error}); its first {count} safe in {where}",
-            remedy="make room on the disk, then continue the run",
-            typed="make room on the disk, then go on with `python -m core continue`, or record "
-            "into another folder with --out",
-        )
-        return self._refusal
+        self._writer.abandon()
 
 
 @final
@@ -349,7 +110,7 @@ class RecorderAt:
         return None if self._recorder is None else self._recorder.path
 
 
-def _is_whole(path: Path) -> bool:
+def is_whole(path: Path) -> bool:
     """Whether a file is a run that came to its end."""
     try:
         connection = connect(path)
@@ -361,37 +122,3 @@ def _is_whole(path: Path) -> bool:
         return False
     finally:
         connection.close()
-
-
-def _inserts(table: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[Statement]:
-    """What writes rows into a table: many to a statement, and the rest one by one."""
-    if not rows:
-        return
-    row = f"({', '.join('?' * len(rows[0]))})"
-    whole = len(rows) - len(rows) % ROWS_PER_STATEMENT
-    many = [
-        tuple(chain.from_iterable(rows[first : first + ROWS_PER_STATEMENT]))
-        for first in range(0, whole, ROWS_PER_STATEMENT)
-    ]
-    yield f"INSERT INTO {table} VALUES {', '.join([row] * ROWS_PER_STATEMENT)}", many
-    # One by one, so that SQLite prepares two statements in all and not one for each length.
-    yield f"INSERT INTO {table} VALUES {row}", rows[whole:]
-
-
-def _left_wal_mode(connection: sqlite3.Connection) -> bool:
-    """Move everything into the main file and drop the `-wal`; False while a reader is in the way.
-
-    The mode MEMORY leaves the same file as DELETE does, without a journal that a crash could leave.
-    Only the checkpoint waits for the disk: the change of mode writes two bytes of the header, and a
-    file that has lost those is read all the same.
-    """
-    try:
-        connection.execute("PRAGMA synchronous=NORMAL")
-        if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            return False
-        connection.execute("PRAGMA synchronous=OFF")
-        return bool(connection.execute("PRAGMA journal_mode=MEMORY").fetchone()[0] == "memory")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return False
-        raise

@@ -17,7 +17,7 @@ from core.runs.base import Run
 from core.runs.connection import Connection, check_wal, connect
 from core.runs.ending import check_counts, read_ending
 from core.runs.frame_cache import FrameCache
-from core.runs.looking import beside, identity, steadily
+from core.runs.looking import identity, steadily
 from core.runs.meta import Reason, Status
 from core.runs.run_file import (
     Event,
@@ -30,6 +30,7 @@ from core.runs.run_file import (
 )
 from core.runs.states import history_bytes, read_history, read_state, read_states
 from core.runs.whole import WholeRun
+from marginscope._files.new_file import beside
 
 # All frames of a run of usual size; of one with frames of megabytes those that views go between.
 CACHE_BYTES = 128 << 20

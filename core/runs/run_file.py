@@ -23,8 +23,12 @@ from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS
 from core.problem.reduction import Reduction, mean_of
 from core.runs.connection import Connection, typed
-from core.runs.meta import Meta, parse_json, printable
-from core.runs.schema import (
+from core.runs.meta import Meta, parse_json
+from core.settings import MAX_ELEMENTS, MAX_FRAMES
+from core.study_file.experiment import Experiment
+from core.study_file.validation import SECTIONS, build_experiment
+from marginscope._files.meta import printable
+from marginscope._files.schema import (
     ARRAYS,
     DTYPES,
     FIXED,
@@ -32,19 +36,15 @@ from core.runs.schema import (
     MAX_ARRAYS,
     MAX_BLOB_BYTES,
     MAX_EVENTS,
-    MAX_LOG10_TIME,
     MAX_META_ROWS,
     MAX_METRICS,
     MAX_NAME,
     MAX_RHO,
     MAX_TEXT_BYTES,
-    MIN_LOG10_TIME,
     MIN_RHO,
     frame_crc,
+    is_time,
 )
-from core.settings import MAX_ELEMENTS, MAX_FRAMES
-from core.study_file.experiment import Experiment
-from core.study_file.validation import SECTIONS, build_experiment
 
 LENGTHS = "typeof(parameters), length(parameters), typeof(dual), length(dual)"
 
@@ -326,13 +326,6 @@ def read_index(connection: Connection, header: RunHeader, known: Index | None = 
         _frozen(np.array(times, dtype=np.float64)),
         _frozen(np.array(rhos, dtype=np.float64)),
     )
-
-
-def is_time(index: int, log10_time: float) -> bool:
-    """Whether frame `index` can stand at this log10 t: -inf, t = 0, is for frame 0 only."""
-    if index == 0 and log10_time == -np.inf:
-        return True
-    return bool(MIN_LOG10_TIME <= log10_time <= MAX_LOG10_TIME)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

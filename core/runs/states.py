@@ -16,9 +16,9 @@ import numpy as np
 
 from core.problem.start import History, State
 from core.runs.connection import Connection, typed
-from core.runs.meta import dump_json
 from core.runs.run_file import RunHeader, read_array
-from core.runs.schema import (
+from marginscope._files.meta import dump_json
+from marginscope._files.schema import (
     COLUMNS,
     HISTORY,
     HISTORY_BYTES,

@@ -16,12 +16,12 @@ from core.errors import DiskError, MarginscopeError, RunFileError
 from core.files import scratch
 from core.problem.problem import Problem, resolve
 from core.runs import Recorder, RecorderAt, Run, open_run
-from core.runs.meta import printable
 from core.settings import Registry
 from core.studies.row import Row, State
 from core.study_file.experiment import Experiment
 from core.training.control import Control
 from core.training.trajectory import run
+from marginscope._files.meta import printable
 
 if TYPE_CHECKING:
     from core.studies.moments import Requested

@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.problem.frame import Frame
 from core.problem.problem import Problem, resolve
 from core.runs import Recorder
 from core.studies.study import load_study
 from core.study_file.experiment import Experiment
 from core.training.control import FinishReason
+from marginscope._files.frame import Frame
 
 if TYPE_CHECKING:  # loads numba, which whoever reads a recording need not wait for
     from core.dynamics.integrator import Integrator

@@ -12,10 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 from core.dynamics.integrator import Chunk, Integrator, Outcome
 from core.dynamics.registry import integrator, prepared
 from core.errors import DiskError
-from core.problem.frame import Frame
 from core.problem.problem import Problem
 from core.problem.start import State
 from core.training.control import Control, FinishReason, RunState, Status
+from marginscope._files.frame import Frame
 
 REASONS = {
     Outcome.COMPLETED: FinishReason.COMPLETED,

@@ -16,7 +16,7 @@ import pytest
 
 from core.errors import InputError, RunFileError
 from core.runs import open_run
-from core.runs.new_file import claim
+from marginscope._files.new_file import claim
 from tests.problems import FIGURE_1
 
 LONG = ("--set", "network.m=256", "--set", "dynamics.until_log10_time=1e12")

@@ -14,12 +14,12 @@ import pytest
 from core.compiled import jit
 from core.errors import DiskError, InputError
 from core.observables.registry import OBSERVABLES
-from core.problem.frame import Frame
 from core.problem.problem import Problem
 from core.runs import Recorder, open_run
 from core.training.continuation import continued
 from core.training.control import Control, FinishReason, RunState
 from core.training.trajectory import record, run
+from marginscope._files.frame import Frame
 from tests.chunked import trajectory
 from tests.problems import problem
 from tests.recording import recorded

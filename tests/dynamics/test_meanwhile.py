@@ -9,8 +9,8 @@ from core.compiled import jit, kernel, warming
 from core.dynamics.integrator import Chunk, Integrator, Outcome
 from core.dynamics.meanwhile import Meanwhile, meanwhile
 from core.dynamics.registry import integrator, prepared
-from core.problem.frame import Frame
 from core.problem.problem import Problem
+from marginscope._files.frame import Frame
 from tests.problems import problem
 
 # The first two chunks are without kernels: frame 0, and a few steps.

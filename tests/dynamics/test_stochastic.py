@@ -15,12 +15,12 @@ from core.dynamics.step_size import largest_curvature, stochastic_step
 from core.dynamics.stochastic import Stochastic
 from core.dynamics.stream import Fresh, Reshuffled
 from core.errors import InputError
-from core.problem.frame import Frame
 from core.problem.problem import Problem, points_for_test, resolve
 from core.runs import open_run
 from core.study_file.validation import build_experiment
 from core.training.continuation import continued
 from core.training.trajectory import chunks
+from marginscope._files.frame import Frame
 from tests.chunked import check_small_chunks, trajectory
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 from tests.problems import problem

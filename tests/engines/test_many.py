@@ -10,8 +10,8 @@ import pytest
 from core.dynamics.batch_descent import Batch, LeftBatchError, batch_key
 from core.dynamics.integrator import Outcome
 from core.dynamics.registry import prepared
-from core.problem.frame import Frame
 from core.problem.problem import Problem, with_dynamics
+from marginscope._files.frame import Frame
 from tests.chunked import trajectory
 from tests.networks import TWO_LAYER, Case, small_problem
 

@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import minimize
 
 from core.data.constructions import NearOrthogonalData
-from core.problem.frame import Frame
 from core.problem.problem import Problem, resolve
 from core.study_file.validation import build_experiment
+from marginscope._files.frame import Frame
 from tests.chunked import trajectory
 
 

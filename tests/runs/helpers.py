@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from core.errors import RunFileError
-from core.problem.frame import Frame
 from core.problem.problem import Problem, resolve
 from core.runs import Recorder, Run, open_run
 from core.studies.study import load_study
+from marginscope._files.frame import Frame
 
 FLOAT32 = ("dynamics.kind=gd", "run.precision=float32")
 

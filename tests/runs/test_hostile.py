@@ -12,8 +12,8 @@ import pytest
 from core.errors import RunFileError
 from core.runs import connection as connection_module
 from core.runs import open_run
-from core.runs.schema import APPLICATION_ID, TABLES, expected_schema
 from core.settings import MAX_FRAMES
+from marginscope._files.schema import APPLICATION_ID, TABLES, expected_schema
 from tests.runs.helpers import content, crash, read_all, record, refused, small_problem, tamper
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from core.errors import InputError, RunFileError
 from core.runs import Recorder, code_of, looking, open_run
-from core.runs.wal import checksum, header_of
 from core.training.continuation import continued
+from marginscope._files.wal import checksum, header_of
 from tests.runs.changes import SIZE, frame, meta
 from tests.runs.helpers import (
     connections,

@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import DiskError, InputError
 from core.runs import open_run
-from core.runs import recorder as recorder_module
+from marginscope._files import writer as recorder_module
 from tests.runs.helpers import (
     FLOAT32,
     assert_frames,

@@ -13,13 +13,13 @@ import pytest
 from core.dynamics.integrator import Chunk, Integrator, Outcome
 from core.observables.features import kl
 from core.observables.registry import OBSERVABLES
-from core.problem.frame import Frame
 from core.problem.problem import Problem
 from core.reference.registry import REFERENCES
 from core.runs import Recorder, open_run
 from core.theorems.statement import Verdict
 from core.training.control import Control
 from core.training.trajectory import record
+from marginscope._files.frame import Frame
 from tests.theorems.judging import exactly, judged, problem_of, recorded_run, violated
 
 FLOW = {"kind": "flow", "until_log10_time": 1.0}

@@ -1,5 +1,8 @@
 """The tables of a run file, exactly as written, and the limits that every reader enforces.
 
+The one place where they stand: for the program, and for the recorder of other people's loops, which
+works where nothing but NumPy is installed.
+
 A run file (`.msrun`) is one SQLite database. While it is being recorded it is in WAL mode, with
 `-wal` and `-shm` beside it; a finished one is a single file. Blobs are little-endian and stand last
 in their rows, so that the numbers before them are read without walking through the blob's pages.
@@ -7,6 +10,7 @@ in their rows, so that the numbers before them are read without walking through 
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 import struct
@@ -16,6 +20,8 @@ from functools import cache
 APPLICATION_ID = 0x4D53524E  # "MSRN"; SQLite keeps it at byte 68 of the file
 SCHEMA_VERSION = 1
 PAGE_SIZE = 8192
+MAX_FRAMES = 2_000
+MAX_ELEMENTS = 50_000_000  # of n d and of m d: the most a run file holds
 MAX_BLOB_BYTES = 1 << 30
 MAX_TEXT_BYTES = 8 << 20  # one value of meta, or the payload of one event
 MAX_META_ROWS = 100
@@ -59,6 +65,8 @@ STATE_NAME = re.compile(STATE + r"(\d{1,4})_([a-z]{1,20})")
 # Arrays that are not read when a file is opened, but when somebody asks for them.
 LATER = re.compile(f"{STATE_NAME.pattern}|{HISTORY}({'|'.join(COLUMNS)})")
 REASONS = ("completed", "cancelled", "diverged", "failed", "disk_full")
+WHOLE = ("completed", "diverged")  # reasons of runs that were not cut off
+GROWING = ("frame", "metric", "event")  # the tables whose rows a finished file counts
 
 SchemaRow = tuple[str, str, str, str | None]
 _NUMBERS = struct.Struct("<qqddd")
@@ -92,6 +100,17 @@ def time_of(log10_time: float) -> float | None:
         return float(10.0**log10_time)
     except OverflowError:
         return None
+
+
+def is_time(index: int, log10_time: float) -> bool:
+    """Whether frame `index` can stand at this log10 t: -inf, t = 0, is for frame 0 only.
+
+    >>> is_time(0, float("-inf")), is_time(1, float("-inf")), is_time(1, 2.5)
+    (True, False, True)
+    """
+    if index == 0 and log10_time == -math.inf:
+        return True
+    return MIN_LOG10_TIME <= log10_time <= MAX_LOG10_TIME
 
 
 def frame_crc(

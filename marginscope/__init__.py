@@ -1,0 +1,1 @@
+"""Marginscope from Python."""

@@ -1,0 +1,108 @@
+"""What a run file says of its run, as rows of the table `meta`: key -> JSON text."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, final
+
+import numpy as np
+
+from marginscope._version import __version__
+
+
+def dump_json(value: object) -> str:
+    """A value as JSON text; numbers that are not finite become null.
+
+    >>> dump_json({"a": float("nan"), "b": (1, 2.5)})
+    '{"a": null, "b": [1, 2.5]}'
+    """
+    return json.dumps(_plain(value), allow_nan=False)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def printable(text: str) -> str:
+    """Text from a file without control characters, which would steer the reader's terminal.
+
+    >>> printable("a\\x1b[2Jb")
+    'a [2Jb'
+    """
+    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What was run, before its first frame. Each part is as the reader of meta wants it.
+
+    `layout` has the trained arrays, (name, shape), in their order in a frame; `sizes` are n, d, m
+    and k; `experiment` the sections of a study file; `state` the version of the states that are
+    kept, 0 for none.
+    """
+
+    engine: str
+    dtype: str
+    layout: tuple[tuple[str, tuple[int, ...]], ...]
+    network: str
+    sizes: Mapping[str, int]
+    experiment: Mapping[str, Any]
+    planned: int
+    title: str = ""
+    source: str = ""
+    temperature_cap: float | None = None
+    rho: float = 0.0
+    step: int = 0
+    log10_time: float = float("-inf")
+    continues: Mapping[str, object] | None = None
+    state: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many parameters a frame has."""
+        return sum(int(np.prod(shape)) for _, shape in self.layout)
+
+    def rows(self) -> dict[str, str]:
+        """The rows of `meta` at the start of a recording."""
+        values: dict[str, object] = {
+            "program": __version__,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "engine": self.engine,
+            "dtype": self.dtype,
+            "layout": [[name, list(shape)] for name, shape in self.layout],
+            "network": self.network,
+            "sizes": self.sizes,
+            "experiment": self.experiment,
+            "title": self.title,
+            "source": self.source,
+            "planned": self.planned,
+            "temperature_cap": self.temperature_cap,
+            "start": {
+                "rho": self.rho,
+                "step": self.step,
+                "log10_time": self.log10_time,
+                "continues": self.continues,
+            },
+            "state": self.state,
+            "status": "recording",
+            "reason": None,
+            "counts": None,
+            # Drawn and not made from the run: the same experiment recorded twice is two runs, whose
+            # `-wal` must not be taken for each other's.
+            "name": secrets.token_hex(8),
+            "wal": None,
+        }
+        return {key: dump_json(value) for key, value in values.items()}

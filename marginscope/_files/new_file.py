@@ -1,0 +1,150 @@
+"""Making a new run file: its name is claimed, and everything but the frames is written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginscope._errors import DiskError, InputError
+from marginscope._files.meta import dump_json
+from marginscope._files.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES
+from marginscope._files.wal import read_wal_header
+
+SIDE_FILES = ("-wal", "-shm", "-journal")
+# No room, a quota, a limit of the size of files, a failing disk: no other name would help.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """SQLite's own file next to a database: `-wal`, `-shm` or `-journal`."""
+    return path.with_name(path.name + suffix)
+
+
+def claim(path: Path, force: bool) -> Path:
+    """Make an empty file that nobody else has, and return its path.
+
+    With `force` an old file stays where it is, and the new one is made beside it, to take its place
+    in the end (`take_place`); what an earlier attempt left there goes first.
+    """
+    old = [beside(path, suffix) for suffix in SIDE_FILES]
+    try:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder; name the run file to write in it.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = path
+        if force:
+            made = new_beside(path) if path.exists() else path
+            for leftover in (made, *(beside(made, suffix) for suffix in SIDE_FILES)):
+                leftover.unlink(missing_ok=True)
+        elif path.exists():
+            raise InputError(
+                f"The run file {path} exists", remedy="move it", typed="--force records over it"
+            )
+        # SQLite would take a `-wal` that lies there for that of the new file, and replay it.
+        elif any(leftover.exists() for leftover in old):
+            raise InputError(
+                f"Beside {path} lies {path.name}-wal or {path.name}-shm of a run whose file is "
+                "gone",
+                remedy="move it back to its file",
+                typed="move it back to its file, or --force removes it",
+            )
+        # Exclusively: of two recorders that begin at once one gets the name.
+        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) in FULL:
+            raise DiskError(
+                f"The disk refused to make {path} ({error}); make room on it."
+            ) from error
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"The run file {path} cannot be written ({reason})",
+            remedy="choose a folder that you may write to",
+            typed="choose a folder that you may write to, with --out",
+        ) from error
+    return made
+
+
+def new_beside(path: Path) -> Path:
+    """Where a run is recorded that will take the place of one that is there already.
+
+    >>> new_beside(Path("runs/a.msrun")).name
+    'a.new.msrun'
+    """
+    return path.with_name(f"{path.stem}.new{path.suffix}")
+
+
+def take_place(made: Path, path: Path) -> None:
+    """Put a closed file in the place of an old one, whose side files go first. Raises OSError."""
+    for suffix in SIDE_FILES:
+        beside(path, suffix).unlink(missing_ok=True)
+    made.replace(path)
+    for suffix in SIDE_FILES:  # there are none unless another program held on to the file
+        with suppress(FileNotFoundError):
+            beside(made, suffix).replace(beside(path, suffix))
+
+
+def created(
+    path: Path, rows: Mapping[str, str], arrays: Mapping[str, NDArray[np.float64]]
+) -> sqlite3.Connection:
+    """A connection to a new run file with everything but frames, in WAL mode.
+
+    What cannot be lost yet is written without WAL and synced once; no journal is ever left behind.
+    """
+    connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+    try:
+        # The page size first: it cannot be changed once a page is written.
+        for pragma in (
+            f"page_size={PAGE_SIZE}",
+            "journal_mode=MEMORY",
+            "synchronous=OFF",
+            f"application_id={APPLICATION_ID}",
+            f"user_version={SCHEMA_VERSION}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("BEGIN")
+        for statement in TABLES:
+            connection.execute(statement)
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
+        for name, array in arrays.items():
+            row = (name, "float64", dump_json(array.shape), zlib.crc32(array.data), array.data)
+            connection.execute("INSERT INTO array VALUES (?, ?, ?, ?, ?)", row)
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA journal_mode=WAL")
+        # A checkpoint waits for the disk; this many pages (32 MiB) between two of them.
+        connection.execute("PRAGMA wal_autocheckpoint=4096")
+        # A new `-wal` has no older content that its header must not be taken for: it waits for the
+        # disk, and so does its name in the folder, with the first checkpoint.
+        connection.execute("PRAGMA synchronous=OFF")
+        _note_wal(connection, path)
+        connection.execute("PRAGMA synchronous=NORMAL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _note_wal(connection: sqlite3.Connection, path: Path) -> None:
+    """Write which `-wal` is the file's own, as its first transaction.
+
+    From that first write on a `-wal` lies beside the file, by which readers know a recorder.
+    """
+    sql = "UPDATE meta SET value = ? WHERE key = 'wal'"
+    connection.execute(sql, ("0",))  # SQLite writes nothing for a value that stays the same
+    header = read_wal_header(beside(path, "-wal"))
+    connection.execute(sql, (dump_json(None if header is None else header.recording),))
+
+
+def remove(path: Path) -> None:
+    """Remove a run file and what lies beside it, as far as that is possible."""
+    for leftover in (path, *(beside(path, suffix) for suffix in SIDE_FILES)):
+        with suppress(OSError):
+            leftover.unlink()
