@@ -57,6 +57,8 @@ class Registry(dict[str, T]):
 
     `add` registers one more, and may stand over a class as a decorator. It raises ValueError for a
     name that is taken, since study files and run files would change their meaning.
+
+    `aside` are kinds that only run files name: found by their names, and never listed.
     """
 
     _all: ClassVar[list[Registry[Any]]] = []
@@ -65,9 +67,13 @@ class Registry(dict[str, T]):
         super().__init__()
         self._name_of = name_of
         self._modules: dict[str, str] = {}
+        self.aside: dict[str, T] = {}
         self._all.append(self)
         for kind in kinds:
             self.add(kind)
+
+    def __missing__(self, name: str) -> T:
+        return self.aside[name]
 
     def add(self, kind: T) -> T:
         """Register a kind, and hand it back."""

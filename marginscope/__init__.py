@@ -1,1 +1,68 @@
-"""Marginscope from Python."""
+"""Marginscope from Python: record a training loop, show runs, and ask what theory promises.
+
+    import marginscope as ms
+
+    with ms.record("mine.msrun", x, y, loss="logistic", V0=V, a0=a) as r:
+        for t in range(1, steps + 1):
+            step()
+            if r.due(t):
+                r.frame(t, V=net.fc1.weight, a=net.fc2.weight)
+
+Everything is loaded when it is first asked for, and `record` needs nothing but NumPy. The manual is
+docs/python.md.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from marginscope._version import __version__
+
+if TYPE_CHECKING:
+    from marginscope._engine.run import Run, State
+    from marginscope._engine.run import open_run as open
+    from marginscope._errors import DiskError, InputError, MarginscopeError
+    from marginscope._record.api import record
+    from marginscope._record.checkpoints import load
+    from marginscope._record.recording import Recording, RecordingWarning
+
+# Name -> the module that has it, and what it is called there.
+_PLACES = {
+    "Run": "_engine.run",
+    "State": "_engine.run",
+    "open": "_engine.run:open_run",
+    "MarginscopeError": "_errors",
+    "InputError": "_errors",
+    "DiskError": "_errors",
+    "record": "_record.api",
+    "load": "_record.checkpoints",
+    "Recording": "_record.recording",
+    "RecordingWarning": "_record.recording",
+}
+__all__ = [
+    "DiskError",
+    "InputError",
+    "MarginscopeError",
+    "Recording",
+    "RecordingWarning",
+    "Run",
+    "State",
+    "__version__",
+    "load",
+    "open",
+    "record",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, called = _PLACES[name].partition(":")
+    value = getattr(import_module(f"{__name__}.{module}"), called or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

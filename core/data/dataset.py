@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+
+from marginscope._files.digest import digest
 
 Array = NDArray[np.float64]
 Directions = Mapping[str, Array]  # what a law knows of itself, by name
@@ -68,13 +69,8 @@ class Dataset:
 
     def digest(self) -> str:
         """SHA-256 of the shapes and values, as hexadecimal digits."""
-        digest = hashlib.sha256()
-        for array in (self.x, self.y, self.x_test, self.y_test):
-            if array is not None:
-                digest.update(repr(array.shape).encode())
-                # Little-endian on every machine: the digest is part of an experiment.
-                digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        return digest.hexdigest()
+        arrays = (self.x, self.y, self.x_test, self.y_test)
+        return digest(array for array in arrays if array is not None)
 
 
 class Distribution(ABC):

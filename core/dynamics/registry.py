@@ -18,6 +18,7 @@ from core.dynamics.rows import suited
 from core.dynamics.step_size import default_step, stochastic_step
 from core.dynamics.stochastic import Stochastic
 from core.dynamics.two_phase import TwoPhases, two_phase_step
+from core.errors import InputError
 from core.problem.problem import Problem, with_dynamics
 from core.settings import Registry, kind_of
 from core.study_file.dynamics import (
@@ -32,6 +33,7 @@ from core.study_file.dynamics import (
     TwoPhase,
 )
 from core.study_file.dynamics_section import DynamicsSection
+from core.study_file.recorded import RecordedLoop
 
 
 @final
@@ -62,6 +64,23 @@ ENGINES: Registry[Engines] = Registry(
     Engines(TwoPhase, TwoPhases, default_step=two_phase_step),
     Engines(KernelPredictor, KernelFit, start=kernel_start),
 )
+
+
+def _not_trained(problem: Problem) -> Problem:
+    raise InputError(
+        'dynamics.kind = "recorded" stands for the steps of another program, which cannot be '
+        "taken here",
+        remedy="choose another dynamics",
+        typed="choose another with --set dynamics.kind=gd",
+    )
+
+
+def _no_engine(problem: Problem) -> Integrator:
+    _not_trained(problem)
+    raise AssertionError("not reached")
+
+
+ENGINES.aside["recorded"] = Engines(RecordedLoop, _no_engine, start=_not_trained)
 
 
 def register(engines: Engines) -> None:

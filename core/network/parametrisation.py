@@ -255,6 +255,7 @@ class TwoLayer(Network):
     code: int
     d: int  # of V, which the last coordinate of U may exceed by a bias
     activation: Activation = Activation()
+    plain_sum: bool = True  # f is that sum alone, without an outer bias
 
     @property
     def alone(self) -> bool:
@@ -268,7 +269,7 @@ class TwoLayer(Network):
         z = U @ inputs.T
         # Without J (n, size): two products of the size of the activations.
         inner, outer = weighted_gram(inputs, alpha, self.activation.slopes(z)), self.activation(z)
-        if "a" in self.fixed:
+        if not {"a", "A"}.isdisjoint(self.fixed):
             return inner
         return np.asarray(inner + np.kron(outer.T @ outer, np.eye(self.k)))
 

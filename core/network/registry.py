@@ -14,6 +14,7 @@ from core.network.head import Head
 from core.network.multiclass import Multiclass
 from core.network.normalised import Normalised
 from core.network.parametrisation import Array, Arrays, Network, Shape
+from core.network.recorded import Recorded
 from core.network.scalar import Scalar
 from core.network.section import NetworkSection
 from core.network.standard import Standard
@@ -31,6 +32,7 @@ NETWORKS: Registry[type[Network]] = Registry(
     Head,
     Custom,
 )
+NETWORKS.aside[Recorded.kind] = Recorded  # what `marginscope.record` was told of another's network
 
 
 def build_network(section: NetworkSection, shape: Shape, fixed: Arrays) -> Network:

@@ -20,7 +20,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.network.activation import SMOOTH
+from core.network.activation import LEAKY, RELU
 from core.network.parametrisation import Network, TwoLayer
 from core.runs import Run
 
@@ -110,9 +110,15 @@ class Known:
     least: Array
 
 
+def is_cone(network: TwoLayer) -> bool:
+    """Whether f = <alpha, phi(U x~)> with phi(c z) = c phi(z) for c > 0, and 1-Lipschitz."""
+    phi = network.activation
+    return network.plain_sum and phi.code in (RELU, LEAKY) and abs(phi.slope) <= 1.0
+
+
 def weights_of(network: Network, flat: Array) -> Weights | None:
     """None for what is not two-layer and homogeneous with one output, or vanishes."""
-    if not isinstance(network, TwoLayer) or network.k != 1 or network.activation.code == SMOOTH:
+    if not isinstance(network, TwoLayer) or network.k != 1 or not is_cone(network):
         return None
     alpha, U = (np.asarray(part, dtype=np.float64) for part in network.effective(flat))
     sizes = float(np.linalg.norm(alpha)), float(np.linalg.norm(U))

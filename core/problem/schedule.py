@@ -12,29 +12,17 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from marginscope._files.schedule import PLAIN_HORIZON as PLAIN_HORIZON
+from marginscope._files.schedule import coordinate as coordinate
+from marginscope._files.schedule import inverse_coordinate as inverse_coordinate
+from marginscope._files.schedule import log10_schedule as log10_schedule
+
 Array = NDArray[np.float64]
-PLAIN_HORIZON = 10.0
 # ASCII digits only: float() takes those of any script, and underscores.
 NUMBER = r"[+\-\u2212]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 POWER = re.compile(rf"^(?:t\s*=\s*)?10\s*\^\s*\(?({NUMBER})\)?$", re.IGNORECASE)
 LOGARITHM = re.compile(rf"^(?:log10\s*t\s*=\s*)({NUMBER})$", re.IGNORECASE)
 PLAIN = re.compile(rf"^(?:t\s*=\s*)?({NUMBER})$", re.IGNORECASE)
-
-
-def coordinate(log10_time: Array | float) -> Array:
-    """u(x) = x for x <= 1, 1 + ln x above; continuously differentiable and increasing.
-
-    >>> coordinate(np.array([-2.0, 1.0, np.e])).tolist()
-    [-2.0, 1.0, 2.0]
-    """
-    x = np.asarray(log10_time, dtype=np.float64)
-    return np.where(x <= 1.0, x, 1.0 + np.log(np.maximum(x, 1.0)))
-
-
-def inverse_coordinate(u: Array | float) -> Array:
-    """The x with coordinate(x) = u."""
-    u = np.asarray(u, dtype=np.float64)
-    return np.where(u <= 1.0, u, np.exp(np.maximum(u, 1.0) - 1.0))
 
 
 def further(until: float) -> float:
@@ -48,26 +36,6 @@ def first_log10_time(lambda_0: float) -> float:
         return -1.0
     # Rounding may put log10 of a power of ten just below its whole number.
     return float(np.clip(np.floor(np.log10(0.1 / lambda_0) + 1e-9), -8.0, 3.0))
-
-
-def log10_schedule(first: float, last: float, frames: int, marks: tuple[float, ...]) -> Array:
-    """log10 t of all frames after frame 0: at most frames - 1 increasing values that end at `last`.
-
-    The marks in (-inf, last] are among them exactly.
-
-    >>> log10_schedule(-1.0, 2.0, 5, (1.0,)).tolist()
-    [-1.0, 0.5, 1.0, 2.0]
-    """
-    kept = {float(mark) for mark in marks if mark <= last} | {float(last)}
-    room = frames - 1 - len(kept)
-    first = min(first, last)
-    if last > PLAIN_HORIZON:
-        low, high = coordinate(np.array([first, last]))
-        spaced = inverse_coordinate(np.linspace(low, high, room + 1))
-    else:
-        spaced = np.linspace(first, last, room + 1)
-    # Without the last: it is `last` but for rounding, and `kept` has that one exactly.
-    return np.array(sorted(kept | {float(x) for x in spaced[:-1]}), dtype=np.float64)
 
 
 def descent_schedule(log10_times: Array, step_size: float) -> NDArray[np.int64]:

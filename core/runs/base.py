@@ -92,6 +92,11 @@ class Run(ABC):
         return printable(self._header.meta.engine)
 
     @property
+    def recorded(self) -> bool:
+        """Whether another program took the steps, so that how they were taken is not known."""
+        return self._header.meta.recorded
+
+    @property
     def created(self) -> str:
         """When the recording began: UTC, ISO 8601."""
         return printable(self._header.meta.created)

@@ -98,6 +98,7 @@ class Meta(Value):
     reason: Reason | None = None
     counts: Counts | None = None
     name: str = Field("", max_length=64)
+    recorded: bool = False  # by another program's own loop: see marginscope.record
     wal: int | None = Field(None, ge=0, lt=2**32)
 
 

@@ -56,9 +56,11 @@ def _of_kind(section: str) -> BeforeValidator:
         if not isinstance(value, Mapping):
             return value
         kind = value.get("kind")
-        if not isinstance(kind, str) or kind not in KINDS[section]:
-            raise ValueError(f"kind = {kind!r} does not exist")
-        return KINDS[section][kind].model_validate(value)
+        try:
+            cls = KINDS[section][str(kind)]
+        except KeyError:
+            raise ValueError(f"kind = {kind!r} does not exist") from None
+        return cls.model_validate(value)
 
     return BeforeValidator(made)
 

@@ -31,11 +31,12 @@ def section_class(section: str, table: Mapping[str, Any]) -> type[Section]:
         return PLAIN_SECTIONS[section]
     kinds = KINDS[section]
     kind = table.get("kind", DEFAULT_KINDS[section])
-    if not isinstance(kind, str) or kind not in kinds:
+    try:
+        return kinds[kind if isinstance(kind, str) else ""]
+    except KeyError:
         raise InputError(
             f"{section}.kind = {kind!r} does not exist; {did_you_mean(str(kind), kinds)}"
-        )
-    return kinds[kind]
+        ) from None
 
 
 PREDICATES = {
@@ -202,6 +203,6 @@ def _without_kind(location: tuple[int | str, ...], tables: Mapping[str, Any]) ->
     kind = tables.get(section, {}).get("kind")
     if rest and section in KINDS and rest[0] == kind and kind not in ("", None):
         # A key may be called as its kind is, such as the points of data of points.
-        own = KINDS[section][kind].model_fields if kind in KINDS[section] else {}
+        own = section_class(section, {"kind": kind}).model_fields
         rest = rest if kind in own else rest[1:]
     return (section, *rest) if location else ()

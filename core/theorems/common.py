@@ -120,6 +120,8 @@ def flow(run: Run) -> Hypothesis:
     """Gradient flow, without a penalty; descent only approximates it."""
     dynamics: Any = run.experiment.dynamics
     text = "gradient flow"
+    if run.recorded:
+        return _as_told(run, text, "dW/dt = -grad R")
     if run.experiment.loss.l2 > 0.0:
         l2 = shown(run.experiment.loss.l2)
         return Hypothesis(text, "dW/dt = -grad R", f"{dynamics.words} with l2 = {l2}", False)
@@ -128,6 +130,11 @@ def flow(run: Run) -> Hypothesis:
     if not exact and getattr(dynamics, "step", None) is not None:
         present += f", step {shown(float(dynamics.step))}: an approximation"
     return Hypothesis(text, "dW/dt = -grad R", present, exact)
+
+
+def _as_told(run: Run, text: str, needed: str) -> Hypothesis:
+    """A condition on how steps were taken, which a recording of another program's does not tell."""
+    return Hypothesis(text, needed, f"{run.experiment.dynamics.words}, which is not checked", None)
 
 
 def follows_gradient(run: Run, mirror: bool = False) -> bool:
@@ -139,11 +146,15 @@ def follows_gradient(run: Run, mirror: bool = False) -> bool:
 def plain_risk(run: Run) -> Hypothesis:
     """Training minimises the risk alone: the papers' descent has no penalty."""
     l2 = float(run.experiment.loss.l2)
+    if run.recorded:
+        return _as_told(run, "the risk without a penalty", "l2 = 0")
     return Hypothesis("the risk without a penalty", "l2 = 0", f"l2 = {shown(l2)}", l2 == 0.0)
 
 
 def one_fresh_example(run: Run, present: str) -> Hypothesis:
     """SGD that draws a new example at each step; `present` is how the paper's statements say it."""
+    if run.recorded:
+        return _as_told(run, "one fresh example a step", "fresh")
     dynamics = run.experiment.dynamics
     fresh = bool(getattr(dynamics, "fresh", False)) and getattr(dynamics, "batch", 1) == 1
     words = present if fresh else "the training examples, or batches"
@@ -186,6 +197,9 @@ def paper_start(run: Run, law: str) -> Hypothesis:
     section: Any = run.experiment.network
     init = getattr(section, "init", "paper")
     present = f'init = "{init}"'
+    if run.recorded:
+        words = "the start of another program, whose law is not known"
+        return Hypothesis(f"start {law}", 'init = "paper"', words, None)
     if run.changed:
         words = "the end of a run with other settings"
         return Hypothesis(f"start {law}", 'init = "paper"', words, False)

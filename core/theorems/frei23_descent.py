@@ -44,6 +44,8 @@ def start_scale(run: Run) -> float:
     # The paper's w_TF = sqrt(2/(m + d)), and its "1/50", are standard deviations, not variances.
     section = run.experiment.network
     assert isinstance(section, FixedOuterNetwork)
+    if run.recorded:  # by another program, whose law is not known
+        return math.nan
     return float(section.init_multiple * math.sqrt(2.0 / (run.network.m + run.dataset.d)))
 
 

@@ -51,7 +51,7 @@ class Description:
 
     `layout` has the trained arrays, (name, shape), in their order in a frame; `sizes` are n, d, m
     and k; `experiment` the sections of a study file; `state` the version of the states that are
-    kept, 0 for none.
+    kept, 0 for none; `recorded` says that another program took the steps.
     """
 
     engine: str
@@ -69,6 +69,7 @@ class Description:
     log10_time: float = float("-inf")
     continues: Mapping[str, object] | None = None
     state: int = 0
+    recorded: bool = False
 
     @property
     def size(self) -> int:
@@ -103,6 +104,7 @@ class Description:
             # Drawn and not made from the run: the same experiment recorded twice is two runs, whose
             # `-wal` must not be taken for each other's.
             "name": secrets.token_hex(8),
+            "recorded": self.recorded,
             "wal": None,
         }
         return {key: dump_json(value) for key, value in values.items()}

@@ -33,7 +33,7 @@ def wait(milliseconds: int) -> None:
     loop.exec()
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_until(true: Callable[[], bool], seconds: float = 60.0) -> None:
     """Let the window live until something holds."""
     for _ in range(round(seconds / 0.05)):
         if true():
@@ -89,7 +89,8 @@ def coarse(image: Image.Image) -> np.ndarray:
 @pytest.mark.slow
 def test_the_window_looks_as_approved(qtbot: QtBot, tmp_path: Path) -> None:
     program = Marginscope(Places.under(tmp_path), ())
-    qtbot.addWidget(program.window)
+    # It would ask whether to stop what is being trained where the test has failed before.
+    qtbot.addWidget(program.window, before_close_func=lambda _: program.closing.at_once())
     found = {name: coarse(image) for name, image in pictures(program)}
     program.window.close()
     assert program.worker.close()

@@ -128,7 +128,7 @@ class MadeUpStatements:
     def assess(self, run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
         self.asked += 1
         trace = np.linspace(-0.01, 0.03, run.frames)
-        made = []
+        made, told = [], min(BEGINS, run.frames - 1)
         for number, verdict in enumerate(self.verdicts):
             source = "telgarsky22, Section 2" if number < 4 else "homogeneity, Section 3"
             comparison = Comparison(
@@ -140,7 +140,7 @@ class MadeUpStatements:
                 trace,
                 trace + 0.01,
                 states=states_of(run.frames) if number % 2 == 0 else None,
-                frame=BEGINS,
+                frame=told,
             )
             hypotheses = (
                 Hypothesis("width", "m >= 1.1 10^9", f"m = {run.network.m}", False),
@@ -154,7 +154,7 @@ class MadeUpStatements:
                     hypotheses,
                     comparison,
                     verdict,
-                    timed(comparison.states, BEGINS, run.log10_time[: run.frames]),
+                    timed(comparison.states, told, run.log10_time[: run.frames]),
                     premises_of(run.frames),
                 )
             )

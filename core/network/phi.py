@@ -1,0 +1,127 @@
+"""The activations of recorded networks by name, as other programs have them, for NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.network.activation import LEAKY, RELU, SMOOTH, Activation
+from marginscope._files.forms import UNKNOWN
+
+Array = NDArray[np.float64]
+OTHER = 3  # beside those of compiled kernels (core.network.activation), of which it has none
+ROOT = float(np.sqrt(2.0 / np.pi))
+CUBIC = 0.044715  # of Hendrycks and Gimpel, "Gaussian error linear units", section 2
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Phi:
+    """phi and phi' at any z; `degree` is that of phi(c z) = c^degree phi(z), c > 0, 0 for none.
+
+    `code` and `slope` are those of `core.network.activation.Activation`.
+
+    >>> of("tanh")(np.array([0.0])).tolist(), of("tanh").slopes(np.array([0.0])).tolist()
+    ([0.0], [1.0])
+    >>> of("leaky_relu", 0.25)(np.array([-4.0, 2.0])).tolist()
+    [-1.0, 2.0]
+    >>> bool(np.isnan(of("unknown")(np.zeros(1)))[0])
+    True
+    """
+
+    name: str
+    function: Callable[[Array], Array]
+    derivative: Callable[[Array], Array]
+    degree: int = 0
+    code: int = OTHER
+    slope: float = 0.0
+
+    def __call__(self, z: Any) -> Any:
+        return self.function(z)
+
+    def slopes(self, z: Any) -> Any:
+        """phi'(z); at a kink that on the left (docs/theory.md, 2.4)."""
+        return self.derivative(z)
+
+
+def sigmoid(z: Array) -> Array:
+    """1/(1 + e^-z), which overflows on neither side."""
+    e = np.exp(-np.abs(z))
+    return np.asarray(np.where(z > 0.0, 1.0, e) / (1.0 + e))
+
+
+def softplus(z: Array) -> Array:
+    """ln(1 + e^z)."""
+    return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))))
+
+
+def _normal(z: Array) -> Array:
+    """The law of N(0, 1), P(Z <= z)."""
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(z))
+
+
+def _density(z: Array) -> Array:
+    return np.asarray(np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi))
+
+
+def _inner(z: Array) -> Array:
+    return np.asarray(np.tanh(ROOT * (z + CUBIC * z**3)))
+
+
+def _gelu_tanh_slope(z: Array) -> Array:
+    t = _inner(z)
+    return np.asarray(0.5 * (1 + t) + 0.5 * z * (1 - t**2) * ROOT * (1 + 3 * CUBIC * z**2))
+
+
+def _silu_slope(z: Array) -> Array:
+    s = sigmoid(z)
+    return np.asarray(s * (1.0 + z * (1.0 - s)))
+
+
+def _elu(z: Array) -> Array:
+    return np.asarray(np.where(z > 0.0, z, np.expm1(np.minimum(z, 0.0))))
+
+
+def _nothing(z: Array) -> Array:
+    return np.full(np.shape(z), np.nan)
+
+
+PLAIN: dict[str, Phi] = {
+    phi.name: phi
+    for phi in (
+        Phi("relu", lambda z: z.clip(0.0), lambda z: np.where(z > 0, 1.0, 0.0), 1, RELU),
+        Phi("linear", lambda z: 1.0 * z, np.ones_like, 1),
+        Phi("quadratic", lambda z: z**2, lambda z: 2.0 * z, 2),
+        Phi("tanh", np.tanh, lambda z: 1.0 - np.tanh(z) ** 2),
+        Phi("sigmoid", sigmoid, lambda z: sigmoid(z) * sigmoid(-z)),
+        Phi("softplus", softplus, sigmoid),
+        Phi("gelu", lambda z: z * _normal(z), lambda z: _normal(z) + z * _density(z)),
+        Phi("gelu_tanh", lambda z: 0.5 * z * (1.0 + _inner(z)), _gelu_tanh_slope),
+        Phi("silu", lambda z: z * sigmoid(z), _silu_slope),
+        Phi("elu", _elu, lambda z: np.exp(np.minimum(z, 0.0))),
+        Phi(UNKNOWN, _nothing, _nothing),
+    )
+}
+
+
+def of(name: str, slope: float = 0.0) -> Phi:
+    """phi by its name; `slope` is that of a leaky ReLU on the left. KeyError for another name."""
+    if name == "smooth_leaky_relu":
+        smooth = Activation(SMOOTH, slope)
+        return Phi(name, smooth, smooth.slopes, 0, SMOOTH, slope)
+    if name != "leaky_relu":
+        return PLAIN[name]
+    return Phi(
+        name,
+        lambda z: np.where(z > 0.0, z, slope * z),
+        lambda z: np.where(z > 0.0, 1.0, slope),
+        1,
+        LEAKY,
+        slope,
+    )

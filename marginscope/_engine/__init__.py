@@ -1,0 +1,1 @@
+"""What the public module asks of the program itself; each module imports `core` when it is used."""

@@ -1,0 +1,219 @@
+"""A run as seen from Python: frames as arrays in the paper's names, observables by theirs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError, did_you_mean
+from core.observables.registry import OBSERVABLES, shown_of
+from core.runs import RecordedRun
+from core.runs import open_run as opened
+
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """One frame: where it stands, and the weights at the physical scale, in the original R^d.
+
+    `weights` has every array of the network by its name, trained or not (V, a, b, ...); `numbers`
+    are those that were kept beside the frame.
+    """
+
+    index: int
+    t: float
+    log10_t: float
+    step: int
+    weights: Mapping[str, Floats]
+    numbers: Mapping[str, float]
+
+    @property
+    def V(self) -> Floats:
+        """Inner weights v_j, (m, d). KeyError for networks without them."""
+        return self.weights["V"]
+
+    @property
+    def a(self) -> Floats:
+        """Outer weights a_j, (m,), or (m, k) for k classes. KeyError for networks without them."""
+        return self.weights["a" if "a" in self.weights else "A"]
+
+
+@final
+class Run:
+    """A run file that is open for reading; a recording that grows is seen anew by `refresh`.
+
+    `run["hard_margin"]` is an observable at every frame: (T,), or (T, m) for one of the nodes and
+    (T, n) for one of the examples. `run.V` (T, m, d) and `run.a` (T, m) are the weights of all
+    frames at the physical scale, those of a run in row-space form back in R^d.
+
+    Raises InputError for names and frames that are not there, and where a file is no run.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._run = opened(Path(path))
+
+    # ------------------------------------------------------------------------------ what it is
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies."""
+        return self._run.path
+
+    @property
+    def title(self) -> str:
+        """What the run is called."""
+        return self._run.title
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """The sections of the study file that describe the run: settings["network"]["m"]."""
+        described: dict[str, dict[str, Any]] = self._run.experiment.model_dump(mode="json")
+        return described
+
+    @property
+    def status(self) -> str:
+        """ "recording", or why the run ended: "completed", "cancelled", "diverged", ..."""
+        return str(self._run.reason or self._run.status)
+
+    @property
+    def x(self) -> Floats:
+        """The training inputs, (n, d)."""
+        return self._run.dataset.x
+
+    @property
+    def y(self) -> Floats:
+        """The labels, (n,): -1 and +1, or class numbers."""
+        return self._run.dataset.y
+
+    # --------------------------------------------------------------------------------- frames
+
+    def __len__(self) -> int:
+        return self._run.frames
+
+    @property
+    def log10_t(self) -> Floats:
+        """log10 t of each frame, (T,); -inf at t = 0."""
+        return self._run.log10_time
+
+    @property
+    def t(self) -> Floats:
+        """t of each frame, (T,); infinite beyond 10^308, where `log10_t` is not."""
+        with np.errstate(over="ignore"):
+            return np.asarray(10.0**self._run.log10_time)
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """Steps taken up to each frame, (T,)."""
+        return self._run.steps
+
+    def frame(self, index: int) -> State:
+        """One frame; those before 0 count from the end."""
+        count = len(self)
+        at = index + count if index < 0 else index
+        if not 0 <= at < count:
+            raise InputError(f"There is no frame {index}; {self.path} has 0 to {count - 1}.")
+        log10_t = float(self._run.log10_time[at])
+        with np.errstate(over="ignore"):
+            t = float(np.power(10.0, log10_t))
+        numbers = MappingProxyType(self._run.diagnostics(at))
+        return State(at, t, log10_t, int(self._run.steps[at]), self._weights(at), numbers)
+
+    def __iter__(self) -> Iterator[State]:
+        return (self.frame(index) for index in range(len(self)))
+
+    @property
+    def V(self) -> Floats:
+        """Inner weights of all frames, (T, m, d)."""
+        return self.weights("V")
+
+    @property
+    def a(self) -> Floats:
+        """Outer weights of all frames, (T, m), or (T, m, k) for k classes."""
+        return self.weights("A" if "A" in self._names() else "a")
+
+    def weights(self, name: str) -> Floats:
+        """An array of the network at all frames, the frame axis first."""
+        names = self._names()
+        if name not in names:
+            raise InputError(f"The network has no {name!r}; {did_you_mean(name, names)}")
+        return np.array([self._weights(index)[name] for index in range(len(self))])
+
+    def _names(self) -> tuple[str, ...]:
+        network = self._run.network
+        return (*(block.name for block in network.layout), *network.fixed)
+
+    def _weights(self, index: int) -> Mapping[str, Floats]:
+        """At the physical scale; those that e^rho makes too large are infinite."""
+        run = self._run
+        flat = run.network.physical(run.parameters(index), float(run.rho[index]))
+        parts = {**run.network.fixed, **run.network.unpack(flat)}
+        if run.reduction is not None and "V" in parts:
+            with np.errstate(invalid="ignore"):
+                parts["V"] = run.reduction.full(parts["V"])
+        return MappingProxyType(parts)
+
+    # ---------------------------------------------------------------------------- observables
+
+    @property
+    def observables(self) -> tuple[str, ...]:
+        """The names of what `run[name]` gives, for this run."""
+        return tuple(
+            name for name, item in OBSERVABLES.items() if item in shown_of(self._run, item.shape)
+        )
+
+    def __getitem__(self, name: str) -> Floats:
+        known = self.observables
+        if name not in known:
+            hint = did_you_mean(str(name), known)
+            raise InputError(f"This run has no {str(name)[:60]!r}; {hint}")
+        return OBSERVABLES[name].trace(self._run)
+
+    # ------------------------------------------------------------------------------- the file
+
+    def refresh(self) -> int:
+        """Look for frames that came since; returns how many there are."""
+        return self._run.refresh()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._run.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        network = self._run.network
+        return (
+            f"<Run {self.path.name!r}: {network.kind}, m = {network.m}, n = {self.x.shape[0]}, "
+            f"d = {self.x.shape[1]}, {len(self)} frames, {self.status}>"
+        )
+
+
+def core_run(run: Run) -> RecordedRun:
+    """The program's own run behind one of these."""
+    return run._run
+
+
+def open_run(path: str | os.PathLike[str]) -> Run:
+    """Open a run file, whoever wrote it; a file from a stranger runs nothing.
+
+    Raises InputError, a sentence that names the file, for everything that is not exactly a run.
+    """
+    return Run(path)

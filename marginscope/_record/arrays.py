@@ -1,0 +1,205 @@
+"""Arrays of any library as NumPy's own, and the examples and weights of a recording, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginscope._errors import InputError
+from marginscope._files.digest import digest
+from marginscope._files.schema import MAX_ELEMENTS
+
+Floats = NDArray[Any]
+MAX_CLASSES = 10_000
+
+
+def as_numpy(value: Any, name: str) -> Floats:
+    """A value as a float array, float32 where it has no more digits, else float64.
+
+    Tensors of PyTorch and JAX are detached, and fetched from where they lie. The array may share
+    its memory with the value.
+
+    >>> as_numpy([[1, 2]], "x").tolist()
+    [[1.0, 2.0]]
+
+    Raises InputError for what is not an array of real numbers.
+    """
+    try:
+        if callable(getattr(value, "detach", None)):  # PyTorch
+            value = value.detach().cpu()
+            value = (value.float() if "bfloat16" in str(value.dtype) else value).numpy()
+        array = np.asarray(value)
+        if array.dtype.name in ("bfloat16", "float16", "float32"):
+            return array.astype(np.float32, copy=False)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"it holds {array.dtype}")
+        return array.astype(np.float64, copy=False)
+    except Exception as error:  # whatever another library raises
+        raise InputError(
+            f"{name} is no array of real numbers ({' '.join(str(error).split())[:200]}); give an "
+            "array of NumPy, or a tensor of PyTorch or JAX."
+        ) from error
+
+
+def check_finite(array: Floats, name: str) -> None:
+    """Raise InputError, naming the place, for NaN and infinity."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        place = tuple(int(part) for part in np.argwhere(~finite)[0])
+        raise InputError(f"{name} holds {array[place]} at {place}; only finite numbers are kept.")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Examples:
+    """x (n, d), y (n,): -1 and +1 for two classes (k = 1), else 0, ..., k - 1; and test points."""
+
+    x: Floats
+    y: Floats
+    k: int = 1
+    x_test: Floats | None = None
+    y_test: Floats | None = None
+
+    @property
+    def arrays(self) -> dict[str, Floats]:
+        """The arrays of the run file, by name."""
+        named = {"x": self.x, "y": self.y, "x_test": self.x_test, "y_test": self.y_test}
+        return {name: array for name, array in named.items() if array is not None}
+
+    @property
+    def content(self) -> str:
+        """SHA-256, as the program's own data have it."""
+        return digest(self.arrays.values())
+
+
+def examples(x: Any, y: Any, test: tuple[Any, Any] = (None, None)) -> Examples:
+    """The examples that a loop learns from, checked.
+
+    Raises InputError for shapes that do not fit, values that are not finite, and labels that are
+    neither -1 and +1, nor 0 and 1, nor class numbers.
+    """
+    points = _points(x, "x")
+    labels = _labels(y, "y", points.shape[0])
+    k = _classes(labels)
+    own = _as_told(labels, k, "y")
+    if test[0] is None and test[1] is None:
+        return Examples(points, own, k)
+    if test[0] is None or test[1] is None:
+        raise InputError("x_test and y_test belong together; give both, or neither.")
+    others = _points(test[0], "x_test")
+    if others.shape[1] != points.shape[1]:
+        raise InputError(
+            f"x_test has {others.shape[1]} columns and x has {points.shape[1]}; they must agree."
+        )
+    told = _as_told(_labels(test[1], "y_test", others.shape[0]), k, "y_test")
+    return Examples(points, own, k, others, told)
+
+
+def _points(value: Any, name: str) -> Floats:
+    array = np.array(as_numpy(value, name), dtype=np.float64)
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(
+            f"{name} has shape {array.shape}; a table (n, d) is needed, a row for each example."
+        )
+    if array.size > MAX_ELEMENTS:
+        raise InputError(
+            f"{name} has {array.size:.3g} values; a run file holds at most {MAX_ELEMENTS:.0e}."
+        )
+    check_finite(array, name)
+    return array
+
+
+def _labels(value: Any, name: str, n: int) -> Floats:
+    array = np.array(as_numpy(value, name), dtype=np.float64)
+    # As (n, 1), which losses of PyTorch want beside outputs of this shape.
+    array = array[:, 0] if array.shape == (n, 1) else array
+    if array.shape != (n,):
+        raise InputError(f"{name} has shape {array.shape}; one label for each of {n} examples.")
+    check_finite(array, name)
+    return array
+
+
+def _classes(y: Floats) -> int:
+    """1 for two classes, else the number of classes."""
+    values = set(np.unique(y).tolist())
+    if values <= {-1.0, 1.0} or values <= {0.0, 1.0}:
+        return 1
+    most = max(values)
+    whole = all(value == int(value) and value >= 0.0 for value in values)
+    if not whole or most >= MAX_CLASSES:
+        odd = next((v for v in sorted(values) if v not in (-1.0, 1.0)), most)
+        raise InputError(
+            f"y has the label {odd:g}; labels are -1 and +1, or 0 and 1, or the class numbers "
+            f"0, 1, ..., k - 1 with k <= {MAX_CLASSES}."
+        )
+    return int(most) + 1
+
+
+def _as_told(y: Floats, k: int, name: str) -> Floats:
+    """Labels as a run file holds them."""
+    values = set(np.unique(y).tolist())
+    if k == 1:
+        if not (values <= {-1.0, 1.0} or values <= {0.0, 1.0}):
+            odd = sorted(values - {-1.0, 1.0})[0]
+            raise InputError(f"{name} has the label {odd:g}; labels are -1 and +1, or 0 and 1.")
+        return np.where(y > 0.0, 1.0, -1.0)
+    if any(value != int(value) or not 0.0 <= value < k for value in values):
+        raise InputError(f"{name} has labels other than the class numbers 0 to {k - 1}.")
+    return y
+
+
+def hidden(value: Any, d: int, name: str = "V") -> Floats:
+    """Inner weights V (m, d). Raises InputError for another shape."""
+    V = as_numpy(value, name)
+    if V.ndim != 2 or V.shape[1] != d or 0 in V.shape:
+        hint = ""
+        if V.ndim == 2 and V.shape[0] == d:
+            hint = f"; its rows are to be the nodes, as {name}.T has them"
+        raise InputError(f"{name} has shape {V.shape}; (m, {d}) is needed{hint}.")
+    return V
+
+
+def outer(value: Any, m: int, k: int, name: str = "a") -> Floats:
+    """Outer weights: (m,) for one output, of (m,), (1, m) or (m, 1); (m, k), of (k, m).
+
+    Raises InputError for another shape.
+    """
+    a = as_numpy(value, name)
+    if k == 1:
+        if a.shape not in ((m,), (1, m), (m, 1)):
+            two = a.shape in ((2, m), (m, 2))
+            hint = (
+                "; of two logits give the difference of their rows, and the logistic loss"
+                if two
+                else ""
+            )
+            raise InputError(f"{name} has shape {a.shape}; ({m},) or (1, {m}) is needed{hint}.")
+        return a.reshape(m)
+    if a.shape != (k, m):
+        raise InputError(
+            f"{name} has shape {a.shape}; (k, m) = ({k}, {m}) is needed, a row for each class."
+        )
+    return a.T
+
+
+def vector(value: Any, size: int, name: str) -> Floats:
+    """A list of so many numbers. Raises InputError for another shape."""
+    array = as_numpy(value, name)
+    if array.size != size or array.ndim > 2:
+        raise InputError(f"{name} has shape {array.shape}; ({size},) is needed.")
+    return array.reshape(size)
+
+
+def numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """Numbers that are kept beside a frame. Raises InputError for what is not one number."""
+    told = {}
+    for name, value in values.items():
+        try:
+            told[name] = float(value)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise InputError(f"{name} is not one number; only those go with a frame.") from error
+    return told

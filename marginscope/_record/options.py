@@ -1,0 +1,109 @@
+"""What a recording is told beside data and weights."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from marginscope._errors import InputError
+from marginscope._files.forms import ACTIVATIONS, DEFAULT_SLOPE, UNKNOWN
+
+LOSSES = ("logistic", "exponential", "squared", "cross_entropy")
+DYNAMICS = ("gd", "sgd", "adam", "flow")
+STEPPED = ("gd", "sgd", "adam")
+TIMES = ("step", "t")
+MOST_STEPS = 2**63 - 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Of `marginscope.record`, which see. Raises InputError for values that are not allowed."""
+
+    loss: str
+    classes: int = 1
+    activation: str = "relu"
+    slope: float = DEFAULT_SLOPE
+    a_fixed: Any = None
+    time: str = "step"
+    dynamics: str = ""
+    eta: float | None = None
+    batch: int | None = None
+    until: float | None = None
+    frames: int = 400
+    marks: tuple[float, ...] = ()
+    title: str = ""
+    source: str = ""
+    overwrite: bool = False
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        _one_of("loss", self.loss, LOSSES)
+        _one_of("activation", self.activation, (*ACTIVATIONS, UNKNOWN))
+        _one_of("time", self.time, TIMES)
+        if self.dynamics:
+            _one_of("dynamics", self.dynamics, DYNAMICS)
+        several = self.loss == "cross_entropy"
+        if several != (self.classes > 1):
+            have = f"{self.classes} classes" if self.classes > 1 else "two classes"
+            other = "cross_entropy" if self.classes > 1 else "logistic, exponential or squared"
+            raise InputError(
+                f'loss = "{self.loss}" does not go with y of {have}; that is {other} there.'
+            )
+        if self.dynamics in STEPPED and self.eta is None:
+            raise InputError(
+                f'dynamics = "{self.dynamics}" needs its step size eta; give it, or leave '
+                "dynamics out, and what rests on it is not decided."
+            )
+        for name, value in (("eta", self.eta), ("until", self.until)):
+            if value is not None and not (math.isfinite(value) and value > 0.0):
+                raise InputError(f"{name} = {value}; a number above 0 is needed.")
+        if not math.isfinite(self.slope):
+            raise InputError(f"slope = {self.slope}; a finite number is needed.")
+        if self.batch is not None and not 1 <= self.batch <= 1_000_000:
+            raise InputError(f"batch = {self.batch}; from 1 to 1,000,000 are allowed.")
+
+    @property
+    def first(self) -> float:
+        """The time from which frames are equally spaced in log t."""
+        return 1.0 if self.time == "step" else 0.01
+
+    @property
+    def scale(self) -> float:
+        """What a step is worth in t."""
+        return self.eta if self.dynamics in STEPPED and self.eta is not None else 1.0
+
+    def moment(self, t: float, steps: int | None) -> tuple[int, float]:
+        """(step, log10 of the time) of what is called t."""
+        if self.time == "step":
+            if t != math.floor(t) or t > MOST_STEPS:
+                raise InputError(f't = {t:g} is no number of steps; with time = "t" it is a time.')
+            time, step = t * self.scale, int(t)
+        else:
+            time, step = t, 0 if steps is None else int(steps)
+        # NumPy's logarithm, which may differ from Python's in the last digit, as in all runs.
+        return step, float(np.log10(time)) if time > 0.0 else -math.inf
+
+    def dynamics_section(self) -> dict[str, Any]:
+        """The section `dynamics` of the experiment."""
+        section: dict[str, Any] = {"kind": self.dynamics or "recorded"}
+        if self.dynamics in STEPPED:
+            section["step"] = self.eta
+            if self.batch is not None and self.dynamics != "gd":
+                section["batch"] = self.batch
+        until = 1.0 if self.until is None else self.until * self.scale
+        section["until_log10_time"] = min(max(math.log10(until), -8.0), 15.0)
+        return section
+
+
+def _one_of(name: str, value: object, allowed: Sequence[str]) -> None:
+    if value in allowed:
+        return
+    near = difflib.get_close_matches(str(value)[:50], allowed, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"allowed are: {', '.join(allowed)}."
+    raise InputError(f"{name} = {value!r:.60} does not exist; {hint}")

@@ -1,0 +1,332 @@
+"""`marginscope.record`: a loop of somebody else's becomes a run of this program."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import math
+import os
+import platform
+import sqlite3
+import sys
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginscope._errors import InputError, MarginscopeError
+from marginscope._files.forms import Form
+from marginscope._files.frame import Frame
+from marginscope._files.meta import Description, dump_json
+from marginscope._files.schedule import Schedule
+from marginscope._files.schema import FIXED, MAX_FRAMES, MAX_METRICS, WHOLE, is_time
+from marginscope._record import arrays
+from marginscope._record.arrays import Examples
+from marginscope._record.options import Options
+from marginscope._record.saver import Saver
+
+GOES_ON = "the loop goes on, and what was recorded is safe"
+Weights = Mapping[str, Any]
+
+
+class RecordingWarning(UserWarning):
+    """What a recorder could not do. The loop that it watches goes on."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A recording with its file: made with the first state of the weights."""
+
+    form: Form
+    dtype: np.dtype[Any]
+    saver: Saver
+    experiment: dict[str, Any]
+
+
+@final
+class Recording:
+    """A run file that grows with a loop; made by `marginscope.record`, and best used by `with`.
+
+    `due` says when a frame is due, `frame` keeps one. Neither breaks the loop: what is wrong is a
+    RecordingWarning, once, unless the recording is `strict`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], examples: Examples, options: Options) -> None:
+        self._place, self._shown = Path(path).absolute(), str(path)
+        self._examples, self._options = examples, options
+        self._schedule = Schedule(options.until, options.frames, options.marks, options.first)
+        self._begun: Begun | None = None
+        self._frames = 0
+        self._last = -math.inf  # log10 t of the latest frame
+        self._lost = 0  # states in a row that were not finite
+        self._closed, self._warned = False, False
+        self._process = os.getpid()
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies."""
+        return self._place if self._begun is None else self._begun.saver.path
+
+    @property
+    def frames(self) -> int:
+        """How many frames were taken."""
+        return self._frames
+
+    def due(self, t: float) -> bool:
+        """Whether a frame at t is due by the schedule; asked once for each t.
+
+        t counts steps, or is the time, as the recording was made. The start, where it was given as
+        V0 and a0, is a frame already, and t = 0 is not due.
+        """
+        if self._closed or not _is_number(t) or self._elsewhere():
+            return False
+        return self._schedule.due(float(t))
+
+    def frame(
+        self,
+        t: float,
+        *,
+        V: Any,
+        a: Any = None,
+        b: Any = None,
+        c: Any = None,
+        steps: int | None = None,
+        **told: Any,
+    ) -> None:
+        """Keep the weights at t; `told` are numbers to be kept beside them, such as eta.
+
+        V (m, d): a row for each node. a (m,) or (1, m), or (k, m) for k classes; not given where
+        the outer weights are not trained. b (m,) inner and c (k,) outer biases. `steps` is the
+        number of steps where t is the time.
+        """
+        try:
+            if self._elsewhere():
+                return
+            if self._closed:
+                raise InputError(f"the recording of {self._shown} is closed; no frame is added.")
+            self._take(t, {"V": V, "a": a, "b": b, "c": c}, steps, told)
+        except Exception as error:  # whatever it is, it must not end somebody else's training
+            self._complain(error)
+
+    def close(self, reason: str = "completed") -> None:
+        """Finish the file; harmless when repeated. `reason` is why the loop ended."""
+        if self._closed or self._elsewhere():
+            return
+        self._closed = True
+        atexit.unregister(self._at_exit)
+        if self._begun is None:
+            return
+        try:
+            self._begun.saver.end("diverged" if self._lost else reason, self._known_now())
+        except Exception as error:
+            self._complain(error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.close("failed" if issubclass(kind, Exception) else "cancelled")
+
+    # ------------------------------------------------------------------------------- frames
+
+    def _elsewhere(self) -> bool:
+        """Whether this is a copy in another process, as data loaders make them."""
+        return os.getpid() != self._process
+
+    def _complain(self, error: Exception) -> None:
+        if self._options.strict:
+            raise error
+        if self._warned:
+            return
+        self._warned = True
+        own = isinstance(error, MarginscopeError)
+        text = str(error) if own else f"{type(error).__name__}: {error}"
+        text = f"{self._shown}: {text.rstrip('.')}; {GOES_ON}."
+        warnings.warn(text, RecordingWarning, stacklevel=3)
+
+    def begin(self, weights: Weights, log10_time: float = -math.inf, step: int = 0) -> None:
+        """Make the file, with the first state of the weights as its first frame.
+
+        Raises InputError for weights that do not fit, or a file that cannot be made, and DiskError.
+        """
+        form, parts = self._formed(weights)
+        names = [name for name, _ in form.layout]
+        dtype = np.result_type(*(parts[name] for name in names))
+        start = _flat(parts, form, np.dtype(np.float64))
+        fixed = {name: np.asarray(parts[name], dtype=np.float64) for name, _ in form.fixed}
+        experiment = self._experiment(form, start, fixed, dtype.name)
+        description = Description(
+            engine=_engine(),
+            dtype=dtype.name,
+            layout=form.layout,
+            network=form.kind,
+            sizes={"n": form.n, "d": form.d, "m": form.m, "k": form.k},
+            experiment=experiment,
+            planned=self._options.frames,
+            title=self._options.title or self._place.stem,
+            source=self._options.source,
+            step=step,
+            log10_time=log10_time,
+            recorded=True,
+        )
+        kept = {**self._examples.arrays, "origin": start}
+        kept |= {f"{FIXED}{name}": array for name, array in fixed.items()}
+        stored = {name: np.ascontiguousarray(array, "<f8") for name, array in kept.items()}
+        saver = Saver(self._place, description, stored, self._options.overwrite, is_whole)
+        self._begun = Begun(form, dtype, saver, experiment)
+        atexit.register(self._at_exit)
+        self._add(Frame(step, log10_time, 0.0, start.astype(dtype)))
+
+    def _take(self, t: float, weights: Weights, steps: int | None, told: Weights) -> None:
+        if not _is_number(t) or t < 0:
+            raise InputError(f"t = {t!r} is no time; numbers from 0 on are.")
+        step, log10_time = self._options.moment(float(t), steps)
+        if self._begun is None:
+            self.begin(weights, log10_time, step)
+            self._schedule.passed(float(t))
+            return
+        if self._frames >= MAX_FRAMES:
+            raise InputError(f"{MAX_FRAMES} frames are the most of a run; later ones are left out.")
+        if not log10_time > self._last or not is_time(self._frames, log10_time):
+            raise InputError(
+                f"t = {t:g} is not after the frame before it, and that frame is left out; frames "
+                "come in the order of t, and t = 0 is the start."
+            )
+        form, parts = self._formed(weights)
+        if form != self._begun.form:
+            raise InputError(
+                f"at t = {t:g} the weights have other shapes than at the start "
+                f"({_shapes(form)} instead of {_shapes(self._begun.form)}), and are left out."
+            )
+        numbers = arrays.numbers(told)
+        if len(numbers) > MAX_METRICS:
+            raise InputError(f"at most {MAX_METRICS} numbers are kept with a frame.")
+        flat = _flat(parts, form, self._begun.dtype)
+        if not np.isfinite(flat).all():
+            self._lost += 1
+            bad = next(name for name in parts if not np.isfinite(parts[name]).all())
+            raise InputError(f"at t = {t:g} {bad} is not finite, and is left out.")
+        self._lost = 0
+        self._add(Frame(step, log10_time, 0.0, flat, None, numbers))
+        self._schedule.passed(float(t))
+
+    def _add(self, frame: Frame) -> None:
+        assert self._begun is not None
+        self._begun.saver.add(frame)
+        self._frames += 1
+        self._last = frame.log10_time
+
+    def _formed(self, weights: Weights) -> tuple[Form, dict[str, NDArray[Any]]]:
+        """What network the weights are those of, and the arrays by their names in a run file."""
+        examples, options = self._examples, self._options
+        k, d = examples.k, int(examples.x.shape[1])
+        V = arrays.hidden(weights["V"], d)
+        m = int(V.shape[0])
+        parts: dict[str, NDArray[Any]] = {"V": V}
+        given = weights["a"] is not None
+        if not given and options.a_fixed is None:
+            raise InputError("a, the outer weights, are missing; give them with V, or as a_fixed.")
+        a = arrays.outer(weights["a"] if given else options.a_fixed, m, k)
+        parts["A" if k > 1 else "a"] = a
+        if weights["b"] is not None:
+            parts["b"] = arrays.vector(weights["b"], m, "b")
+        if weights["c"] is not None:
+            parts["c"] = arrays.vector(weights["c"], k, "c")
+        alike = not given and k == 1 and np.allclose(np.abs(a), m**-0.5, rtol=1e-12, atol=0.0)
+        form = Form(
+            n=int(examples.x.shape[0]),
+            d=d,
+            m=m,
+            k=k,
+            activation=options.activation,
+            slope=options.slope,
+            biases="b" in parts,
+            offset="c" in parts,
+            outer=given,
+            alike=alike,
+        )
+        return form, parts
+
+    # --------------------------------------------------------------------------------- meta
+
+    def _experiment(
+        self, form: Form, start: NDArray[Any], fixed: dict[str, NDArray[Any]], precision: str
+    ) -> dict[str, Any]:
+        made = hashlib.sha256(start.astype("<f8").tobytes())
+        for name in sorted(fixed):
+            made.update(fixed[name].astype("<f8").tobytes())
+        data = {"kind": "file", "n": form.n, "d": form.d, "content": self._examples.content}
+        return {
+            "data": data,
+            "network": form.section(made.hexdigest()),
+            "loss": {"kind": self._options.loss},
+            "dynamics": self._options.dynamics_section(),
+            "recording": {"frames": self._options.frames},
+            "run": {"precision": precision},
+        }
+
+    def _known_now(self) -> dict[str, str]:
+        """What is only known at the end: how far the loop came."""
+        assert self._begun is not None
+        if self._options.until is not None or not math.isfinite(self._last):
+            return {}
+        experiment = dict(self._begun.experiment)
+        until = min(max(self._last, -8.0), 15.0)
+        experiment["dynamics"] = {**experiment["dynamics"], "until_log10_time": until}
+        return {"experiment": dump_json(experiment)}
+
+    def _at_exit(self) -> None:
+        """A loop that ends without closing its recording."""
+        self.close("cancelled")
+
+
+def _is_number(t: object) -> bool:
+    try:
+        return math.isfinite(float(t))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _flat(parts: Mapping[str, NDArray[Any]], form: Form, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The trained arrays as one vector, which is a copy of them."""
+    with np.errstate(over="ignore"):
+        return np.concatenate([parts[name].reshape(-1).astype(dtype) for name, _ in form.layout])
+
+
+def _shapes(form: Form) -> str:
+    return ", ".join(f"{name} {size}" for name, size in (*form.layout, *form.fixed))
+
+
+def _engine() -> str:
+    """What the loop runs on: the libraries that it has loaded."""
+    known = ("torch", "jax", "tensorflow", "numpy")
+    parts = [f"Python {platform.python_version()}"]
+    for name in known:
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(version, str):
+            parts.append(f"{name} {version[:40]}")
+    return f"recorded from {', '.join(parts)}"
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file is a run that came to its end, so that it is not replaced by a shorter one."""
+    with suppress(sqlite3.Error, OSError):
+        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=1.0)
+        try:
+            sql = "SELECT key, value FROM meta WHERE key IN ('status', 'reason')"
+            said = dict(connection.execute(sql).fetchall())
+        finally:
+            connection.close()
+        return said.get("status") == '"finished"' and said.get("reason") in {
+            dump_json(reason) for reason in WHOLE
+        }
+    return False

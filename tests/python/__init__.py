@@ -1,0 +1,1 @@
+"""The public module: what other people's programs rely on."""

@@ -1,0 +1,127 @@
+"""Checkpoints of an earlier training, imported."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import marginscope as ms
+from tests.python.loops import loop, states
+
+ONE = loop()
+NAMES = {"V": "fc1.weight", "a": "fc2.weight"}
+
+
+def load(given: Any, steps: Any, **settings: Any) -> ms.Run:
+    return ms.load(given, steps, ONE.x, ONE.y, **({"loss": "logistic"} | NAMES | settings))
+
+
+def as_files(folder: Path, suffix: str) -> tuple[list[int], list[Path]]:
+    """Checkpoints as PyTorch, or NumPy, writes them."""
+    steps, paths = [], []
+    for step, state in states():
+        path = folder / f"{step}{suffix}"
+        if suffix == ".npz":
+            np.savez(path, **state)
+        else:
+            tensors = OrderedDict((name, torch.tensor(array)) for name, array in state.items())
+            torch.save(tensors, path)
+        steps.append(step)
+        paths.append(path)
+    return steps, paths
+
+
+def check(run: ms.Run) -> None:
+    """The frames are the checkpoints."""
+    with run:
+        assert len(run) == 5
+        for (step, state), frame in zip(states(), run, strict=True):
+            assert frame.step == step
+            assert np.array_equal(frame.V, state["fc1.weight"])
+            assert np.array_equal(frame.a, state["fc2.weight"][0])
+
+
+def test_states_are_frames(tmp_path: Path) -> None:
+    steps, given = zip(*states(), strict=True)
+    run = load(given, steps, path=tmp_path / "a.msrun")
+    assert run.path == tmp_path / "a.msrun"
+    check(run)
+
+
+def test_states_may_come_one_by_one() -> None:
+    steps = [step for step, _ in states()]
+    run = load((state for _, state in states()), steps)
+    folder = run.path.parent
+    check(run)
+    del run
+    assert not folder.exists()  # a temporary one, as long as the run is used
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".npz"])
+def test_files_are_read(suffix: str, tmp_path: Path) -> None:
+    steps, paths = as_files(tmp_path, suffix)
+    check(load(paths, steps))
+
+
+def test_names_within_names_and_functions() -> None:
+    steps, given = zip(*states(), strict=True)
+    nested = [{"model": state} for state in given]
+    names = {"V": ("model", "fc1.weight"), "a": lambda state: state["model"]["fc2.weight"]}
+    check(load(nested, steps, **names))
+
+
+def test_only_tensors_are_read(tmp_path: Path) -> None:
+    """A checkpoint that would run code when it is unpickled is refused, and runs none."""
+    touched = tmp_path / "touched"
+
+    class Hostile:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Path.touch, (touched,)
+
+    torch.save({"fc1.weight": Hostile()}, tmp_path / "a.pt")
+    with pytest.raises(ms.InputError, match="cannot be read as tensors alone"):
+        load([tmp_path / "a.pt"], [0], path=tmp_path / "a.msrun")
+    assert not touched.exists()
+    assert not (tmp_path / "a.msrun").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"V": "fc1.wieght"}, "V: a state has no 'fc1.wieght'; did you mean 'fc1.weight'"),
+        ({"a": ("model", "fc2.weight")}, "a: a state has no 'model'"),
+        ({"steps": [0, 3, 3, 4, 5]}, "t = 3 is not after the frame before it"),
+        ({"steps": [0, 3]}, "There are more states than the 2 steps"),
+        ({"steps": [0, 3, 6, 9, 12, 15]}, "There are 5 states and 6 steps"),
+        ({"steps": []}, "There are more states|There are no states"),
+        ({"states": ["a.txt"], "steps": [0]}, "ends in .txt"),
+        ({"states": ["a.pt"], "steps": [0]}, "cannot be read"),
+        ({"states": [3], "steps": [0]}, "a state is no mapping"),
+        ({"loss": "hinge"}, "loss = 'hinge' does not exist"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_and_leaves_no_file(
+    change: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    steps, given = zip(*states(), strict=True)
+    given, steps = change.pop("states", given), change.pop("steps", steps)
+    with pytest.raises(ms.InputError, match=sentence):
+        load(given, steps, path=tmp_path / "a.msrun", **change)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_old_file_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "a.msrun"
+    steps, given = zip(*states(), strict=True)
+    load(given, steps, path=path).close()
+    before = path.read_bytes()
+    with pytest.raises(ms.InputError, match="exists"):
+        load(given, steps, path=path)
+    with pytest.raises(ms.InputError):
+        load(given, steps, path=path, overwrite=True, V="nothing")
+    assert path.read_bytes() == before
