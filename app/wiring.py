@@ -36,6 +36,7 @@ def connect(parts: Parts) -> None:
     parts.experiment.loaded.connect(parts.drawing.refresh)
     parts.drawing.trained.connect(parts.proposals.set_study)
     parts.readout.set_names(parts.selections.name_of)
+    parts.readout.set_reach(parts.theory.reach_of)
     parts.selections.renamed.connect(parts.readout.touch)
     for opener in (parts.experiment, parts.files):
         opener.replaced.connect(parts.welcome.leave)
