@@ -191,6 +191,7 @@ def _drawing(commands: Any) -> None:
     command.add_argument(
         "--until", default=None, metavar="10^2.5", help="the moment shown (default: the last)"
     )
+    command.add_argument("--rest", action="store_true", help="curves after --until, faint")
     command.add_argument(
         "--size", default=None, metavar="85mm|180mm|WxHmm", help="(default: as the panels need)"
     )

@@ -60,7 +60,19 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     assert data is not None and whole.until is not None
     assert 0 < frame < data.frames - 1
     curves = next(panel for panel in scene.panels if panel.kind == "curves")
-    assert curves.ink.curves[0].x.shape[1] == frame + 1
+    # As on the screen: the whole curves faint, and over them the part up to the moment.
+    lengths = [curve.x.shape[1] for curve in curves.ink.curves]
+    half = len(lengths) // 2
+    assert lengths == half * [data.frames] + half * [frame + 1]
+    assert all((curve.colours[:, 3] < 100).all() for curve in curves.ink.curves[:half])
+    QTest.keyClick(dialog.rest, Qt.Key.Key_Space)
+    bare = dialog.job()
+    assert isinstance(bare, FigureJob) and not bare.rest
+    panels = completed(bare, program.export._shown()).scene().panels
+    curves = next(panel for panel in panels if panel.kind == "curves")
+    assert [curve.x.shape[1] for curve in curves.ink.curves] == half * [frame + 1]
+    QTest.keyClick(dialog.moment, Qt.Key.Key_Space)
+    assert not dialog.rest.isEnabled()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
 
 
