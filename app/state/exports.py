@@ -235,7 +235,8 @@ def preview_of(job: FigureJob, pixels: int) -> tuple[bytes, float, float]:
 @final
 @dataclass(frozen=True, slots=True)
 class FilmJob(ExportJob):
-    """A film of one panel, or of "all", as GIF or WebP; `follow` is the neurons' range."""
+    """A film as GIF, WebP or MP4 of a panel, of several with commas between them, or of "all";
+    `follow` is the neurons' range."""
 
     runs: tuple[Path, ...]
     path: Path

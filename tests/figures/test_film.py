@@ -71,7 +71,9 @@ def test_films_show_the_drawn_pictures(tmp_path, palette) -> None:
     assert (pictures[-1] == pictures[-2]).all() or len(pictures) < 8
 
 
-@pytest.mark.parametrize("panel", ["rotations", "norms", "margins", "all"])
+@pytest.mark.parametrize(
+    "panel", ["rotations", "norms", "margins", "all", "curves,predictor,spectrum"]
+)
 def test_every_panel_makes_a_film_of_two_runs(panel) -> None:
     pictures = list(film_frames(two_runs(), panel, 3, (320, 240), Shown(LIGHT)))
     assert [picture.shape for picture in pictures] == [(240, 320, 3)] * 3
@@ -131,6 +133,9 @@ def test_a_full_disk_is_said(tmp_path, monkeypatch) -> None:
         ("film.avi", {}, r"must end in \.gif, \.webp or \.mp4"),
         ("film", {}, "must end in"),
         ("film.gif", {"panel": "weights"}, "a film shows neurons"),
+        ("film.gif", {"panel": "norms,"}, "a film shows neurons"),
+        ("film.gif", {"panel": "norms,norms"}, "a film shows neurons"),
+        ("film.gif", {"panel": "neurons,rotations,norms,margins,curves"}, "these are 5"),
         ("film.gif", {"seconds": 0.0}, "lasts above 0"),
         ("film.gif", {"seconds": float("nan")}, "lasts above 0"),
         ("film.gif", {"seconds": 601.0}, "to 600 seconds"),

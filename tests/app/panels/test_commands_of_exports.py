@@ -101,6 +101,16 @@ def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
     assert other.read_bytes() == job.path.read_bytes()
 
 
+def test_the_command_of_a_film_of_the_open_views(runs, tmp_path: Path) -> None:
+    shown = drawn_of(runs)
+    job = FilmJob(runs[:1], tmp_path / "film.gif", "margins,curves,norms", 0.2, 10, look=shown.look)
+    whole = completed(job, shown)
+    whole.work(lambda done, total: None, bool)
+    (tmp_path / "again").mkdir()
+    other = run_command(command_of(whole, shown), tmp_path / "again")
+    assert other.read_bytes() == job.path.read_bytes()
+
+
 def test_the_command_of_shares_draws_the_same_bytes(tmp_path: Path) -> None:
     """In a figure against |W|^2, without and with lines of theory, and in a film."""
     path = tmp_path / "run.msrun"
