@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -241,6 +241,17 @@ def _writer(
     return Mp4Writer(temporary, size, fps)
 
 
+@contextmanager
+def _kept(writer: FilmWriter) -> Iterator[FilmWriter]:
+    """A writer whose film is completed, or given up where the block raises."""
+    try:
+        yield writer
+        writer.close()
+    except BaseException:
+        writer.drop()
+        raise
+
+
 @final
 class _CancelledError(Exception):
     """The user stopped the film."""
@@ -294,7 +305,7 @@ def save_film(
     try:
         with (
             replacing(path) as (temporary, file),
-            closing(_writer(temporary, file, pixels, frames_per_second, palette)) as writer,
+            _kept(_writer(temporary, file, pixels, frames_per_second, palette)) as writer,
         ):
             for done, milliseconds in enumerate(durations, 1):
                 if cancelled is not None and cancelled():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
+import shutil
+from typing import Any
 
 from core.errors import InputError
 from core.figures.names import EVERY_PANEL, PANELS
@@ -49,11 +52,22 @@ def kinds_of(panel: str) -> tuple[str, ...]:
     return kinds
 
 
+def encoder() -> str:
+    """The program that encodes MP4: that of the extra named movie, else the ffmpeg of the system.
+
+    Raises RuntimeError where the extra has none for this system.
+    """
+    if importlib.util.find_spec("imageio_ffmpeg") is None:
+        return shutil.which("ffmpeg") or "ffmpeg"
+    module: Any = importlib.import_module("imageio_ffmpeg")
+    return str(module.get_ffmpeg_exe())
+
+
 def mp4_problem() -> str:
     """Why no .mp4 can be written here, as a sentence's middle; empty where one can."""
-    if importlib.util.find_spec("imageio_ffmpeg") is None:
+    if importlib.util.find_spec("imageio_ffmpeg") is None and shutil.which("ffmpeg") is None:
         return (
             "an .mp4 needs the extra named movie, which is not installed; install it with "
-            "pip install 'marginscope[movie]'"
+            "pip install 'marginscope[movie]', or install ffmpeg"
         )
     return ""
