@@ -11,6 +11,7 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import MARGINS, DisplayData
+from app.state.past import TOO_LONG
 from app.views.trace_view import TraceCurve, TraceView, padded
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.levels import LevelLine
@@ -189,6 +190,8 @@ class MarginsView(TraceView):
         note = "" if shown else "no margin: the network is 0"
         if not corner:
             corner = self._of_share(data)
+        if not corner and data.past.too_long:
+            corner = TOO_LONG
         readings = self._readings(data, frame)
         return Overlay(self._mark(), corner=corner, note=note, readings=readings)
 
