@@ -50,7 +50,7 @@ class SceneController(QObject):
         self._experiment, self._files = experiment, files
         self._actions: Mapping[str, QAction] = {}
         self._folding: Folding | None = None
-        self._words = ""
+        self._words, self._joins = "", False
         self._showing = False
         self.history = History(Scene())
         self._soon = QTimer(self, singleShot=True, interval=0)
@@ -132,8 +132,14 @@ class SceneController(QObject):
     def note(self) -> None:
         """Compare with what was shown, and remember what was changed."""
         self._soon.stop()
-        self._take(Changed(self.scene, time.monotonic(), self._words))
-        self._words = ""
+        self._take(Changed(self.scene, time.monotonic(), self._words, self._joins))
+        self._words, self._joins = "", False
+
+    def go_on(self, words: str) -> None:
+        """What is changed in this turn of the loop belongs to the latest step, if it has this name,
+        and is one of this name otherwise."""
+        self.name(words)
+        self._joins = True
 
     def name(self, words: str) -> None:
         """What is changed in this turn of the loop is one step of this name."""

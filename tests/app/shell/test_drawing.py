@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from core.data.points import ISLAND, MAX_POINTS, PointsData
 from core.data.shapes import shape
 from core.errors import InputError
 from core.figures.palette import DARK, LIGHT
+from core.library.about import change_about
 from core.runs import open_run
 from core.studies.study import load_study, parse_study
 from tests.app.mouse import click as click_in
@@ -498,6 +500,37 @@ def test_training_follows_the_drawing(
     qtbot.waitUntil(lambda: trained(program))
     with open_run(runs_of(program)[0]) as run:
         assert run.dataset.n == len(window.sketch.points)
+
+
+def test_training_while_drawing_leaves_the_last_runs_and_one_step(
+    program: Marginscope, window: DrawingWindow, qtbot: QtBot
+) -> None:
+    """Those between go to the trash, but for what somebody has kept, or goes on from."""
+    first = runs_of(program)
+    QTest.mouseClick(window.always, Button.LeftButton, pos=QPoint(8, 8))
+    every: list[list[Path]] = []
+    for place in ((0.3, 0.7), (-0.7, 0.7), (0.9, 0.1)):
+        before = runs_of(program)
+        click(window, *place)
+        qtbot.waitUntil(lambda old=before: runs_of(program) not in ([], old))
+        qtbot.waitUntil(lambda: trained(program))
+        every.append(runs_of(program))
+        if len(every) == 1:
+            change_about(every[0][0], lambda about: replace(about, tags=("talk",)))
+    gone = [every[0][1], *every[1]]
+    qtbot.waitUntil(lambda: not any(path.exists() for path in gone))
+    assert all(path.exists() for path in (*first, every[0][0], *every[2]))
+    trash = program.places.runs / ".trash"
+    assert {path.name for path in trash.rglob("*.msrun")} == {path.name for path in gone}
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    assert [step.words for step in program.scenes.history.past] == ["Draw and train"]
+    points = window.sketch.points
+    keys(qtbot, program.window, Key.Key_Z, CONTROL)
+    qtbot.waitUntil(lambda: runs_of(program) == first)
+    assert points_in(program) is None
+    keys(qtbot, program.window, Key.Key_Z, CONTROL | SHIFT)
+    qtbot.waitUntil(lambda: runs_of(program) == every[2])
+    assert points_in(program) == points
 
 
 @pytest.mark.parametrize(
