@@ -33,6 +33,10 @@ NO_STUDY = "Choose a study in the experiment panel first; its network is trained
 THROUGH_ORIGIN = "A network of kind {kind} has no biases: its nodes see the points from the origin."
 WAITS = "The points that were drawn are kept, but are not in the form: {fault}."
 MANY = "The points of the form have {d} coordinates; one or two can be drawn."
+FRESH = (
+    "This study cannot be trained on points: its variants {names} draw fresh examples from a "
+    "distribution at each step, and points are none; choose another study."
+)
 TOO_LARGE = "{path} is too large for points to be edited; use data.kind = file."
 NOT_DRAWN = (
     "{path} has n = {n} points of d = {d} coordinates and {classes} classes; at most {most} points "
@@ -158,8 +162,10 @@ class DrawingController(QObject):
             self.message.emit(WAITS.format(fault=fault))
 
     def _put_into_form(self, goes_on: str = "") -> bool:
-        """Make the points the data of the form, a step by name or a part of one that goes on; whether
-        there is a form."""
+        """Make the points the data of the form, a step by name or a part of one that goes on.
+
+        Returns whether there is a form.
+        """
         window, edits = self.window, self._main.form.edits
         if window is None or edits is None:
             return False
@@ -253,7 +259,12 @@ class DrawingController(QObject):
         study = self._main.form.study()
         if study is None:
             sentence = next(iter(self._main.form.problems().values()), "")
-            window.bar.say(f"{MEND_FIRST} {sentence}".strip())
+            edits = self._main.form.edits
+            fresh = () if edits is None else variants_with_fresh(edits.base)
+            if fresh:  # the form has no field for what variants say
+                window.bar.say(FRESH.format(names=", ".join(fresh)))
+            else:
+                window.bar.say(f"{MEND_FIRST} {sentence}".strip())
             return False
         window.bar.clear()
         self.trained.emit(as_drawn(study))
@@ -287,10 +298,19 @@ def with_points(edits: Edits, points: Points) -> Edits:
     formulas or variants may name n and d.
     """
     plain = _with_texts(edits, points, "", "")
-    if StudyEdits.of(plain).outcome().study is not None:
+    wrong = StudyEdits.of(plain).outcome()
+    if wrong.study is not None:
         return plain
     stated = _with_texts(edits, points, str(len(points)), str(len(points[0]) - 1))
-    return plain if StudyEdits.of(stated).outcome().study is None else stated
+    # Where both are refused the one is shown whose reason is about a setting: that a formula lacks
+    # n or d is no reason, as they are known.
+    helps = StudyEdits.of(stated).outcome().study is not None or "" in wrong.problems
+    return stated if helps else plain
+
+
+def variants_with_fresh(study: Study) -> tuple[str, ...]:
+    """The variants of a study that draw fresh examples at each step."""
+    return tuple(name for name, keys in study.variants.items() if keys.get("dynamics.fresh"))
 
 
 def _with_texts(edits: Edits, points: Points, n: str, d: str) -> Edits:

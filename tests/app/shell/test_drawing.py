@@ -550,6 +550,46 @@ def test_studies_of_other_data_take_points(name: str, said: str) -> None:
     assert dict(edits.texts)["data.d"] == said
 
 
+@pytest.mark.parametrize(
+    ("name", "said", "key", "text"),
+    [
+        ("frei23-figure-2", "dynamics.batch = 128 is larger than n = 12", "batch", "12"),
+        ("telgarsky22-theorem-2-1", "fresh = true needs a distribution", "fresh", "false"),
+    ],
+)
+def test_studies_that_points_do_not_suit_say_why_and_what_to_change(
+    program: Marginscope, window: DrawingWindow, name: str, said: str, key: str, text: str
+) -> None:
+    """A batch of more points than there are, and fresh examples of a distribution that is not
+    there: neither can be trained. What the sentence says to change helps."""
+    program.experiment.offer(name)
+    window.replace(ISLAND, "twelve")
+    before = runs_of(program)
+    QTest.mouseClick(window.train, Button.LeftButton)
+    assert window.bar.text.startswith(MEND_FIRST)
+    assert said in window.bar.text
+    assert runs_of(program) == before
+    edits = program.window.form.edits
+    assert edits is not None
+    mended = replace(edits, texts=(*edits.texts, (f"dynamics.{key}", text)))
+    outcome = StudyEdits.of(mended).outcome()
+    assert outcome.study is not None, outcome.problems
+    assert next(outcome.study.each()).experiment.data.kind == "points"
+
+
+def test_a_study_whose_variants_need_a_distribution_says_so(
+    program: Marginscope, window: DrawingWindow
+) -> None:
+    """The form has no field for what variants say: no value of it would help."""
+    program.experiment.offer("telgarsky22-table-1")
+    window.replace(ISLAND, "twelve")
+    before = runs_of(program)
+    QTest.mouseClick(window.train, Button.LeftButton)
+    assert "its variants SGD, lazy SGD" in window.bar.text
+    assert window.bar.text.endswith("choose another study.")
+    assert runs_of(program) == before
+
+
 # ---------------------------------------------------------------------------------- files, looks
 
 
