@@ -244,8 +244,9 @@ class DrawingController(QObject):
     def tidy(self) -> None:
         """Tell of the runs that were trained while something was drawn, and are there still."""
         self._before = [path for path in self._before if path.exists()]
-        if self._before:
-            self.passed.emit(list(self._before))
+        wanted = self._scenes.runs_named
+        if passed := [path for path in self._before if path not in wanted]:
+            self.passed.emit(passed)
 
     def _ready(self, words: str = "") -> bool:
         """Whether the form can be trained on the points; else the window says why not. `words` name

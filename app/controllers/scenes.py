@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QObject, QRectF, QTimer, Signal
@@ -85,6 +86,15 @@ class SceneController(QObject):
             self._zooms(),
             frozenset(panel for panel in PANELS if self._actions[panel].isChecked()),
         )
+
+    @property
+    def runs_named(self) -> frozenset[Path]:
+        """The files that are shown, are compared, or come back by undo or redo."""
+        history = self.history
+        scenes = [self.scene, *(step.scene for step in (*history.past, *history.future))]
+        named = {path for scene in scenes for path in scene.runs}
+        compared = [scene.intent.compared for scene in scenes]
+        return frozenset(named | {Path(name) for one in compared if one for name in one.runs})
 
     def picture(self, named: bool = True) -> Scene:
         """The same with the cursor where it stands: that of the intent may be wished for a time

@@ -533,6 +533,31 @@ def test_training_while_drawing_leaves_the_last_runs_and_one_step(
     assert points_in(program) == points
 
 
+def test_a_run_that_undo_brings_back_stays(
+    program: Marginscope, window: DrawingWindow, qtbot: QtBot
+) -> None:
+    """Something else was done between two changes of the points: the first one's run is a part of
+    a step of its own."""
+    QTest.mouseClick(window.always, Button.LeftButton, pos=QPoint(8, 8))
+    every: list[list[Path]] = []
+    for place in ((0.3, 0.7), (-0.7, 0.7), (0.9, 0.1)):
+        before = runs_of(program)
+        click(window, *place)
+        qtbot.waitUntil(lambda old=before: runs_of(program) not in ([], old))
+        qtbot.waitUntil(lambda: trained(program))
+        every.append(runs_of(program))
+        if len(every) == 1:
+            pick(qtbot, program.window, "View", "Curves against", "step")
+            qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not any(path.exists() for path in every[1]))
+    qtbot.waitUntil(lambda: not program.library.librarian.busy)
+    assert all(path.exists() for path in every[0])
+    words = [step.words for step in program.scenes.history.past]
+    assert words == ["Draw and train", "Curves against step", "Draw and train"]
+    keys(qtbot, program.window, Key.Key_Z, CONTROL)
+    qtbot.waitUntil(lambda: runs_of(program) == every[0])
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
