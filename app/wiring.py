@@ -35,7 +35,9 @@ def connect(parts: Parts) -> None:
     window.form.drawing_requested.connect(parts.drawing.show)
     parts.experiment.loaded.connect(parts.drawing.refresh)
     parts.drawing.trained.connect(parts.proposals.set_study)
+    parts.drawing.passed.connect(parts.library.deeds.throw_passing)
     parts.readout.set_names(parts.selections.name_of)
+    parts.readout.set_reach(parts.theory.reach_of)
     parts.selections.renamed.connect(parts.readout.touch)
     for opener in (parts.experiment, parts.files):
         opener.replaced.connect(parts.welcome.leave)
@@ -49,6 +51,7 @@ def connect(parts: Parts) -> None:
     worker.started.connect(display.begun)
     worker.progress.connect(display.grew)
     worker.finished.connect(display.ended)
+    worker.finished.connect(parts.drawing.tidy)
     worker.error.connect(display.failed)
     worker.status.connect(parts.readout.say)
     worker.status.connect(display.preparing)

@@ -340,9 +340,9 @@ class DisplayController(QObject):
     def _read(self, run: OpenRun) -> None:
         if run.data is None or run.failure:
             return
-        before = run.data.frames, run.data.past.known
+        before = run.data.frames, run.data.past.left
         try:
-            frames = run.data.update(self._slice(run)), run.data.past.known
+            frames = run.data.update(self._slice(run)), run.data.past.left
         except (MarginscopeError, OSError) as error:
             LOG.exception("A run cannot be read.")
             words = error.sentence if isinstance(error, MarginscopeError) else READING_FAILED

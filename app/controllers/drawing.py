@@ -26,12 +26,17 @@ if TYPE_CHECKING:
 
 KIND, BIASES = "points", "bias"
 WORDS = "Draw the data"
+WHILE_DRAWING = "Draw and train"
 PAUSE = 400  # while somebody is still drawing, nothing is trained
 MOST_BYTES = 10_000_000  # of a file of at most 2,000 points
 NO_STUDY = "Choose a study in the experiment panel first; its network is trained on the points."
 THROUGH_ORIGIN = "A network of kind {kind} has no biases: its nodes see the points from the origin."
 WAITS = "The points that were drawn are kept, but are not in the form: {fault}."
 MANY = "The points of the form have {d} coordinates; one or two can be drawn."
+FRESH = (
+    "This study cannot be trained on points: its variants {names} draw fresh examples from a "
+    "distribution at each step, and points are none; choose another study."
+)
 TOO_LARGE = "{path} is too large for points to be edited; use data.kind = file."
 NOT_DRAWN = (
     "{path} has n = {n} points of d = {d} coordinates and {classes} classes; at most {most} points "
@@ -45,10 +50,12 @@ class DrawingController(QObject):
 
     The points get into the form as one step by name: when Train is pressed, and when the window is
     left or closed after a change. trained(study): training was begun on them; its views are those
-    that suit such data. message(sentence): for the main window's bar.
+    that suit such data. passed(paths): runs of a drawing that went on since, which are of use to
+    nobody who has not kept them. message(sentence): for the main window's bar.
     """
 
     trained = Signal(object)
+    passed = Signal(list)
     message = Signal(str)
 
     def __init__(
@@ -62,6 +69,9 @@ class DrawingController(QObject):
         self._palette = PALETTES["light"]
         self._put: Points = ()  # as the form has them, or as they were when the window opened
         self._putting = False
+        # Of training while drawing: the runs that were begun last, and those before them.
+        self._latest: tuple[Path, ...] = ()
+        self._before: list[Path] = []
         self.window: DrawingWindow | None = None
         self._pause = QTimer(self, singleShot=True, interval=PAUSE)
         self._pause.timeout.connect(self._train_again)
@@ -151,21 +161,27 @@ class DrawingController(QObject):
         if points and fault:
             self.message.emit(WAITS.format(fault=fault))
 
-    def _put_into_form(self) -> bool:
-        """Make the points the data of the form, as a step by name; whether there is a form."""
+    def _put_into_form(self, goes_on: str = "") -> bool:
+        """Make the points the data of the form, a step by name or a part of one that goes on.
+
+        Returns whether there is a form.
+        """
         window, edits = self.window, self._main.form.edits
         if window is None or edits is None:
             return False
         points = window.sketch.points
         if points != self._points_of_form():
-            self._edit(with_points(edits, points), WORDS)
+            self._edit(with_points(edits, points), WORDS, goes_on)
         self._put = points
         return True
 
-    def _edit(self, edits: Edits, words: str) -> None:
+    def _edit(self, edits: Edits, words: str, goes_on: str = "") -> None:
         self._scenes.note()  # what was changed before is a step of its own
         self._putting = True
-        self._scenes.name(words)
+        if goes_on:
+            self._scenes.go_on(goes_on)
+        else:
+            self._scenes.name(words)
         self._experiment.show_edits(edits)
         self._putting = False
         self._scenes.note()
@@ -198,6 +214,8 @@ class DrawingController(QObject):
     def train(self) -> None:
         """Train what stands in the form on the points, and show the run."""
         if self._ready():
+            self._before += self._latest
+            self._latest = ()
             self._experiment.run()
             self._main.raise_()
             self._main.activateWindow()
@@ -209,24 +227,45 @@ class DrawingController(QObject):
     def _train_again(self) -> None:
         """Train on the points as they are now, in place of the run before."""
         window = self.window
-        if window is None or fault_of(window.sketch.points) or not self._ready():
+        if window is None or fault_of(window.sketch.points):
+            return
+        self._scenes.note()  # what was changed before is a step of its own
+        if not self._ready(WHILE_DRAWING):
             return
         study = self._main.form.study()
         assert study is not None
+        self._scenes.go_on(WHILE_DRAWING)
         self._experiment.begin(study)
+        self._scenes.note()
+        self._before += self._latest
+        self._latest = self._experiment.paths
+        self.tidy()
 
-    def _ready(self) -> bool:
-        """Whether the form can be trained on the points; else the window says why not."""
+    def tidy(self) -> None:
+        """Tell of the runs that were trained while something was drawn, and are there still."""
+        self._before = [path for path in self._before if path.exists()]
+        wanted = self._scenes.runs_named
+        if passed := [path for path in self._before if path not in wanted]:
+            self.passed.emit(passed)
+
+    def _ready(self, words: str = "") -> bool:
+        """Whether the form can be trained on the points; else the window says why not. `words` name
+        a step that goes on."""
         window = self.window
         if window is None:
             return False
-        if not self._put_into_form():
+        if not self._put_into_form(words):
             window.bar.say(NO_STUDY)
             return False
         study = self._main.form.study()
         if study is None:
             sentence = next(iter(self._main.form.problems().values()), "")
-            window.bar.say(f"{MEND_FIRST} {sentence}".strip())
+            edits = self._main.form.edits
+            fresh = () if edits is None else variants_with_fresh(edits.base)
+            if fresh:  # the form has no field for what variants say
+                window.bar.say(FRESH.format(names=", ".join(fresh)))
+            else:
+                window.bar.say(f"{MEND_FIRST} {sentence}".strip())
             return False
         window.bar.clear()
         self.trained.emit(as_drawn(study))
@@ -260,10 +299,19 @@ def with_points(edits: Edits, points: Points) -> Edits:
     formulas or variants may name n and d.
     """
     plain = _with_texts(edits, points, "", "")
-    if StudyEdits.of(plain).outcome().study is not None:
+    wrong = StudyEdits.of(plain).outcome()
+    if wrong.study is not None:
         return plain
     stated = _with_texts(edits, points, str(len(points)), str(len(points[0]) - 1))
-    return plain if StudyEdits.of(stated).outcome().study is None else stated
+    # Where both are refused the one is shown whose reason is about a setting: that a formula lacks
+    # n or d is no reason, as they are known.
+    helps = StudyEdits.of(stated).outcome().study is not None or "" in wrong.problems
+    return stated if helps else plain
+
+
+def variants_with_fresh(study: Study) -> tuple[str, ...]:
+    """The variants of a study that draw fresh examples at each step."""
+    return tuple(name for name, keys in study.variants.items() if keys.get("dynamics.fresh"))
 
 
 def _with_texts(edits: Edits, points: Points, n: str, d: str) -> Edits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 from PySide6.QtCore import QObject, Signal
@@ -321,6 +322,11 @@ class ExperimentController(QObject):
             self.went_on.emit(str(path))
         self.replaced.emit()
         self._worker.submit(*jobs)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files of the runs that are shown."""
+        return tuple(run.path for run in self._session)
 
     def pause(self, held: bool) -> None:
         """Hold the training, or let it go on."""

@@ -129,7 +129,10 @@ class ExportController(QObject):
             moment = math.inf if shown.moment is None else shown.moment
             self._start(CompareCopyJob(runs, compared.question, moment))
         else:
-            self._start(CopyJob(shown.runs, shown.panels, plane=shown.plane, until=shown.moment))
+            job = CopyJob(
+                shown.runs, shown.panels, plane=shown.plane, until=shown.moment, rest=True
+            )
+            self._start(job)
 
     def cite(self) -> None:
         """Put BibTeX of the program, and of the papers of what is shown, into the clipboard."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -110,6 +111,13 @@ class LibraryDeeds(QObject):
         if gone:
             self._librarian.do("throw", _throw, gone)
 
+    def throw_passing(self, paths: Collection[Path]) -> None:
+        """Move those of some runs into the trash that nobody has kept in any way and that are not
+        open; what cannot be moved now is left where it is, without a word."""
+        gone = frozenset(path.absolute() for path in paths) - self.open_paths()
+        if gone:
+            self._librarian.do("passing", _ThrowPassing(gone), [_nobody()])
+
     def open_paths(self) -> set[Path]:
         """The files that are shown."""
         paths = {run.path.absolute() for run in self._session}
@@ -142,6 +150,29 @@ class LibraryDeeds(QObject):
         if sentences:
             more = f" ({len(sentences) - 1} more like it)" if len(sentences) > 1 else ""
             self.message.emit(sentences[0] + more)
+
+
+@final
+class _ThrowPassing:
+    """Throws away what nobody would miss, by what the library says of it at that time."""
+
+    def __init__(self, paths: frozenset[Path]) -> None:
+        self._paths = paths
+
+    def __call__(self, library: Library, entry: Entry) -> str:
+        from core.library.tree import missed_by_none
+
+        for one in missed_by_none(library.refresh().entries, self._paths):
+            with suppress(InputError):
+                library.throw(one)
+        return ""
+
+
+def _nobody() -> Entry:
+    """For a deed that finds its runs itself."""
+    from core.library.entry import Entry
+
+    return Entry(Path(), 0, 0.0)
 
 
 @final

@@ -77,6 +77,7 @@ class Readout(QObject):
         self._message = ""
         self._node: tuple[int, int, int] | None = None
         self._names: Callable[[OpenRun], str] | None = None
+        self._reach: Callable[[OpenRun], tuple[str, str]] | None = None
         self._group: tuple[str, tuple[GroupQuestion, GroupFacts] | None] | None = None
         self._stale = self._ended = False
         self._timer = QTimer(self, interval=TEXT_MS)
@@ -185,6 +186,10 @@ class Readout(QObject):
         """Who knows what the selected nodes of a run are called."""
         self._names = names
 
+    def set_reach(self, reach: Callable[[OpenRun], tuple[str, str]]) -> None:
+        """Who knows when the margin of a run came to what is promised."""
+        self._reach = reach
+
     def _group_heading(self, run: OpenRun) -> str:
         name = self._names(run) if self._names is not None else ""
         return f"{name or 'Selection'} in {run.heading}"
@@ -208,12 +213,14 @@ class Readout(QObject):
         network = f"{experiment.network.kind}, m = {run.data.m}"
         if not run.data.has_nodes:
             network = "none: the limit of infinite width"
+        label, when = self._reach(run) if self._reach is not None else ("", "")
         self._inspector.show_run(
             {
                 "shown": run.heading,
                 "frame": f"{frame} of {max(run.data.frames - 1, 0)}",
                 "time": time_text(float(recorded.log10_time[frame])) if frame >= 0 else "",
                 "status": status_text(run),
+                **({label: when} if label else {}),
                 "data": f"{experiment.data.kind}, n = {data.n}, d = {data.d}",
                 "network": network,
                 "loss": experiment.loss.kind,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QObject, QRectF, QTimer, Signal
@@ -50,7 +51,7 @@ class SceneController(QObject):
         self._experiment, self._files = experiment, files
         self._actions: Mapping[str, QAction] = {}
         self._folding: Folding | None = None
-        self._words = ""
+        self._words, self._joins = "", False
         self._showing = False
         self.history = History(Scene())
         self._soon = QTimer(self, singleShot=True, interval=0)
@@ -85,6 +86,15 @@ class SceneController(QObject):
             self._zooms(),
             frozenset(panel for panel in PANELS if self._actions[panel].isChecked()),
         )
+
+    @property
+    def runs_named(self) -> frozenset[Path]:
+        """The files that are shown, are compared, or come back by undo or redo."""
+        history = self.history
+        scenes = [self.scene, *(step.scene for step in (*history.past, *history.future))]
+        named = {path for scene in scenes for path in scene.runs}
+        compared = [scene.intent.compared for scene in scenes]
+        return frozenset(named | {Path(name) for one in compared if one for name in one.runs})
 
     def picture(self, named: bool = True) -> Scene:
         """The same with the cursor where it stands: that of the intent may be wished for a time
@@ -132,8 +142,14 @@ class SceneController(QObject):
     def note(self) -> None:
         """Compare with what was shown, and remember what was changed."""
         self._soon.stop()
-        self._take(Changed(self.scene, time.monotonic(), self._words))
-        self._words = ""
+        self._take(Changed(self.scene, time.monotonic(), self._words, self._joins))
+        self._words, self._joins = "", False
+
+    def go_on(self, words: str) -> None:
+        """What is changed in this turn of the loop belongs to the latest step, if it has this name,
+        and is one of this name otherwise."""
+        self.name(words)
+        self._joins = True
 
     def name(self, words: str) -> None:
         """What is changed in this turn of the loop is one step of this name."""

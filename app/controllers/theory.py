@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction
 
 from app.controllers.display import DisplayController
+from app.controllers.knowledge import Knowledge
 from app.main_window import MainWindow
 from app.state.session import OpenRun
 from app.widgets.symbols import greek, margin_tip, rich, short_name
@@ -29,23 +29,6 @@ GROWING_MS = 2000  # while it grows
 WHILE_TRAINING = 0.1  # of a core, for each thread: together they cost the training a few per cent
 FAILED = "The statements could not be judged because of an error; the log says more."
 NO_LINE = "Lines appear here once reference margins are computed for a run that is shown."
-
-
-@final
-@dataclass(slots=True)
-class Knowledge:
-    """What is known of one run; `judged` says by how many frames and margins it was judged."""
-
-    references: tuple[Reference, ...] = ()
-    planned: bool = False
-    margins: dict[str, ReferenceMargin] = field(default_factory=dict)
-    judgement: Judgement | None = None
-    judged: tuple[int, int, float] = (0, 0, 0.0)
-
-    @property
-    def in_order(self) -> tuple[ReferenceMargin, ...]:
-        """The margins that are there, in the order of the references."""
-        return tuple(self.margins[one.name] for one in self.references if one.name in self.margins)
 
 
 @final
@@ -75,11 +58,8 @@ class TheoryController(QObject):
         self._key = self._chosen = -1
         self._current: dict[int, str] = {}
         self._stopped = self._ended = False
-        self._drawn = (
-            frozenset[str](),
-            frozenset[str](),
-            "plain",
-        )  # the wishes that the lines follow
+        # The wishes that the lines follow.
+        self._drawn = (frozenset[str](), frozenset[str](), "plain")
         self._delta = window.theory.delta.value()
         self._others: Callable[[], bool] = bool  # nobody: bool() is False
         self._pause = QTimer(self, singleShot=True)
@@ -113,6 +93,10 @@ class TheoryController(QObject):
     def known(self, key: int) -> Knowledge:
         """What is known of a run."""
         return self._known.get(key, Knowledge())
+
+    def reach_of(self, run: OpenRun) -> tuple[str, str]:
+        """When a run's hard margin came to 90 % of what is promised, in words."""
+        return self.known(run.key).reach_of(run)
 
     # ---------------------------------------------------------------------------- the actions
 
@@ -290,6 +274,7 @@ class TheoryController(QObject):
         panel.show_runs([(key, run.heading) for key, run in runs.items()], self._key)
         known = self._known.get(self._key)
         self._show_times(known, runs)
+        self._show_reach()
         if known is None:
             panel.show_margins(None, ())
             panel.show_assessments(None, bounds, live=False)
@@ -319,7 +304,13 @@ class TheoryController(QObject):
         if drawn != self._drawn:
             self._drawn = drawn
             self._show_lines()
+        self._show_reach()
         self._look()
+
+    def _show_reach(self) -> None:
+        """When the run that the panel shows came to 90 % of what is promised."""
+        run = self._display.session.get(self._key)
+        self._window.theory.show_reach(self.known(self._key).reach_of(run) if run else ("", ""))
 
     def _show_lines(self) -> None:
         """The lines and bounds of every run that is shown."""
@@ -335,12 +326,7 @@ class TheoryController(QObject):
         """What a run's margins are shown as shares of; None where they are shown as they are."""
         if self._display.view.wishes.margin_unit != "share":
             return None
-        from core.reference.share import Promise, promise  # loads the numerical libraries
-
-        known = self.known(key)
-        if not known.planned:
-            return Promise(None, (greek("gamma_gl"),))
-        return promise(known.references, known.margins)
+        return self.known(key).promise
 
     def lines_of(self, key: int) -> tuple[ReferenceMargin, ...]:
         """The margins whose lines are drawn for a run, for figures of it."""

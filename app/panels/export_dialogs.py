@@ -25,7 +25,8 @@ from app.state.data_exports import Column, DataJob
 from app.state.exports import Exportable, ExportJob, FilmJob
 from app.widgets.layouts import filled, laid
 from app.widgets.screen_text import duration_text
-from core.figures.film_sizes import LEAST, MOST, USUAL, mp4_problem
+from core.errors import InputError
+from core.figures.film_sizes import LEAST, MOST, USUAL, kinds_of, mp4_problem
 from core.figures.names import EVERY_PANEL
 from core.figures.palette import PALETTES
 from core.problem.schedule import parse_time
@@ -38,6 +39,7 @@ FASTEST = {".gif": 50, ".webp": 60, ".mp4": 60}
 MOST_FILM_FRAMES = 6000
 # Whether a film's range follows the nodes.
 FILM_RANGES = {"the moment's": True, "the whole run's": False}
+OPEN_VIEWS = "the open views"
 PIXELS: dict[str, tuple[int, int] | None] = {
     "as the panels need": None,
     **{f"{name}: {w} \u00d7 {h}": (w, h) for name, (w, h) in USUAL.items()},
@@ -73,7 +75,10 @@ class FilmDialog(ExportDialog):
         self.encoder = quiet_label("", self, wrap=True)
         self._grid.addWidget(self.encoder, self._grid.rowCount(), 1)
         self.panel = ChoiceBox(self, "panel", 10)
-        self.panel.addItems([*EVERY_PANEL, "all"])
+        for name in (*EVERY_PANEL, "all"):
+            self.panel.addItem(name, name)
+        self.panel.addItem(OPEN_VIEWS, ",".join(self._drawn.panels))
+        self.panel.currentIndexChanged.connect(self._on_changed)
         self.range = ChoiceBox(self, "range of the nodes", 10)
         self.range.addItems(list(FILM_RANGES))
         self._together("panel", self.panel, "range of the nodes", self.range)
@@ -134,7 +139,11 @@ class FilmDialog(ExportDialog):
         own = self.size_choice.currentIndex() == OWN
         for spin in (self.wide, self.high):
             spin.setEnabled(own)
-        self.range.setEnabled(self.panel.currentText() in ("neurons", "all"))
+        try:
+            kinds = kinds_of(self.panel.currentData())
+        except InputError as error:
+            return error.sentence
+        self.range.setEnabled("neurons" in kinds)
         fastest = FASTEST[self.suffix()]
         if self.suffix() == ".mp4" and (problem := mp4_problem()):
             return f"{problem[:1].upper()}{problem[1:]}."
@@ -159,7 +168,7 @@ class FilmDialog(ExportDialog):
         return FilmJob(
             runs,
             paths[0],
-            self.panel.currentText(),
+            self.panel.currentData(),
             self.seconds.value(),
             self.rate.value(),
             list(PALETTES)[self.palette_choice.currentIndex()],

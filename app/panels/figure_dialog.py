@@ -29,6 +29,7 @@ SIZES: dict[str, float | None] = {
 }
 OWN = len(SIZES) - 1
 LETTERS = {"sans": "sans serif", "serif": "serif"}
+REST = "the rest of curves, faint"
 DRAWING = "The preview is being drawn ..."
 ROOM = 300  # pixels of the preview
 WIDTH, HEIGHT = 960, 520  # within the smallest window
@@ -60,14 +61,24 @@ class FigureDialog(ExportDialog):
         for name, box in zip(EVERY_PANEL, self.panels, strict=True):
             box.setChecked(name in shown.panels)
         self._add_size()
-        texts = ["title and caption", "theory's lines", "ranges of the screen", "moment shown"]
+        texts = [
+            "title and caption",
+            "theory's lines",
+            "ranges of the screen",
+            "moment shown",
+            REST,
+        ]
         if shown.moment is not None:
             texts[3] = f"only up to {time_text(shown.moment)}"
         boxes = self._boxes("with", texts, 2, columns=2)
-        self.caption, self.lines, self.ranges, self.moment = boxes
+        self.caption, self.lines, self.ranges, self.moment, self.rest = boxes
         self.moment.setChecked(shown.moment is not None)
         self.moment.setEnabled(shown.moment is not None)
         self.moment.setToolTip("Where time stands now; without it the whole run")
+        self.rest.setChecked(shown.moment is not None)
+        self.rest.setToolTip(
+            "Curves to the end of the run, faint after the moment, as in the window"
+        )
         self.ranges.setEnabled(bool(shown.ranges))
         self.ranges.setToolTip("The axes as they are zoomed in the window")
         self.dpi = QSpinBox(self)
@@ -104,6 +115,7 @@ class FigureDialog(ExportDialog):
     def _problem(self, runs: tuple[Path, ...]) -> str:
         # PDF and SVG are drawn as curves, whatever the resolution.
         self.dpi.setEnabled(self.suffix() == ".png")
+        self.rest.setEnabled(self.moment.isChecked())
         for spin in (self.wide, self.high):
             spin.setEnabled(self.size_choice.currentIndex() == OWN)
         if not any(box.isChecked() for box in self.panels):
@@ -129,6 +141,7 @@ class FigureDialog(ExportDialog):
             sheet=self.sheet(),
             lines=self.lines.isChecked(),
             ranges=self.ranges.isChecked(),
+            rest=self.moment.isChecked() and self.rest.isChecked(),
         )
 
     # ------------------------------------------------------------------------------- preview

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from app.widgets.screen_text import shown_number
+from app.widgets.screen_text import raised, shown_number
 from core.library.entry import Entry, Setting, shown
+from core.problem.schedule import time_text
 
 Key = float | str
 DASH = "\u2013"
@@ -103,6 +104,12 @@ def _share(entry: Entry) -> str:
     return DASH if math.isnan(entry.share) else f"{100.0 * entry.share:.1f} %"
 
 
+def _time_to_90(entry: Entry) -> str:
+    if math.isinf(entry.log10_time_to_90):
+        return "not reached"
+    return DASH if math.isnan(entry.log10_time_to_90) else raised(time_text(entry.log10_time_to_90))
+
+
 PICTURE = Column(
     "picture",
     "",
@@ -127,6 +134,15 @@ COLUMNS: tuple[Column, ...] = (
         "share: the hard margin as a share of gamma_gl / 2, where gamma_gl was computed",
         lambda one: one.share,
         _share,
+        True,
+    ),
+    Column(
+        "time_to_90",
+        "t to 90 %",
+        "time_to_90: when the hard margin first came to 90 % of gamma_gl / 2, where gamma_gl was "
+        "computed",
+        lambda one: one.log10_time_to_90,
+        _time_to_90,
         True,
     ),
     Column(
@@ -200,6 +216,7 @@ FIRST = (
     "study",
     "hard_margin",
     "share",
+    "time_to_90",
     "verdicts",
     "date",
     "size",

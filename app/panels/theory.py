@@ -28,6 +28,10 @@ NO_MARGIN = "The papers define no reference margin for these data and this netwo
 NO_STATEMENT = "None of the statements is about such a run."
 PLANNING = "The reference margins of the run are being looked up ..."
 JUDGING = "The run is being judged ..."
+REACH_TIP = (
+    "When the hard margin first comes to 90 % of what theory promises: the ring in the view of "
+    "margins as shares."
+)
 DELTA_TIP = "The failure probability delta of statements that hold with probability 1 - delta."
 
 
@@ -59,7 +63,11 @@ class TheoryPanel(QWidget):
         self.margins = MarginList(NO_RUN, content)
         self.note = quiet_label("", content, wrap=True)
         self.note.hide()
-        filled(self._column, self.runs, self.margins, self._delta_line(content), self.note, 1)
+        self.reach = quiet_label("", content, wrap=True)
+        self.reach.setToolTip(REACH_TIP)
+        self.reach.hide()
+        delta = self._delta_line(content)
+        filled(self._column, self.runs, self.margins, self.reach, delta, self.note, 1)
         fill_scrolled(self, content)
 
     def _delta_line(self, parent: QWidget) -> QHBoxLayout:
@@ -103,6 +111,12 @@ class TheoryPanel(QWidget):
         known = NO_MARGIN if planned else PLANNING
         self.margins.hint.setText(NO_RUN if references is None else known)
         self.margins.show_margins(references or (), margins, current, stopped)
+
+    def show_reach(self, reach: tuple[str, str]) -> None:
+        """Of what 90 % are reached, and when; empty where nothing is promised."""
+        label, when = reach
+        self.reach.setText(f"{label}: {when}" if label else "")
+        self.reach.setVisible(bool(label))
 
     def show_assessments(
         self, assessments: Sequence[Assessment] | None, shown_bounds: frozenset[str], live: bool

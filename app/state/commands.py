@@ -40,6 +40,7 @@ def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
     ]
     if job.until is not None:
         words += ["--until", time_word(job.until)]
+        words += ["--rest"] if job.rest else []
     sheet = job.sheet
     if sheet.width is not None:
         words += ["--size", size_text(sheet)]

@@ -162,6 +162,7 @@ class FigureJob(SceneJob):
     lines: bool = True
     ranges: bool = False
     promises: Promises = ()
+    rest: bool = False
 
     def scene(self) -> FigureScene:
         return _scene(self)
@@ -184,6 +185,7 @@ class CopyJob(ExportJob):
     lines: bool = True
     ranges: bool = False
     promises: Promises = ()
+    rest: bool = False
     contents: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -233,7 +235,8 @@ def preview_of(job: FigureJob, pixels: int) -> tuple[bytes, float, float]:
 @final
 @dataclass(frozen=True, slots=True)
 class FilmJob(ExportJob):
-    """A film of one panel, or of "all", as GIF or WebP; `follow` is the neurons' range."""
+    """A film as GIF, WebP or MP4 of a panel, of several with commas between them, or of "all";
+    `follow` is the neurons' range."""
 
     runs: tuple[Path, ...]
     path: Path
@@ -290,11 +293,12 @@ def completed(job: PictureJob, shown: Exportable) -> PictureJob:
     """A job with what is drawn of its runs now: the selections and pins, and of theory the lines
     that it asks for."""
     lines = shown.references if job.lines else {}
+    look = shown.look_of(job.runs, job.lines, job.ranges)
     return replace(
         job,
         selected=tuple(shown.selected.get(run) for run in job.runs),
         references=tuple(lines.get(run, ()) for run in job.runs),
-        look=shown.look_of(job.runs, job.lines, job.ranges),
+        look=replace(look, rest=not isinstance(job, FilmJob) and job.rest),
         promises=tuple(shown.promises.get(run) for run in job.runs),
     )
 

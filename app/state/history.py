@@ -60,11 +60,13 @@ class History:
 @final
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The user has changed something; `words` name it where the difference would not."""
+    """The user has changed something; `words` name it where the difference would not. `joins`: the
+    latest step goes on, if it has the same words."""
 
     scene: Scene
     at: float
     words: str = ""
+    joins: bool = False
 
 
 @final
@@ -125,6 +127,9 @@ def _changed(history: History, event: Changed) -> History:
     before = history.scene
     words = event.words or named(found)
     goes_on = not history.future and event.at - history.at < PAUSE_S and not event.words
+    if latest is not None and not history.future and event.joins and latest.words == event.words:
+        step = replace(latest, subject=subject)
+        return replace(history, scene=event.scene, past=(*past[:-1], step), at=event.at)
     if latest is not None and goes_on and latest.subject == subject:
         past, before = past[:-1], latest.scene
         found = differences(before, event.scene)

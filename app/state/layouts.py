@@ -13,7 +13,7 @@ from app.state.scene import Scene
 from core.errors import InputError
 
 # What a layout says; runs, times, nodes and zooms are not a matter of it.
-PARTS = ("views", "curves", "range", "points", "against", "linked", "equal", "panels")
+PARTS = ("views", "curves", "range", "points", "against", "unit", "linked", "equal", "panels")
 MOST_LAYOUTS, LONGEST_NAME = 50, 60
 
 Layout = Mapping[str, Sequence[str]]

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 16 << 20  # 30 ms
+TOO_LONG = (
+    "the run before is not drawn: more than 16 MiB are kept of it",
+    "the run before is not drawn",
+)
 
 
 @final
@@ -24,7 +28,7 @@ class Past:
     the frames from t = 0 to the start that the run's file holds, none while some are not read.
 
     Files hold these frames in one piece, of which one that is too long for a turn of the event loop
-    is left alone.
+    is left alone; `too_long` says so.
     """
 
     def __init__(self, run: Run, names: tuple[str, ...]) -> None:
@@ -32,6 +36,7 @@ class Past:
         begun = run.continues is not None and math.isfinite(run.start.log10_time)
         self._left = 1 if begun else 0  # how many is known when the file is asked
         self._asked = False
+        self.too_long = False
         self._values: list[list[float]] = []
         self._log10_norm: list[float] = []
 
@@ -51,7 +56,7 @@ class Past:
             return
         try:
             if not self._asked and self._run.history_bytes() > MOST_BYTES:
-                self._left = 0
+                self._left, self.too_long = 0, True
                 return
             whole = self._run.whole
             if not self._asked:

@@ -27,6 +27,9 @@ CONCLUSION = {
     "OPEN": "the conclusion is not decided",
     "SILENT": "nothing is said of these times",
 }
+# Of a conclusion that only the last frame decides, and what its row says.
+AT_END = {"OPEN": "the conclusion is decided at the end alone, and is not decided"}
+LAST = "At the end alone:"
 PREMISES = {
     "HOLDS": "the hypotheses hold",
     "FAILS": "the hypotheses do not hold",
@@ -68,13 +71,17 @@ class StatementLine:
 def statement_lines(
     assessments: Sequence[Assessment], log10_time: NDArray[np.float64]
 ) -> tuple[StatementLine, ...]:
-    """Those of the statements that say something about time, over frames at log10 t (T,)."""
+    """Those of the statements that say something about time, over frames at log10 t (T,), and
+    those that the last frame alone decides, which say so."""
     lines = []
     for one in assessments:
-        states, premises = one.comparison.states, one.premises
-        if not one.has_times or states is None or premises is None:
+        premises = one.premises
+        if premises is None or not (one.has_times or one.at_end):
             continue
-        if not _says_something(states, premises):
+        states, words = one.comparison.states, CONCLUSION
+        if states is None:
+            states, words = _at_end(one, premises.size), CONCLUSION | AT_END
+        elif not _says_something(states, premises):
             continue
         statement = one.statement
         paper = statement.source.partition(",")[0].strip()
@@ -82,13 +89,24 @@ def statement_lines(
             StatementLine(
                 f"{paper} {statement.name}",
                 statement.name,
-                statement.text,
+                f"{LAST} {statement.text}" if one.at_end else statement.text,
                 one.verdict.value,
                 _stretches(premises, log10_time, PREMISES),
-                _stretches(states, log10_time, CONCLUSION, premises),
+                _stretches(states, log10_time, words, premises),
             )
         )
     return tuple(lines)
+
+
+def _at_end(one: Assessment, frames: int) -> States:
+    """The states of a conclusion that the last frame alone decides: open before."""
+    import numpy as np
+
+    from core.theorems.states import State, state_of
+
+    states = np.full(frames, State.OPEN, dtype=np.int8)
+    states[-1:] = state_of(one.comparison.holds)
+    return states
 
 
 def _says_something(states: States, premises: States) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import MARGINS, DisplayData
+from app.state.past import TOO_LONG
 from app.views.trace_view import TraceCurve, TraceView, padded
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.levels import LevelLine
@@ -20,7 +21,7 @@ from app.widgets.symbols import greek, margin_digits, margin_tip
 from core.figures.numbers import number_text, time_text
 from core.figures.palette import Palette
 from core.figures.reference_colours import reference_colour
-from core.reference.share import REACHED, Reach, first_reach
+from core.reference.share import REACHED, Reach, reach_of
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
@@ -120,9 +121,8 @@ class MarginsView(TraceView):
         """The range, the key and the faint curves, from all frames read so far."""
         self._show_key()
         self._reach = None
-        if self.scale != 1.0:
-            hard = self.scale * data.margins[:, 0]
-            self._reach = first_reach(hard, data.log10_time[: hard.size])
+        if self._promise is not None:
+            self._reach = reach_of(data.margins[:, 0], data.log10_time, self._promise)
         super().refit(data)
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
@@ -190,6 +190,8 @@ class MarginsView(TraceView):
         note = "" if shown else "no margin: the network is 0"
         if not corner:
             corner = self._of_share(data)
+        if not corner and data.past.too_long:
+            corner = TOO_LONG
         readings = self._readings(data, frame)
         return Overlay(self._mark(), corner=corner, note=note, readings=readings)
 

@@ -97,7 +97,7 @@ def figure(arguments: argparse.Namespace) -> int:
             runs = open_all(arguments.targets, stack, arguments.quiet)
             selected, look = selected_in(runs, arguments.select), look_of(arguments, runs)
             references, bounds, promises = theory_of(arguments, runs)
-            look = replace(look, bounds=bounds)
+            look = replace(look, bounds=bounds, rest=arguments.rest)
             shown = (palette, plane, references, selected, look, sheet, promises)
             scene = build_scene(runs, panels, until, *shown)
         save_figure(scene, out, dpi=arguments.dpi)

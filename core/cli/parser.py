@@ -16,6 +16,7 @@ from core.figures.names import ACROSS, EVERY_PANEL, FAMILIES
 SELECT = "nodes beside which the others are dim: a set kept with the runs, or such as 3-5,9"
 PLANE = "of the nodes: motion, means, components, or coordinates such as 1,2 (default)"
 SHARE = "margins as shares of gamma_gl / 2, or of what stands for it; computes it where needed"
+FILM = f"{', '.join(EVERY_PANEL)}, up to 4 of them, or all: the paper's (default: neurons)"
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -191,6 +192,7 @@ def _drawing(commands: Any) -> None:
     command.add_argument(
         "--until", default=None, metavar="10^2.5", help="the moment shown (default: the last)"
     )
+    command.add_argument("--rest", action="store_true", help="curves after --until, faint")
     command.add_argument(
         "--size", default=None, metavar="85mm|180mm|WxHmm", help="(default: as the panels need)"
     )
@@ -205,7 +207,7 @@ def _drawing(commands: Any) -> None:
     command = _command(commands, "movie", "drawing.movie", "a film of a run as GIF, WebP or MP4")
     command.add_argument("targets", nargs="+", metavar="RUN")
     command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
-    command.add_argument("--panel", default="neurons", choices=(*EVERY_PANEL, "all"))
+    command.add_argument("--panel", default="neurons", metavar="NAME|all|NAME,NAME", help=FILM)
     _look_options(command)
     command.add_argument("--since", default=None, metavar="10^1", help="begin there (default: 0)")
     command.add_argument("--until", default=None, metavar="10^3", help="end there")

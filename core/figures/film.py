@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.figures.film_layout import film_scene, film_size
-from core.figures.film_sizes import LEAST, MOST
+from core.figures.film_sizes import LEAST, MOST, kinds_of
 from core.figures.look import PLAIN, Look, check_look
 from core.figures.material import Material, Selected, Shown, gather
-from core.figures.names import EVERY_PANEL, PANELS
 from core.figures.neurons import trail_frames
 from core.figures.numbers import clock_text, math_text
 from core.figures.palette import LIGHT, Palette, film_colours
@@ -148,11 +147,9 @@ class Drawer:
         return moving, now.ink
 
 
-def _check(path: Path, panel: str, seconds: float, fps: float, size: tuple[int, int]) -> int:
+def _check(path: Path, seconds: float, fps: float, size: tuple[int, int]) -> int:
     """The number of film frames; InputError for what cannot be made."""
     check_film_path(path)
-    if panel != "all" and panel not in EVERY_PANEL:
-        raise InputError(f"The panel {panel}: a film shows {', '.join(EVERY_PANEL)} or all.")
     fastest = FASTEST[path.suffix.lower()]
     if not 1.0 <= fps <= fastest:
         raise InputError(
@@ -186,7 +183,7 @@ def film_frames(
     captions: bool = True,
 ) -> Iterator[Pixels]:
     """The pictures (height, width, 3) of a film, drawn as they are asked for."""
-    kinds = PANELS if panel == "all" else (panel,)
+    kinds = kinds_of(panel)
     since, until = (-math.inf, None) if interval is None else interval
     lasts = [last_frame(run, until) for run in runs]
     axis = time_axis(runs, lasts)
@@ -244,6 +241,17 @@ def _writer(
     return Mp4Writer(temporary, size, fps)
 
 
+@contextmanager
+def _kept(writer: FilmWriter) -> Iterator[FilmWriter]:
+    """A writer whose film is completed, or given up where the block raises."""
+    try:
+        yield writer
+        writer.close()
+    except BaseException:
+        writer.drop()
+        raise
+
+
 @final
 class _CancelledError(Exception):
     """The user stopped the film."""
@@ -268,7 +276,8 @@ def save_film(
     captions: bool = True,
     promises: Sequence[Promise | None] = (),
 ) -> bool:
-    """Write a film of one panel, or of "all", for one or more runs; .gif and .webp loop for ever.
+    """Write a film for one or more runs, of a panel, of up to four with commas between them, or of
+    "all", the four of the papers' figure; .gif and .webp loop for ever.
 
     It has round(seconds * frames_per_second) frames; time passes evenly on the axis of the figures,
     over the runs or an `interval` of log10 t, and the last picture stays for the last 12 % of the
@@ -284,9 +293,9 @@ def save_film(
     check_look(look)
     if interval is not None:
         check_interval(runs, interval)
-    kinds = PANELS if panel == "all" else (panel,)
+    kinds = kinds_of(panel)
     requested = size or film_size(len(runs), len(kinds))
-    count = _check(path, panel, seconds, frames_per_second, requested)
+    count = _check(path, seconds, frames_per_second, requested)
     # H.264 as every player reads it keeps its colours for two by two pixels.
     pixels = (requested[0] & ~1, requested[1] & ~1)
     # GIF counts in hundredths of a second.
@@ -296,7 +305,7 @@ def save_film(
     try:
         with (
             replacing(path) as (temporary, file),
-            closing(_writer(temporary, file, pixels, frames_per_second, palette)) as writer,
+            _kept(_writer(temporary, file, pixels, frames_per_second, palette)) as writer,
         ):
             for done, milliseconds in enumerate(durations, 1):
                 if cancelled is not None and cancelled():

@@ -49,7 +49,8 @@ class BoundCurve:
 @dataclass(frozen=True, slots=True)
 class Look:
     """`against`: what curves stand against (ACROSS). `nodes`: weights or directions, and `roots`
-    whether by signed roots. `pinned` and `bounds` are those of each run."""
+    whether by signed roots. `pinned` and `bounds` are those of each run. `rest`: curves go on after
+    the last frame that is shown, faint, to the end of the run."""
 
     curves: tuple[str, ...] = FIRST_CURVES
     logarithmic: bool = False
@@ -59,6 +60,7 @@ class Look:
     regions: tuple[Region, ...] = ()
     pinned: tuple[frozenset[int], ...] = ()
     bounds: tuple[tuple[BoundCurve, ...], ...] = ()
+    rest: bool = False
 
     def pins(self, row: int) -> tuple[int, ...]:
         """The pinned nodes of a row in increasing order."""

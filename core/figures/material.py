@@ -26,10 +26,10 @@ from core.figures.neurons import (
     track,
     trail_frames,
 )
-from core.figures.palette import Palette
+from core.figures.palette import Palette, faint
 from core.figures.predictor import PredictorPanel, widened
 from core.figures.primitives import Axis as PanelAxis
-from core.figures.primitives import Box, Dots, Ink, Panel
+from core.figures.primitives import Box, Dots, Ink, Marker, Panel
 from core.figures.sheet import Sheet
 from core.figures.sorted_nodes import Chosen, sorted_ink, sorted_panel, value_axis
 from core.figures.ticks import ranged
@@ -50,6 +50,7 @@ from core.reference.share import Promise, scaled
 from core.runs import Run
 
 SORTED = ("rotations", "norms")
+FAINT = 0.3  # opacity of what comes after the moment shown, as on the screen
 Selected = Sequence[NodeSet | None]
 
 
@@ -124,10 +125,26 @@ class Material:
     def panel(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
         """A panel at the last frame, and the dots of the data in it."""
         panel, data = self._whole(row, kind, letter, box)
+        if kind in ("margins", *self.traces) and self._goes_on(row):
+            panel = replace(panel, ink=self._with_rest(panel, row))
         region = self.shown.look.region(row, kind)
         if region is None or kind == "predictor":
             return panel, data
         return self._into(panel, region), data
+
+    def _goes_on(self, row: int) -> bool:
+        return self.shown.look.rest and self.lasts[row] < self.runs[row].frames - 1
+
+    def _with_rest(self, panel: Panel, row: int) -> Ink:
+        """What a panel of curves shows at the last frame, over the whole of it, faint."""
+        whole, now = panel.ink, self.ink(panel, self.lasts[row], ())
+        later = [replace(one, colours=faint(one.colours, FAINT)) for one in whole.curves]
+        # The ring is where it is on the screen: whether the moment has come there or not.
+        known = {dots.name for dots in now.dots}
+        rings = [one for one in whole.dots if one.marker is Marker.RING and one.name not in known]
+        return replace(
+            now, curves=(*later, *now.curves), dots=(*now.dots, *rings), words=whole.words
+        )
 
     def _whole(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
         run, palette, pins = self.runs[row], self.palette, self.shown.look.pins(row)
@@ -231,7 +248,9 @@ def gather(
     time = time_axis(runs, lasts)
     times = moments(runs, lasts, time)
     frames = tuple(times.frames(run, last) for run, last in zip(runs, lasts, strict=True))
-    x = across(runs, lasts, look.against, time)
+    # Of curves that go on after the moment the axes are those of whole runs, as on the screen.
+    ends = [run.frames - 1 for run in runs] if look.rest and stops is None else list(lasts)
+    x = across(runs, ends, look.against, time_axis(runs, ends))
     tracks: list[Track] = []
     margins: list[MarginTraces] = []
     traces: dict[str, TracePanel] = {}
@@ -247,7 +266,7 @@ def gather(
     if "margins" in panels:
         margins = [
             margin_traces(run, last, look.against, shown.promise_of(row))
-            for row, (run, last) in enumerate(zip(runs, lasts, strict=True))
+            for row, (run, last) in enumerate(zip(runs, ends, strict=True))
         ]
         lines = [one for row in range(len(runs)) for one in shown.references_of(row)]
         axes["margins"] = margin_axis(margins, x, lines)
@@ -255,9 +274,9 @@ def gather(
         if kind in panels:
             axes[kind] = value_axis(runs, kind, frames)
     if "curves" in panels:
-        traces["curves"] = curves_panels(runs, lasts, x, palette, look)
+        traces["curves"] = curves_panels(runs, ends, x, palette, look)
     if "spectrum" in panels:
-        traces["spectrum"] = spectrum_panels(runs, lasts, x, palette, look)
+        traces["spectrum"] = spectrum_panels(runs, ends, x, palette, look)
     return Material(
         tuple(runs),
         tuple(lasts),

@@ -164,6 +164,13 @@ def kind_colours(
     return result
 
 
+def faint(colours: Colours, opacity: float) -> Colours:
+    """Colours (k, 4) with so much of their opacity."""
+    result = colours.copy()
+    result[..., 3] = np.round(opacity * result[..., 3])
+    return result
+
+
 def dimmed(colours: ArrayLike, palette: Palette) -> Colours:
     """RGBA rows (k, 4) of nodes that are not selected: most of the way to the background."""
     rows = np.array(colours, dtype=np.float64)

@@ -7,10 +7,14 @@ store of each frame only the rectangle that changed.
 
 from __future__ import annotations
 
-import importlib
+import errno
 import io
+import os
 import struct
+import subprocess
+import tempfile
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
@@ -19,10 +23,12 @@ from numpy.typing import NDArray
 from PIL import GifImagePlugin, Image
 
 from core.errors import InputError
-from core.figures.film_sizes import mp4_problem
+from core.figures.film_sizes import encoder, mp4_problem
 
 Pixels = NDArray[np.uint8]
 SUFFIXES = (".gif", ".webp", ".mp4")
+LONGEST_END = 300.0  # seconds that an encoder may take after the last frame
+ANOTHER_FORMAT = "write a .gif or .webp instead, or install the encoder anew"
 UNCHANGED = 255  # the GIF's transparent colour
 
 
@@ -35,7 +41,10 @@ class FilmWriter(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Complete the film, which is thrown away where one of its frames could not be written."""
+        """Complete the film."""
+
+    def drop(self) -> None:  # noqa: B027, most writers have nothing to end
+        """Give the film up: its file is thrown away."""
 
 
 def changed_rectangle(before: NDArray[Any], now: NDArray[Any]) -> tuple[int, int, int, int]:
@@ -152,31 +161,92 @@ def _chunk(name: bytes, content: bytes) -> bytes:
 
 @final
 class Mp4Writer(FilmWriter):
-    """H.264 through imageio-ffmpeg; every frame lasts 1 / frames_per_second."""
+    """H.264 through ffmpeg, another program; every frame lasts 1 / frames_per_second.
+
+    Raises InputError where it cannot be started or ends before the film does, OSError with ENOSPC
+    where it says that the disk is full.
+    """
 
     def __init__(self, path: Path, size: tuple[int, int], frames_per_second: float) -> None:
-        module: Any = importlib.import_module("imageio_ffmpeg")
-        self._sink = module.write_frames(
-            str(path),
-            size,
-            fps=frames_per_second,
-            codec="libx264",
-            quality=None,
-            # Else imageio-ffmpeg makes both sides multiples of 16, and stretches the picture.
-            macro_block_size=2,
-            pix_fmt_in="rgb24",
-            ffmpeg_log_level="error",
-            # Next to lossless, and with the index first, so that it plays while it loads.
-            output_params=["-crf", "18", "-preset", "fast", "-movflags", "+faststart"],
-        )
-        # A generator: it takes pictures only once it has come to its first yield.
-        self._sink.send(None)
+        self._path = path
+        # What it says, in a file: a pipe that nobody reads would hold it up once it is full.
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115, closed with the encoder
+        try:
+            program = encoder()
+            self._process = subprocess.Popen(
+                [program, *_encoding(path, size, frames_per_second)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=self._said,
+                # Ctrl-C is for this program, which then ends the encoder.
+                start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+        except (OSError, RuntimeError) as error:
+            self._said.close()
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(
+                f"the encoder of MP4 cannot be started ({reason})", remedy=ANOTHER_FORMAT
+            ) from error
 
     def add(self, frame: Pixels, milliseconds: int) -> None:
-        self._sink.send(np.ascontiguousarray(frame))
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(np.ascontiguousarray(frame).data)
+        except OSError as error:  # it takes no more: it has ended
+            raise self._failure() from error
 
     def close(self) -> None:
-        self._sink.close()
+        assert self._process.stdin is not None
+        with suppress(OSError):  # what it took no more shows in how it ended
+            self._process.stdin.close()
+        try:
+            self._process.wait(LONGEST_END)
+        except subprocess.TimeoutExpired as error:
+            raise self._failure(f"did not end within {LONGEST_END:.0f} s") from error
+        if self._process.returncode != 0:
+            raise self._failure()
+        if self._path.stat().st_size == 0:
+            raise self._failure("wrote nothing")
+        self._said.close()
+
+    def drop(self) -> None:
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+        self._process.kill()
+        self._process.wait()
+        self._said.close()
+
+    def _failure(self, how: str = "") -> Exception:
+        """Why there is no film, from how the encoder ended and what it said last."""
+        with suppress(subprocess.TimeoutExpired):  # a pipe breaks a moment before its reader ends
+            self._process.wait(1.0)
+        self._said.seek(0)
+        said = self._said.read()[-2000:].decode("utf-8", "replace").strip()
+        if os.strerror(errno.ENOSPC).lower() in said.lower():
+            return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        status = self._process.returncode
+        if not how:
+            how = "takes no more frames"
+            if status is not None:
+                how = f"was ended by signal {-status}" if status < 0 else f"ended with {status}"
+        last = f" ({said.splitlines()[-1][:200]})" if said else ""
+        return InputError(
+            f"the film was not written, as the encoder of MP4 {how}{last}", remedy=ANOTHER_FORMAT
+        )
+
+
+def _encoding(path: Path, size: tuple[int, int], frames_per_second: float) -> list[str]:
+    """The options of ffmpeg: raw pictures come in, H.264 as every player reads it goes out."""
+    width, height = size
+    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
+    given += ["-r", f"{frames_per_second:.15g}", "-i", "-"]
+    # Next to lossless, and with the index first, so that it plays while it loads.
+    taken = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "fast"]
+    taken += ["-movflags", "+faststart", "-f", "mp4"]
+    # As a file, whatever its name looks like.
+    return ["-y", "-loglevel", "error", *given, *taken, f"file:{path}"]
 
 
 def check_film_path(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import final
 
 from core.observables.node_sets import NodeSet
 from core.problem.schedule import time_text
-from core.reference.share import FIRST, share
+from core.reference.share import FIRST, most, share
 
 Setting = str | int | float | bool
 # Of what a file says: it is listed before it is read, and one that is no run stays listed.
@@ -68,6 +68,9 @@ class Facts:
     and `log10_time`. `margins` are those reference margins that were computed for its data, NaN
     where there is none; `waiting` names the cache's files of those that were not yet. `factor`
     makes of gamma_gl what the run's margins are compared with, NaN where they are not.
+    `reached` is log10 of the time at which the hard margin first came to 90 % of `reached_of`,
+    inf where it did at no frame, NaN where that is not known; `reached_of` is NaN where nobody
+    has looked.
     `run` is its random name. `parent` is the file of the run that it goes on from, `parent_run` the
     name of that one; `left` is log10 t where it left it, NaN where that is not known, and `changes`
     say what a branch changed, empty for a continued run. `wrong` says why a file cannot be read.
@@ -80,6 +83,8 @@ class Facts:
     margins: Mapping[str, float] = field(default_factory=dict)
     waiting: Mapping[str, str] = field(default_factory=dict)
     factor: float = math.nan
+    reached: float = math.nan
+    reached_of: float = math.nan
     frames: int = 0
     created: str = ""
     status: str = UNREAD
@@ -99,6 +104,11 @@ class Facts:
         moment = "" if math.isnan(self.left) else f" at t = {time_text(self.left)}"
         words = f": {self.changes}" if self.changes else ""
         return f"{'branched' if words else 'continued'} from {self.parent}{moment}{words}"
+
+    @property
+    def most(self) -> float:
+        """The most that the hard margin can be, gamma_gl / 2; NaN where not known."""
+        return most(self.factor, self.margins.get(FIRST, math.nan))
 
     @property
     def readable(self) -> bool:
@@ -147,6 +157,14 @@ class Entry:
         facts = self.facts
         margin = facts.results.get("hard_margin", math.nan)
         return share(margin, facts.factor, facts.margins.get(FIRST, math.nan))
+
+    @property
+    def log10_time_to_90(self) -> float:
+        """log10 of the time at which the hard margin first came to 90 % of gamma_gl / 2; inf where
+        it has not, NaN where that is not known."""
+        facts = self.facts
+        # What was found for another value of gamma_gl says nothing of this one.
+        return facts.reached if facts.reached_of == facts.most else math.nan
 
     @property
     def holds(self) -> float:

@@ -24,7 +24,7 @@ from core.library.entry import (
     headings,
 )
 from core.library.index import Row, RunIndex
-from core.library.reading import picture_of, read_facts
+from core.library.reading import picture_of, read_facts, time_to_90
 from core.library.scan import Found, in_folder, listed, run_files
 from core.library.trash import Trash
 
@@ -104,6 +104,8 @@ class Library:
         if waiting:
             self._read(waiting, found, said, tell, halt)
             listing = self._listing(found, said)
+        if self._look_for_times(found, said, tell, halt):
+            listing = self._listing(found, said)
         for entry in listing.entries:  # made here, so that the first search need not wait for it
             _ = entry.text
         # What grows ceases to by itself, with the time.
@@ -178,6 +180,39 @@ class Library:
             changed[path] = rows[path] = replace(row, facts=facts)
         if changed:
             self.index.put(changed)
+
+    def _look_for_times(
+        self,
+        found: dict[str, Places],
+        said: list[str],
+        tell: Tell | None,
+        halt: Halt | None,
+    ) -> bool:
+        """The times to 90 % of those runs whose gamma_gl is known by now, one after another, the
+        latest first; whether there were any."""
+        assert self._rows is not None
+        waiting = [path for path in found if _times_wait(self._rows.get(path))]
+        waiting.sort(key=lambda path: -found[path][0].modified)
+        told = time.monotonic()
+        for path in waiting:
+            row = self._rows[path]
+            look, reached = time_to_90(Path(path), row.facts.most), math.nan
+            while True:
+                if halt is not None:
+                    halt()
+                try:
+                    next(look)
+                except StopIteration as answer:
+                    reached = answer.value
+                    break
+            facts = replace(row.facts, reached=reached, reached_of=row.facts.most)
+            self._rows[path] = replace(row, facts=facts)
+            # At once: what was found is not looked for again, whenever this is cut short.
+            self.index.put({path: self._rows[path]})
+            if tell is not None and time.monotonic() - told > TELL_S:
+                told = time.monotonic()
+                tell(self._listing(found, said))
+        return bool(waiting)
 
     def _listing(
         self, found: Mapping[str, Places], said: Iterable[str], left: int | None = None
@@ -293,6 +328,14 @@ def _known(row: Row | None, found: Found, again: bool) -> bool:
     if row is None or row.stamp != found.stamp or row.facts.status == UNREAD:
         return False
     return not (again and row.facts.wrong)
+
+
+def _times_wait(row: Row | None) -> bool:
+    """Whether the time to 90 % can be known and is not. A run that is recorded has other frames
+    soon."""
+    if row is None or not row.facts.readable or row.facts.status == RECORDING:
+        return False
+    return not math.isnan(row.facts.most) and row.facts.reached_of != row.facts.most
 
 
 def _state(facts: Facts, found: Found, now: float) -> str:

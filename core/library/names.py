@@ -21,6 +21,12 @@ def _time(entry: Entry) -> float:
     return _power(entry.facts.results.get("log10_time", math.nan))
 
 
+def _time_to_90(entry: Entry) -> float:
+    log10_time = entry.log10_time_to_90
+    # That it has not come to it says nothing of a time: longer runs may.
+    return math.nan if log10_time == math.inf else _power(log10_time)
+
+
 def _power(log10_time: float) -> float:
     return 10.0**log10_time if log10_time < 308.0 or math.isnan(log10_time) else math.inf
 
@@ -54,6 +60,7 @@ OTHERS: dict[str, Reader] = {
     "frames": lambda entry: float(entry.facts.frames),
     "share": lambda entry: entry.share,
     "t": _time,
+    "time_to_90": _time_to_90,
     DATE: lambda entry: entry.date or None,
     "study": lambda entry: entry.facts.title,
     "source": lambda entry: entry.facts.source,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from core.errors import MarginscopeError
 from core.library.entry import RESULTS, UNREADABLE, Facts, Setting
+from core.reference.share import REACHED, first_reach
 from core.runs import Run, open_run
 from core.studies.settings import depth_of
 from core.studies.tables import value_text
@@ -137,6 +138,29 @@ def picture_of(path: Path) -> bytes:
             return heights([hard_margin(run, int(frame)) for frame in frames])
     except Exception:  # a picture less; what is wrong with the run, its facts say
         return b""
+
+
+def time_to_90(path: Path, most: float) -> Generator[None, None, float]:
+    """log10 of the time at which the hard margin first comes to 90 % of `most`, inf where it does
+    at no frame, NaN for a file that cannot be read. Yields after each frame that it reads, and
+    reads none after that time.
+    """
+    from core.observables.margins import hard_margin
+
+    try:
+        with open_run(path) as run:
+            shares = np.full(run.frames, math.nan)
+            for frame in range(run.frames):
+                shares[frame] = hard_margin(run, frame) * (1.0 / most)
+                reach = None
+                if shares[frame] >= REACHED:
+                    reach = first_reach(shares[: frame + 1], run.log10_time)
+                if reach is not None:
+                    return reach.log10_time
+                yield
+            return math.inf
+    except Exception:  # what is wrong with the run, its facts say
+        return math.nan
 
 
 def heights(values: list[float]) -> bytes:

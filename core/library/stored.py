@@ -16,6 +16,7 @@ TEXTS = (
     *("run", "parent", "parent_run", "changes"),
 )
 NUMBERS = ("results", "margins")
+REACHED = ("reached", "reached_of")  # rows of older versions have none
 
 
 def dump_facts(facts: Facts) -> str:
@@ -24,7 +25,8 @@ def dump_facts(facts: Facts) -> str:
     for name in NUMBERS:
         fields[name] = {key: _null(value) for key, value in getattr(facts, name).items()}
     fields |= {"settings": facts.settings, "waiting": facts.waiting, "factor": _null(facts.factor)}
-    fields["left"] = _null(facts.left)
+    for name in ("left", *REACHED):
+        fields[name] = _null(getattr(facts, name))
     return json.dumps(fields, allow_nan=False)
 
 
@@ -40,6 +42,8 @@ def load_facts(text: object) -> Facts | None:
             waiting=_table(fields["waiting"], {str}),
             factor=_nan(fields["factor"]),
             left=_nan(fields["left"]),
+            reached=_nan(fields.get("reached")),
+            reached_of=_nan(fields.get("reached_of")),
             frames=fields["frames"],
         )
         return facts if type(facts.frames) is int else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from core.library.entry import Entry
+from core.library.entry import GROWING, Entry
 
 
 def arranged(entries: Sequence[Entry]) -> list[tuple[Entry, int]]:
@@ -30,6 +30,28 @@ def arranged(entries: Sequence[Entry]) -> list[tuple[Entry, int]]:
         else:
             below.setdefault(parent, []).append(place)
     return _walked(entries, roots, below)
+
+
+def missed_by_none(entries: Iterable[Entry], paths: Collection[Path]) -> tuple[Entry, ...]:
+    """Those of some runs that nobody has kept in any way: without a name, a note, tags, bookmarks
+    and sets, from which no other run goes on, which were not restored and do not grow.
+
+    A run that cannot be read is never among them, nor one in the trash.
+    """
+    entries = list(entries)
+    parents = {entry.facts.parent_run for entry in entries} - {""}
+    files = {entry.facts.parent for entry in entries} - {""}
+    return tuple(
+        entry
+        for entry in entries
+        if entry.path in paths
+        and entry.readable
+        and not entry.trashed
+        and entry.about.empty
+        and entry.state != GROWING
+        and entry.facts.run not in parents
+        and entry.path.name not in files
+    )
 
 
 def _parent(

@@ -114,6 +114,14 @@ def first_reach(values: Array, log10_time: Array, level: float = REACHED) -> Rea
     return Reach(frame, float(round(part, 12)), float(round(begin + part * (end - begin), 12)))
 
 
+def reach_of(margins: Array, log10_time: Array, promise: Promise) -> Reach | None:
+    """When margins (T,) first come to 90 % of what is promised; None where they never do, or that
+    is not known."""
+    if math.isnan(promise.most):
+        return None
+    return first_reach(promise.scale * margins, log10_time[: margins.size])
+
+
 def scaled(margins: Sequence[ReferenceMargin], scale: float) -> tuple[ReferenceMargin, ...]:
     """Reference margins with their brackets multiplied, to be drawn among shares."""
     return tuple(

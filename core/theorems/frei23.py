@@ -50,7 +50,8 @@ def becomes_kkt(context: Context) -> Comparison:
     comparison = common.once("<=", 0.01, residual, KKT, frame=-1)
     if comparison.holds:
         return comparison
-    return common.undecided("<=", 0.01, residual, "a limit without a rate: not reached yet", KKT)
+    why = "a limit without a rate: not reached yet"
+    return replace(common.undecided("<=", 0.01, residual, why, KKT), frame=-1)
 
 
 def time_bound(context: Context) -> Comparison:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import final
 
@@ -17,6 +18,7 @@ from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+from core.theorems.states import State, state_of
 
 of_frei23 = partial(Statement, "frei23")
 TOLERANCE = 1e-3  # of the items of Theorem 3.2 at a KKT point to CLOSE
@@ -146,11 +148,11 @@ def _mean(group: Array) -> Array:
 def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
-    return (
-        *network_hypotheses(run),
-        near_orthogonal(run),
-        common.at_most("W is a KKT point: residual at the last frame", CLOSE, residual),
-    )
+    point = common.at_most("W is a KKT point: residual at the last frame", CLOSE, residual)
+    # A residual is a least-squares problem: that of the last frame alone is known.
+    at = np.full(run.frames, State.OPEN, dtype=np.int8)
+    at[-1] = state_of(point.met)
+    return (*network_hypotheses(run), near_orthogonal(run), replace(point, at=at))
 
 
 def near(context: Context) -> str:
@@ -177,13 +179,13 @@ def item(
         point = KktPoint(context.run)
         if not point.least > 0.0:
             why = "some example is on the wrong side: there is no W with min p = 1"
-            return common.undecided(sense, bound, common.NAN, why)
+            return replace(common.undecided(sense, bound, common.NAN, why), frame=-1)
         comparison = common.once(sense, bound, measure(point, context), frame=-1)
         why = near(context)
         # An item that fails before the run has come near its limit contradicts nothing.
         if comparison.holds or not why:
             return comparison
-        return common.undecided(sense, bound, comparison.measured, why)
+        return replace(common.undecided(sense, bound, comparison.measured, why), frame=-1)
 
     return compare
 

@@ -82,6 +82,11 @@ class Comparison:
     limit: bool = False
 
     @property
+    def ends(self) -> bool:
+        """Whether it is of the last frame, and of no other."""
+        return self.states is None and self.frame == -1
+
+    @property
     def slack(self) -> float:
         """How much room is left, in the units of the statement; negative: so much is missing."""
         sign = 1.0 if self.sense == "<=" else -1.0
@@ -192,6 +197,11 @@ class Assessment:
     def has_times(self) -> bool:
         """Whether it says something about time that a run can decide."""
         return self.statement.constants and self.comparison.states is not None
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the last frame alone decides it, and nothing is known of the others."""
+        return self.statement.constants and self.comparison.ends
 
     def as_json(self) -> dict[str, Any]:
         """The fields of `python -m core theorems --json`."""

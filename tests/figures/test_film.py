@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from importlib.machinery import ModuleSpec
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -71,7 +70,9 @@ def test_films_show_the_drawn_pictures(tmp_path, palette) -> None:
     assert (pictures[-1] == pictures[-2]).all() or len(pictures) < 8
 
 
-@pytest.mark.parametrize("panel", ["rotations", "norms", "margins", "all"])
+@pytest.mark.parametrize(
+    "panel", ["rotations", "norms", "margins", "all", "curves,predictor,spectrum"]
+)
 def test_every_panel_makes_a_film_of_two_runs(panel) -> None:
     pictures = list(film_frames(two_runs(), panel, 3, (320, 240), Shown(LIGHT)))
     assert [picture.shape for picture in pictures] == [(240, 320, 3)] * 3
@@ -131,6 +132,9 @@ def test_a_full_disk_is_said(tmp_path, monkeypatch) -> None:
         ("film.avi", {}, r"must end in \.gif, \.webp or \.mp4"),
         ("film", {}, "must end in"),
         ("film.gif", {"panel": "weights"}, "a film shows neurons"),
+        ("film.gif", {"panel": "norms,"}, "a film shows neurons"),
+        ("film.gif", {"panel": "norms,norms"}, "a film shows neurons"),
+        ("film.gif", {"panel": "neurons,rotations,norms,margins,curves"}, "these are 5"),
         ("film.gif", {"seconds": 0.0}, "lasts above 0"),
         ("film.gif", {"seconds": float("nan")}, "lasts above 0"),
         ("film.gif", {"seconds": 601.0}, "to 600 seconds"),
@@ -149,6 +153,7 @@ def test_what_cannot_be_made_is_refused_in_a_sentence(tmp_path, name, arguments,
 
 def test_an_mp4_without_its_encoder_names_the_extra(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match="extra named movie"):
         saved(tmp_path / "film.mp4")
 
@@ -205,30 +210,92 @@ def test_writers_store_what_changes_only(tmp_path) -> None:
         assert path.stat().st_size < 2000
 
 
-@pytest.mark.parametrize("stop_after", [2, 99])
-def test_an_mp4_goes_through_the_encoder(tmp_path, monkeypatch, stop_after) -> None:
-    frames: list[int] = []
+# An encoder that checks what it is given: so many whole pictures, of a size, at a rate.
+ENCODER = """#!{python}
+import os, signal, sys
+words = sys.argv[1:]
+given = dict(zip(words, words[1:]))
+assert given["-f"] == "mp4" and given["-i"] == "-" and given["-r"] == "10", words
+assert words[words.index("-f") + 1] == "rawvideo"
+width, height = (int(side) for side in given["-s"].split("x"))
+out = words[-1].removeprefix("file:")
+taken = 0
+while picture := sys.stdin.buffer.read(3 * width * height):
+    assert len(picture) == 3 * width * height, len(picture)
+    taken += 1
+    open(out, "wb").write(b"half")
+    {each}
+{end}
+open(out, "w").write(f"{{width}}x{{height}} {{taken}}")
+"""
 
-    def write_frames(path, size, **settings):
-        assert size == SIZE
-        assert settings["fps"] == 10
-        with Path(path).open("wb") as file:
-            try:
-                while True:
-                    frame = yield
-                    frames.append(frame.nbytes)
-            finally:
-                file.write(b"the end")
 
-    module = ModuleType("imageio_ffmpeg")
-    module.__spec__ = ModuleSpec("imageio_ffmpeg", None)
-    monkeypatch.setattr(module, "write_frames", write_frames, raising=False)
-    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", module)
-    path = tmp_path / "film.mp4"
-    completed = saved(path, cancelled=lambda: len(frames) >= stop_after)
-    assert completed == (stop_after == 99)
-    assert frames == [SIZE[0] * SIZE[1] * 3] * min(stop_after, 6)
-    assert [entry.name for entry in tmp_path.iterdir()] == (["film.mp4"] if completed else [])
+@pytest.fixture
+def encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Puts an ffmpeg on the path that does something with each picture, and at the end."""
+
+    def made(each: str = "pass", end: str = "") -> Path:
+        place = tmp_path / "bin" / "ffmpeg"
+        place.parent.mkdir()
+        place.write_text(ENCODER.format(python=sys.executable, each=each, end=end))
+        place.chmod(0o755)
+        (tmp_path / "films").mkdir()
+        return tmp_path / "films" / "film.mp4"
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    return made
+
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
+
+
+@posix
+def test_an_mp4_goes_through_the_encoder(encoder) -> None:
+    path = encoder()
+    assert saved(path)
+    assert path.read_text() == "200x160 6"
+    assert list(path.parent.iterdir()) == [path]
+
+
+@posix
+def test_a_cancelled_mp4_leaves_nothing(encoder) -> None:
+    path, done = encoder(), []
+    assert not saved(path, progress=lambda *k: done.append(k), cancelled=lambda: len(done) > 2)
+    assert not list(path.parent.iterdir())
+
+
+@posix
+@pytest.mark.parametrize(
+    ("each", "end", "said"),
+    [
+        ("sys.exit(1)", "", "encoder of MP4 ended with 1;"),
+        ("", 'sys.exit("Unknown encoder libx264")', "ended with 1 (Unknown encoder libx264);"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "", "was ended by signal 9;"),
+        ("", "os.kill(os.getpid(), signal.SIGKILL)", "was ended by signal 9;"),
+        ("", 'open(out, "w").close(); sys.exit(0)', "wrote nothing;"),
+        ("", 'sys.exit("film.mp4: No space left on device")', "The disk is full: "),
+    ],
+)
+def test_an_encoder_that_fails_is_one_sentence_and_no_file(encoder, each, end, said) -> None:
+    """The film of before stays."""
+    path = encoder(each or "pass", end)
+    path.write_text("the one before")
+    with pytest.raises((InputError, DiskError)) as caught:
+        saved(path, seconds=3.0)
+    assert said in str(caught.value)
+    assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+    assert path.read_text() == "the one before"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_an_encoder_that_cannot_be_started_is_a_sentence(tmp_path, monkeypatch) -> None:
+    for program in (tmp_path / "nowhere", tmp_path):
+        monkeypatch.setattr("core.figures.writers.mp4_problem", str)
+        monkeypatch.setattr("core.figures.writers.encoder", lambda here=program: str(here))
+        with pytest.raises(InputError, match=r"cannot be started \(.+\); write a \.gif"):
+            saved(tmp_path / "film.mp4")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_range_of_the_neurons_follows_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +103,31 @@ def test_a_figure_of_shares_has_the_same_curves_divided(path: Path) -> None:
     assert shares.y.low < whole.low < whole.high < shares.y.high
     words = next(level.label for level in shares.levels if level.value == 0.9)
     assert words.startswith("90 % not reached" if reach is None else "90 % at ")
+
+
+@pytest.mark.parametrize("against", ["log10_time", "step", "norm_squared"])
+def test_the_rest_of_curves_is_faint_and_the_whole_runs(path: Path, against: str) -> None:
+    """The picture of the whole run, faint, and over it the part up to the moment."""
+    panels, look = ("margins", "curves", "spectrum"), Look(against=against)
+    with open_run(path) as run:
+        whole = build_scene([run], panels, look=look).panels
+        until = float(run.log10_time[25])
+        cut = build_scene([run], panels, until, look=look).panels
+        seen = build_scene([run], panels, until, look=replace(look, rest=True)).panels
+        end = build_scene([run], panels, look=replace(look, rest=True)).panels
+    for all_of_it, part, one, last in zip(whole, cut, seen, end, strict=True):
+        count = len(all_of_it.ink.curves)
+        assert len(one.ink.curves) == 2 * count
+        assert (one.x, one.y) == (all_of_it.x, all_of_it.y)
+        for plain, later in zip(all_of_it.ink.curves, one.ink.curves[:count], strict=True):
+            np.testing.assert_array_equal(later.x, plain.x)
+            np.testing.assert_array_equal(later.y, plain.y)
+            assert (later.colours[:, 3] == round(0.3 * 255)).all()
+        for plain, now in zip(all_of_it.ink.curves, one.ink.curves[count:], strict=True):
+            np.testing.assert_array_equal(now.y, plain.y[:, :26])
+            np.testing.assert_array_equal(now.colours, plain.colours)
+        assert all(len(np.asarray(curve.y)[0]) == 26 for curve in part.ink.curves)
+        assert len(last.ink.curves) == count  # nothing comes after the end
 
 
 @pytest.mark.parametrize("against", ["log10_time", "step", "norm_squared"])

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from core.errors import InputError
 from core.library.about import change_about, place, read_about, tags_of
 from core.library.entry import About, Entry, Facts
 from core.library.library import Listing, surplus
+from core.library.query import chosen
 from core.library.reading import heights, picture_of, read_facts
 from core.library.stored import dump_facts, load_about, load_facts
 from core.observables.registry import OBSERVABLES, last_values
@@ -76,6 +78,81 @@ def test_margins_are_taken_from_the_cache_and_never_computed(tmp_path: Path) -> 
         assert one.facts.margins == {"gamma_gl": 0.25}
         assert one.share == pytest.approx(one.facts.results["hard_margin"] / 0.125)
     library.close()
+
+
+def known_margin(path: Path, value: float) -> None:
+    """gamma_gl of a run, as if it had been computed."""
+    with open_run(path) as run:
+        file = margins.place(REFERENCES["gamma_gl"], run.problem)
+    margins.store(file, margins.Entry(exact(value, "by hand"), 1.0))
+
+
+def test_the_time_to_90_is_found_once_a_margin_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of runs listed long before, one file at a time, and not again at the next start."""
+    library = library_of(tmp_path)
+    path = record(library.root / "a.msrun", count=12)
+    record(library.root / "b.msrun", small_problem(m=5))
+    before = by_name(library.refresh())["a.msrun"]
+    assert math.isnan(before.log10_time_to_90)
+    assert chosen([before], "time_to_90 < 1e9") == []
+    # In closed form: shares are .2 a frame, and so .9 half way from the fifth to the sixth.
+    monkeypatch.setattr(
+        "core.observables.margins.hard_margin", lambda run, frame: 0.125 * 0.2 * frame
+    )
+    with open_run(path) as run:
+        expected = float(np.mean(run.log10_time[4:6]))
+    known_margin(path, 0.25)
+    after = by_name(library.refresh())["a.msrun"]
+    assert after.log10_time_to_90 == pytest.approx(expected, abs=1e-11)
+    t = 10.0**expected
+    assert chosen([after], f"time_to_90 < {t * 1.01:.17g}") == [after]
+    assert chosen([after], f"time_to_90 < {t * 0.99:.17g}") == []
+    library.close()
+    looked = []
+    monkeypatch.setattr("core.library.library.time_to_90", lambda *a: looked.append(a))
+    again = by_name(library_of(tmp_path).refresh())["a.msrun"]
+    assert again.log10_time_to_90 == after.log10_time_to_90
+    assert not looked
+
+
+def test_a_margin_never_reached_has_no_time_and_another_value_another(tmp_path: Path) -> None:
+    library = library_of(tmp_path)
+    path = record(library.root / "a.msrun")
+    known_margin(path, 1e6)
+    one = only(library.refresh())
+    assert one.log10_time_to_90 == math.inf
+    assert chosen([one], "time_to_90 > 0") == chosen([one], "time_to_90 < 1e300") == []
+    # A value that was found since stands for no time until the run has been looked at again.
+    other = replace(one, facts=replace(one.facts, margins={"gamma_gl": 1.0}))
+    assert math.isnan(other.log10_time_to_90)
+    library.close()
+
+
+def test_looking_for_times_can_be_cut_short_and_goes_on(tmp_path: Path) -> None:
+    library = library_of(tmp_path)
+    for name in "abc":
+        record(library.root / f"{name}.msrun")
+    library.refresh()
+    known_margin(library.root / "a.msrun", 1e6)  # of the same data, and so of all three
+    looks = 0
+
+    def halt() -> None:
+        nonlocal looks
+        looks += 1
+        if looks > 6 + 1 + 2:  # the frames of one run, its end, and two frames of the next
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        library.refresh(halt=halt)
+    library.close()
+    other = library_of(tmp_path)
+    told: list[Listing] = []
+    times = [one.log10_time_to_90 for one in other.refresh(told.append).entries]
+    assert times == [math.inf] * 3
+    assert sum(one.log10_time_to_90 == math.inf for one in told[0].entries) == 1
+    other.close()
 
 
 def test_what_is_no_run_is_listed_with_the_reason(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.library.entry import Entry, Facts, headings
+from core.library.entry import About, Bookmark, Entry, Facts, headings
 from core.library.library import surplus
 from core.library.query import chosen
 from core.library.reading import read_facts
 from core.library.stored import dump_facts, load_facts
-from core.library.tree import arranged
+from core.library.tree import arranged, missed_by_none
 from core.runs.lineage import lineage_of
 from tests.continuation.helpers import continued_at, recorded_at
 from tests.continuation.test_branches import PARENTS, branched_at
@@ -226,3 +226,18 @@ def test_a_first_start_that_others_go_on_from_stays() -> None:
 def test_runs_of_their_own_stay_in_their_order() -> None:
     entries = many(500)
     assert [row for row, _ in arranged(entries)] == list(entries)
+
+
+def test_what_somebody_has_kept_is_missed(tmp_path: Path) -> None:
+    """A name, a note, a tag, a bookmark, a set, a child, or that it grows or is in the trash."""
+    plain = entry(1)
+    marks = (About(name="a"), About(note="a"), About(tags=("a",)), About(kept=True))
+    kept = [entry(2 + k, about=about) for k, about in enumerate(marks)]
+    kept += [entry(10, about=About(bookmarks=(Bookmark("a", 0.0),)))]
+    kept += [entry(11, state="growing"), entry(12, origin=tmp_path)]
+    parent = entry(13)
+    child = entry(14)
+    child = replace(child, facts=replace(child.facts, parent=parent.path.name, parent_run="x"))
+    every = [plain, *kept, parent, child]
+    assert missed_by_none(every, {one.path for one in every} - {child.path}) == (plain,)
+    assert missed_by_none(every, ()) == ()

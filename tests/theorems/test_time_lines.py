@@ -151,7 +151,10 @@ def test_a_hypothesis_is_at_each_frame_what_the_shorter_run_has(run: Run) -> Non
         found = judged(Shorter(run, count), KNOWN)
         for key, one in whole.items():
             for then, now in zip(found[key].hypotheses, one.hypotheses, strict=True):
-                if now.at is not None:
+                if now.text.endswith("at the last frame"):  # it costs too much at the others
+                    assert now.at is not None and (now.at[:-1] == State.OPEN).all()
+                    assert met_of(int(now.at[-1])) is now.met
+                elif now.at is not None:
                     followed += 1
                     assert met_of(int(now.at[count - 1])) is then.met, (key, now.text, count)
     assert followed or not any(one.at is not None for k in whole.values() for one in k.hypotheses)

@@ -79,6 +79,7 @@ def test_a_figures_command_draws_the_same_bytes(runs, tmp_path: Path, suffix: st
     job = FigureJob(
         runs, tmp_path / f"it's{suffix}", EVERY_PANEL, 70, "dark", shown.plane,
         until=shown.moment, look=shown.look, sheet=Sheet(180.0, None, 6.5, "serif"), ranges=True,
+        rest=suffix != ".png",
     )  # fmt: skip
     whole = completed(job, shown)
     whole.work(lambda done, total: None, bool)
@@ -93,6 +94,16 @@ def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
         runs, tmp_path / "film.gif", "norms", 0.5, 10, "dark", shown.plane, False,
         look=shown.look, interval=shown.interval, size=(320, 240), captions=False,
     )  # fmt: skip
+    whole = completed(job, shown)
+    whole.work(lambda done, total: None, bool)
+    (tmp_path / "again").mkdir()
+    other = run_command(command_of(whole, shown), tmp_path / "again")
+    assert other.read_bytes() == job.path.read_bytes()
+
+
+def test_the_command_of_a_film_of_the_open_views(runs, tmp_path: Path) -> None:
+    shown = drawn_of(runs)
+    job = FilmJob(runs[:1], tmp_path / "film.gif", "margins,curves,norms", 0.2, 10, look=shown.look)
     whole = completed(job, shown)
     whole.work(lambda done, total: None, bool)
     (tmp_path / "again").mkdir()

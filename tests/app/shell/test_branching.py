@@ -458,6 +458,10 @@ def test_a_past_that_is_long_or_damaged_is_left_alone(
         assert one.data.frames > 10
         assert not one.data.past.known
     assert parent.window.bar.text == ""
+    # What is missing of the long one is said where it would be.
+    corners = [slot.panel.view("margins").plot.overlay.corner for slot in parent.display.slots]
+    assert corners[1] == past.TOO_LONG
+    assert corners[0] != past.TOO_LONG
 
 
 def test_the_library_shows_the_tree(parent: Marginscope, qtbot: QtBot) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from core.data.points import ISLAND, MAX_POINTS, PointsData
 from core.data.shapes import shape
 from core.errors import InputError
 from core.figures.palette import DARK, LIGHT
+from core.library.about import change_about
 from core.runs import open_run
 from core.studies.study import load_study, parse_study
 from tests.app.mouse import click as click_in
@@ -500,6 +502,62 @@ def test_training_follows_the_drawing(
         assert run.dataset.n == len(window.sketch.points)
 
 
+def test_training_while_drawing_leaves_the_last_runs_and_one_step(
+    program: Marginscope, window: DrawingWindow, qtbot: QtBot
+) -> None:
+    """Those between go to the trash, but for what somebody has kept, or goes on from."""
+    first = runs_of(program)
+    QTest.mouseClick(window.always, Button.LeftButton, pos=QPoint(8, 8))
+    every: list[list[Path]] = []
+    for place in ((0.3, 0.7), (-0.7, 0.7), (0.9, 0.1)):
+        before = runs_of(program)
+        click(window, *place)
+        qtbot.waitUntil(lambda old=before: runs_of(program) not in ([], old))
+        qtbot.waitUntil(lambda: trained(program))
+        every.append(runs_of(program))
+        if len(every) == 1:
+            change_about(every[0][0], lambda about: replace(about, tags=("talk",)))
+    gone = [every[0][1], *every[1]]
+    qtbot.waitUntil(lambda: not any(path.exists() for path in gone))
+    assert all(path.exists() for path in (*first, every[0][0], *every[2]))
+    trash = program.places.runs / ".trash"
+    assert {path.name for path in trash.rglob("*.msrun")} == {path.name for path in gone}
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    assert [step.words for step in program.scenes.history.past] == ["Draw and train"]
+    points = window.sketch.points
+    keys(qtbot, program.window, Key.Key_Z, CONTROL)
+    qtbot.waitUntil(lambda: runs_of(program) == first)
+    assert points_in(program) is None
+    keys(qtbot, program.window, Key.Key_Z, CONTROL | SHIFT)
+    qtbot.waitUntil(lambda: runs_of(program) == every[2])
+    assert points_in(program) == points
+
+
+def test_a_run_that_undo_brings_back_stays(
+    program: Marginscope, window: DrawingWindow, qtbot: QtBot
+) -> None:
+    """Something else was done between two changes of the points: the first one's run is a part of
+    a step of its own."""
+    QTest.mouseClick(window.always, Button.LeftButton, pos=QPoint(8, 8))
+    every: list[list[Path]] = []
+    for place in ((0.3, 0.7), (-0.7, 0.7), (0.9, 0.1)):
+        before = runs_of(program)
+        click(window, *place)
+        qtbot.waitUntil(lambda old=before: runs_of(program) not in ([], old))
+        qtbot.waitUntil(lambda: trained(program))
+        every.append(runs_of(program))
+        if len(every) == 1:
+            pick(qtbot, program.window, "View", "Curves against", "step")
+            qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not any(path.exists() for path in every[1]))
+    qtbot.waitUntil(lambda: not program.library.librarian.busy)
+    assert all(path.exists() for path in every[0])
+    words = [step.words for step in program.scenes.history.past]
+    assert words == ["Draw and train", "Curves against step", "Draw and train"]
+    keys(qtbot, program.window, Key.Key_Z, CONTROL)
+    qtbot.waitUntil(lambda: runs_of(program) == every[0])
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -515,6 +573,46 @@ def test_studies_of_other_data_take_points(name: str, said: str) -> None:
     cell = next(outcome.study.each())
     assert cell.experiment.data == PointsData(points=FOUR)
     assert dict(edits.texts)["data.d"] == said
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "key", "text"),
+    [
+        ("frei23-figure-2", "dynamics.batch = 128 is larger than n = 12", "batch", "12"),
+        ("telgarsky22-theorem-2-1", "fresh = true needs a distribution", "fresh", "false"),
+    ],
+)
+def test_studies_that_points_do_not_suit_say_why_and_what_to_change(
+    program: Marginscope, window: DrawingWindow, name: str, said: str, key: str, text: str
+) -> None:
+    """A batch of more points than there are, and fresh examples of a distribution that is not
+    there: neither can be trained. What the sentence says to change helps."""
+    program.experiment.offer(name)
+    window.replace(ISLAND, "twelve")
+    before = runs_of(program)
+    QTest.mouseClick(window.train, Button.LeftButton)
+    assert window.bar.text.startswith(MEND_FIRST)
+    assert said in window.bar.text
+    assert runs_of(program) == before
+    edits = program.window.form.edits
+    assert edits is not None
+    mended = replace(edits, texts=(*edits.texts, (f"dynamics.{key}", text)))
+    outcome = StudyEdits.of(mended).outcome()
+    assert outcome.study is not None, outcome.problems
+    assert next(outcome.study.each()).experiment.data.kind == "points"
+
+
+def test_a_study_whose_variants_need_a_distribution_says_so(
+    program: Marginscope, window: DrawingWindow
+) -> None:
+    """The form has no field for what variants say: no value of it would help."""
+    program.experiment.offer("telgarsky22-table-1")
+    window.replace(ISLAND, "twelve")
+    before = runs_of(program)
+    QTest.mouseClick(window.train, Button.LeftButton)
+    assert "its variants SGD, lazy SGD" in window.bar.text
+    assert window.bar.text.endswith("choose another study.")
+    assert runs_of(program) == before
 
 
 # ---------------------------------------------------------------------------------- files, looks

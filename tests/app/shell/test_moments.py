@@ -26,6 +26,7 @@ from core.library.about import place, read_about
 from core.problem.schedule import coordinate
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener, trained
+from tests.app.shell.test_share import SHARE
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
@@ -214,9 +215,16 @@ def test_layouts_are_chosen_kept_and_removed(
     keys(qtbot, window, Qt.Key.Key_Z, CTRL)
     assert window.form.isVisible()
     display.ask(views=("spectrum", "curves"), neuron_range="root")
+    pick(qtbot, window, "View", "Curves against", SHARE)
     pick(qtbot, window, "View", "Layouts", "Save layout ...")
     answer(qtbot, "mine")
     pick(qtbot, window, "View", "Layouts", "Paper")
+    assert display.intent.margin_unit == "share"  # those of the program leave it as it is
+    pick(qtbot, window, "View", "Curves against", "Margins as they are")
+    pick(qtbot, window, "View", "Layouts", "mine")
+    assert display.intent.margin_unit == "share"
+    keys(qtbot, window, Qt.Key.Key_Z, CTRL)
+    assert display.intent.margin_unit == "plain"
     assert "spectrum" not in display.slots[0].panel.names
     window.close()
     assert set(load_settings(program.places.settings)[0].layouts) == {"mine"}
@@ -225,5 +233,6 @@ def test_layouts_are_chosen_kept_and_removed(
     pick(qtbot, again.window, "View", "Layouts", "mine")
     assert again.display.slots[0].panel.names == ("curves", "spectrum")
     assert again.display.intent.neuron_range == "root"
+    assert again.display.intent.margin_unit == "share"
     pick(qtbot, again.window, "View", "Layouts", "Remove layout", "mine")
     assert again.layouts.own == {}

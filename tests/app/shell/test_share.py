@@ -28,6 +28,11 @@ def asked(program: Marginscope, qtbot: QtBot) -> None:
     program.playback.to_end()
 
 
+def facts_of_run(program: Marginscope) -> dict[str, str]:
+    """What the panel of numbers says of the run."""
+    return {fact.name: fact.value for fact in program.window.inspector.run.facts()}
+
+
 def test_margins_are_divided_by_what_is_promised(program: Marginscope, qtbot: QtBot) -> None:
     """gamma_gl / 2 = .0406 of the stand-in, its bracket .0400 to .04065 around 1."""
     qtbot.waitUntil(lambda: settled(program))
@@ -70,6 +75,11 @@ def test_the_time_is_marked_on_the_curve(
     assert mark.label.startswith("90 % at t = ")
     assert mark.y == pytest.approx(0.9)
     assert view.places[reach.frame - 1] <= mark.x <= view.places[reach.frame]
+    # The numbers and the panel of theory name the same time, also while margins are plain.
+    pick(qtbot, program.window, "View", "Curves against", "Margins as they are")
+    when = mark.label.removeprefix("90 % ")
+    qtbot.waitUntil(lambda: facts_of_run(program).get("90 % of \u03b3_gl / 2") == when)
+    assert program.window.theory.reach.text() == f"90 % of \u03b3_gl / 2: {when}"
 
 
 def test_what_is_not_computed_yet_is_waited_for(
@@ -84,12 +94,16 @@ def test_what_is_not_computed_yet_is_waited_for(
     qtbot.waitUntil(lambda: trained(program))
     asked(program, qtbot)
     view = margins_view(program)
+    assert program.window.theory.reach.text() == "time to 90 %: waits for \u03b3_gl"
+    assert facts_of_run(program)["time to 90 %"] == "waits for \u03b3_gl"
     qtbot.waitUntil(lambda: any("not computed yet" in one for one in view.plot.overlay.corner))
     assert view.scale == 1.0
     assert np.isfinite(view.lines(view.data)[0].values).any()
     go.set()
     qtbot.waitUntil(lambda: view.scale == 25.0)
     assert "not computed" not in " ".join(view.plot.overlay.corner)
+    said = "90 % of \u03b3_gl / 2: "
+    qtbot.waitUntil(lambda: program.window.theory.reach.text().startswith(said))
 
 
 def test_figures_show_what_the_window_shows(program: Marginscope, qtbot: QtBot) -> None:

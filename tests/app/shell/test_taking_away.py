@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QStandardPaths, Qt
@@ -11,8 +13,9 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.panels.export_dialogs import FilmDialog
 from app.panels.figure_dialog import FigureDialog
-from app.state.exports import FigureJob, completed
+from app.state.exports import FigureJob, FilmJob, completed
 from app.state.resolve import span_of
 from tests.app.mouse import keys, pick, pixel, wheel
 
@@ -60,7 +63,19 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     assert data is not None and whole.until is not None
     assert 0 < frame < data.frames - 1
     curves = next(panel for panel in scene.panels if panel.kind == "curves")
-    assert curves.ink.curves[0].x.shape[1] == frame + 1
+    # As on the screen: the whole curves faint, and over them the part up to the moment.
+    lengths = [curve.x.shape[1] for curve in curves.ink.curves]
+    half = len(lengths) // 2
+    assert lengths == half * [data.frames] + half * [frame + 1]
+    assert all((curve.colours[:, 3] < 100).all() for curve in curves.ink.curves[:half])
+    QTest.keyClick(dialog.rest, Qt.Key.Key_Space)
+    bare = dialog.job()
+    assert isinstance(bare, FigureJob) and not bare.rest
+    panels = completed(bare, program.export._shown()).scene().panels
+    curves = next(panel for panel in panels if panel.kind == "curves")
+    assert [curve.x.shape[1] for curve in curves.ink.curves] == half * [frame + 1]
+    QTest.keyClick(dialog.moment, Qt.Key.Key_Space)
+    assert not dialog.rest.isEnabled()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
 
 
@@ -91,6 +106,37 @@ def test_the_loop_is_the_interval_of_a_film(program: Marginscope, qtbot: QtBot) 
     assert dialog.height() <= 640
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     QGuiApplication.clipboard().clear()
+
+
+def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_path: Path) -> None:
+    """Up to four of them: of more the dialog says what to do."""
+    program.display.ask(playing=False, views=("spectrum", "margins", "curves"))
+    qtbot.waitUntil(lambda: len(program.display.slots[0].panel.names) == 3)
+    shift = CTRL | Qt.KeyboardModifier.ShiftModifier
+    keys(qtbot, program.window, Qt.Key.Key_E, shift)
+    dialog = program.export.dialog
+    assert isinstance(dialog, FilmDialog)
+    assert dialog.panel.currentText() == "neurons"
+    QTest.keyClick(dialog.panel, Qt.Key.Key_End)
+    assert not dialog.range.isEnabled()  # no nodes are shown
+    job = dialog.job()
+    assert isinstance(job, FilmJob)
+    assert job.panel.split(",") == list(program.display.slots[0].panel.names)
+    short = completed(
+        replace(job, path=tmp_path / "film.gif", seconds=0.2, size=(640, 480)),
+        program.export._shown(),
+    )
+    assert short.work(lambda done, total: None, bool) == f"Saved {tmp_path / 'film.gif'}."
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    program.display.ask(views=("neurons", "rotations", "norms", "margins", "curves"))
+    qtbot.waitUntil(lambda: len(program.display.slots[0].panel.names) == 5)
+    keys(qtbot, program.window, Qt.Key.Key_E, shift)
+    dialog = program.export.dialog
+    assert isinstance(dialog, FilmDialog)
+    QTest.keyClick(dialog.panel, Qt.Key.Key_End)
+    assert "at most 4 panels together, and these are 5" in dialog.problem.text()
+    assert not dialog.save.isEnabled()
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
 
 
 def test_bibtex_of_what_is_shown_is_copied_from_the_menu(

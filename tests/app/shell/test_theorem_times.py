@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -253,6 +254,23 @@ def test_a_statement_that_never_says_anything_has_no_line() -> None:
     begins = assessed([S.SILENT] * 3, [S.FAILS, S.HOLDS, S.HOLDS], Verdict.UNDECIDED)
     assert statement_lines([silent], times) == ()
     assert len(statement_lines([begins], times)) == 1
+
+
+@pytest.mark.parametrize("holds", [True, False, None])
+def test_what_is_decided_at_the_end_alone_says_so(holds: bool | None) -> None:
+    """A KKT point is one of the limit: its row is open but for the last frame."""
+    S, times = State, np.array([-np.inf, 0.0, 1.0, 2.0])
+    known = assessed([S.OPEN] * 4, [S.OPEN, S.OPEN, S.OPEN, S.HOLDS], Verdict.UNDECIDED)
+    comparison = replace(known.comparison, states=None, frame=-1, holds=holds)
+    (line,) = statement_lines([replace(known, comparison=comparison)], times)
+    assert line.text == f"At the end alone: {known.statement.text}"
+    states = {True: ["OPEN", "HOLDS"], False: ["OPEN", "FAILS"], None: ["OPEN"]}[holds]
+    assert [part.state for part in line.conclusion] == states
+    assert line.conclusion[0].words.startswith("the conclusion is decided at the end alone")
+    assert line.conclusion[0].end == float(coordinate(2.0))
+    # What is of no frame, such as a bound on the data, still has no row.
+    nowhen = replace(known, comparison=replace(comparison, frame=None))
+    assert statement_lines([nowhen], times) == ()
 
 
 def drawn(state: str, upper: bool) -> bytes:
