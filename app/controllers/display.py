@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.controllers.endings import note_about, sentence_about
 from app.controllers.pace import TICK_MS, TickPace
+from app.controllers.reading import READ_SECONDS, awaits, read_on
 from app.controllers.slot import PanelSlot
 from app.errors import LOG
 from app.state.intent import START, Intent
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
 
 # After a stall the cursor goes on from where it was instead of leaping.
 LONGEST_TICK_S = 0.1
-# A quarter of a tick: an opened file of thousands of frames comes in over several.
-READ_SECONDS = 0.008
-LONG_READ = 0.1
+UNDRAWN = 0.5  # seconds for which a moment that somebody waits for is read without being drawn
 # For each of two panels, with the painting of what is drawn; for all of them while something is
 # trained. All seven views of a run at once would take 65 ms of every tick (docs/decisions/0014).
 DRAW_SECONDS, MANY = 0.012, 2
@@ -67,6 +66,7 @@ class DisplayController(QObject):
         self.calculator.computed.connect(self._computed)
         self._noted: dict[int, str] = {}
         self._last, self._ended = time.monotonic(), False
+        self._drawn = self._last
         self._pace = TickPace()
         # Qt's usual kind of timer may be off by a twentieth.
         self._timer = QTimer(self, timerType=Qt.TimerType.PreciseTimer, interval=TICK_MS)
@@ -296,6 +296,9 @@ class DisplayController(QObject):
             self._catch_up(run)
             if run.data is not None and (run.live or run.behind):
                 self._read(run)
+        if self.awaited and now - self._drawn < UNDRAWN:
+            return
+        self._drawn = now
         self.intent = advanced(self.intent, self.session.snapshot(), elapsed)
         few = len(self.session) <= MANY
         self.refresh(at_once=few and not training)
@@ -328,21 +331,17 @@ class DisplayController(QObject):
             return True
         return has_room(self.intent, self.session.snapshot())
 
-    def _slice(self, run: OpenRun) -> float:
-        """Seconds in which a file is read on at once: longer where somebody waits for a moment that
-        is in it, as with a link, and nothing is trained or played."""
-        data = run.data
-        waits = not (run.live or self.intent.playing or self.intent.follow)
-        if data is None or not waits or not data.frames:
-            return READ_SECONDS
-        return LONG_READ if self.intent.cursor > data.coordinate[-1] else READ_SECONDS
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody waits for a moment that is still to be read. For any thread."""
+        return any(awaits(run, self.intent) for run in self.session)
 
     def _read(self, run: OpenRun) -> None:
         if run.data is None or run.failure:
             return
         before = run.data.frames, run.data.past.known
         try:
-            frames = run.data.update(self._slice(run)), run.data.past.known
+            frames = read_on(run, run.data, self.intent), run.data.past.known
         except (MarginscopeError, OSError) as error:
             LOG.exception("A run cannot be read.")
             words = error.sentence if isinstance(error, MarginscopeError) else READING_FAILED

@@ -129,6 +129,7 @@ class MadeUpStatements:
         self.asked += 1
         trace = np.linspace(-0.01, 0.03, run.frames)
         made = []
+        begins = min(BEGINS, run.frames - 1)  # a run that grows may have fewer frames
         for number, verdict in enumerate(self.verdicts):
             source = "telgarsky22, Section 2" if number < 4 else "homogeneity, Section 3"
             comparison = Comparison(
@@ -140,7 +141,7 @@ class MadeUpStatements:
                 trace,
                 trace + 0.01,
                 states=states_of(run.frames) if number % 2 == 0 else None,
-                frame=BEGINS,
+                frame=begins,
             )
             hypotheses = (
                 Hypothesis("width", "m >= 1.1 10^9", f"m = {run.network.m}", False),
@@ -154,13 +155,13 @@ class MadeUpStatements:
                     hypotheses,
                     comparison,
                     verdict,
-                    timed(comparison.states, BEGINS, run.log10_time[: run.frames]),
+                    timed(comparison.states, begins, run.log10_time[: run.frames]),
                     premises_of(run.frames),
                 )
             )
         return made
 
-    def alarms(self, run: Run) -> Sequence[MadeUpAlarm]:
+    def alarms(self, run: Run, watch: Watch) -> Sequence[MadeUpAlarm]:
         frame = run.frames // 2
         return (
             MadeUpAlarm(
