@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.controllers.endings import note_about, sentence_about
+from app.controllers.endings import notes_about, sentence_about
 from app.controllers.pace import TICK_MS, TickPace
 from app.controllers.reading import READ_SECONDS, awaits, read_on
 from app.controllers.slot import PanelSlot
@@ -64,7 +64,7 @@ class DisplayController(QObject):
         self._links: LinkedRanges | None = None
         self.calculator = Calculator(self)
         self.calculator.computed.connect(self._computed)
-        self._noted: dict[int, str] = {}
+        self._noted: dict[int, tuple[str, ...]] = {}
         self._last, self._ended = time.monotonic(), False
         self._drawn = self._last
         self._pace = TickPace()
@@ -248,11 +248,11 @@ class DisplayController(QObject):
 
     def _note(self, run: OpenRun) -> None:
         """Tell once each thing that a dynamics says of itself."""
-        words = note_about(run)
-        # Its status repeats what it said with every chunk.
-        if words and self._noted.get(run.key) != words:
-            self._noted[run.key] = words
-            self.message.emit(words)
+        told, notes = self._noted.get(run.key, ()), notes_about(run)
+        self._noted[run.key] = notes
+        for words in notes:
+            if words not in told:
+                self.message.emit(words)
 
     def failed(self, key: int, sentence: str) -> None:
         """A run has ended because of something."""
