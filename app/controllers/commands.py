@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from core.library.library import Listing
 
 MOST_USED = 50
+MADE_AT_ONCE = 400  # entries of runs, in a turn of the event loop: three milliseconds
 ACTION, STUDY, CURVE, RUN = "action", "study", "curve", "run"
 OWN = "palette"  # the action that opens it
 NO_RUN = "No run is shown."
@@ -49,7 +50,12 @@ class CommandController(QObject):
         self._actions: Mapping[str, QAction] = {}
         self._listing: Listing | None = None
         self._runs: list[Entry] = []
+        self._coming: list[Entry] = []
+        self._waiting: Sequence[RunEntry] = ()  # runs whose entries are not made yet
         self._stale = self._ready = False
+        self._rest = QTimer(self, interval=0)
+        self._rest.setObjectName("palette")
+        self._rest.timeout.connect(self._take_some)
         librarian.listed.connect(self._on_listed)
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
@@ -84,13 +90,24 @@ class CommandController(QObject):
         # While thousands are read a list comes each second, for nobody.
         if seen or not listing.left:
             self._take_runs()
-        if seen and self.palette is not None:
-            self.palette.set_entries(self._entries())
 
     def _take_runs(self) -> None:
-        self._stale = False
-        if self._listing is not None:
-            self._runs = run_entries(self._listing.entries)
+        """Make the entries of the runs, some in each turn of the loop; those of the listing before
+        are found until all are there."""
+        self._stale, self._coming = False, []
+        self._waiting = self._listing.entries if self._listing is not None else ()
+        self._take_some()
+
+    def _take_some(self) -> None:
+        self._coming += run_entries(self._waiting[:MADE_AT_ONCE])
+        self._waiting = self._waiting[MADE_AT_ONCE:]
+        if self._waiting:
+            self._rest.start()
+            return
+        self._rest.stop()
+        self._runs, self._coming = self._coming, []
+        if self.palette is not None and self.palette.isVisible():
+            self.palette.set_entries(self._entries())
 
     def _entries(self) -> list[Entry]:
         return [

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.controllers.endings import note_about, sentence_about
+from app.controllers.endings import notes_about, sentence_about
 from app.controllers.pace import TICK_MS, TickPace
+from app.controllers.reading import READ_SECONDS, awaits, read_on
 from app.controllers.slot import PanelSlot
 from app.errors import LOG
 from app.state.intent import START, Intent
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
 
 # After a stall the cursor goes on from where it was instead of leaping.
 LONGEST_TICK_S = 0.1
-# A quarter of a tick: an opened file of thousands of frames comes in over several.
-READ_SECONDS = 0.008
-LONG_READ = 0.1
+UNDRAWN = 0.5  # seconds for which a moment that somebody waits for is read without being drawn
 # For each of two panels, with the painting of what is drawn; for all of them while something is
 # trained. All seven views of a run at once would take 65 ms of every tick (docs/decisions/0014).
 DRAW_SECONDS, MANY = 0.012, 2
@@ -65,8 +64,9 @@ class DisplayController(QObject):
         self._links: LinkedRanges | None = None
         self.calculator = Calculator(self)
         self.calculator.computed.connect(self._computed)
-        self._noted: dict[int, str] = {}
+        self._noted: dict[int, tuple[str, ...]] = {}
         self._last, self._ended = time.monotonic(), False
+        self._drawn = self._last
         self._pace = TickPace()
         # Qt's usual kind of timer may be off by a twentieth.
         self._timer = QTimer(self, timerType=Qt.TimerType.PreciseTimer, interval=TICK_MS)
@@ -248,11 +248,11 @@ class DisplayController(QObject):
 
     def _note(self, run: OpenRun) -> None:
         """Tell once each thing that a dynamics says of itself."""
-        words = note_about(run)
-        # Its status repeats what it said with every chunk.
-        if words and self._noted.get(run.key) != words:
-            self._noted[run.key] = words
-            self.message.emit(words)
+        told, notes = self._noted.get(run.key, ()), notes_about(run)
+        self._noted[run.key] = notes
+        for words in notes:
+            if words not in told:
+                self.message.emit(words)
 
     def failed(self, key: int, sentence: str) -> None:
         """A run has ended because of something."""
@@ -296,6 +296,9 @@ class DisplayController(QObject):
             self._catch_up(run)
             if run.data is not None and (run.live or run.behind):
                 self._read(run)
+        if self.awaited and now - self._drawn < UNDRAWN:
+            return
+        self._drawn = now
         self.intent = advanced(self.intent, self.session.snapshot(), elapsed)
         few = len(self.session) <= MANY
         self.refresh(at_once=few and not training)
@@ -328,21 +331,17 @@ class DisplayController(QObject):
             return True
         return has_room(self.intent, self.session.snapshot())
 
-    def _slice(self, run: OpenRun) -> float:
-        """Seconds in which a file is read on at once: longer where somebody waits for a moment that
-        is in it, as with a link, and nothing is trained or played."""
-        data = run.data
-        waits = not (run.live or self.intent.playing or self.intent.follow)
-        if data is None or not waits or not data.frames:
-            return READ_SECONDS
-        return LONG_READ if self.intent.cursor > data.coordinate[-1] else READ_SECONDS
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody waits for a moment that is still to be read. For any thread."""
+        return any(awaits(run, self.intent) for run in self.session)
 
     def _read(self, run: OpenRun) -> None:
         if run.data is None or run.failure:
             return
         before = run.data.frames, run.data.past.left
         try:
-            frames = run.data.update(self._slice(run)), run.data.past.left
+            frames = read_on(run, run.data, self.intent), run.data.past.left
         except (MarginscopeError, OSError) as error:
             LOG.exception("A run cannot be read.")
             words = error.sentence if isinstance(error, MarginscopeError) else READING_FAILED

@@ -52,8 +52,7 @@ def sentence_about(run: OpenRun) -> str:
     return ""
 
 
-def note_about(run: OpenRun) -> str:
-    """What the dynamics of a run has to say, as that it is at rest; else nothing."""
-    details = None if run.control is None else run.control.status.details
-    note = (details or {}).get("note", "")
-    return f"{run.heading}: {note}" if note else ""
+def notes_about(run: OpenRun) -> tuple[str, ...]:
+    """What the dynamics of a run has said of itself, as that it is at rest."""
+    notes = () if run.control is None else run.control.status.notes
+    return tuple(f"{run.heading}: {note}" for note in notes)

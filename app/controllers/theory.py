@@ -84,7 +84,9 @@ class TheoryController(QObject):
     def share(self) -> float:
         """How much of a core theory may take: little while something is trained, or somebody waits
         for a picture or a file. For any thread."""
-        return WHILE_TRAINING if self._display.session.training or self._others() else 1.0
+        display = self._display
+        given = display.session.training or display.awaited or self._others()
+        return WHILE_TRAINING if given else 1.0
 
     def give_way(self, others: Callable[[], bool]) -> None:
         """Take little of a core also while `others` are at work, which any thread may ask."""
@@ -162,7 +164,8 @@ class TheoryController(QObject):
         return frames, len(self.known(run.key).margins), self._delta
 
     def _judge(self) -> None:
-        if self.judge.busy:  # a verdict is told while its judge is still at it: look again later
+        # A verdict is told while its judge is still at it, and a picture is wanted before one.
+        if self.judge.busy or self._display.awaited:  # look again later
             self._pause.start(JUDGE_MS)
             return
         for key, run in self._readable().items():

@@ -10,12 +10,14 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.state.ahead import done_in_order
 from app.state.later import Later
 from app.state.node_values import (
     Floats,
@@ -67,13 +69,11 @@ class DisplayData:
         self._projection: Projection | None = None
         self._projected_at = 0  # frames that there were for it
         room = max(run.planned, run.frames, 1)
-        # Room for all frames that are planned, at once: the arrays of a growing run are then
-        # lengthened only where it has more of them. Single precision, as no screen has more than
-        # seven digits.
+        # Room for all frames that are planned: arrays are lengthened only where a run has more of
+        # them. Single precision, as no screen has more than seven digits.
         self._flat: Singles = np.empty((room, self.m, 2), dtype=np.float32)
         self._placed = np.zeros(room, dtype=bool)
-        # The largest coordinate of each frame: the range of the neurons' view is asked for at every
-        # tick, and would go over all nodes of all frames for it.
+        # The largest coordinate of each frame: the neurons' view asks for its range at every tick.
         self._reach = np.zeros(room)
         self._node: dict[str, Singles] = {
             kind: np.empty((room, self.m), np.float32) for kind in SORTED_KINDS
@@ -104,14 +104,14 @@ class DisplayData:
         """Whether the run has ended and every frame of it is read."""
         return self.run.status == "finished" and self.frames == self.run.frames
 
-    def update(self, seconds: float = 0.008) -> int:
+    def update(self, seconds: float = 0.008, hands: Executor | None = None) -> int:
         """Read frames that were committed since, for about so long; returns `frames`.
 
-        Raises RunFileError for a file that is no longer a run.
+        `hands` read several frames of a finished run at a time: file, checksums and products let go
+        of the interpreter. Raises RunFileError for a file that is no longer a run.
         """
         deadline = time.perf_counter() + seconds
-        # A look at a growing file connects to it anew (docs/decisions/0002), so what it said before
-        # is read to its end first.
+        # A growing file is connected to anew (decision 0002): what it said before is read first.
         available = self.run.frames
         if self.frames == available:
             available = self.run.refresh()
@@ -119,19 +119,25 @@ class DisplayData:
             self.past.read(deadline)
             return self.frames
         self._make_room(available)
-        with self.run.batch():
-            # One frame at least, however little time there is, or a slow disk would end all
-            # progress.
-            while self.frames < available:
-                self._read(self.frames)
-                self.frames += 1
-                if time.perf_counter() >= deadline:
-                    break
+        if hands is not None and self.run.status == "finished":
+            _ = self.projection  # before the threads; and no batch, which would keep the file
+            for index in done_in_order(self._read, self.frames, available, deadline, hands):
+                self.frames = index + 1
+        else:
+            self._read_in_turn(available, deadline)
         # The plane of the motion is that of all frames: it follows a growing run, but not at each.
         grown = self.frames >= 2 * self._projected_at or self.complete
         if self.plane.kind == "motion" and grown and self._projected_at < self.run.frames:
             self._project_anew()
         return self.frames
+
+    def _read_in_turn(self, available: int, deadline: float) -> None:
+        with self.run.batch():
+            while self.frames < available:  # one at least: a slow disk would end all progress
+                self._read(self.frames)
+                self.frames += 1
+                if time.perf_counter() >= deadline:
+                    break
 
     def _make_room(self, frames: int) -> None:
         missing = frames - self._signs.shape[0]

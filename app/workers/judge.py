@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.theorems.statement import Assessment
 
     Assess = Callable[[Run, "Case", Watch], Sequence[Assessment]]
-    Alarms = Callable[[Run], Sequence[Any]]
+    Alarms = Callable[[Run, Watch], Sequence[Any]]
 
 
 @final
@@ -61,11 +61,11 @@ def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]
     return assess_all(run, case.margins, case.delta, watch)
 
 
-def usual_alarms(run: Run) -> Sequence[Any]:
+def usual_alarms(run: Run, watch: Watch) -> Sequence[Any]:
     """Where a run is not to be trusted."""
     from core.observables.alarms import alarms
 
-    return alarms(run)
+    return alarms(run, watch.look)
 
 
 @final
@@ -141,7 +141,7 @@ class Judge(QObject):
         frames = run.refresh()
         if frames == 0:
             return Judgement(case.key, 0)
-        alarms = tuple(self._alarms(run))
+        alarms = tuple(self._alarms(run, watch))
         watch.look()
         assessments = self._assessments(run, case, watch)
         if assessments is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, final
 
@@ -55,8 +56,9 @@ class _Scan:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def alarms(run: Run) -> tuple[Alarm, ...]:
-    """All alarms up to the last committed frame; each call looks at the new frames only.
+def alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, ...]:
+    """All alarms up to the last committed frame; each call looks at the new frames only, and calls
+    `between` after each, which may wait, or end it by an exception.
 
     margin: l^-1(sum_i l(p_i))/|W_h|^L fell from one frame to the next by more than 1e-9 + .01/E, E
     the temperature of its dual weights (relative 1e-6 for float32 frames), once it is positive
@@ -71,6 +73,8 @@ def alarms(run: Run) -> tuple[Alarm, ...]:
         while scan.next < run.frames:
             _look(run, scan, scan.next)
             scan.next += 1
+            if between is not None:
+                between()
         return tuple(scan.alarms)
 
 

@@ -47,9 +47,16 @@ def balance(run: Run, index: int) -> Array:
     return np.asarray(run.network.imbalance(flat)) / (squared if squared > 0.0 else np.nan)
 
 
+@once
+def _origin_directions(run: Run) -> tuple[Array, Array]:
+    """v_j(0) (m, d) and |v_j(0)| (m,), which the rotation at every frame needs."""
+    then = run.network.directions(run.origin)
+    return then, np.asarray(np.linalg.norm(then, axis=1))
+
+
 def rotation(run: Run, index: int) -> Array:
-    now, then = (run.network.directions(flat) for flat in (run.parameters(index), run.origin))
-    lengths = np.linalg.norm(now, axis=1) * np.linalg.norm(then, axis=1)
+    now, (then, before) = run.network.directions(run.parameters(index)), _origin_directions(run)
+    lengths = np.linalg.norm(now, axis=1) * before
     inner = np.einsum("jk,jk->j", now, then)
     known = lengths > 0.0
     # A node of length 0 has no direction: NaN, and not a division by 0.

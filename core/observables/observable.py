@@ -80,9 +80,15 @@ class Observable:
             return np.where(np.isinf(value), np.nan, value) if np.isinf(value).any() else value
         return float("nan") if math.isinf(value) else value
 
-    def trace(self, run: Run) -> Array:
-        """The values at all committed frames, (T,) or (T, m) or (T, n)."""
-        return np.array([self.at(run, index) for index in range(run.frames)], dtype=np.float64)
+    def trace(self, run: Run, between: Callable[[], None] | None = None) -> Array:
+        """The values at all committed frames, (T,) or (T, m) or (T, n). `between` is called before
+        each, and may wait, or end it by an exception."""
+        values = []
+        for index in range(run.frames):
+            if between is not None:
+                between()
+            values.append(self.at(run, index))
+        return np.array(values, dtype=np.float64)
 
 
 def _kept(run: Run, name: object, index: int, function: Callable[[Run, int], Any]) -> Any:

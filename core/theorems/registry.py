@@ -64,9 +64,11 @@ def assess_all(
 ) -> list[Assessment]:
     """Every applicable statement, judged by the margins that are known.
 
-    Raises CancelledError when the watch is cancelled; it is looked at between statements.
+    Raises CancelledError when the watch is cancelled; it is looked at between statements
+    and between frames.
     """
-    context = Context(run.whole, margins, delta)  # statements speak of all times from t = 0 on
+    # Statements speak of all times from t = 0 on.
+    context = Context(run.whole, margins, delta, watch)
     assessments = []
     with np.errstate(all="ignore"):  # late frames overflow: their numbers are infinite, or NaN
         for statement in applicable(run.whole):

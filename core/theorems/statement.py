@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.reference.margin import ReferenceMargin
+from core.reference.watch import Watch
 from core.runs import Run
 from core.theorems import states
 from core.theorems.states import State, States
@@ -147,12 +148,14 @@ def proved_below(margin: ReferenceMargin) -> bool:
 class Context:
     """A run with what its statements are judged by: reference margins by name, and delta.
 
-    A margin that was not computed (yet) is missing from `margins`.
+    A margin that was not computed (yet) is missing from `margins`. The watch is looked at between
+    frames.
     """
 
     run: Run
     margins: Mapping[str, ReferenceMargin]
     delta: float = DELTA
+    watch: Watch | None = None
 
     def lower(self, name: str) -> float:
         """The proved lower end of a reference margin; NaN where none is known or proved."""
@@ -177,7 +180,9 @@ class Context:
         from core.observables.registry import OBSERVABLES
 
         one, run = OBSERVABLES[observable], self.run
-        return one.trace(run) if one.applies(run) else np.full(run.frames, NAN)
+        if not one.applies(run):
+            return np.full(run.frames, NAN)
+        return one.trace(run, self.watch.look if self.watch is not None else None)
 
 
 @final

@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, final
 
+MOST_NOTES = 8  # kept of a run
+
 
 @final
 class RunState(Enum):
@@ -44,7 +46,8 @@ class FinishReason(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One consistent view of a run. `committed` is the last safe frame, -1 before the first."""
+    """One consistent view of a run. `committed` is the last safe frame, -1 before the first.
+    `notes` are what the dynamics has said so far, in order: `details` has only the latest."""
 
     state: RunState = RunState.IDLE
     reason: FinishReason | None = None
@@ -54,6 +57,7 @@ class Status:
     log10_time: float = float("-inf")
     engine: str = ""
     details: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = ()
 
 
 @final
@@ -110,5 +114,9 @@ class Control:
         """Replace fields of the status; only the thread that runs the run calls this."""
         with self._changed:
             self._status = replace(self._status, **changes)
+            # Whoever looks late must not miss what was said before the last thing.
+            note, notes = (self._status.details or {}).get("note", ""), self._status.notes
+            if note and note not in notes:
+                self._status = replace(self._status, notes=(*notes, note)[-MOST_NOTES:])
             self._changed.notify_all()
             return self._status

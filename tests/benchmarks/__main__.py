@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from tests.benchmarks import (
     engines,
+    filming,
     first_start,
     flows,
     large,
@@ -37,6 +38,7 @@ PARTS = (
     "views",
     "large",
     "window",
+    "filming",
     "start",
     "sweep",
 )
@@ -59,6 +61,8 @@ def main() -> None:
         sweeps.picture()
     elif "large" in parts:
         large.main()
+    elif "filming" in parts:
+        filming.main(arguments.rounds)
     elif "start" in parts:
         first_start.main(arguments.rounds)
     else:

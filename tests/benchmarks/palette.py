@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Sequence
 
-from app.controllers.commands import run_entries
+from app.controllers.commands import MADE_AT_ONCE, run_entries
 from app.state.finding import entry
 from core.library.entry import Entry
 from tests.benchmarks.measure import row
@@ -26,9 +26,11 @@ def main(entries: Sequence[Entry]) -> None:
     window = QWidget()
     window.resize(1280, 800)
     window.show()
-    begun = time.perf_counter()
-    runs = run_entries(entries)
-    listed = time.perf_counter() - begun
+    runs, turns = [], []
+    for first in range(0, len(entries), MADE_AT_ONCE):
+        begun = time.perf_counter()
+        runs += run_entries(entries[first : first + MADE_AT_ONCE])
+        turns.append(time.perf_counter() - begun)
     others = [entry(f"action:{k}", "File", f"Export figure {k} ...") for k in range(OTHERS)]
     palette = CommandPalette(window)
     opened, filtered = [], []
@@ -46,11 +48,18 @@ def main(entries: Sequence[Entry]) -> None:
     window.close()
     window.deleteLater()
     row(
-        "palette of 10,000 runs: opened; they are made",
+        "palette of 10,000 runs: opened",
         f"{1e3 * statistics.median(opened):.0f} ms",
-        f"{1e3 * listed:.0f} ms",
+        "",
         "",
         "asked: 50 ms",
+    )
+    row(
+        "  their entries made: a turn of the loop; all",
+        f"{1e3 * max(turns):.1f} ms",
+        f"{1e3 * sum(turns):.0f} ms",
+        "",
+        "asked: 10 ms",
     )
     row(
         "filtered and painted, a key: median; most",

@@ -17,7 +17,7 @@ from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
 from core.runs import Recorder, open_run
 from core.training.continuation import continued
-from core.training.control import Control, FinishReason, RunState
+from core.training.control import MOST_NOTES, Control, FinishReason, RunState
 from core.training.trajectory import record, run
 from marginscope._files.frame import Frame
 from tests.chunked import trajectory
@@ -255,3 +255,15 @@ def test_continuing_a_completed_run_goes_a_decade_further(tmp_path: Path) -> Non
     with open_run(path) as begun:
         onward, _ = continued(begun, None, [])
     assert onward.experiment.dynamics.until_log10_time == 2.0
+
+
+def test_a_late_look_misses_nothing_that_was_said() -> None:
+    control = Control()
+    for said in ("It rests.", "It rests.", "It ends here."):
+        control.publish(details={"note": said})
+    control.publish(step=7, details={})
+    assert control.status.notes == ("It rests.", "It ends here.")
+    for number in range(2 * MOST_NOTES):
+        control.publish(details={"note": f"{number} examples"})
+    assert len(control.status.notes) == MOST_NOTES
+    assert control.status.notes[-1] == f"{2 * MOST_NOTES - 1} examples"

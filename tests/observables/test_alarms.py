@@ -71,3 +71,23 @@ def test_each_frame_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.Monkey
         alarms(run)
         alarms(run)
         assert seen == list(range(run.frames))
+
+
+def test_looking_for_alarms_is_left_and_gone_on_with(tmp_path: Path) -> None:
+    class EnoughError(Exception):
+        pass
+
+    seen = []
+
+    def third() -> None:
+        seen.append(len(seen))
+        if len(seen) == 3:
+            raise EnoughError
+
+    large = ("dynamics.kind=gd", "dynamics.step=6", "dynamics.until_log10_time=3")
+    recorded(tmp_path / "run.msrun", *SMALL, *large, "recording.frames=100")
+    with open_run(tmp_path / "run.msrun") as run, open_run(tmp_path / "run.msrun") as other:
+        with pytest.raises(EnoughError):
+            alarms(run, third)
+        assert alarms(run, lambda: seen.append(-1)) == alarms(other) != ()
+        assert len(seen) == run.frames  # none was looked at twice

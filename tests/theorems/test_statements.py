@@ -309,6 +309,23 @@ def test_delta_is_the_one_that_is_given(descent: Run) -> None:
     assert bounds == pytest.approx([4 * math.log(16 / 0.05), 4 * math.log(16 / 0.001)])
 
 
+def test_a_watch_is_looked_at_between_the_frames_of_a_trace(descent: Run) -> None:
+    """A judge gives way, or ends, within a frame of what takes seconds for all of them."""
+    looks = []
+
+    def share() -> float:
+        looks.append(1)
+        return 1.0
+
+    context = Context(descent, {}, watch=Watch(share=share))
+    assert context.trace("risk").tolist() == Context(descent, {}).trace("risk").tolist()
+    assert len(looks) == descent.frames
+    assert context.watch is not None
+    context.watch.cancel()
+    with pytest.raises(CancelledError):
+        context.trace("risk")
+
+
 def test_a_cancelled_watch_ends_it(descent: Run) -> None:
     watch = Watch()
     watch.cancel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +15,13 @@ from pytestqt.qtbot import QtBot
 
 from app.actions import ROWS, why_not
 from app.application import Marginscope
+from app.controllers import commands
+from app.controllers.commands import MADE_AT_ONCE, run_entries
 from app.panels.command_palette import MOST_FOUND, CommandPalette
 from app.settings import load_settings
 from app.state.finding import Entry, entry
 from core.library.about import change_about
+from core.library.entry import Entry as RunEntry
 from core.library.library import Listing
 from core.observables.observable import Shape
 from core.observables.registry import of_shape
@@ -26,6 +30,7 @@ from tests.app.mouse import entry as entry_of
 from tests.app.mouse import keys
 from tests.app.mouse import opened as opened_menu
 from tests.app.shell.conftest import Opener, trained
+from tests.library.made_up import entry as made_up
 from tests.runs.helpers import record, small_problem
 
 Key = Qt.Key
@@ -185,6 +190,33 @@ def test_runs_that_come_while_it_is_open_leave_the_choice_alone(
     there = palette.present()
     program.commands._on_listed(replace(program.commands._listing or Listing()))
     assert palette.present() == there
+    QTest.keyClick(palette.line, Key.Key_Escape)
+
+
+def test_the_entries_of_many_runs_are_made_a_few_in_each_turn(
+    program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until all are there those of the listing before are found; a newer listing takes over."""
+    palette = opened(program, qtbot)
+    qtbot.waitUntil(lambda: len(of_kind(palette, "Run")) == 2)
+    before = of_kind(palette, "Run")
+    turns: list[int] = []
+
+    def counted(runs: Sequence[RunEntry]) -> list[Entry]:
+        turns.append(len(runs))
+        assert of_kind(palette, "Run") == before
+        return run_entries(runs)
+
+    monkeypatch.setattr(commands, "run_entries", counted)
+    program.commands._librarian.listed.disconnect(program.commands._on_listed)
+    runs = tuple(replace(made_up(k % 20), path=Path(f"/runs/{k}.msrun")) for k in range(2500))
+    for some in (runs[:1000], runs):
+        program.commands._on_listed(Listing(some))
+        assert of_kind(palette, "Run") == before
+    qtbot.waitUntil(lambda: len(of_kind(palette, "Run")) == 2500)
+    assert [one.key for one in of_kind(palette, "Run")] == [f"run:{one.path}" for one in runs]
+    assert turns == [MADE_AT_ONCE] * 7 + [100]
+    assert not program.commands._rest.isActive()
     QTest.keyClick(palette.line, Key.Key_Escape)
 
 

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.controllers.theory import WHILE_TRAINING
 from app.places import Places
 from app.state.compared import Compared
 from app.state.edits import Edits
@@ -38,6 +39,7 @@ from app.state.last_session import LastSession, parse_session, session_text
 from app.state.link import is_link, link_of, parse_link, parse_view, view_text
 from app.state.scene import Scene, Zoom
 from app.state.views import VIEWS
+from app.workers.judge import Case
 from core.comparison.question import AGAINST, BANDS, KINDS, CompareQuestion
 from core.errors import InputError
 from core.observables.planes import NodePlane
@@ -282,6 +284,53 @@ def test_a_link_brings_the_picture_back(
     # It is a step like any other.
     keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert len(program.session) == 0
+
+
+def at_rest(program: Marginscope) -> bool:
+    """Whether all is read, drawn and judged."""
+    theory, display = program.theory, program.display
+    judged = all(theory.known(run.key).judgement is not None for run in program.session)
+    busy = theory.judge.busy or theory.margins.busy or display.ticking
+    return judged and not busy and not any(slot.panel.owed for slot in display.slots)
+
+
+def test_a_moment_that_is_waited_for_comes_before_all_else(
+    program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read without being drawn, and theory waits; the picture is the same in the end."""
+    before, shown = arranged(program, qtbot), frames(program)
+    link = link_of(before)
+    program.experiment.close_runs()
+    qtbot.waitUntil(lambda: at_rest(program))
+    monkeypatch.setattr("app.controllers.reading.READ_SECONDS", 0.0)
+    monkeypatch.setattr("app.controllers.reading.LONG_READ", 0.0)
+    monkeypatch.setattr("app.controllers.display.UNDRAWN", 1e9)
+    display, judge = program.display, program.theory.judge
+    shares: list[float] = []
+    judged: list[bool] = []
+    asks = judge.ask
+
+    def look() -> None:
+        if display.awaited:
+            shares.append(program.theory.share())
+            program.theory._judge()  # as its timer does
+
+    def ask(case: Case) -> None:
+        judged.append(display.awaited)
+        asks(case)
+
+    display._timer.timeout.connect(look)
+    monkeypatch.setattr(judge, "ask", ask)
+    program.files.open_files([link])
+    qtbot.waitUntil(lambda: trained(program) and frames(program) == shown)
+    qtbot.waitUntil(lambda: at_rest(program))
+    assert len(shares) > 2
+    assert set(shares) == {WHILE_TRAINING}
+    assert judged
+    assert not any(judged)
+    assert not display.awaited
+    assert seen(program.scenes.picture()) == seen(before)
+    assert frames(program) == shown
 
 
 def test_links_are_typed_and_wrong_ones_lose_nothing(

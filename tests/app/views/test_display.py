@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -35,6 +36,30 @@ def test_numbers_are_those_of_the_tables(data: DisplayData) -> None:
         assert data.scalars(index)["hard_margin"] == margins[0]
         norm = OBSERVABLES["norm_squared"].at(data.run, index)
         assert 10 ** data.log10_norm_squared[index] == pytest.approx(norm, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["coordinates", "motion"])
+def test_frames_read_by_several_threads_are_the_same_to_the_last_bit(
+    run_file: Path, kind: str
+) -> None:
+    plane = NodePlane(kind, (0, 1) if kind == "coordinates" else ())
+    with open_run(run_file) as one, open_run(run_file) as other:
+        apart, together = DisplayData(one, plane), DisplayData(other, plane)
+        while not apart.complete:
+            apart.update()
+        with ThreadPoolExecutor(3) as hands:
+            assert 0 < together.update(0.0, hands) < apart.frames  # no time is one frame
+            while not together.complete:
+                together.update(60.0, hands)
+        every = np.arange(apart.frames)
+        np.testing.assert_array_equal(together.margins, apart.margins)
+        np.testing.assert_array_equal(together.log10_norm_squared, apart.log10_norm_squared)
+        np.testing.assert_array_equal(together.positions(every), apart.positions(every))
+        for frame in every.tolist():
+            np.testing.assert_array_equal(together.signs(frame), apart.signs(frame))
+            for name in ("rotation", "relative_norm"):
+                wanted = apart.values(name, frame)
+                np.testing.assert_array_equal(together.values(name, frame), wanted)
 
 
 def test_a_node_is_told_with_all_its_numbers(data: DisplayData) -> None:
