@@ -16,6 +16,7 @@ from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
 from app.panels.study_edits import EditOutcome, StudyEdits
 from app.state.edits import Edits
+from app.style import panel_width
 from app.widgets.layouts import filled, laid
 from core.studies.changes import is_modified
 from core.studies.study import Study
@@ -60,7 +61,7 @@ class ExperimentForm(QWidget):
         content.setEnabled(False)
 
     def sizeHint(self) -> QSize:
-        return QSize(300, 640)
+        return QSize(panel_width(self.font()), 640)
 
     def comes_after(self, widget: QWidget) -> None:
         """Tab goes on from a widget to the first field."""
