@@ -14,6 +14,7 @@ from app.controllers.experiment import MEND_FIRST, ExperimentController
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.fields import text_of
+from app.panels.form_words import in_words
 from app.panels.study_edits import StudyEdits
 from app.state.edits import Edits
 from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Points, PointsData, fault_of
@@ -32,10 +33,12 @@ NO_STUDY = "Choose a study in the experiment panel first; its network is trained
 THROUGH_ORIGIN = "A network of kind {kind} has no biases: its nodes see the points from the origin."
 WAITS = "The points that were drawn are kept, but are not in the form: {fault}."
 MANY = "The points of the form have {d} coordinates; one or two can be drawn."
-TOO_LARGE = "{path} is too large for points to be edited; use data.kind = file."
+FILE_KEY = "data.path"  # what readers of data files call the file
+INSTEAD = "choose file as the kind of data in the experiment panel to train on them."
+TOO_LARGE = "{path} is too large for points to be edited; " + INSTEAD
 NOT_DRAWN = (
     "{path} has n = {n} points of d = {d} coordinates and {classes} classes; at most {most} points "
-    "of one or two coordinates and two classes can be drawn. Use data.kind = file."
+    "of one or two coordinates and two classes can be drawn; " + INSTEAD
 )
 
 
@@ -226,7 +229,7 @@ class DrawingController(QObject):
         study = self._main.form.study()
         if study is None:
             sentence = next(iter(self._main.form.problems().values()), "")
-            window.bar.say(f"{MEND_FIRST} {sentence}".strip())
+            window.bar.say(f"{MEND_FIRST} {in_words(sentence)}".strip())
             return False
         window.bar.clear()
         self.trained.emit(as_drawn(study))
@@ -248,7 +251,7 @@ class DrawingController(QObject):
         try:
             points = points_of(path)
         except InputError as error:
-            window.bar.say(error.sentence)
+            window.bar.say(error.sentence.removeprefix(f"{FILE_KEY}: "))
             return
         window.replace(points, f"Open {path.name}")
 
@@ -293,7 +296,7 @@ def points_of(path: Path) -> Points:
 
     large = path.is_file() and path.stat().st_size > MOST_BYTES
     if path.suffix.lower() == ".npz" and not large:  # what is packed may be small all the same
-        with NpzFile(path, "data.path") as file:
+        with NpzFile(path, FILE_KEY) as file:
             large = math.prod(file.shapes.get("x", ())) > MAX_NUMBERS
     if large:
         raise InputError(TOO_LARGE.format(path=path.name))

@@ -41,7 +41,7 @@ class HelpCard(QFrame):
         self.setAutoFillBackground(True)
         self.explanations = tuple(explanations)
         self._content = QWidget(self)
-        self._said = set[str]()  # formulas: several explanations may share one
+        self._said = set[str]()  # formulas and the like: several explanations may share one
         column = laid(QVBoxLayout(self._content), (16, 12, 16, 16), 4)
         for place, one in enumerate(self.explanations):
             column.addSpacing(12 if place else 0)
@@ -81,7 +81,9 @@ class HelpCard(QFrame):
             ("Unit", one.unit),
             ("Source", one.source),
         ):
-            if text:
+            # Margins of one card may share what they are divided by: it is said at the first.
+            if text and not (name == "Normalisation" and text in self._said):
+                self._said.add(text)
                 column.addWidget(_wrapped(f"{name}: {text}", self._content, quiet=True))
 
     def show_at(self, place: QPoint) -> None:
