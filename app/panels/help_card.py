@@ -77,14 +77,20 @@ class HelpCard(QFrame):
             self._said.add(one.formula)
             column.addWidget(_wrapped(one.formula, self._content))
         for name, text in (
-            ("Normalisation", one.normalisation),
+            ("Normalisation", self._normalisation(one)),
             ("Unit", one.unit),
             ("Source", one.source),
         ):
-            # Margins of one card may share what they are divided by: it is said at the first.
-            if text and not (name == "Normalisation" and text in self._said):
-                self._said.add(text)
+            if text:
                 column.addWidget(_wrapped(f"{name}: {text}", self._content, quiet=True))
+
+    def _normalisation(self, one: Help) -> str:
+        """Margins of one card share what they are divided by: it is said at the first."""
+        text = one.normalisation
+        before = next((said for said in self._said if text.startswith(f"{said};")), "")
+        rest = text.removeprefix(before) if before else "" if text in self._said else text
+        self._said.add(text)
+        return f"as above{rest}" if before else rest
 
     def show_at(self, place: QPoint) -> None:
         """Open beside a point of the screen, and wholly on it."""
