@@ -38,6 +38,7 @@ from app.panels.transport import TransportBar
 from app.panels.welcome import WelcomePage
 from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
+from app.style import panel_width
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from app.widgets.pressed import PressedByKeys
@@ -106,7 +107,8 @@ class MainWindow(QMainWindow):
         for place, part in enumerate((self.form, self.middle, self.side)):
             self.columns.addWidget(part)
             self.columns.setStretchFactor(place, 1 if part is self.middle else 0)
-        self.columns.setSizes([280, 720, 280])
+        panel = panel_width(self.font())
+        self.columns.setSizes([panel, max(self.width() - 2 * panel, 0), panel])
         whole = QWidget(self)
         column = laid(QVBoxLayout(whole), spacing=0)
         filled(column, (self.columns, 1), self.transport, self.times, self.status)

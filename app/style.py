@@ -26,6 +26,7 @@ PICTURES = ("chevron", "check-light", "check-dark")
 # Pixels for a line of text within a control, which has an edge of 2 above and below it.
 ROOM, EDGES = 20, 4
 MARGIN = 8  # around a line
+PANEL = 280  # the width of a panel beside the views
 
 Role = QPalette.ColorRole
 
@@ -34,6 +35,11 @@ def line_of(font: QFont) -> int:
     """The height of one line: 24 pixels, or the next multiple of 4 that large type needs."""
     needed = QFontMetrics(font).height() + MARGIN
     return max(ROOM + EDGES, -(-needed // 4) * 4)
+
+
+def panel_width(font: QFont) -> int:
+    """The width of a panel beside the views: it grows with its lines."""
+    return PANEL * line_of(font) // (ROOM + EDGES)
 
 
 def mix(colour: str, other: str, share: float) -> str:

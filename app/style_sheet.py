@@ -37,7 +37,7 @@ QAbstractSpinBox QLineEdit, QAbstractSpinBox QLineEdit:hover {
     background: transparent; border: 0px; padding: 0px; min-height: 0px;
 }
 QComboBox { padding-left: 8px; padding-right: 0px; }
-QComboBox::drop-down { border: 0px; width: 20px; }
+QComboBox::drop-down { border: 0px; width: 16px; }
 QComboBox::down-arrow { image: url(@chevron); width: 12px; height: 12px; }
 QComboBox QAbstractItemView {
     background: @background; color: @foreground; border: 1px solid @line; padding: 4px;

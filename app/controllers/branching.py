@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from app.controllers.display import DisplayController
 from app.controllers.experiment import Child, ExperimentController, study_of
 from app.panels.experiment_form import ExperimentForm
+from app.panels.form_words import in_words
 from app.state.edits import Edits
 from app.state.headings import MOMENT
 from app.state.intent import START
@@ -160,7 +161,7 @@ class BranchController(QObject):
             study = study.with_value("dynamics.step", dialog.step)
             study.check()
         except InputError as error:
-            self.message.emit(error.sentence)
+            self.message.emit(in_words(error.sentence))
             return
         if self._train(moment, study):
             self._experiment.show_study(study)
@@ -209,7 +210,9 @@ class BranchController(QObject):
                 experiment, changes = planned(run, moment.frame, next(study.each()).experiment)
                 time = float(run.log10_time[moment.frame])
         except (MarginscopeError, OSError) as error:
-            self.message.emit(_words(error, moment))
+            sentence = _words(error, moment)
+            self._form.refuse(sentence)
+            self.message.emit(in_words(sentence))
             return False
         said = {
             "log10_time": time if math.isfinite(time) else None,

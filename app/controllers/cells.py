@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.controllers.experiment import MEND_FIRST, ExperimentController
 from app.main_window import MainWindow
 from app.panels.cells_dialog import CellsDialog
+from app.panels.form_words import in_words
 from app.state.headings import heading_of
 from app.state.session import MOST_RUNS
 from core.errors import InputError
@@ -40,7 +41,7 @@ class CellsController(QObject):
         try:
             cells = self._experiment.cells_of(study)
         except InputError as error:
-            self.message.emit(error.sentence)
+            self.message.emit(in_words(error.sentence))
             return
         names = [name_of(place) for place in islice(study.places(), MOST_LOOKED_AT)]
         rows = [(name, heading_of(name)) for name in names]

@@ -14,6 +14,7 @@ from app.controllers.experiment import MEND_FIRST, ExperimentController
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.fields import text_of
+from app.panels.form_words import in_words
 from app.panels.study_edits import StudyEdits
 from app.state.edits import Edits
 from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Points, PointsData, fault_of
@@ -37,10 +38,12 @@ FRESH = (
     "This study cannot be trained on points: its variants {names} draw fresh examples from a "
     "distribution at each step, and points are none; choose another study."
 )
-TOO_LARGE = "{path} is too large for points to be edited; use data.kind = file."
+FILE_KEY = "data.path"  # what readers of data files call the file
+INSTEAD = "choose file as the kind of data in the experiment panel to train on them."
+TOO_LARGE = "{path} is too large for points to be edited; " + INSTEAD
 NOT_DRAWN = (
     "{path} has n = {n} points of d = {d} coordinates and {classes} classes; at most {most} points "
-    "of one or two coordinates and two classes can be drawn. Use data.kind = file."
+    "of one or two coordinates and two classes can be drawn; " + INSTEAD
 )
 
 
@@ -265,7 +268,7 @@ class DrawingController(QObject):
             if fresh:  # the form has no field for what variants say
                 window.bar.say(FRESH.format(names=", ".join(fresh)))
             else:
-                window.bar.say(f"{MEND_FIRST} {sentence}".strip())
+                window.bar.say(f"{MEND_FIRST} {in_words(sentence)}".strip())
             return False
         window.bar.clear()
         self.trained.emit(as_drawn(study))
@@ -287,7 +290,7 @@ class DrawingController(QObject):
         try:
             points = points_of(path)
         except InputError as error:
-            window.bar.say(error.sentence)
+            window.bar.say(error.sentence.removeprefix(f"{FILE_KEY}: "))
             return
         window.replace(points, f"Open {path.name}")
 
@@ -341,7 +344,7 @@ def points_of(path: Path) -> Points:
 
     large = path.is_file() and path.stat().st_size > MOST_BYTES
     if path.suffix.lower() == ".npz" and not large:  # what is packed may be small all the same
-        with NpzFile(path, "data.path") as file:
+        with NpzFile(path, FILE_KEY) as file:
             large = math.prod(file.shapes.get("x", ())) > MAX_NUMBERS
     if large:
         raise InputError(TOO_LARGE.format(path=path.name))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 from PySide6.QtCore import QObject, Signal
 
 from app.panels.experiment_form import ExperimentForm
+from app.panels.form_words import in_words
 from app.places import Places
 from app.state.edits import Edits
 from app.state.headings import MOMENT, file_name, headings_of
@@ -158,7 +159,7 @@ class ExperimentController(QObject):
             study.check()
             study = retitled(study, origin_of(study))
         except InputError as error:
-            self.message.emit(error.sentence)
+            self.message.emit(in_words(error.sentence))
             return
         self._show(study)
         self._begin(study)
@@ -237,7 +238,7 @@ class ExperimentController(QObject):
             # Made one by one: a grid may have 100,000.
             cells = self.cells_of(study)
         except InputError as error:
-            self.message.emit(error.sentence)
+            self.message.emit(in_words(error.sentence))
             return
         words = ""
         if study.count > len(cells):

@@ -118,8 +118,7 @@ class FileController(QObject):
         if wrong:
             self.message.emit(
                 f"{Path(wrong[0]).name} is neither a recorded run ({RUN}) nor a view "
-                f"({VIEW}) nor a study ({STUDY} or the id of a shipped one: "
-                f"{', '.join(shipped_ids())})."
+                f"({VIEW}) nor a study ({STUDY}); shipped ones are in Experiment, Choose a study."
             )
             return
         if len(names) > MOST_RUNS:

@@ -9,20 +9,31 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
 from app.main_window import MainWindow
+from app.style import PANEL, panel_width
 
-# Pixels of the window's width below which a panel folds by itself.
+# Pixels of the window's width below which a panel folds by itself, in type of the usual size.
 FOLDS = {"inspector": 1100, "times": 1100, "form": 900}
 Choice = tuple[str, bool]  # a panel, and whether the window is too small for it
 
 
-def is_open(panel: str, width: int, chosen: Mapping[Choice, bool]) -> bool:
+def fold_width(panel: str, wider: int = 0) -> int:
+    """The least width of the window at which a panel is open by itself, where large type makes each
+    panel so much wider: the views are to keep what they have.
+
+    >>> fold_width("form"), fold_width("form", 140), fold_width("inspector", 140)
+    (900, 1040, 1380)
+    """
+    return FOLDS[panel] + (wider if panel == "form" else 2 * wider)
+
+
+def is_open(panel: str, width: int, chosen: Mapping[Choice, bool], wider: int = 0) -> bool:
     """Whether a panel is open at a width of the window: as it was left by hand at such a width,
     else where there is room.
 
     >>> is_open("form", 800, {}), is_open("form", 800, {("form", True): True})
     (False, True)
     """
-    small = width < FOLDS[panel]
+    small = width < fold_width(panel, wider)
     return chosen.get((panel, small), not small)
 
 
@@ -49,11 +60,20 @@ class Folding(QObject):
             return
         self.fitting = True
         for panel in FOLDS:
-            self._actions[panel].setChecked(is_open(panel, self._window.width(), self.chosen))
+            width = self._window.width()
+            self._actions[panel].setChecked(is_open(panel, width, self.chosen, self._wider))
         self.fitting = False
+
+    def is_small(self, panel: str = "inspector") -> bool:
+        """Whether the window is too small for a panel to be open by itself."""
+        return self._window.width() < fold_width(panel, self._wider)
+
+    @property
+    def _wider(self) -> int:
+        return panel_width(self._window.font()) - PANEL
 
     def _note(self, shown: bool) -> None:
         """A panel was opened or folded: by hand, unless it was here or by a lecture."""
         panel = self.sender().objectName()
         if not self.fitting and not self._actions["lecture"].isChecked():
-            self.chosen[panel, self._window.width() < FOLDS[panel]] = shown
+            self.chosen[panel, self.is_small(panel)] = shown

@@ -116,7 +116,7 @@ class TourController(QObject):
         self._put_back()
         panel = PANELS.get(step.place, "")
         if panel and not self._actions[panel].isChecked():
-            small = self._window.width() < max(FOLDS.values())
+            small = self._folding is not None and self._folding.is_small()
             # Not both in a small window, which would grow.
             self._set_panels({other: other == panel for other in FOLDS if small or other == panel})
 

@@ -10,12 +10,13 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.branch_line import BranchLine
 from app.panels.fields import VARIED, section_of_key
-from app.panels.form_words import in_words
+from app.panels.form_words import in_words, key_in
 from app.panels.inputs import problem_label, quiet_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
 from app.panels.study_edits import EditOutcome, StudyEdits
 from app.state.edits import Edits
+from app.style import panel_width
 from app.widgets.layouts import filled, laid
 from core.studies.changes import is_modified
 from core.studies.study import Study
@@ -60,7 +61,7 @@ class ExperimentForm(QWidget):
         content.setEnabled(False)
 
     def sizeHint(self) -> QSize:
-        return QSize(300, 640)
+        return QSize(panel_width(self.font()), 640)
 
     def comes_after(self, widget: QWidget) -> None:
         """Tab goes on from a widget to the first field."""
@@ -124,6 +125,15 @@ class ExperimentForm(QWidget):
         self.modified.setVisible(bool(title))
         self.problem.setText(problems.get("", ""))
         self.problem.setVisible("" in problems)
+
+    def refuse(self, sentence: str) -> None:
+        """Say at the field that it names why what stands there cannot be trained, till it is
+        edited."""
+        key = key_in(sentence)
+        if self._edits is None or not key or self._edits.field(key) is None:
+            return
+        self.sections[section_of_key(key)].show_problems({key: in_words(sentence)}, self._edits)
+        self._show_first_problem()
 
     def _show_first_problem(self) -> None:
         for section in self.sections.values():

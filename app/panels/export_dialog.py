@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -73,7 +74,6 @@ class ExportDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
-        self.setMinimumWidth(560)
         self._all = tuple(runs)
         self._folder = folder
         self._one_file_each = one_file_each
@@ -81,6 +81,7 @@ class ExportDialog(QDialog):
         self.wrong = ""  # why it cannot be saved
         self._grid = laid(QGridLayout(), spacing=(16, 8))
         self._grid.setColumnMinimumWidth(0, 104)
+        self._grid.setColumnMinimumWidth(1, 392)
         self._grid.setColumnStretch(1, 1)
         column = laid(QVBoxLayout(), spacing=12)
         self._sides = laid(QHBoxLayout(self), (24, 16, 24, 16), 24)
@@ -271,12 +272,24 @@ class ExportDialog(QDialog):
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         self.note.setText(f"{names}{more} will be replaced." if there else "")
         self.note.setVisible(bool(there))
+        self._fit()
         self.changed.emit()
+
+    def _fit(self) -> None:
+        """High enough for sentences of several lines, which Qt does not count."""
+        least = self._sides.totalMinimumSize()
+        wrapped = self._sides.totalHeightForWidth(max(self.width(), least.width()))
+        self.setMinimumHeight(max(least.height(), wrapped))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     def say(self, words: str) -> None:
         """Tell what was done, below the path."""
         self.note.setText(words)
         self.note.show()
+        self._fit()
 
     def _path_problem(self) -> str:
         path = Path(self.path.text().strip())

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels.export_dialog import WAITING, ExportDialog, too_many
-from app.panels.inputs import ChoiceBox, ValueEdit, quiet_label
+from app.panels.inputs import ChoiceBox, ValueEdit, quiet_label, text_width
 from app.state.data_exports import Column, DataJob
 from app.state.exports import Exportable, ExportJob, FilmJob
 from app.widgets.layouts import filled, laid
@@ -105,12 +105,13 @@ class FilmDialog(ExportDialog):
         self.since, self.until = ValueEdit(self), ValueEdit(self)
         for field, name in ((self.since, "begins at"), (self.until, "ends at")):
             field.setAccessibleName(name)
-            field.setFixedWidth(96)
             field.textEdited.connect(self._on_changed)
         self.until.setPlaceholderText("the end")
         since, until = self._drawn.interval or (-math.inf, math.inf)
         self.since.setText(exact_time(since))
         self.until.setText(exact_time(until) if math.isfinite(until) else "")
+        for field in (self.since, self.until):
+            field.setFixedWidth(max(96, text_width(self.until)))
         self._together("time", "from t =", self.since, "to t =", self.until)
 
     def interval(self) -> tuple[float, float] | None:

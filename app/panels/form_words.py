@@ -16,10 +16,13 @@ PHRASES = (
     ("must be a valid number, unable to parse string as a number", "a number is needed"),
     ("must be greater than or equal to", "must be at least"),
     ("must be less than or equal to", "must be at most"),
+    ("the axis ", ""),
+    ("the axes span", "the values of all fields together make"),
 )
 _SECTION = "|".join(SECTIONS)
 KIND = re.compile(rf"\b({_SECTION})\.kind = (?=[\"'])")
-KEY = re.compile(rf"\b({_SECTION})\.([a-z]\w*)(\.\d+)?")
+# Not in the name of a file, such as network.m=8.msrun.
+KEY = re.compile(rf"(?<![\w/])({_SECTION})\.([a-z]\w*)(\.\d+)?(?![\w=-])")
 OWN = re.compile(rf"^({_SECTION}): ")
 
 
@@ -44,6 +47,16 @@ def in_words(sentence: str) -> str:
     for told, meant in PHRASES:
         sentence = sentence.replace(told, meant)
     return KEY.sub(_label, KIND.sub(r"\1 ", OWN.sub("", sentence)))
+
+
+def key_in(sentence: str) -> str:
+    """The first key that a sentence names, "" without one.
+
+    >>> key_in("data.n = 70 gives other points than data.path."), key_in("nothing is changed")
+    ('data.n', '')
+    """
+    found = KEY.search(sentence)
+    return f"{found[1]}.{found[2]}" if found else ""
 
 
 def _label(found: re.Match[str]) -> str:

@@ -41,7 +41,7 @@ class HelpCard(QFrame):
         self.setAutoFillBackground(True)
         self.explanations = tuple(explanations)
         self._content = QWidget(self)
-        self._said = set[str]()  # formulas: several explanations may share one
+        self._said = set[str]()  # formulas and the like: several explanations may share one
         column = laid(QVBoxLayout(self._content), (16, 12, 16, 16), 4)
         for place, one in enumerate(self.explanations):
             column.addSpacing(12 if place else 0)
@@ -77,12 +77,20 @@ class HelpCard(QFrame):
             self._said.add(one.formula)
             column.addWidget(_wrapped(one.formula, self._content))
         for name, text in (
-            ("Normalisation", one.normalisation),
+            ("Normalisation", self._normalisation(one)),
             ("Unit", one.unit),
             ("Source", one.source),
         ):
             if text:
                 column.addWidget(_wrapped(f"{name}: {text}", self._content, quiet=True))
+
+    def _normalisation(self, one: Help) -> str:
+        """Margins of one card share what they are divided by: it is said at the first."""
+        text = one.normalisation
+        before = next((said for said in self._said if text.startswith(f"{said};")), "")
+        rest = text.removeprefix(before) if before else "" if text in self._said else text
+        self._said.add(text)
+        return f"as above{rest}" if before else rest
 
     def show_at(self, place: QPoint) -> None:
         """Open beside a point of the screen, and wholly on it."""

@@ -5,14 +5,25 @@ from __future__ import annotations
 from typing import final
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QPalette, QWheelEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QWidget,
+)
 
 from app.style import line_of
 
 # On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
 HEIGHT = 24
 MOST_LINES = 3
+# Pixels of a control beside its text: edges, padding, and the arrow of a choice (app.style_sheet).
+AROUND_TEXT, AROUND_CHOICE = 20, 30
 UNDO, REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
 
 
@@ -78,6 +89,15 @@ def push_button(text: str, parent: QWidget, tip: str = "") -> QPushButton:
     return button
 
 
+def text_width(control: QLineEdit | QComboBox) -> int:
+    """The width without which what stands in a control is cut."""
+    metrics = control.fontMetrics()
+    if isinstance(control, QComboBox):
+        return metrics.horizontalAdvance(control.currentText()) + AROUND_CHOICE
+    texts = (control.text(), control.placeholderText())
+    return max(map(metrics.horizontalAdvance, texts)) + AROUND_TEXT
+
+
 @final
 class ValueEdit(QLineEdit):
     """A line of text; Escape asks for the value from before."""
@@ -118,6 +138,22 @@ class ChoiceBox(QComboBox):
         # By default as wide as the longest choice, which would keep the panel from being narrow.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(letters)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """As Qt does, but for the ellipsis of a choice that is longer than the control."""
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        if self.currentIndex() < 0:
+            muted = self.palette().brush(QPalette.ColorRole.PlaceholderText)
+            option.palette.setBrush(QPalette.ColorRole.ButtonText, muted)
+            option.currentText = self.placeholderText()
+        room = self.width() - AROUND_CHOICE + 2
+        elide = Qt.TextElideMode.ElideRight
+        option.currentText = self.fontMetrics().elidedText(option.currentText, elide, room)
+        painter = QStylePainter(self)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        painter.end()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if self.hasFocus():

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.facts import Fact, FactList
@@ -153,9 +152,6 @@ class Inspector(QWidget):
         self.run = FactList("Run", RUN_HINT, content)
         filled(column, self.group, self.node, self.scalars, self.run, 1)
         fill_scrolled(self, content)
-
-    def sizeHint(self) -> QSize:
-        return QSize(264, 640)
 
     def show_node(self, heading: str, facts: NodeFacts | None) -> None:
         """Show one node's numbers under a heading; None shows how to choose one."""

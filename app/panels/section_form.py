@@ -6,24 +6,28 @@ from collections.abc import Mapping
 from typing import final
 
 from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QWidget
 
 from app.panels.field_row import FieldRow
 from app.panels.fields import VARIED, section_of
 from app.panels.inputs import (
     ChoiceBox,
+    ValueEdit,
     heading_label,
     line_height,
     problem_label,
     quiet_label,
     show_short,
+    text_width,
 )
 from app.panels.study_edits import StudyEdits
 from app.widgets.layouts import laid
 from core.study_file.experiment import KINDS
 
 LABEL_WIDTH = 96
-GAP = 4
+BETWEEN, GAP = 8, 4
+ROWS = 4  # of the grid for each line: label, control where it stands below, note, problem
 
 
 @final
@@ -43,7 +47,7 @@ class SectionForm(QWidget):
         self.rows: list[FieldRow] = []
         self._built: tuple[object, ...] = ()
         self._unfolded = False
-        self._grid = laid(QGridLayout(self), spacing=(8, GAP))
+        self._grid = laid(QGridLayout(self), spacing=(BETWEEN, GAP))
         self._grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         self._grid.setColumnStretch(1, 1)
         self._heading = heading_label("Varied" if section == VARIED else section.capitalize(), self)
@@ -52,11 +56,13 @@ class SectionForm(QWidget):
         self.kinds: ChoiceBox | None = None
         self._kind_label: QLabel | None = None
         self._add_kinds()
-        self._grid.addWidget(self._heading, 0, 0)
+        self._wrapped: dict[
+            QWidget, bool
+        ] = {}  # of each control, whether it stands below its label
         self.note = quiet_label("", self, wrap=True)  # what variants do to the kind
         self.note.hide()
-        self._grid.addWidget(self.note, 1, 1)
-        self._grid.addWidget(self.problem, 2, 0, 1, 2)
+        self._grid.addWidget(self.note, 2, 1)
+        self._grid.addWidget(self.problem, 3, 0, 1, 2)
         self.draw = QPushButton("Draw data ...", self)
         self.draw.setToolTip("Draw and edit the points with the mouse, paste them, train at once")
         self.draw.clicked.connect(self.drawing_requested)
@@ -65,6 +71,7 @@ class SectionForm(QWidget):
         self.more.setProperty("quiet", True)
         self.more.setAccessibleName(f"More settings of {section}")
         self.more.clicked.connect(self._on_more)
+        self._wrap()
 
     def _add_kinds(self) -> None:
         kinds = list(KINDS.get(self.section, {}))
@@ -76,11 +83,12 @@ class SectionForm(QWidget):
             # Activated, not changed: what the form itself puts in is no choice of the user's.
             self.kinds.textActivated.connect(self._on_kind)
             self._heading.setBuddy(self.kinds)
-            self._grid.addWidget(self.kinds, 0, 1)
         elif kinds:
             self._kind_label = quiet_label(kinds[0], self)
             self._kind_label.setIndent(8)
             self._grid.addWidget(self._kind_label, 0, 1)
+        if self.kinds is None:
+            self._grid.addWidget(self._heading, 0, 0)
 
     # ------------------------------------------------------------------------------- showing
 
@@ -95,7 +103,7 @@ class SectionForm(QWidget):
             self._remove_rows()
             for field, may in zip(fields, editable, strict=True):
                 self._add_row(FieldRow(field, may, self))
-            below = 3 + 3 * len(self.rows)
+            below = ROWS * (1 + len(self.rows))
             self._grid.addWidget(self.draw, below, 1)
             self._grid.addWidget(self.more, below + 1, 0, 1, 2)
             self.draw.setVisible(any(field.rows for field in fields))
@@ -106,6 +114,7 @@ class SectionForm(QWidget):
         for row, field in zip(self.rows, fields, strict=True):
             row.field = field
             row.show_text(edits.text(field), edits.edited(field))
+        self._wrap()
         self.show_problems({}, edits)
 
     def show_problems(self, problems: dict[str, str], edits: StudyEdits) -> None:
@@ -153,18 +162,43 @@ class SectionForm(QWidget):
                     self.kinds.removeItem(self.kinds.count() - 1)
 
     def _add_row(self, row: FieldRow) -> None:
-        place = 3 + 3 * len(self.rows)
         self.rows.append(row)
-        self._grid.addWidget(row.label, place, 0)
-        self._grid.addWidget(row.control, place, 1)
-        self._grid.addWidget(row.note, place + 1, 1)
-        self._grid.addWidget(row.problem, place + 2, 0, 1, 2)
+        place = ROWS * len(self.rows)
+        self._grid.addWidget(row.note, place + 2, 1)
+        self._grid.addWidget(row.problem, place + 3, 0, 1, 2)
         row.edited.connect(self.edited)
         row.restored.connect(self.restored)
         row.submitted.connect(self.submitted)
 
+    def _wrap(self) -> None:
+        """Each control beside its label, or below it where its text would be cut."""
+        lines: list[tuple[QLabel, ValueEdit | ChoiceBox]] = []
+        if self.kinds is not None:
+            lines.append((self._heading, self.kinds))
+        first = 0 if self.kinds is not None else 1
+        lines += [(row.label, row.control) for row in self.rows]
+        column = max([LABEL_WIDTH, *(label.sizeHint().width() for label, _ in lines)])
+        room = self.width() - column - BETWEEN
+        for number, (label, control) in enumerate(lines, first):
+            below = text_width(control) > room
+            if self._wrapped.get(control) == below:
+                continue
+            self._wrapped[control] = below
+            for widget in (label, control):
+                self._grid.removeWidget(widget)
+            place = ROWS * number
+            self._grid.addWidget(label, place, 0, 1, 2 if below else 1)
+            where = (place + 1, 0, 1, 2) if below else (place, 1, 1, 1)
+            self._grid.addWidget(control, *where)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._wrap()
+
     def _remove_rows(self) -> None:
         for row in self.rows:
+            self._wrapped.pop(row.control, None)
             # Later: one of them may be sending the signal that this answers. Hidden until then.
             for widget in (row.label, row.control, row.note, row.problem):
                 self._grid.removeWidget(widget)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from app.panels.inspector import Inspector
 from app.panels.theory import TheoryPanel
+from app.style import panel_width
 from app.widgets.layouts import filled, laid
 from core.figures.palette import Palette
 
@@ -41,7 +42,7 @@ class SidePanel(QWidget):
         filled(laid(QVBoxLayout(self), spacing=0), self.tabs, (self.pages, 1))
 
     def sizeHint(self) -> QSize:
-        return QSize(280, 640)
+        return QSize(panel_width(self.font()), 640)
 
     def set_colours(self, palette: Palette) -> None:
         self.theory.set_colours(palette)

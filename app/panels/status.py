@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPalette
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.panels.inputs import line_height
@@ -24,6 +25,8 @@ WIDEST = {
     "rate": "000 k steps/s",
     "left": "00 min left",
 }
+LAST_TO_GO = ("step", "time", "left", "rate")
+SPACE = 16
 MESSAGE = "Compiling kernels: 00 of 00"  # what the message has room for in any window
 MEANINGS = {
     "step": "Steps that the training has taken.",
@@ -41,13 +44,13 @@ class StatusLine(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        layout = laid(QHBoxLayout(self), (16, 0, 16, 0), 16)
+        layout = laid(QHBoxLayout(self), (SPACE, 0, SPACE, 0), SPACE)
         self.setFixedHeight(line_height(self))
         self.places: dict[str, QLabel] = {}
         for name, widest in WIDEST.items():
             label = QLabel(self)
             label.setFont(tabular(label.font()))
-            label.setMinimumWidth(label.fontMetrics().horizontalAdvance(widest) + 4)
+            label.setFixedWidth(label.fontMetrics().horizontalAdvance(widest) + 4)
             label.setToolTip(MEANINGS[name])
             self.places[name] = label
             layout.addWidget(label)
@@ -67,12 +70,36 @@ class StatusLine(QWidget):
         layout.insertWidget(layout.indexOf(self.saved), self.work)
         self.work.clicked.connect(self.cancel_requested)
 
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._needed(()), super().minimumSizeHint().height())
+
+    def _needed(self, names: Iterable[str]) -> int:
+        """The width that some places need beside what always stands here."""
+        shown: list[QWidget] = [self.message, *(self.places[name] for name in names)]
+        widths = [widget.minimumWidth() for widget in shown]
+        if not self.work.isHidden():
+            widths.append(self.work.sizeHint().width())
+        return sum(width + SPACE for width in widths) + 3 * SPACE  # and of what shortens its text
+
+    def _fit(self) -> None:
+        """Show the places that there is room for: large type must not make the window wider."""
+        shown: list[str] = []
+        for name in LAST_TO_GO:
+            there = self._needed((*shown, name)) <= self.width()
+            self.places[name].setVisible(there)
+            shown += [name] if there else []
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
     def show_work(self, words: str) -> None:
         """What is being computed beside the training; pressing it cancels. "" for nothing."""
         self.work.setText(f"{words} \u2715")
         self.work.setAccessibleName(f"{words} Cancel")
         self.work.setToolTip(f"{words} Press to cancel.")
         self.work.setVisible(bool(words))
+        self._fit()
 
     def show_texts(
         self,

@@ -9,6 +9,7 @@ from typing import final
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
+from app.panels.fields import LABELS
 from app.panels.inputs import quiet_label
 from app.widgets.layouts import filled, laid
 from core.figures.numbers import number_text
@@ -81,5 +82,5 @@ class StepDialog(QDialog):
 
     def _show(self) -> None:
         step = self.step
-        self.answer.setText(HINT if step is None else f"dynamics.step = {number_text(step)}")
+        self.answer.setText(HINT if step is None else f"{LABELS['step']} = {number_text(step)}")
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(step is not None)

@@ -52,10 +52,9 @@ def _lines(file: TextIO, path: Path, what: str) -> Iterator[str]:
 def _label_column(header: list[str], path: Path, what: str) -> int:
     names = [name.strip() for name in header]
     if names.count("y") != 1:
-        shown = ", ".join(name[:40] for name in names[:6])
-        raise InputError(
-            f"{what}: {path} needs one column named y for the labels; its header has {shown}."
-        )
+        first = ", ".join(name[:40] for name in names[:6])
+        shown = f"its header has {first}" if first else "it is empty"
+        raise InputError(f"{what}: {path} needs one column named y for the labels; {shown}.")
     if len(names) == 1:
         raise InputError(f"{what}: {path} has no column beside y; coordinates are needed.")
     return names.index("y")

@@ -53,6 +53,8 @@ def evaluate(formula: str, values: Mapping[str, float]) -> float:
     number = _compiled(formula)
     try:
         value = number(values)
+    except ZeroDivisionError as error:
+        raise InputError(f"The formula {formula} divides by 0 here.") from error
     except (ArithmeticError, ValueError, TypeError) as error:
         raise InputError(f"The formula {formula} has no value here ({error}).") from error
     if not math.isfinite(value):

@@ -140,7 +140,10 @@ class Study:
         """
         axes, most = self.axes, study_tables.MAX_CELLS
         if self.count > most:
-            text = f"the axes span {self.count:.3g} cells; at most {most} are allowed."
+            text = (
+                f"the axes span {self.count:.3g} cells; at most {most} are allowed, so leave some "
+                "values out."
+            )
             yield InputError(text, where=self.id)
             return
         try:
@@ -162,7 +165,8 @@ class Study:
         """A cell of the values of the axes and of a variant, which `study` is."""
         place = {**chosen, VARIANT: variant} if variant else chosen
         name = name_of(place)
-        where = f"{self.id}, {name.replace('__', ', ')}" if study.derived or variant else self.id
+        derived = name and (study.derived or variant)
+        where = f"{self.id}, {name.replace('__', ', ')}" if derived else self.id
         tables = study._tables_of(chosen, where)
         return Cell(name, build_experiment(tables, where), place)
 

@@ -143,7 +143,10 @@ def axes(table: Mapping[str, Any], where: str) -> dict[str, tuple[Any, ...]]:
         checked[key] = axis(key, values, where)
     cells = math.prod(map(len, checked.values()))
     if cells > MAX_CELLS:
-        raise InputError(f"{where}: the axes span {cells} cells; at most {MAX_CELLS} are allowed.")
+        raise InputError(
+            f"{where}: the axes span {cells} cells; at most {MAX_CELLS} are "
+            "allowed, so leave some values out."
+        )
     return checked
 
 

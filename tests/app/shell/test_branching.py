@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QDialogButtonBox, QLineEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.panels.field_row import FieldRow
 from app.panels.library_columns import COLUMNS
 from app.panels.step_dialog import StepDialog
 from app.state import past
@@ -28,6 +29,7 @@ from tests.runs.helpers import tamper
 
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 Key = Qt.Key
+NOT_OF_ONE_FIELD = ("nothing is changed", "A branch is one run")
 DESCENT = """
 title = "Descent"
 [data]
@@ -94,6 +96,11 @@ def text_of(program: Marginscope, key: str) -> str:
     return field.text()
 
 
+def row_of(program: Marginscope, key: str) -> FieldRow:
+    rows = program.window.form.sections[key.partition(".")[0]].rows
+    return next(row for row in rows if row.field.key == key)
+
+
 def branched(program: Marginscope, count: int = 2) -> bool:
     return len(program.session) == count and trained(program)
 
@@ -109,7 +116,7 @@ def rewind(program: Marginscope, qtbot: QtBot) -> None:
     dialog = program.branches.dialog
     assert dialog is not None
     qtbot.waitUntil(dialog.isVisible)
-    assert dialog.answer.text() == "dynamics.step = .0625"
+    assert dialog.answer.text() == "step size = .0625"
     qtbot.keyClick(dialog.line, Key.Key_Return)
     qtbot.waitUntil(lambda: not program.window.findChildren(StepDialog))
     qtbot.waitUntil(lambda: branched(program))
@@ -206,10 +213,16 @@ def test_what_cannot_be_is_said_and_nothing_is_lost(parent: Marginscope, qtbot: 
         type_into(program, qtbot, key, text)
         qtbot.keyClick(program.window, Key.Key_R, CONTROL)
         assert words in bar.text, (key, bar.text)
+        assert key not in bar.text  # the form's words for it
+        row = row_of(program, key)
+        assert row.problem.isVisible() == (words not in NOT_OF_ONE_FIELD)
+        assert not row.problem.isVisible() or row.problem.text() == bar.text
+        assert not row.problem.isVisible() or row.control.hasFocus()
         assert list(program.session) == [run]
         assert program.window.form.branch.isVisible()
         assert text_of(program, key) == text
         type_into(program, qtbot, key, before)
+        assert not row.problem.isVisible()
     type_into(program, qtbot, "dynamics.step", "0.5")
     run.path.rename(run.path.with_suffix(".gone"))
     qtbot.keyClick(program.window, Key.Key_R, CONTROL)

@@ -462,7 +462,7 @@ def test_a_wrong_value_of_the_form_is_said(
     before = runs_of(program)
     QTest.mouseClick(window.train, Button.LeftButton)
     assert window.bar.text.startswith(MEND_FIRST)
-    assert "network.m" in window.bar.text
+    assert window.bar.text.endswith("m = 'wide': a number is needed.")
     assert runs_of(program) == before
 
 
@@ -630,7 +630,13 @@ def test_points_of_files_are_opened(
     program.drawing.open(tmp_path / "b.npz")
     assert window.bar.text.startswith("b.npz has n = 3 points of d = 3 coordinates and 2 classes")
     program.drawing.open(tmp_path / "c.npz")
+    assert window.bar.text.startswith("there is no file")  # and not what files call it
     assert "c.npz" in window.bar.text
+    (tmp_path / "e.csv").write_text("")
+    program.drawing.open(tmp_path / "e.csv")
+    assert window.bar.text == (
+        f"{tmp_path / 'e.csv'} needs one column named y for the labels; it is empty."
+    )
     np.savez_compressed(tmp_path / "d.npz", x=np.zeros((10_000, 2)), y=np.zeros(10_000))
     with pytest.raises(InputError, match="too large for points"):
         points_of(tmp_path / "d.npz")

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -15,21 +16,24 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QRadioButton,
+    QScrollArea,
     QToolButton,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.panels.inputs import text_width
 from app.widgets.elided import ElidedLabel
 from app.widgets.header import ViewHeader
+from tests.app.mouse import LEFT
 from tests.app.shell.conftest import Opener, trained
 
 PLAIN = (QPushButton, QCheckBox, QRadioButton)
 FIELDS = (QLineEdit, QComboBox)  # what they hold may be longer than they are
 
 
-@pytest.fixture(params=[9.0, 14.0, 18.0])
+@pytest.fixture(params=[9.0, 11.0, 14.0, 18.0])
 def points(request: pytest.FixtureRequest) -> Iterator[float]:
     """A size of the system's type, in points, that lasts for a test."""
     application = QApplication.instance()
@@ -79,7 +83,7 @@ def cut(top: QWidget) -> list[str]:
 def whole(qtbot: QtBot, top: QWidget) -> None:
     """Nothing is cut once all layouts are done, which takes some turns of the loop."""
     with contextlib.suppress(TimeoutError):
-        qtbot.waitUntil(lambda: cut(top) == [], timeout=5000)
+        qtbot.waitUntil(lambda: cut(top) == [], timeout=3000)
     assert cut(top) == []
 
 
@@ -97,8 +101,15 @@ def test_nothing_is_cut_in_the_window(
     assert max(one.fontInfo().pointSizeF() for one in labels) == pytest.approx(points, abs=0.6)
     whole(qtbot, program.window)
     program.window.bar.clear()
-    program.window.side.tabs.setCurrentIndex(1)
+    program.actions["inspector"].setChecked(True)
     QTest.qWait(50)
+    assert program.window.width() == 1280  # with all that can be opened at its sides
+    whole(qtbot, program.window.side)
+    QTest.mouseClick(
+        program.window.side.tabs, LEFT, pos=program.window.side.tabs.tabRect(1).center()
+    )
+    QTest.qWait(50)
+    assert program.window.inspector.isVisible()
     whole(qtbot, program.window.side)
     program.actions["welcome"].setChecked(True)
     QTest.qWait(50)
@@ -112,23 +123,102 @@ def test_nothing_is_cut_in_the_window(
     whole(qtbot, card)
 
 
-@pytest.mark.parametrize("key", ["shortcuts", "preview", "draw", "whole", "cells"])
+def outside(program: Marginscope) -> list[str]:
+    """The parts of the form that reach beyond what is seen of it, or cut what stands in them."""
+    form = program.window.form
+    area = form.findChild(QScrollArea)
+    assert isinstance(area, QScrollArea)
+    found = []
+    for widget in area.widget().findChildren(QWidget):
+        if not widget.isVisible():
+            continue
+        right = widget.mapTo(area.viewport(), QPoint(widget.width(), 0)).x()
+        if right > area.viewport().width() - 8:
+            found.append(f"{widget.objectName()} ends at {right}")
+        if isinstance(widget, FIELDS) and widget.width() < text_width(widget):
+            found.append(f"{widget.objectName()} has {widget.width()}, not {text_width(widget)}")
+    return found
+
+
+@pytest.mark.parametrize("kind", ["parity", "gaussian_mixture"])
+def test_no_field_of_the_form_is_cut(
+    points: float, kind: str, open_program: Opener, study: object, qtbot: QtBot
+) -> None:
+    program: Marginscope = open_program(str(study))
+    window = program.window
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: trained(program))
+    kinds = window.form.sections["data"].kinds
+    assert kinds is not None
+    kinds.setFocus()
+    QTest.keyClicks(kinds, kind)
+    assert kinds.currentText() == kind
+    QTest.mouseClick(window.form.sections["data"].more, LEFT)
+    assert window.width() == 1280
+    for narrow in (False, True):
+        if narrow:  # as narrow as the divider lets it be
+            window.columns.setSizes([1, 1000, 1])
+        with contextlib.suppress(TimeoutError):
+            qtbot.waitUntil(lambda: outside(program) == [], timeout=3000)
+        assert outside(program) == []
+        whole(qtbot, window.form)
+
+
+def test_a_field_that_is_too_narrow_for_its_text_stands_below_its_label(
+    open_program: Opener, study: object, qtbot: QtBot
+) -> None:
+    program: Marginscope = open_program(str(study))
+    window = program.window
+    qtbot.waitUntil(lambda: trained(program))
+    row = next(row for row in window.form.sections["data"].rows if row.field.name == "seed")
+    beside = row.control.geometry()
+    assert beside.left() > row.label.geometry().right()
+    window.columns.setSizes([1, 1000, 1])
+    qtbot.waitUntil(lambda: row.control.geometry().top() > row.label.geometry().bottom())
+    assert row.control.geometry().left() == row.label.geometry().left()
+    window.columns.setSizes([400, 600, 280])
+    qtbot.waitUntil(lambda: row.control.geometry().left() == beside.left())
+
+
+def test_the_window_fits_small_screens_with_all_its_panels(
+    points: float, open_program: Opener, study: object, qtbot: QtBot
+) -> None:
+    program: Marginscope = open_program(str(study))
+    window = program.window
+    qtbot.waitUntil(lambda: trained(program))
+    window.status.show_work("Computing the margin of the kernel, 3 of 4 ...")
+    width, height = (1024, 640) if points < 12.0 else (1280, 800)
+    window.resize(width, height)
+    for panel in ("form", "inspector"):
+        if points > 12.0 or panel == "form":
+            program.actions[panel].setChecked(True)
+    QTest.qWait(50)
+    assert (window.width(), window.height()) == (width, height)
+    window.status.show_work("")
+
+
+@pytest.mark.parametrize(
+    "keys",
+    ["shortcuts", "preview", "draw", "whole", "cells", "studies", "figure film data"],
+)
 def test_nothing_is_cut_in_dialogs(
-    points: float, key: str, open_program: Opener, study: object, qtbot: QtBot
+    points: float, keys: str, open_program: Opener, study: object, qtbot: QtBot
 ) -> None:
     program: Marginscope = open_program(str(study))
     qtbot.waitUntil(lambda: trained(program))
     program.display.ask(playing=False)
     before = set(QApplication.topLevelWidgets())
-    program.actions[key].trigger()
 
     def opened() -> list[QWidget]:
         return [
             one for one in QApplication.topLevelWidgets() if one.isVisible() and one not in before
         ]
 
-    qtbot.waitUntil(lambda: bool(opened()))
-    QTest.qWait(100)
-    for window in opened():
-        whole(qtbot, window)
-        window.close()
+    for key in keys.split():
+        program.actions[key].trigger()
+        qtbot.waitUntil(lambda: bool(opened()))
+        QTest.qWait(100)
+        for window in opened():
+            whole(qtbot, window)
+            window.close()
+        qtbot.waitUntil(lambda: not opened())

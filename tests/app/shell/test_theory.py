@@ -399,3 +399,14 @@ def test_a_card_says_each_formula_once(qtbot: QtBot) -> None:
     assert not [label for label in card.findChildren(QLabel) if "sum_i" in label.text()]
     (drawn,) = card.findChildren(FormulaLabel)
     assert "sum_i l(p_i)" in drawn.accessibleDescription()
+
+
+def test_a_card_says_once_what_its_margins_are_divided_by(qtbot: QtBot) -> None:
+    from app.controllers.help import explanations_of
+
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    card = HelpCard(explanations_of(("hard_margin", "smoothed_margin", "hard_margin")), owner)
+    texts = [label.text() for label in card.findChildren(QLabel)]
+    assert sum("divided by |W|^L" in text for text in texts) == 1
+    assert "Normalisation: as above; the sum of the losses, without 1/n" in texts
