@@ -84,6 +84,11 @@ class Recording:
         t counts steps, or is the time, as the recording was made. The start, where it was given as
         V0 and a0, is a frame already, and t = 0 is not due.
         """
+        try:
+            if t < self._schedule.next:  # at most steps, and cheap at each of millions
+                return False
+        except Exception:  # t is no number
+            return False
         if self._closed or not _is_number(t) or self._elsewhere():
             return False
         return self._schedule.due(float(t))
