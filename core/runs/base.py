@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.dataset import Array, Dataset
-from core.losses import LOSSES, LossFunction
+from core.losses import LossFunction, loss_named
 from core.network.parametrisation import Network
 from core.problem.problem import Problem, Start
 from core.problem.reduction import Reduction
@@ -55,7 +55,7 @@ class Run(ABC):
 
     @property
     def loss(self) -> LossFunction:
-        return LOSSES[self.experiment.loss.kind]
+        return loss_named(self.experiment.loss.kind)
 
     @property
     def reduction(self) -> Reduction | None:

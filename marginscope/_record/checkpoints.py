@@ -28,7 +28,7 @@ def load(
     x: Any,
     y: Any,
     *,
-    loss: str,
+    loss: str | None,
     V: Name,
     a: Name | None = None,
     b: Name | None = None,
