@@ -20,8 +20,16 @@ from typing import TYPE_CHECKING, Any
 from marginscope._version import __version__
 
 if TYPE_CHECKING:
+    from marginscope._engine.border import TrainingWarning
+    from marginscope._engine.claims import Claim, check
+    from marginscope._engine.figures import figure
+    from marginscope._engine.margins import Bracket, Margins, margins
     from marginscope._engine.run import Run, State
     from marginscope._engine.run import open_run as open
+    from marginscope._engine.studies import Cell, Study, studies, study
+    from marginscope._engine.sweeping import Sweep, SweptCell, sweep
+    from marginscope._engine.theorems import Hypothesis, Verdict, theorems
+    from marginscope._engine.training import train
     from marginscope._errors import DiskError, InputError, MarginscopeError
     from marginscope._record.api import record
     from marginscope._record.checkpoints import load
@@ -32,6 +40,24 @@ _PLACES = {
     "Run": "_engine.run",
     "State": "_engine.run",
     "open": "_engine.run:open_run",
+    "TrainingWarning": "_engine.border",
+    "Claim": "_engine.claims",
+    "check": "_engine.claims",
+    "figure": "_engine.figures",
+    "Bracket": "_engine.margins",
+    "Margins": "_engine.margins",
+    "margins": "_engine.margins",
+    "Cell": "_engine.studies",
+    "Study": "_engine.studies",
+    "studies": "_engine.studies",
+    "study": "_engine.studies",
+    "Sweep": "_engine.sweeping",
+    "SweptCell": "_engine.sweeping",
+    "sweep": "_engine.sweeping",
+    "Hypothesis": "_engine.theorems",
+    "Verdict": "_engine.theorems",
+    "theorems": "_engine.theorems",
+    "train": "_engine.training",
     "MarginscopeError": "_errors",
     "InputError": "_errors",
     "DiskError": "_errors",
@@ -41,17 +67,35 @@ _PLACES = {
     "RecordingWarning": "_record.recording",
 }
 __all__ = [
+    "Bracket",
+    "Cell",
+    "Claim",
     "DiskError",
+    "Hypothesis",
     "InputError",
+    "Margins",
     "MarginscopeError",
     "Recording",
     "RecordingWarning",
     "Run",
     "State",
+    "Study",
+    "Sweep",
+    "SweptCell",
+    "TrainingWarning",
+    "Verdict",
     "__version__",
+    "check",
+    "figure",
     "load",
+    "margins",
     "open",
     "record",
+    "studies",
+    "study",
+    "sweep",
+    "theorems",
+    "train",
 ]
 
 
