@@ -146,6 +146,7 @@ class Marginscope(Parts):
         self.preview.close()
         self.compare.close()
         self.theory.stop()
+        self.following.stop()
         self.whole.close()
         self.library.close()
         if not self.worker.close():

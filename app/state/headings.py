@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.studies.changes import MOST_NAMED, changes_between, is_modified, origin_of
 from core.studies.study import Cell, Study
 from core.studies.tables import value_text
+
+if TYPE_CHECKING:
+    from core.runs import Run
 
 # What app.places puts at the end of a name: a continued run has a moment of its own.
 MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
@@ -63,3 +67,12 @@ def headings_of_files(paths: Sequence[Path]) -> list[str]:
     cells = [cell for _, _, cell in stems]
     named = headings_of(cells) if alike else list(map(heading_of, cells))
     return [name or "".join(stem) for name, stem in zip(named, stems, strict=True)]
+
+
+def network_words(run: Run) -> str:
+    """What network a run has; one that only recordings have is called by its activation."""
+    network = run.experiment.network
+    activation = getattr(network, "activation", "") if network.kind == "recorded" else ""
+    if activation == "unknown":
+        return "network of an unknown activation"
+    return f"{activation.replace('_', ' ') or network.kind} network"
