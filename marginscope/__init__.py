@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from marginscope._record.api import record
     from marginscope._record.checkpoints import load
     from marginscope._record.recording import Recording, RecordingWarning
+    from marginscope._show.api import show
 
 # Name -> the module that has it, and what it is called there.
 _PLACES = {
@@ -39,6 +40,7 @@ _PLACES = {
     "load": "_record.checkpoints",
     "Recording": "_record.recording",
     "RecordingWarning": "_record.recording",
+    "show": "_show.api",
 }
 __all__ = [
     "DiskError",
@@ -52,6 +54,7 @@ __all__ = [
     "load",
     "open",
     "record",
+    "show",
 ]
 
 

@@ -121,6 +121,13 @@ class OpenRun:
         return self.data.run.status != "finished"
 
     @property
+    def outdated(self) -> bool:
+        """Whether its path leads to another file than the one that was opened, or to none."""
+        if self.data is None:
+            return bool(self.failure)
+        return self.growth is Growth.LOST or self.data.run.replaced
+
+    @property
     def training(self) -> bool:
         """Whether it is being computed now, and not paused. For any thread."""
         return self.control is not None and self.control.status.state is RunState.RUNNING

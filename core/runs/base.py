@@ -106,6 +106,11 @@ class Run(ABC):
         return -np.inf if self.recorded and until <= np.log10(step) + 1e-9 else until
 
     @property
+    def replaced(self) -> bool:
+        """Whether another file lies in its place by now, or none."""
+        return False
+
+    @property
     def created(self) -> str:
         """When the recording began: UTC, ISO 8601."""
         return printable(self._header.meta.created)

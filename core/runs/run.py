@@ -87,6 +87,13 @@ class RecordedRun(Run):
                 total += path.stat().st_size
         return total
 
+    @property
+    def replaced(self) -> bool:
+        try:
+            return identity(self.path) != self._identity
+        except RunFileError:
+            return True
+
     def refresh(self) -> int:
         if self._status != "finished":
             steadily(self.path, self._look_again)

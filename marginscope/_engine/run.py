@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -16,6 +16,7 @@ from core.errors import InputError, did_you_mean
 from core.observables.registry import OBSERVABLES, shown_of
 from core.runs import RecordedRun
 from core.runs import open_run as opened
+from marginscope._show.api import Time, show
 
 Floats = NDArray[np.float64]
 
@@ -182,6 +183,10 @@ class Run:
     def refresh(self) -> int:
         """Look for frames that came since; returns how many there are."""
         return self._run.refresh()
+
+    def show(self, at: Time | None = None, views: str | Sequence[str] | None = None) -> None:
+        """Open a window on the run; see `marginscope.show`."""
+        show(self, at=at, views=views)
 
     def close(self) -> None:
         """Let go of the file."""
