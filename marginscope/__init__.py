@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from marginscope._record.api import record
     from marginscope._record.checkpoints import load
     from marginscope._record.recording import Recording, RecordingWarning
+    from marginscope._show.api import show
 
 # Name -> the module that has it, and what it is called there.
 _PLACES = {
@@ -65,6 +66,7 @@ _PLACES = {
     "load": "_record.checkpoints",
     "Recording": "_record.recording",
     "RecordingWarning": "_record.recording",
+    "show": "_show.api",
 }
 __all__ = [
     "Bracket",
@@ -91,6 +93,7 @@ __all__ = [
     "margins",
     "open",
     "record",
+    "show",
     "studies",
     "study",
     "sweep",

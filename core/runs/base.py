@@ -97,6 +97,20 @@ class Run(ABC):
         return self._header.meta.recorded
 
     @property
+    def until(self) -> float:
+        """log10 t of the planned end; -inf where another program trains and has not said it."""
+        dynamics = self.experiment.dynamics
+        until = float(dynamics.until_log10_time)
+        # Files have a number all the same: that of one step (marginscope._record.options).
+        step = getattr(dynamics, "step", None) or 1.0
+        return -np.inf if self.recorded and until <= np.log10(step) + 1e-9 else until
+
+    @property
+    def replaced(self) -> bool:
+        """Whether another file lies in its place by now, or none."""
+        return False
+
+    @property
     def created(self) -> str:
         """When the recording began: UTC, ISO 8601."""
         return printable(self._header.meta.created)

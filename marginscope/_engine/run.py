@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -18,6 +18,7 @@ from core.observables.registry import OBSERVABLES, shown_of
 from core.runs import RecordedRun
 from core.runs import open_run as opened
 from marginscope._engine.border import public
+from marginscope._show.api import Time, show
 
 if TYPE_CHECKING:
     from marginscope._engine.margins import Margins
@@ -255,6 +256,10 @@ class Run:
     def refresh(self) -> int:
         """Look for frames that came since; returns how many there are."""
         return self._run.refresh()
+
+    def show(self, at: Time | None = None, views: str | Sequence[str] | None = None) -> None:
+        """Open a window on the run; see `marginscope.show`."""
+        show(self, at=at, views=views)
 
     def close(self) -> None:
         """Let go of the file."""
