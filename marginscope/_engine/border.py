@@ -122,6 +122,10 @@ class Folder:
         self.path = Path(tempfile.mkdtemp(prefix=prefix))
         self._end = weakref.finalize(self, _remove, self.path, os.getpid())
 
+    def close(self) -> None:
+        """Remove it now; harmless when repeated."""
+        self._end()
+
 
 def _remove(path: Path, owner: int) -> None:
     if os.getpid() == owner:  # not a copy of the process

@@ -195,7 +195,7 @@ def _of_path(shown: str | os.PathLike[str], stack: ExitStack) -> Run | Study | P
 def _trained(study: Study, stack: ExitStack) -> Path:
     """The folder of a study's runs, trained for this figure."""
     folder = Folder("figure")
-    stack.callback(folder.path.exists)  # held until the figure is drawn
+    stack.callback(folder.close)  # which also holds it until the figure is drawn
     made = train(study, out=folder.path)
     for run in [made] if isinstance(made, Run) else made:
         run.close()

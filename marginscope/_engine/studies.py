@@ -76,8 +76,8 @@ class Study:
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The sizes it can be trained at, beside what its axes say: "quick", "paper"."""
-        return tuple(self._study.sizes)
+        """The sizes it can be trained at: "quick", and "paper", which it has; or only its own."""
+        return SIZES if self._study.sizes else ()
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
@@ -108,8 +108,8 @@ class Study:
     @public
     def at_size(self, size: str) -> Study:
         """The study at its "quick" or its "paper" size. Raises InputError where it has none."""
-        if size not in self._study.sizes:
-            known = ", ".join(self._study.sizes) or "only the one"
+        if size not in self.sizes:
+            known = ", ".join(self.sizes) or "only the one"
             raise InputError(f"{self.name} has no size {size!r}; it has {known}.")
         return Study(self._study.at_size(size), size)
 

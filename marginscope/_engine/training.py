@@ -111,13 +111,12 @@ def train(
     if len(places) > 1:
         for _ in problems(made):  # all input is read once before anything is written
             pass
-    runs = [
-        _recorded(problem, place, overwrite, progress)
-        for problem, place in zip(problems(made), places, strict=True)
-    ]
+    recorded = []
+    for problem, place in zip(problems(made), places, strict=True):
+        recorded.append(_recorded(problem, place, overwrite, progress))
     if out is not None and (made.figure or (made.claims and made.id not in shipped_ids())):
         note_runs(made, Path(out), size_of(chosen))
-    opened = [keep(open_run(run), folder) for run in runs]
+    opened = [keep(open_run(run), folder) for run in recorded]
     return opened[0] if len(opened) == 1 else opened
 
 

@@ -199,7 +199,8 @@ def numbers(values: Mapping[str, Any]) -> dict[str, float]:
     told = {}
     for name, value in values.items():
         try:
-            told[name] = float(value)
+            # A loss of PyTorch still has its gradient, of which float would warn.
+            told[name] = float(value.detach() if hasattr(value, "detach") else value)
         except (TypeError, ValueError, RuntimeError) as error:
             raise InputError(f"{name} is not one number; only those go with a frame.") from error
     return told

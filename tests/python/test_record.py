@@ -222,7 +222,8 @@ def test_tensors_of_torch_are_taken_as_they_are(tmp_path: Path) -> None:
     settings = {"loss": "logistic", "strict": True}
     x, y = torch.tensor(one.x), torch.tensor(one.y)
     with ms.record(tmp_path / "a.msrun", x, y, V0=V, a0=a, **settings) as r:
-        r.frame(1, V=(2 * V).T.contiguous().T, a=a, risk=torch.tensor(0.25))
+        risk = torch.tensor(0.25, requires_grad=True)  # as a loss has it, without a warning
+        r.frame(1, V=(2 * V).T.contiguous().T, a=a, risk=risk)
     with ms.record(tmp_path / "b.msrun", x, y, V0=half, a0=a.to(torch.float16), **settings):
         pass
     with open_run(tmp_path / "a.msrun") as run:

@@ -1,0 +1,296 @@
+"""The border of the public module: what it loads, what it is called, its types, who hides it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+import marginscope as ms
+from marginscope._engine import border
+from marginscope._engine.border import in_notebook, interruptible, progress, public, told
+from marginscope._errors import RunFileError
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "marginscope" / "_engine").glob("*.py"))
+
+
+def python(code: str, folder: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A clean interpreter in a folder, with this program on its path."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_importing_it_loads_nothing() -> None:
+    """How long it takes is measured by `make bench`."""
+    done = python(
+        """
+        import sys
+        before = set(sys.modules)
+        import marginscope as ms
+        dir(ms), ms.__version__
+        new = {name.partition(".")[0] for name in set(sys.modules) - before}
+        print(sorted(new - set(sys.stdlib_module_names)))
+        """
+    )
+    assert (done.stdout, done.stderr) == ("['marginscope']\n", "")
+
+
+def test_studies_and_margins_load_no_window() -> None:
+    done = python(
+        """
+        import sys
+        import marginscope as ms
+        for name in ms.__all__:
+            getattr(ms, name)
+        print([name for name in ("PySide6", "pyqtgraph", "app", "IPython") if name in sys.modules])
+        """
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_every_name_is_there_and_explained() -> None:
+    assert set(ms.__all__) == {*ms._PLACES, "__version__"}
+    assert ms.__all__ == sorted(ms.__all__) == dir(ms)
+    for name in ms._PLACES:
+        assert getattr(ms, name).__doc__, name
+    with pytest.raises(AttributeError, match="has no attribute 'trian'"):
+        _ = ms.trian
+
+
+def test_functions_say_their_errors_and_show_an_example() -> None:
+    for name in ("train", "sweep", "study", "margins", "theorems", "check", "figure"):
+        text = getattr(ms, name).__doc__
+        assert "Raises InputError" in text and ">>> " in text, name
+
+
+# ---------------------------------------------------------------------------- who hides it
+
+USES = """
+import marginscope as ms
+try:
+    ms.studies()
+except ms.InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("name", ["core", "resources"])
+@pytest.mark.parametrize("kind", ["module", "package"])
+def test_another_package_of_our_name_is_named(kind: str, name: str, tmp_path: Path) -> None:
+    """A script's own folder comes first on the path."""
+    file = tmp_path / (f"{name}.py" if kind == "module" else f"{name}/__init__.py")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("raise RuntimeError('never run')\n")
+    done = python(USES, tmp_path)
+    assert done.stdout.startswith(f"{file.resolve()} hides the package `{name}` of Marginscope")
+    assert f"or take {tmp_path.resolve()} off sys.path" in done.stdout
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+
+
+def test_one_that_is_loaded_already_is_named(tmp_path: Path) -> None:
+    (tmp_path / "core.py").write_text("mine = 1\n")
+    done = python("import core\n" + USES, tmp_path)
+    assert done.stdout.startswith(f"{(tmp_path / 'core.py').resolve()} hides the package `core`")
+
+
+def test_recording_works_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "core.py").write_text("mine = 1\n")
+    code = """
+    import core, numpy as np, marginscope as ms
+    x, y = np.eye(2), np.array([1.0, -1.0])
+    with ms.record("a.msrun", x, y, loss="logistic", V0=np.eye(2), a0=np.ones(2)) as r:
+        r.frame(1, V=np.eye(2), a=np.ones(2))
+    print(r.frames, core.mine)
+    """
+    assert python(code, tmp_path).stdout == "2 1\n"
+    with ms.open(tmp_path / "a.msrun") as run:
+        assert len(run) == 2
+
+
+# ------------------------------------------------------------------------------------- types
+
+TYPED = """
+import marginscope as ms
+
+run = ms.train("telgarsky22-figure-1", path="a.msrun")
+reveal_type(run)
+reveal_type(ms.train("telgarsky22-figure-1"))
+reveal_type(run.V)
+reveal_type(run.frame(0).weights)
+reveal_type(run.theorems()[0].hypotheses[0].met)
+reveal_type(ms.margins(run.x, run.y)["gamma_gl"].certified)
+reveal_type(ms.margins(run))
+reveal_type(ms.sweep("telgarsky22-figure-1").runs[0])
+reveal_type(ms.sweep("telgarsky22-figure-1").table())
+reveal_type(ms.figure(run))
+reveal_type(ms.figure(run, "a.pdf"))
+reveal_type(ms.check("telgarsky22-figure-1")[0].verdict)
+reveal_type(ms.study("telgarsky22-figure-1").axes)
+reveal_type(ms.open("a.msrun"))
+reveal_type(ms.studies())
+ms.margins(run.x)
+ms.train("telgarsky22-figure-1", pth=3, path=4)
+"""
+# What is installed beside it says nothing of its types: they stand in the public module alone.
+CONFIGURATION = """
+[mypy]
+strict = true
+[mypy-core.*]
+follow_imports = skip
+"""
+REVEALED = [
+    "marginscope._engine.run.Run",
+    "marginscope._engine.run.Run | list[marginscope._engine.run.Run]",
+    "float64",
+    "Mapping[str, ",
+    "bool | None",
+    "bool",
+    "marginscope._engine.margins.Margins",
+    "marginscope._engine.run.Run",
+    "list[dict[str, Any]]",
+    "bytes",
+    "pathlib.Path",
+    "str",
+    "dict[str, tuple[Any, ...]]",
+    "marginscope._engine.run.Run",
+    "dict[str, str]",
+]
+
+
+@pytest.mark.slow
+def test_types_are_those_that_are_told(tmp_path: Path) -> None:
+    (tmp_path / "uses.py").write_text(TYPED)
+    (tmp_path / "mypy.ini").write_text(CONFIGURATION)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "uses.py"],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("uses.py")]
+    notes = [line for line in lines if "Revealed type is" in line]
+    for line, wanted in zip(notes, REVEALED, strict=True):
+        assert wanted in line.replace("builtins.", "").replace("typing.", ""), line
+    errors = [line for line in lines if ": error:" in line]
+    assert len(errors) == 2, done.stdout
+    assert all("No overload variant" in line for line in errors)
+
+
+# ------------------------------------------------------------------------------------- errors
+
+
+def test_errors_are_told_without_options() -> None:
+    full = ms.InputError("is wrong", where="a.msrun", option="--out", remedy="move it", typed="--x")
+    assert str(full) == "--out a.msrun: is wrong; --x."
+    assert (str(told(full)), type(told(full))) == ("a.msrun: is wrong; move it.", ms.InputError)
+    disk = ms.DiskError("is full", remedy="free some", typed="--y")
+    assert (str(told(disk)), type(told(disk))) == ("is full; free some.", ms.DiskError)
+    plain = RunFileError("a.msrun is damaged.")
+    assert told(plain) is plain
+    other = ms.MarginscopeError("is odd", typed="--z", remedy="do")
+    assert type(told(other)) is ms.MarginscopeError
+
+
+def test_what_the_system_refuses_is_a_sentence() -> None:
+    @public
+    def refused() -> None:
+        Path("no such folder/a").write_text("x")
+
+    @public
+    def nameless() -> None:
+        raise OSError(5, "odd")
+
+    with pytest.raises(ms.InputError, match=r"no such folder/a: No such file.*; check the path"):
+        refused()
+    with pytest.raises(OSError, match="odd"):
+        nameless()
+
+
+def decorated(node: ast.FunctionDef) -> bool:
+    return any(ast.unparse(mark) == "public" for mark in node.decorator_list)
+
+
+def test_every_public_function_is_at_the_border() -> None:
+    """Those that only hand on to another one, and those that cannot fail, are named."""
+    trees = {path.stem: ast.parse(path.read_text("utf-8")) for path in SOURCES}
+    for name, place in ms._PLACES.items():
+        module, _, called = place.removeprefix("_engine.").partition(":")
+        if module not in trees or name == "studies":
+            continue
+        for node in trees[module].body:
+            if isinstance(node, ast.FunctionDef) and node.name == (called or name):
+                overload = any(ast.unparse(one) == "overload" for one in node.decorator_list)
+                assert overload or decorated(node), name
+
+
+# --------------------------------------------------------------------------------- who watches
+
+
+def test_a_bar_is_drawn_where_somebody_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress("quiet", 3, "frame", wanted=True) as bar:
+        bar.to(2)
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setattr(border, "in_notebook", lambda: True)
+    with progress("seen", 3, "frame", wanted=True) as bar:
+        bar.to(2)
+    assert "seen" in capsys.readouterr().err
+    with progress("unwanted", 3, "frame", wanted=False) as bar:
+        bar.to(2)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_notebook_is_known_by_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shell:
+        config: ClassVar[dict[str, object]] = {}
+
+    class IPython:
+        @staticmethod
+        def get_ipython() -> Shell:
+            return Shell()
+
+    assert not in_notebook()
+    monkeypatch.setitem(sys.modules, "IPython", IPython)
+    assert not in_notebook()
+    monkeypatch.setattr(Shell, "config", {"IPKernelApp": {}})
+    assert in_notebook()
+
+
+def test_ctrl_c_of_somebody_else_stays_theirs() -> None:
+    """Another handler, as a server or an editor sets one, is left in its place."""
+    seen: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        with interruptible(lambda: seen.append(-1)):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.SIGINT]
+
+
+def test_a_second_ctrl_c_interrupts_at_once() -> None:
+    stopped: list[bool] = []
+    with pytest.raises(KeyboardInterrupt), interruptible(lambda: stopped.append(True)):
+        signal.raise_signal(signal.SIGINT)
+        assert stopped == [True]
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError
+    assert stopped == [True]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
