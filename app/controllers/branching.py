@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QObject, Signal
 
 from app.controllers.display import DisplayController
-from app.controllers.experiment import Child, ExperimentController, study_of
+from app.controllers.experiment import Child, ExperimentController
 from app.panels.experiment_form import ExperimentForm
 from app.panels.form_words import in_words
 from app.state.edits import Edits
 from app.state.headings import MOMENT
 from app.state.intent import START
+from app.state.retraining import study_of, why_not_trained
 from app.state.session import OpenRun
 from app.workers.recipes import Branch
 from core.errors import InputError, MarginscopeError
@@ -205,6 +206,9 @@ class BranchController(QObject):
         from core.runs.lineage import lineage_of
         from core.training.branching import file_stem, planned
 
+        if words := why_not_trained(next(study.each()).experiment):
+            self.message.emit(words)
+            return False
         try:
             with open_run(moment.path) as run:
                 experiment, changes = planned(run, moment.frame, next(study.each()).experiment)

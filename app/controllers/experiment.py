@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 from PySide6.QtCore import QObject, Signal
 
@@ -15,6 +15,7 @@ from app.panels.form_words import in_words
 from app.places import Places
 from app.state.edits import Edits
 from app.state.headings import MOMENT, file_name, headings_of
+from app.state.retraining import from_a_file, study_of, why_not_trained
 from app.state.session import MOST_CELLS, MOST_RUNS, OpenRun, Session
 from app.state.watched import as_trained, watched
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
@@ -22,13 +23,9 @@ from app.workers.run_worker import RunWorker, TrainingJob
 from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate, further
 from core.settings import MAX_SEED
-from core.studies.changes import (
-    comes_from,
-    origin_of,
-    retitled,
-)
+from core.studies.changes import origin_of, retitled
 from core.studies.code import check_code
-from core.studies.study import Cell, Study, load_study, shipped_summaries
+from core.studies.study import Cell, Study, load_study
 from core.studies.watching import worth_seeing
 from core.study_file.experiment import Experiment
 from core.training.control import Control
@@ -42,6 +39,10 @@ OF_MANY = (
     "and Whole study ... trains them all."
 )
 QUEUED = "{title} is trained next, as soon as what is trained now has ended."
+NOTHING_DRAWN = (
+    "Data and start of this run are those of a recording, so that there is nothing to draw anew; "
+    "choose another start of the network in the form first."
+)
 STILL_GOING = "The training is still going on; stop it first, or wait for its end."
 # The largest that study files take (core.study_file.plain): after it seeds begin at 0 again.
 
@@ -154,6 +155,9 @@ class ExperimentController(QObject):
             self._train_seeded(study, "network.seed", before + 1)
 
     def _train_seeded(self, study: Study, key: str, seed: int) -> None:
+        if from_a_file(study):
+            self.message.emit(NOTHING_DRAWN)
+            return
         try:
             study = study.with_value(key, seed % MAX_SEED)
             study.check()
@@ -240,7 +244,9 @@ class ExperimentController(QObject):
         except InputError as error:
             self.message.emit(in_words(error.sentence))
             return
-        words = ""
+        if words := next(filter(None, (why_not_trained(one.experiment) for one in cells)), ""):
+            self.message.emit(words)  # and what is shown stays
+            return
         if study.count > len(cells):
             words = OF_MANY.format(count=study.count, some=len(cells))
         # Before the runs are closed, since some may be made of what is in their files.
@@ -309,6 +315,10 @@ class ExperimentController(QObject):
             self.message.emit(STILL_GOING)
             return
         runs = [run for run in self._session if run.data is not None]
+        known = [run.data.run.experiment for run in runs if run.data is not None]
+        if words := next(filter(None, map(why_not_trained, known)), ""):
+            self.message.emit(words)
+            return
         planned = []
         for run in runs:
             assert run.data is not None
@@ -369,18 +379,6 @@ def _further(run: Run) -> float:
     # 1e-12: the last step's time is a product of a step and a count, and may be a rounding short.
     reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
     return float(coordinate(further(until) if reached else until))
-
-
-def study_of(run: Run, identifier: str) -> Study:
-    """The settings of a recorded run as a study of one cell."""
-    tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
-    window = next((one.window for one in _shipped_like(run)), {})
-    return Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
-
-
-def _shipped_like(run: Run) -> Iterator[Study]:
-    """Shipped studies of a run's title, of which it is probably a run."""
-    return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))
 
 
 def _has(study: Study, key: str) -> bool:

@@ -19,7 +19,7 @@ from app.workers.worker import Worker
 from core.problem.schedule import coordinate
 
 SOON_MS = 150  # while frames come
-LATER_MS = 400  # while none came for so many seconds
+LATER_MS = 300  # while none came for so many seconds
 QUIET_S = 10.0
 REST_MS = 2000  # of files that nobody is seen to write
 # How long a file is taken to be recorded of which nothing comes, where the system does not tell who

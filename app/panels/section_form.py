@@ -148,10 +148,11 @@ class SectionForm(QWidget):
         if self.kinds is None:
             return
         with QSignalBlocker(self.kinds):
-            axis = ", ".join(edits.kind_axis(self.section))
-            if axis and self.kinds.findText(axis) < 0:
-                self.kinds.addItem(axis)
-            self.kinds.setCurrentIndex(self.kinds.findText(axis or edits.kind(self.section)))
+            # Kinds that the study varies over, or one that only recordings have, are offered too.
+            shown = ", ".join(edits.kind_axis(self.section)) or edits.kind(self.section)
+            if self.kinds.findText(shown) < 0:
+                self.kinds.addItem(shown)
+            self.kinds.setCurrentIndex(self.kinds.findText(shown))
         self.kinds.setToolTip(title)
 
     def forget_axis(self) -> None:

@@ -33,6 +33,7 @@ from core.figures.predictor import (
     round_up,
     sign_colours,
 )
+from core.network.recorded import why_no_output
 
 TITLE = "predictor f"
 LINE = 1.5  # pixels
@@ -68,6 +69,8 @@ class PredictorView(RunView):
             self.plot.set_equal(self.data.run.dataset.d > 1)
 
     def _absence(self, data: DisplayData) -> str:
+        if words := why_no_output(data.run.experiment.network):
+            return words
         d = data.run.dataset.d
         missing = [c + 1 for c in data.coordinates if c >= d and d > 1]
         return f"the inputs have no coordinate {missing[0]}" if missing else ""

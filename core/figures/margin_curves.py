@@ -28,6 +28,7 @@ from core.figures.primitives import (
 )
 from core.figures.reference_colours import reference_colour
 from core.figures.sheet import POINTS
+from core.network.recorded import why_no_output
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
 from core.reference.share import REACHED, Promise, Reach, first_reach
@@ -41,6 +42,7 @@ CURVES: tuple[tuple[str, str, float, Dash], ...] = (
 )
 # Twice what can be told apart: of four panels in a row each has 400 dots across, at 300 an inch.
 MOST_POINTS = 800
+ZERO = "the network is 0"
 REACH = 2.5  # how far above all curves a reference line may make the axis reach
 
 
@@ -58,6 +60,7 @@ class MarginTraces:
     reach: Reach | None = None  # when the hard margin first comes to 90 % of that
     around: Array = field(default_factory=lambda: np.empty(0))  # keys of the frames around that
     height: float = REACHED  # of the hard margin there
+    why_none: str = ZERO  # where no frame has a margin
 
 
 def margin_traces(
@@ -72,6 +75,8 @@ def margin_traces(
         for name, _, factor, _ in CURVES
     )
     traces = MarginTraces(frames.astype(np.float64), keys_of(run, frames, against), values)
+    if words := why_no_output(run.experiment.network):
+        traces = replace(traces, why_none=words.replace(", ", ",\n"))
     if promise is None or promise.margin is None:
         return traces
     hard = scale * np.array([OBSERVABLES["hard_margin"].at(run, k) for k in range(last + 1)])
@@ -149,7 +154,7 @@ def margin_ink(traces: MarginTraces, count: int, time: Across, y: Axis, palette:
     dots += _ring(traces, count, time, palette)
     if finite and not np.isfinite(x).any():
         return Ink(note="nothing but $t$ = 0,\nwhich a logarithmic\naxis cannot show")
-    return Ink(tuple(curves), tuple(dots), "" if finite else "no margin:\nthe network is 0")
+    return Ink(tuple(curves), tuple(dots), "" if finite else f"no margin:\n{traces.why_none}")
 
 
 def _ring(traces: MarginTraces, count: int, time: Across, palette: Palette) -> list[Dots]:

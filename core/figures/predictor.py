@@ -26,6 +26,7 @@ from core.figures.primitives import (
     Raster,
 )
 from core.figures.ticks import ranged
+from core.network.recorded import why_no_output
 from core.observables.predictor import grid_values
 from core.runs import Run
 
@@ -100,6 +101,8 @@ class PredictorPanel:
     @property
     def missing(self) -> str:
         """Why there is nothing to show; empty where there is something."""
+        if words := why_no_output(self.run.experiment.network):
+            return words.replace(", ", ",\n")
         d = int(self.run.dataset.d)
         lost = [c + 1 for c in self.coordinates if c >= d > 1]
         return f"the inputs have no\ncoordinate {lost[0]}" if lost else ""

@@ -17,7 +17,7 @@ from core.network.bias import with_biases, with_ones
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
 from core.network.section import NetworkSection
 from core.settings import setting
-from marginscope._files.forms import Form
+from marginscope._files.forms import UNKNOWN, Form
 
 NOT_TRAINED = (
     'network.kind = "recorded" is the network of another program\'s run, and is not trained here'
@@ -57,6 +57,13 @@ class RecordedNetwork(NetworkSection):
         if phi.of(self.activation, self.slope).degree == 0:
             return f'network.activation = "{self.activation}": it is not homogeneous'
         return ""
+
+
+def why_no_output(section: NetworkSection) -> str:
+    """Why f has no value, where that does not depend on the weights; "" where it has one."""
+    if getattr(section, "activation", "") != UNKNOWN:
+        return ""
+    return "f is not known, as its activation is not"
 
 
 @final

@@ -99,11 +99,9 @@ class Run(ABC):
     @property
     def until(self) -> float:
         """log10 t of the planned end; -inf where another program trains and has not said it."""
-        dynamics = self.experiment.dynamics
-        until = float(dynamics.until_log10_time)
-        # Files have a number all the same: that of one step (marginscope._record.options).
-        step = getattr(dynamics, "step", None) or 1.0
-        return -np.inf if self.recorded and until <= np.log10(step) + 1e-9 else until
+        until = float(self.experiment.dynamics.until_log10_time)
+        # t = 1 stands for an end that was not said (marginscope._record.options).
+        return -np.inf if self.recorded and until == 0.0 else until
 
     @property
     def replaced(self) -> bool:

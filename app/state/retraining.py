@@ -1,0 +1,49 @@
+"""What a recorded run is as a study, and whether that can be trained here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from core.studies.changes import comes_from
+from core.studies.study import Study, load_study, shipped_summaries
+from core.study_file.experiment import KINDS, Experiment
+
+if TYPE_CHECKING:
+    from core.runs import Run
+
+NO_NETWORK = (
+    "Another program has trained this network, and it is none of those that are trained here; "
+    "choose a network in the experiment panel to train that one."
+)
+NO_DYNAMICS = (
+    "How another program has trained this run is not known; choose the dynamics in the experiment "
+    "panel to train the network here."
+)
+
+
+def why_not_trained(experiment: Experiment) -> str:
+    """Why an experiment of another program cannot be trained here; "" where it can."""
+    # As a list: what only run files name is found in the mappings, and not listed.
+    if experiment.network.kind not in list(KINDS["network"]):
+        return NO_NETWORK
+    return "" if experiment.dynamics.kind in list(KINDS["dynamics"]) else NO_DYNAMICS
+
+
+def from_a_file(study: Study) -> bool:
+    """Whether data and start are those of a recording, in which nothing was drawn."""
+    data, network = study.tables.get("data", {}), study.tables.get("network", {})
+    content = data.get("content") and not data.get("path")
+    return bool(content) and network.get("init") == "file" and not network.get("init_path")
+
+
+def study_of(run: Run, identifier: str) -> Study:
+    """The settings of a recorded run as a study of one cell."""
+    tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
+    window = next((one.window for one in _shipped_like(run)), {})
+    return Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
+
+
+def _shipped_like(run: Run) -> Iterator[Study]:
+    """Shipped studies of a run's title, of which it is probably a run."""
+    return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))
