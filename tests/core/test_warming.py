@@ -42,7 +42,9 @@ def python(*arguments: str, root: Path = ROOT) -> subprocess.Popen[str]:
 
 def copied(folder: Path, sources: bool) -> Path:
     """The program as it is installed elsewhere, or bundled: with byte code alone."""
-    shutil.copytree(ROOT / "core", folder / "core", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("core", "marginscope"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     shutil.copytree(ROOT / "resources", folder / "resources")
     if not sources:
         assert compileall.compile_dir(folder / "core", quiet=1, legacy=True)
