@@ -160,7 +160,7 @@ class MadeUpStatements:
             )
         return made
 
-    def alarms(self, run: Run) -> Sequence[MadeUpAlarm]:
+    def alarms(self, run: Run, _watch: object = None) -> Sequence[MadeUpAlarm]:
         frame = run.frames // 2
         return (
             MadeUpAlarm(
