@@ -40,6 +40,7 @@ from app.controllers.proposals import Proposals
 from app.controllers.readout import Readout
 from app.controllers.record import RecordController
 from app.controllers.run_question import RunQuestion
+from app.controllers.scale import ScaleController
 from app.controllers.scenes import SceneController
 from app.controllers.selections import SelectionController
 from app.controllers.session_keeper import SessionKeeper
@@ -86,6 +87,7 @@ class Parts(QObject):
         self.experiment = ExperimentController(self.session, self.worker, window.form, places, self)
         self.following = FollowController(self.display, self)
         self.branches = BranchController(self.display, self.experiment, window.form, self)
+        self.scale = ScaleController(window, self.experiment, places)
         self.question = RunQuestion(window, self.session, self.experiment)
         self.cells = CellsController(window, self.experiment)
         self.playback = Playback(self.display, window.transport, self)

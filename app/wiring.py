@@ -70,6 +70,7 @@ def _connect_words(parts: Parts) -> None:
     window = parts.window
     for source in (
         parts.experiment,
+        parts.scale,
         parts.files,
         parts.playback,
         parts.whole,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -16,8 +17,9 @@ from app.panels.form_words import in_words
 from app.state.edits import Edits
 from app.state.headings import MOMENT
 from app.state.intent import START
-from app.state.retraining import study_of, why_not_trained
+from app.state.retraining import why_not_trained
 from app.state.session import OpenRun
+from app.state.studies import study_of
 from app.workers.recipes import Branch
 from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate
@@ -33,7 +35,7 @@ STANDS_IN = (
     "What is shown is a recording that stands in for the run until its kernels are compiled; "
     "branch when it is trained."
 )
-ONE_RUN = "A branch is one run; give one value for each setting."
+ONE_RUN = "{key} has several values, and a branch is one run; leave one value there."
 NO_STEP = "A run of {words} has no step to choose; Branch here ... begins with other settings."
 GONE = "{name} is no longer there, so that nothing can be branched from it; open another run."
 
@@ -120,11 +122,21 @@ class BranchController(QObject):
         if moment is None:
             return False
         if study.count != 1:
-            self.message.emit(ONE_RUN)
-        elif self._train(moment, study):
+            key = next(iter(study.axes))  # a run is put into the form as one
+            sentence = ONE_RUN.format(key=key)
+            self._form.refuse(sentence)
+            self.message.emit(in_words(sentence))
+            return True
+        experiments = [next(study.each()).experiment]
+        scale, go_on = self._experiment.scale, partial(self._begun, moment, study)
+        if scale is None or scale.lets(experiments, go_on):
+            go_on()
+        return True
+
+    def _begun(self, moment: Moment, study: Study) -> None:
+        if self._train(moment, study):
             self._moment = self._before = None
             self._form.branch.show_words("")
-        return True
 
     # ------------------------------------------------------------------------------- at one click
 

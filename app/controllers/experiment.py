@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, final
 
@@ -15,13 +17,14 @@ from app.panels.form_words import in_words
 from app.places import Places
 from app.state.edits import Edits
 from app.state.headings import MOMENT, file_name, headings_of
-from app.state.retraining import from_a_file, study_of, why_not_trained
+from app.state.retraining import from_a_file, why_not_trained
 from app.state.session import MOST_CELLS, MOST_RUNS, OpenRun, Session
+from app.state.studies import goes_on_to, has, seed_of, study_of
 from app.state.watched import as_trained, watched
 from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
 from app.workers.run_worker import RunWorker, TrainingJob
 from core.errors import InputError, MarginscopeError
-from core.problem.schedule import coordinate, further
+from core.problem.schedule import coordinate
 from core.settings import MAX_SEED
 from core.studies.changes import origin_of, retitled
 from core.studies.code import check_code
@@ -65,6 +68,12 @@ class Aside(Protocol):
     def take(self, study: Study) -> bool: ...
 
 
+class Scale(Protocol):
+    """Whether experiments may be trained side by side; else it says why, or asks and goes on."""
+
+    def lets(self, experiments: Sequence[Experiment], go_on: Callable[[], None]) -> bool: ...
+
+
 @final
 class ExperimentController(QObject):
     """Starts, holds and ends training.
@@ -99,6 +108,7 @@ class ExperimentController(QObject):
         self._places = places
         self._study: Study | None = None
         self.aside: Aside | None = None
+        self.scale: Scale | None = None
         self._queued: Study | None = None
         self._cells: tuple[str, frozenset[str]] = "", frozenset()
 
@@ -142,16 +152,16 @@ class ExperimentController(QObject):
         if study is None:
             return
         for key in ("data.seed", "network.seed"):
-            if _has(study, key):
+            if has(study, key):
                 # A seed of its own would keep the data, or the weights, as they are.
                 study = study.with_value(key, None)
-        self._train_seeded(study, "run.seed", _seed(study, "run.seed", 0) + 1)
+        self._train_seeded(study, "run.seed", seed_of(study, "run.seed", 0) + 1)
 
     def new_weights(self) -> None:
         """Train with the same data from other weights."""
         study = self._edited()
         if study is not None:
-            before = _seed(study, "network.seed", _seed(study, "run.seed", 0))
+            before = seed_of(study, "network.seed", seed_of(study, "run.seed", 0))
             self._train_seeded(study, "network.seed", before + 1)
 
     def _train_seeded(self, study: Study, key: str, seed: int) -> None:
@@ -200,6 +210,17 @@ class ExperimentController(QObject):
     # ------------------------------------------------------------------------------ training
 
     def _begin(self, study: Study) -> None:
+        """Train a study's cells, once somebody agrees where they are large."""
+        if self.scale is None or self.scale.lets(self.watched(study), partial(self._agreed, study)):
+            self._agreed(study)
+
+    def watched(self, study: Study) -> Sequence[Experiment]:
+        """What is trained here of a study; nothing of one whose values are not allowed."""
+        with suppress(InputError):
+            return [watched(cell.experiment) for cell in self.cells_of(study)]
+        return ()
+
+    def _agreed(self, study: Study) -> None:
         """Train a study's cells, once somebody agrees where runs are still being trained."""
         # Before it has begun a run has nothing to lose.
         if any(run.begun for run in self._session.live):
@@ -323,7 +344,7 @@ class ExperimentController(QObject):
         for run in runs:
             assert run.data is not None
             name = f"{MOMENT.sub('', run.path.stem)}__from={run.data.run.frames - 1}"
-            planned.append((name, run.heading, _further(run.data.run), run.path))
+            planned.append((name, run.heading, goes_on_to(run.data.run), run.path))
         if not planned:
             return
         self._session.clear()
@@ -371,25 +392,3 @@ class ExperimentController(QObject):
             assert control is not None
             control.stop()
             self._worker.wake()
-
-
-def _further(run: Run) -> float:
-    """Where a run is continued to: the end that was not reached, or a decade beyond it."""
-    until = run.experiment.dynamics.until_log10_time
-    # 1e-12: the last step's time is a product of a step and a count, and may be a rounding short.
-    reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
-    return float(coordinate(further(until) if reached else until))
-
-
-def _has(study: Study, key: str) -> bool:
-    section, name = key.split(".")
-    return key in study.axes or study.tables.get(section, {}).get(name) is not None
-
-
-def _seed(study: Study, key: str, otherwise: int) -> int:
-    """The seed of a study; the largest of them where it varies over several."""
-    section, name = key.split(".")
-    if key in study.axes:
-        return max(int(value) for value in study.axes[key] if value is not None)
-    value = study.tables.get(section, {}).get(name)
-    return otherwise if value is None else int(value)

@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.panels.branch_line import BranchLine
 from app.panels.fields import VARIED, section_of_key
 from app.panels.form_words import in_words, key_in
-from app.panels.inputs import problem_label, quiet_label
+from app.panels.inputs import problem_label, quiet_label, set_property
 from app.panels.scrolled import fill_scrolled
 from app.panels.section_form import SectionForm
 from app.panels.study_edits import EditOutcome, StudyEdits
 from app.state.edits import Edits
-from app.style import panel_width
+from app.style import panel_width, small
 from app.widgets.layouts import filled, laid
 from core.studies.changes import is_modified
 from core.studies.study import Study
@@ -58,6 +58,11 @@ class ExperimentForm(QWidget):
         whole = self.layout()
         assert isinstance(whole, QVBoxLayout)
         whole.insertWidget(0, self.branch)
+        self.scale = quiet_label("", self, wrap=True)  # what Run would take
+        self.scale.setFont(small(self.scale.font()))
+        self.scale.setContentsMargins(16, 4, 16, 4)
+        self.scale.setMinimumHeight(2 * self.scale.fontMetrics().lineSpacing() + 8)
+        whole.addWidget(self.scale)
         content.setEnabled(False)
 
     def sizeHint(self) -> QSize:
@@ -125,6 +130,12 @@ class ExperimentForm(QWidget):
         self.modified.setVisible(bool(title))
         self.problem.setText(problems.get("", ""))
         self.problem.setVisible("" in problems)
+
+    def show_scale(self, words: str, tip: str, large: bool) -> None:
+        """What Run would take, in a few words; whether that is more than usual."""
+        self.scale.setText(words)
+        self.scale.setToolTip(tip)
+        set_property(self.scale, "problem", large)
 
     def refuse(self, sentence: str) -> None:
         """Say at the field that it names why what stands there cannot be trained, till it is

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from app.widgets.screen_text import raised, shown_number
+from app.widgets.screen_text import raised, shown_number, size_text
 from core.library.entry import Entry, Setting, shown
 from core.problem.schedule import time_text
 
@@ -27,18 +27,6 @@ class Column:
     key: Callable[[Entry], Key]
     text: Callable[[Entry], str]
     number: bool = False
-
-
-def size_text(size: float) -> str:
-    """Bytes as people read them.
-
-    >>> size_text(999), size_text(18_400_000), size_text(2.5e9)
-    ('1 kB', '18.4 MB', '2.5 GB')
-    """
-    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
-        if size >= factor:
-            return f"{size / factor:.{1 if size < 100 * factor else 0}f} {unit}"
-    return f"{size / 1e3:.0f} kB"
 
 
 def name_of(entry: Entry) -> str:

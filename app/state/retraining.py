@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-from core.studies.changes import comes_from
-from core.studies.study import Study, load_study, shipped_summaries
+from core.studies.study import Study
 from core.study_file.experiment import KINDS, Experiment
-
-if TYPE_CHECKING:
-    from core.runs import Run
 
 NO_NETWORK = (
     "Another program has trained this network, and it is none of those that are trained here; "
@@ -35,15 +28,3 @@ def from_a_file(study: Study) -> bool:
     data, network = study.tables.get("data", {}), study.tables.get("network", {})
     content = data.get("content") and not data.get("path")
     return bool(content) and network.get("init") == "file" and not network.get("init_path")
-
-
-def study_of(run: Run, identifier: str) -> Study:
-    """The settings of a recorded run as a study of one cell."""
-    tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
-    window = next((one.window for one in _shipped_like(run)), {})
-    return Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
-
-
-def _shipped_like(run: Run) -> Iterator[Study]:
-    """Shipped studies of a run's title, of which it is probably a run."""
-    return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))

@@ -62,3 +62,15 @@ def duration_text(seconds: float) -> str:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} days"
+
+
+def size_text(size: float) -> str:
+    """Bytes as people read them.
+
+    >>> size_text(999), size_text(18_400_000), size_text(2.5e9), size_text(3e12)
+    ('1 kB', '18.4 MB', '2.5 GB', '3.0 TB')
+    """
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if size >= factor:
+            return f"{size / factor:.{1 if size < 100 * factor else 0}f} {unit}"
+    return f"{size / 1e3:.0f} kB"

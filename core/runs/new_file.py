@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,12 +10,12 @@ from core.errors import InputError
 from core.problem.problem import Problem
 from core.problem.start import History
 from core.settings import MAX_ELEMENTS
+from core.study_file.size import frames_bytes
 from marginscope._files.schema import (
     COLUMNS,
     FIXED,
     HISTORY,
     KEEP_EVERY,
-    PAGE_SIZE,
 )
 
 
@@ -69,21 +67,5 @@ def estimated_bytes(problem: Problem, planned: int) -> int:
         spared = m * (data.d - examples - 1)
         size -= 0 if "V" in problem.network.fixed else spared
         arrays += 8 * ((examples + m) * data.d - spared)
-    row = size * width + (8 * examples if width == 4 else 0) + 40
     states = 1 + planned // KEEP_EVERY if problem.experiment.dynamics.long_state else 0
-    pages = _pages(row, planned) + _pages(2 * size * 8 + 8 * examples, states)
-    return arrays + 12 * PAGE_SIZE + pages * PAGE_SIZE
-
-
-def _pages(row: int, count: int) -> int:
-    """Pages of a table of equal rows: several to a leaf, or one leaf part and overflow pages."""
-    # SQLite's "Database File Format", section 1.6: which part of a row stays in the leaf of a
-    # table.
-    usable, longest = PAGE_SIZE, PAGE_SIZE - 35
-    if row <= longest:
-        return ceil(count / max((usable - 8) // (row + 6), 1))
-    shortest = (usable - 12) * 32 // 255 - 23
-    local = shortest + (row - shortest) % (usable - 4)
-    local = local if local <= longest else shortest
-    overflow = ceil((row - local) / (usable - 4))
-    return count * overflow + ceil(count / max((usable - 8) // (local + 10), 1))
+    return arrays + frames_bytes(size, examples, (planned, states), width)

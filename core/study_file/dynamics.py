@@ -16,6 +16,7 @@ from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection, che
 from core.study_file.recorded import RecordedLoop
 
 FLOW_STEP = 1e4  # multiply-adds that the fixed 59 us of a flow's step are worth (6 ns each)
+FLOW_RATE = 3e4  # of such work a second: the steps of a unit of log10 t are not counted by it
 KERNEL_TESTS = 4096.0  # test points of a kernel predictor, about
 FLOW_ANEW = (
     "the flow's steps begin anew there, and agree with those of an uninterrupted run within the "
@@ -125,6 +126,7 @@ class GradientFlow(DynamicsSection):
     furthest: ClassVar[float] = 1e200
     full_gradient: ClassVar[bool] = True
     log_time: ClassVar[bool] = True
+    rate: ClassVar[float] = FLOW_RATE
     long_state: ClassVar[bool] = True
     kernels: ClassVar[tuple[str, ...]] = ("flow",)
     kernels_without_twin: ClassVar[tuple[str, ...]] = ("heads",)
@@ -185,6 +187,7 @@ class MirrorFlow(DynamicsSection):
     source: ClassVar[str] = "homogeneity, Lemma 3.2; telgarsky22, section 3.2"
     furthest: ClassVar[float] = 1e200
     log_time: ClassVar[bool] = True
+    rate: ClassVar[float] = FLOW_RATE
     long_state: ClassVar[bool] = True
     kernels: ClassVar[tuple[str, ...]] = ("mirror",)
     frame_is_all: ClassVar[bool] = True
@@ -320,6 +323,7 @@ class KernelPredictor(DynamicsSection):
     words: ClassVar[str] = "kernel predictor"
     source: ClassVar[str] = "telgarsky22, Assumption 1.3; wei19, section 2"
     count_is_all: ClassVar[bool] = True
+    rate: ClassVar[float] = 1e9  # its work is in nanoseconds
 
     kind: Literal["kernel"] = "kernel"
     weights: Literal["both", "first", "second"] = setting(
@@ -369,6 +373,9 @@ class KernelPredictor(DynamicsSection):
     def work(self, n: float, m: float, d: float) -> float:
         """80 ns (n^2 + 4096 n) + n^3 / 3 at 60 GFLOP/s, in ns."""
         return 80.0 * (n * n + KERNEL_TESTS * n) + n**3 / 3.0 / 60.0
+
+    def held(self, n: float) -> float:
+        return 2.0 * n * n + KERNEL_TESTS * n
 
 
 DYNAMICS: Registry[type[DynamicsSection]] = Registry(

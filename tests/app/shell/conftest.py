@@ -38,7 +38,7 @@ m = 256
 [dynamics]
 kind = "gd"
 step = 1e-5
-until_log10_time = 3.0
+until_log10_time = 2.0
 [recording]
 frames = 400
 """

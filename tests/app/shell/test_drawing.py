@@ -578,7 +578,7 @@ def test_studies_of_other_data_take_points(name: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said", "key", "text"),
     [
-        ("frei23-figure-2", "dynamics.batch = 128 is larger than n = 12", "batch", "12"),
+        ("frei23-figure-2", "batch = 128 is larger than n = 12", "batch", "12"),
         ("telgarsky22-theorem-2-1", "fresh = true needs a distribution", "fresh", "false"),
     ],
 )

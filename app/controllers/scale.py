@@ -1,0 +1,116 @@
+"""What is trained next, by its size: the form says it, what cannot be is refused, and what is very
+large or long is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QMessageBox
+
+from app.controllers.experiment import ExperimentController
+from app.main_window import MainWindow
+from app.panels.form_words import in_words
+from app.panels.weight import concerns, refusal, room_at, weigh
+from app.places import Places
+from core.study_file.experiment import Experiment
+
+TRAIN, CANCEL = "Train anyway", "Cancel"
+PAUSE = 200  # ms; while somebody types, nothing is said for every letter
+TIP = (
+    "What Run would take, as its settings say: about the size of the run files, what is held in "
+    "memory at once, and the time on this kind of computer, which may be three times less or more."
+)
+
+
+@final
+class ScaleController(QObject):
+    """message(sentence): for the bar, why something is too large."""
+
+    message = Signal(str)
+
+    def __init__(
+        self, window: MainWindow, experiment: ExperimentController, places: Places
+    ) -> None:
+        super().__init__(window)
+        self._window, self._experiment, self._places = window, experiment, places
+        self._go_on: Callable[[], None] | None = None
+        self._box: QMessageBox | None = None
+        self._pause = QTimer(self, singleShot=True, interval=PAUSE)
+        self._pause.timeout.connect(self.show)
+        window.form.changed.connect(self._pause.start)
+        experiment.loaded.connect(self._loaded)
+        experiment.scale = self
+
+    def _loaded(self, _study: object) -> None:
+        self._pause.start()
+
+    def show(self) -> None:
+        """Say what the settings in the form take; nothing while they are wrong."""
+        study = self._window.form.study()
+        experiments = () if study is None else self._experiment.watched(study)
+        if not experiments:
+            self._window.form.show_scale("", "", False)
+            return
+        weight, room = weigh(experiments), room_at(self._places.runs)
+        problem = refusal(weight, room)
+        told = [problem] if problem else concerns(weight, room)
+        tip = "\n".join(in_words(one) for one in (TIP, *told))
+        self._window.form.show_scale(f"{weight.words}.", tip, bool(told))
+
+    def lets(self, experiments: Sequence[Experiment], go_on: Callable[[], None]) -> bool:
+        """Whether these may be trained side by side at once; else it is said why not, or asked, and
+        gone on with when somebody agrees."""
+        if not experiments:  # values that are not allowed are told of by whoever trains them
+            return True
+        weight, room = weigh(experiments), room_at(self._places.runs)
+        problem = refusal(weight, room)
+        if problem:
+            self._window.form.refuse(problem)
+            self.message.emit(in_words(problem))
+            return False
+        told = concerns(weight, room)
+        if told:
+            self._ask(told, go_on)
+        return not told
+
+    def _ask(self, told: Sequence[str], go_on: Callable[[], None]) -> None:
+        self.close()
+        self._go_on = go_on
+        box = self._box = QMessageBox(self._window)
+        box.setObjectName("scale")
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setWindowTitle("Marginscope")
+        box.setText("This is more than runs usually take. Train it anyway?")
+        box.setInformativeText("\n\n".join(in_words(one) for one in told))
+        self._train = box.addButton(TRAIN, QMessageBox.ButtonRole.AcceptRole)
+        cancel = box.addButton(CANCEL, QMessageBox.ButtonRole.RejectRole)
+        # Return and Escape begin nothing.
+        box.setDefaultButton(cancel)
+        box.setEscapeButton(cancel)
+        box.finished.connect(self._on_answer)
+        box.open()
+
+    def _on_answer(self) -> None:
+        box, self._box = self._box, None
+        go_on, self._go_on = self._go_on, None
+        if box is None:
+            return
+        agreed = box.clickedButton() is self._train
+        box.deleteLater()
+        if agreed and go_on is not None:
+            go_on()
+
+    def stop(self) -> None:
+        """The window is closed: nobody looks, and nobody answers any more."""
+        self._pause.stop()
+        self.close()
+
+    def close(self) -> None:
+        """Put a question away that was not answered."""
+        box, self._box = self._box, None
+        self._go_on = None
+        if box is not None:
+            box.done(0)
+            box.deleteLater()

@@ -1,0 +1,180 @@
+"""Whether what is to be trained fits into this machine: what it takes, what there is, and which
+settings to lower. All before anything of that size is made."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import reduce
+from math import inf
+from operator import add
+from pathlib import Path
+from typing import final
+
+from app.widgets.screen_text import duration_text, size_text
+from core.study_file.experiment import Experiment
+from core.study_file.size import RunSize, size_of
+
+# What is asked about before it begins. A file of 2 GB no longer opens at once, nor fits into a
+# mail; a tenth of what is free is missed by others. Beyond half of the memory that is free, the
+# system and the window itself begin to swap. An hour is more than somebody stays to watch.
+LARGE_FILE, FREE_SHARE = 2e9, 0.1
+MEMORY_SHARE = 0.5
+LONG = 3600.0
+YEAR = 365.25 * 86400.0
+LOWER = "choose a smaller {keys}"
+SLOW = ("dynamics.until_log10_time", "network.m", "data.n")  # what the time of a run grows with
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Bytes: of memory in all and what is free of it, and of the disk what is free."""
+
+    memory: float = inf
+    free: float = inf
+    disk: float = inf
+
+
+def room_at(folder: Path) -> Room:
+    """What this machine has, with the disk of a folder that may not be there yet; what the system
+    does not tell is taken for enough."""
+    memory = free = disk = inf
+    with suppress(AttributeError, OSError, ValueError):  # there is no sysconf on Windows
+        memory = free = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        known = {line.split(":")[0]: 1024.0 * float(line.split()[1]) for line in lines}
+        free = known.get("MemAvailable", free)
+    there = next((path for path in (folder, *folder.parents) if path.is_dir()), None)
+    if there is not None:
+        with suppress(OSError):
+            disk = float(shutil.disk_usage(there).free)
+    return Room(memory, free, disk)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What runs take that are trained side by side."""
+
+    experiments: tuple[Experiment, ...]
+    size: RunSize
+
+    @property
+    def words(self) -> str:
+        """All of it in a line."""
+        size, count = self.size, len(self.experiments)
+        runs = f"{count} runs: " if count > 1 else ""
+        about = "at least" if size.least else "about"
+        parts = f"{size_text(size.file)} on disk, {size_text(size.memory)} of memory"
+        words = f"{runs}{about} {parts}, {self.time_words}"
+        return words[0].upper() + words[1:]
+
+    @property
+    def time_words(self) -> str:
+        """The time of the training; rates are known to a factor of three or so."""
+        seconds = self.size.seconds
+        least = "at least " if self.size.least_seconds and not self.size.least else ""
+        if seconds < 60.0:
+            return "a minute or more" if least else "under a minute"
+        if seconds > 2.0 * YEAR:
+            years = seconds / YEAR
+            return f"{least}{years:.0f} years" if years < 1e4 else "thousands of years"
+        return f"{least}{duration_text(seconds)}"
+
+
+def weigh(experiments: Sequence[Experiment]) -> Weight:
+    """What the runs of experiments take together."""
+    return Weight(tuple(experiments), reduce(add, map(size_of, experiments)))
+
+
+def refusal(weight: Weight, room: Room) -> str:
+    """Why runs cannot be, with the keys to lower; "" where they can.
+
+    >>> from core.study_file.validation import build_experiment
+    >>> tables = {"data": {"d": 20, "n": 1000000}, "network": {"m": 1000000}}
+    >>> large = weigh([build_experiment(tables, "a study")])
+    >>> refusal(large, Room(memory=32e9))[:75]
+    'network.m = 1000000 and data.n = 1000000 take about 32.0 TB of memory, and '
+    >>> refusal(large, Room())
+    ''
+    """
+    size = weight.size
+    if size.memory > room.memory:
+        take, there = (
+            f"{size_text(size.memory)} of memory",
+            f"this machine has {size_text(room.memory)}",
+        )
+    elif size.file > room.disk:
+        take, there = f"{size_text(size.file)} on disk", f"{size_text(room.disk)} are free there"
+    else:
+        return ""
+    keys = _keys(weight, memory=size.memory > room.memory)
+    named = " and ".join(f"{key} = {value}" for key, value in keys.items())
+    return f"{named} take about {take}, and {there}; {LOWER.format(keys=_either(list(keys)))}."
+
+
+def concerns(weight: Weight, room: Room) -> list[str]:
+    """What is to be asked about before it begins: sentences, and which keys to lower."""
+    size, found = weight.size, []
+    if size.file > min(LARGE_FILE, FREE_SHARE * room.disk):
+        free = "" if room.disk == inf else f", of {size_text(room.disk)} that are free"
+        keys = _either(list(_keys(weight, memory=False)))
+        found.append(
+            f"The file takes about {size_text(size.file)}{free}; {LOWER.format(keys=keys)}."
+        )
+    if size.memory > MEMORY_SHARE * room.free:
+        keys = _either(list(_keys(weight, memory=True)))
+        found.append(
+            f"Training takes about {size_text(size.memory)} of memory, of {size_text(room.free)} "
+            f"that are free; {LOWER.format(keys=keys)}."
+        )
+    if size.seconds > LONG:
+        known = _settings(weight)
+        keys = _either([key for key in SLOW if known.get(key)])
+        found.append(f"Training may take about {weight.time_words}; {LOWER.format(keys=keys)}.")
+    return found
+
+
+def _keys(weight: Weight, memory: bool) -> dict[str, float]:
+    """The two settings that make most of the memory, or of the file, with their values; what stands
+    in a data file is no setting."""
+    known = _settings(weight)
+    m, n, d = (known[key] or 1.0 for key in ("network.m", "data.n", "data.d"))
+    products = {("network.m", "recording.frames"): m * d * known["recording.frames"]}
+    products |= {("data.n", "data.d"): n * d}
+    if memory:
+        products = {("network.m", "data.d"): 10.0 * m * d, ("data.n", "data.d"): 3.0 * n * d}
+        products |= {("network.m", "data.n"): 4.0 * m * n}
+    largest = max(products, key=products.__getitem__)
+    return {key: known[key] for key in largest if known[key]}
+
+
+def _settings(weight: Weight) -> dict[str, float]:
+    """What the size depends on of the largest of the runs; 0 for what is not known."""
+    experiment = max(weight.experiments, key=_bulk)
+    dynamics = experiment.dynamics
+    until = getattr(dynamics, "until_log10_time", 0.0)
+    return {
+        "network.m": experiment.network.m or 0,
+        "data.n": experiment.data.n or 0,
+        "data.d": experiment.data.d or 0,
+        "recording.frames": experiment.recording.frames,
+        "dynamics.until_log10_time": until
+        if "until_log10_time" in type(dynamics).model_fields
+        else 0,
+    }
+
+
+def _either(keys: Sequence[str]) -> str:
+    """Names in a row: a, b or c."""
+    *most, last = keys or ["network.m"]
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _bulk(experiment: Experiment) -> float:
+    return size_of(experiment).memory

@@ -1,0 +1,48 @@
+"""What follows from a run or a study: its settings as a study, its seeds, how far it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from core.problem.schedule import coordinate, further
+from core.studies.changes import comes_from
+from core.studies.study import Study, load_study, shipped_summaries
+
+if TYPE_CHECKING:
+    from core.runs import Run
+
+
+def goes_on_to(run: Run) -> float:
+    """Where a run is continued to: the end that was not reached, or a decade beyond it."""
+    until = run.experiment.dynamics.until_log10_time
+    # 1e-12: the last step's time is a product of a step and a count, and may be a rounding short.
+    reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
+    return float(coordinate(further(until) if reached else until))
+
+
+def study_of(run: Run, identifier: str) -> Study:
+    """The settings of a recorded run as a study of one cell."""
+    tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
+    window = next((one.window for one in _shipped_like(run)), {})
+    return Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
+
+
+def _shipped_like(run: Run) -> Iterator[Study]:
+    """Shipped studies of a run's title, of which it is probably a run."""
+    return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))
+
+
+def has(study: Study, key: str) -> bool:
+    """Whether a study says anything of a key."""
+    section, name = key.split(".")
+    return key in study.axes or study.tables.get(section, {}).get(name) is not None
+
+
+def seed_of(study: Study, key: str, otherwise: int) -> int:
+    """The seed of a study; the largest of them where it varies over several."""
+    section, name = key.split(".")
+    if key in study.axes:
+        return max(int(value) for value in study.axes[key] if value is not None)
+    value = study.tables.get(section, {}).get(name)
+    return otherwise if value is None else int(value)
