@@ -22,6 +22,22 @@ def load_torch_first() -> None:
                 ctypes.WinDLL(str(Path(torch.origin).parent / "lib" / "c10.dll"))
 
 
+def shown(link: str) -> int:
+    """The window of `marginscope.show`; the first line that it writes says whether it begins."""
+    try:
+        load_torch_first()
+        from PySide6.QtWidgets import QApplication
+
+        # At once: where there is no screen Qt ends the process here, and its caller waits for it.
+        application = QApplication([sys.argv[0]])
+        from app.start import main as open_window
+    except ImportError as error:
+        print(f"refused The window cannot be loaded: {error}.", flush=True)
+        return 1
+    assert application is QApplication.instance()
+    return open_window([link], shown=True)
+
+
 def main() -> int:
     """Read the command line and open the window."""
     if sys.argv[1:2] == [HEADLESS]:  # how a bundled program compiles kernels and draws films

@@ -14,6 +14,7 @@ from typing import final
 from PySide6.QtCore import QByteArray, QTimer
 
 from app.controllers.opening import FIRST_STUDY
+from app.controllers.serving import bring_up
 from app.controllers.slot import PanelSlot
 from app.errors import LOG
 from app.parts import Parts
@@ -125,6 +126,15 @@ class Marginscope(Parts):
         if warning := self.memory.warning or self.keeper.warning:
             self.window.bar.say(warning)
 
+    def show_link(self, link: str) -> None:
+        """Show the picture of a link that came from another program, in front of everything."""
+        if self._ended:
+            return
+        if any(run.outdated for run in self.session):  # their paths mean other files by now
+            self.experiment.close_runs()
+        self.files.open_files([link])
+        bring_up(self.window)
+
     def _remember(self, name: str) -> None:
         self.memory.note_file(name)
         self.window.set_recent(self.memory.settings.recent)
@@ -146,6 +156,7 @@ class Marginscope(Parts):
         self.preview.close()
         self.compare.close()
         self.theory.stop()
+        self.following.stop()
         self.whole.close()
         self.library.close()
         if not self.worker.close():

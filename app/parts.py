@@ -26,6 +26,7 @@ from app.controllers.export import ExportController
 from app.controllers.files import FileController
 from app.controllers.first_start import FirstStart
 from app.controllers.folding import Folding
+from app.controllers.following import FollowController
 from app.controllers.help import HelpController
 from app.controllers.layouts import LayoutController
 from app.controllers.library import LibraryController
@@ -83,6 +84,7 @@ class Parts(QObject):
         window = self.window
         self.display = DisplayController(self.session, intent, self)
         self.experiment = ExperimentController(self.session, self.worker, window.form, places, self)
+        self.following = FollowController(self.display, self)
         self.branches = BranchController(self.display, self.experiment, window.form, self)
         self.question = RunQuestion(window, self.session, self.experiment)
         self.cells = CellsController(window, self.experiment)

@@ -9,25 +9,35 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QApplication
 
 from app.application import Marginscope
+from app.controllers.serving import ShowServer, refusal, tell, training
 from app.errors import LOG_FILE, Reporter, open_log
 from app.places import user_places
 from app.termination import Termination
+from marginscope._show.address import OK, REFUSED, address
 
 # Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
 SWITCH_S = 2e-4
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Open the window and stay until it is closed."""
+def main(arguments: Sequence[str], shown: bool = False) -> int:
+    """Open the window and stay until it is closed.
+
+    `shown`: for a program that has started this process, reads how it stands, and may ask the
+    window for more (app.controllers.serving).
+    """
     # Ctrl-C in the terminal ends the program at once; what is committed is safe in the run files.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.setswitchinterval(SWITCH_S)
     places = user_places()
     open_log(places.logs)
     # Without the names of files, which Qt might take for options of its own.
-    application = QApplication([sys.argv[0]])
+    application = QApplication.instance() or QApplication([sys.argv[0]])
+    assert isinstance(application, QApplication)
     application.setApplicationName("marginscope")
     application.setApplicationDisplayName("Marginscope")
+    if shown and (problem := refusal(arguments[0])):
+        tell(REFUSED + problem)
+        return 2
     program = Marginscope(places, arguments)
     reporter = Reporter(places.logs / LOG_FILE)
     reporter.message.connect(program.window.bar.say)
@@ -36,6 +46,12 @@ def main(arguments: Sequence[str]) -> int:
     termination.install()
     program.worker.started.connect(program.settle)
     program.start()
+    if shown:
+        server = ShowServer(training(program.session), program)
+        server.asked.connect(program.show_link)
+        server.listen(address())
+        application.aboutToQuit.connect(server.close)
+        tell(OK)
     code = application.exec()
     termination.uninstall()
     reporter.uninstall()

@@ -86,6 +86,7 @@ def _connect_words(parts: Parts) -> None:
         parts.keeper,
         parts.display,
         parts.drawing,
+        parts.following,
     ):
         source.message.connect(window.bar.say)
     parts.export.error.connect(window.bar.say)
@@ -108,5 +109,6 @@ def _connect_library(parts: Parts) -> None:
     parts.library.shown.connect(parts.actions["library"].setChecked)
     parts.theory.judge.result.connect(parts.library.keep_verdicts)
     parts.worker.finished.connect(parts.library.refresh)
+    parts.following.ended.connect(parts.library.refresh)
     parts.worker.finished.connect(parts.experiment.go_on)
     parts.worker.started.connect(parts.library.refresh)

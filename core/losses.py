@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 # The losses' codes, by which compiled kernels tell them apart.
 # Run files keep the first three (core.compiled.log_time).
 EXPONENTIAL, LOGISTIC, CROSS_ENTROPY, SQUARED = range(4)
+UNKNOWN = -1  # of no kernel
 LARGE_MARGIN = 30.0  # ln(1 + e^-p) = e^-p to one part in 1e13 beyond this
 
 
@@ -305,7 +306,47 @@ class CrossEntropy(LossFunction):
             return np.asarray(weights[:, None] * softmax(-p, axis=1))
 
 
+@final
+class Unknown(LossFunction):
+    """The loss of another program's run that it did not name: nothing is known but the margins.
+
+    >>> Unknown().value(np.zeros(2)).tolist()
+    [nan, nan]
+    """
+
+    kind = "unknown"
+    code = UNKNOWN
+    at_zero = float("nan")
+    monotone = False
+
+    def log_value(self, z: Array) -> Array:
+        return np.full(z.shape[0], np.nan)
+
+    value = log_value
+
+    def scores(self, f: Array, y: Array) -> Array:
+        return np.asarray(y * f) if f.ndim == 1 else LOSSES["cross_entropy"].scores(f, y)
+
+    def output_gradient(self, f: Array, y: Array) -> Array:
+        return np.full(f.shape, np.nan)
+
+    def output_curvature(self, f: Array, y: Array, df: Array) -> Array:
+        return np.full(f.shape, np.nan)
+
+    def inverse_of_log(self, log_s: float) -> float:
+        return float("nan")
+
+    def dual(self, p: Array) -> Array:
+        return np.full(p.shape, np.nan)
+
+
 _logistic = Logistic()
 LOSSES: dict[str, LossFunction] = {
     loss.kind: loss for loss in (Exponential(), _logistic, Squared(), CrossEntropy())
 }
+_unknown = Unknown()
+
+
+def loss_named(kind: str) -> LossFunction:
+    """The loss of a kind, that of recordings which name none among them."""
+    return _unknown if kind == _unknown.kind else LOSSES[kind]

@@ -20,18 +20,45 @@ from typing import TYPE_CHECKING, Any
 from marginscope._version import __version__
 
 if TYPE_CHECKING:
+    from marginscope._engine.border import TrainingWarning
+    from marginscope._engine.claims import Claim, check
+    from marginscope._engine.figures import figure
+    from marginscope._engine.margins import Bracket, Margins, margins
     from marginscope._engine.run import Run, State
     from marginscope._engine.run import open_run as open
+    from marginscope._engine.studies import Cell, Study, studies, study
+    from marginscope._engine.sweeping import Sweep, SweptCell, sweep
+    from marginscope._engine.theorems import Hypothesis, Verdict, theorems
+    from marginscope._engine.training import train
     from marginscope._errors import DiskError, InputError, MarginscopeError
     from marginscope._record.api import record
     from marginscope._record.checkpoints import load
     from marginscope._record.recording import Recording, RecordingWarning
+    from marginscope._show.api import show
 
 # Name -> the module that has it, and what it is called there.
 _PLACES = {
     "Run": "_engine.run",
     "State": "_engine.run",
     "open": "_engine.run:open_run",
+    "TrainingWarning": "_engine.border",
+    "Claim": "_engine.claims",
+    "check": "_engine.claims",
+    "figure": "_engine.figures",
+    "Bracket": "_engine.margins",
+    "Margins": "_engine.margins",
+    "margins": "_engine.margins",
+    "Cell": "_engine.studies",
+    "Study": "_engine.studies",
+    "studies": "_engine.studies",
+    "study": "_engine.studies",
+    "Sweep": "_engine.sweeping",
+    "SweptCell": "_engine.sweeping",
+    "sweep": "_engine.sweeping",
+    "Hypothesis": "_engine.theorems",
+    "Verdict": "_engine.theorems",
+    "theorems": "_engine.theorems",
+    "train": "_engine.training",
     "MarginscopeError": "_errors",
     "InputError": "_errors",
     "DiskError": "_errors",
@@ -39,19 +66,39 @@ _PLACES = {
     "load": "_record.checkpoints",
     "Recording": "_record.recording",
     "RecordingWarning": "_record.recording",
+    "show": "_show.api",
 }
 __all__ = [
+    "Bracket",
+    "Cell",
+    "Claim",
     "DiskError",
+    "Hypothesis",
     "InputError",
+    "Margins",
     "MarginscopeError",
     "Recording",
     "RecordingWarning",
     "Run",
     "State",
+    "Study",
+    "Sweep",
+    "SweptCell",
+    "TrainingWarning",
+    "Verdict",
     "__version__",
+    "check",
+    "figure",
     "load",
+    "margins",
     "open",
     "record",
+    "show",
+    "studies",
+    "study",
+    "sweep",
+    "theorems",
+    "train",
 ]
 
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.controllers.endings import notes_about, sentence_about
+from app.controllers.applying import apply
+from app.controllers.endings import lost_sentence, notes_about, sentence_about
 from app.controllers.pace import TICK_MS, TickPace
 from app.controllers.reading import READ_SECONDS, awaits, read_on
 from app.controllers.slot import PanelSlot
 from app.errors import LOG
 from app.state.intent import START, Intent
-from app.state.resolve import ResolvedRun, ResolvedView, advanced, has_room, resolve
-from app.state.session import OpenRun, Session
+from app.state.resolve import ResolvedView, advanced, has_room, resolve
+from app.state.session import Growth, OpenRun, Session
 from app.workers.calculator import Calculator
 from core.errors import MarginscopeError
-from core.figures.palette import PALETTES
 
 if TYPE_CHECKING:
     from app.state.display import DisplayData
@@ -254,6 +254,22 @@ class DisplayController(QObject):
             if words not in told:
                 self.message.emit(words)
 
+    def renamed(self, run: OpenRun) -> None:
+        """It stands otherwise with a run, which its heading says."""
+        for slot in self.slots:
+            if slot.run is run:
+                slot.show_heading()
+
+    def lost(self, key: int, sentence: str) -> None:
+        """The file of another program's run cannot be read any more; what was seen of it stays."""
+        run = self.session.get(key)
+        if run is not None and run.growth is not Growth.LOST:
+            run.growth = Growth.LOST
+            self.renamed(run)
+            self.message.emit(sentence)
+            self.runs_changed.emit()
+            self.refresh()
+
     def failed(self, key: int, sentence: str) -> None:
         """A run has ended because of something."""
         self.message.emit(sentence)
@@ -279,7 +295,10 @@ class DisplayController(QObject):
         """
         self.view = resolve(self.intent, self.session.snapshot())
         if self.view != self._shown:
-            self._apply(self.view, self._shown, at_once)
+            linked = self.view.wishes.linked
+            if self._links is not None and (not self._shown or self._shown.wishes.linked != linked):
+                self._links.set_on(linked)
+            apply(self.slots, self.view, self._shown, at_once)
             self._shown = self.view
             self.changed.emit()
         self._wake()
@@ -345,7 +364,10 @@ class DisplayController(QObject):
         except (MarginscopeError, OSError) as error:
             LOG.exception("A run cannot be read.")
             words = error.sentence if isinstance(error, MarginscopeError) else READING_FAILED
-            self._give_up(run, words)
+            if run.unfinished and run.data.frames:
+                self.lost(run.key, lost_sentence(run, words))
+            else:
+                self._give_up(run, words)
             return
         if frames != before:
             for slot in self.slots:
@@ -357,41 +379,3 @@ class DisplayController(QObject):
         run.close()
         self._show_in_slot(run)
         self.message.emit(sentence)
-
-    # ------------------------------------------------------------------------------- showing
-
-    def _apply(self, view: ResolvedView, before: ResolvedView | None, at_once: bool) -> None:
-        """Tell each panel what differs from the view before; all of it where there was none."""
-        now, then = view.wishes, before.wishes if before is not None else None
-        if self._links is not None and (then is None or then.linked != now.linked):
-            self._links.set_on(now.linked)
-        # Runs that others cover are not drawn, and all at once when they are seen again.
-        covered, again = now.compared is not None, then is not None and then.compared is not None
-        for place, slot in enumerate(self.slots):
-            if then is None or then.palette != now.palette:
-                slot.panel.set_colours(PALETTES[now.palette])
-            if then is None or then.plane != now.plane:
-                slot.panel.set_plane(now.shown_plane)
-            picture = (now.neuron_range, now.neuron_points)
-            if then is None or (then.neuron_range, then.neuron_points) != picture:
-                slot.panel.set_neurons(*picture)
-            if then is None or then.equal != now.equal:
-                slot.panel.set_equal(now.equal)
-            if then is None or then.margin_axis != now.margin_axis:
-                slot.panel.set_axis(now.margin_axis)
-            if then is None or (then.curves, then.log_curves) != (now.curves, now.log_curves):
-                slot.panel.set_curves(now.curves, now.log_curves)
-            if then is None or then.views != now.views:
-                slot.panel.set_views(now.views)
-            run = view.runs[place] if place < len(view.runs) else None
-            old = before.runs[place] if before and place < len(before.runs) else None
-            if run is not None and run.frame >= 0 and not covered and (again or run != old):
-                _show(slot, run, None if again else old, at_once)
-
-
-def _show(slot: PanelSlot, run: ResolvedRun, old: ResolvedRun | None, at_once: bool) -> None:
-    if old is None or old.frame != run.frame:
-        # At once where the panel had another run, whose picture must not stay.
-        slot.panel.show_frame(run.frame, at_once or old is None)
-    if old is None or (old.hovered, old.pinned) != (run.hovered, run.pinned):
-        slot.panel.set_marked(run.hovered, run.pinned)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.state.session import OpenRun
+from app.state.session import Growth, OpenRun
 from core.figures.numbers import number_text
 from core.training.control import FinishReason, RunState
 
@@ -13,6 +13,13 @@ ENDINGS = {
     FinishReason.FAILED: "ended early",
     FinishReason.DISK_FULL: "ended: the disk is full",
 }
+GROWTHS = {
+    Growth.ENDED: "not finished when it was opened",
+    Growth.GROWS: "being recorded by another program",
+    Growth.RESTS: "not finished, and nothing comes: its recording was left, or waits",
+    Growth.LEFT: "left unfinished by the program that recorded it",
+    Growth.LOST: "its file is gone; what was seen of it stays",
+}
 
 
 def status_text(run: OpenRun) -> str:
@@ -21,7 +28,9 @@ def status_text(run: OpenRun) -> str:
         if run.data is None:
             return "closed"
         reason = run.data.run.reason
-        return ENDINGS[FinishReason(reason)] if reason else "not finished when it was opened"
+        if run.growth is Growth.LOST or not reason:
+            return GROWTHS[run.growth]
+        return ENDINGS[FinishReason(reason)]
     status = run.control.status
     frames = f"frame {max(status.committed, 0)} of {max(status.planned - 1, 0)}"
     if status.state is RunState.IDLE:
@@ -56,3 +65,15 @@ def notes_about(run: OpenRun) -> tuple[str, ...]:
     """What the dynamics of a run has said of itself, as that it is at rest."""
     notes = () if run.control is None else run.control.status.notes
     return tuple(f"{run.heading}: {note}" for note in notes)
+
+
+def lost_sentence(run: OpenRun, problem: str = "") -> str:
+    """What to say about a run of another program that comes to no end."""
+    frames = run.data.frames if run.data is not None else 0
+    count = "The one frame" if frames == 1 else f"The {frames} frames"
+    if problem:
+        return f"{problem} {count} of {run.heading} seen so far stay until it is closed."
+    return (
+        f"{run.heading} was left unfinished: the program that recorded it is gone. {count} up to "
+        "there are safe in its file."
+    )

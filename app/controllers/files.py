@@ -179,11 +179,11 @@ class FileController(QObject):
                 for other in runs:
                     other.close()
                 return []
+            lineage, data = run.lineage, DisplayData(run)
             # A run that has ended goes no further than its frames, wherever it was to end.
-            times = [run.experiment.dynamics.until_log10_time] if run.status != "finished" else []
+            times = [data.until] if run.status != "finished" else []
             times += run.log10_time[1:].tolist() or [0.0]
             until, key = float(coordinate(max(times))), self._session.new_key()
-            lineage, data = run.lineage, DisplayData(run)
             heading = (lineage.heading if lineage is not None else "") or heading
             runs.append(OpenRun(key, path, heading, until, data=data))
         return runs

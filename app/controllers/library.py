@@ -214,7 +214,7 @@ class LibraryController(QObject):
     def keep_verdicts(self, judgement: Judgement) -> None:
         """What statements say of a run that has ended, and lies among the user's."""
         run = self._session.get(judgement.key)
-        if run is None or run.data is None or run.live or run.stands_in or judgement.failed:
+        if run is None or run.data is None or run.grows or run.stands_in or judgement.failed:
             return
         path = run.path.absolute()
         whole = judgement.frames and judgement.frames == run.data.run.frames

@@ -236,8 +236,7 @@ class Readout(QObject):
             self._status.show_texts(message=self._message or "Nothing is open.")
             return
         if run.control is None:
-            engine = run.data.run.engine if run.data is not None else ""
-            self._status.show_texts(engine=engine, saved=run.path, message=self._message)
+            self._show_other(run)
             return
         status = run.control.status
         log_time = run.data is None or run.data.run.experiment.dynamics.log_time
@@ -254,13 +253,24 @@ class Readout(QObject):
             message=words,
         )
 
+    def _show_other(self, run: OpenRun) -> None:
+        """A run that was not trained here: of one that is not finished, how far it is."""
+        engine = run.data.run.engine if run.data is not None else ""
+        if run.data is None or not run.unfinished or not run.data.frames:
+            self._status.show_texts(engine=engine, saved=run.path, message=self._message)
+            return
+        words = self._message or f"{run.heading}: {status_text(run)}"
+        last = float(run.data.log10_time[-1])
+        self._status.show_texts(log10_time=last, engine=engine, saved=run.path, message=words)
+
 
 def _dynamics_text(run: OpenRun) -> str:
     assert run.data is not None
     dynamics = run.data.run.experiment.dynamics
     if isinstance(dynamics, KernelPredictor):
         return dynamics.words
-    end, step = time_text(dynamics.until_log10_time), getattr(dynamics, "step", None)
-    if step is None:
-        return f"{dynamics.words} to {end}"
-    return f"{dynamics.words}, step {number_text(step)}, to {end}"
+    until, step = run.data.run.until, getattr(dynamics, "step", None)
+    words = dynamics.words if step is None else f"{dynamics.words}, step {number_text(step)}"
+    if not math.isfinite(until):  # another program's, which has not said it
+        return words
+    return f"{words}{'' if step is None else ','} to {time_text(until)}"

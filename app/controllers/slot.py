@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, Signal
 
-from app.state.session import OpenRun
+from app.state.session import Growth, OpenRun
 
 if TYPE_CHECKING:  # loads pyqtgraph, which comes after the window
     from app.views.run_panel import RunPanel
 
 PREPARING = "Preparing the run ..."
 RECORDED = " \u2013 a recording"
+GROWTHS = {
+    Growth.GROWS: " \u2013 being recorded",
+    Growth.RESTS: " \u2013 not finished",
+    Growth.LEFT: " \u2013 left unfinished",
+    Growth.LOST: " \u2013 its file is gone",
+}
 
 
 @final
@@ -42,7 +48,12 @@ class PanelSlot(QObject):
             self.panel.set_message(run.failure or PREPARING)
         else:
             self.panel.set_message("")
-            self.panel.set_data(run.data, f"{run.heading}{RECORDED if run.stands_in else ''}")
+            self.panel.set_data(run.data, _heading(run))
+
+    def show_heading(self) -> None:
+        """The run is called otherwise, or it stands otherwise with it."""
+        if self.run is not None:
+            self.panel.set_heading(_heading(self.run))
 
     def set_waiting(self, words: str) -> None:
         """Say what a run that has not begun is waiting for."""
@@ -60,3 +71,7 @@ class PanelSlot(QObject):
     def _selected(self, nodes: frozenset[int]) -> None:
         if self.run is not None:
             self.selected.emit(self.run.key, nodes)
+
+
+def _heading(run: OpenRun) -> str:
+    return f"{run.heading}{RECORDED if run.stands_in else GROWTHS.get(run.growth, '')}"

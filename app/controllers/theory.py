@@ -152,7 +152,7 @@ class TheoryController(QObject):
         runs = self._readable().items()
         waiting = [key for key, run in runs if self._mark(run) != self.known(key).judged]
         if waiting:
-            live = any(run.live for run in self._display.session)
+            live = any(run.grows for run in self._display.session)
             # The first verdict comes soon; of a growing run each further one is of more frames, and
             # dearer.
             self._pause.start(GROWING_MS if live and self.known(waiting[0]).judgement else JUDGE_MS)

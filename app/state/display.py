@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.state.ahead import done_in_order
+from app.state.headings import description_of
 from app.state.later import Later
 from app.state.node_values import (
     Floats,
@@ -95,7 +96,7 @@ class DisplayData:
     @property
     def planned(self) -> int:
         """Frames the run will have: those on its schedule, or those it ended with."""
-        if self.run.status == "finished":
+        if self.run.status == "finished" or not math.isfinite(self.run.until):
             return max(self.run.frames, 1)
         return max(self.run.planned, self.run.frames, 1)
 
@@ -140,9 +141,11 @@ class DisplayData:
                     break
 
     def _make_room(self, frames: int) -> None:
-        missing = frames - self._signs.shape[0]
-        if missing <= 0:
+        room = self._signs.shape[0]
+        if frames <= room:
             return
+        # By half at least: of a loop without a known end each look may have some frames more.
+        missing = max(frames - room, room // 2)
         for name in ("_flat", "_placed", "_reach", "_signs", "_margins", "_log10_norm"):
             setattr(self, name, _lengthened(getattr(self, name), missing))
         if self._class is not None:
@@ -229,14 +232,7 @@ class DisplayData:
     @property
     def description(self) -> str:
         """What was run, by what: network, loss, dynamics, sizes and engine."""
-        experiment, sizes = self.run.experiment, self.run.dataset
-        parts = [experiment.dynamics.words, f"n = {sizes.n}", f"d = {sizes.d}"]
-        if self.has_nodes:
-            parts = [f"{experiment.network.kind} network", *parts, f"m = {self.m}"]
-            parts.append(f"{experiment.loss.kind} loss".replace("_", " "))
-        if self.classes > 2:
-            parts.append(f"{self.classes} classes")
-        return f"{', '.join(parts)} \u2013 {self.run.engine}"
+        return description_of(self.run, self.has_nodes)
 
     @cached_property
     def labels(self) -> Indices:
@@ -246,8 +242,10 @@ class DisplayData:
 
     @property
     def until(self) -> float:
-        """log10 t where the run is planned to end."""
-        return float(self.run.experiment.dynamics.until_log10_time)
+        """log10 t where the run is planned to end; where that is not known, of its last frame."""
+        last = float(self.run.log10_time[-1]) if self.run.frames else -math.inf
+        until = max(self.run.until, last) if self.run.recorded else self.run.until
+        return until if math.isfinite(until) else 0.0
 
     # ---------------------------------------------------------------------------------- times
 

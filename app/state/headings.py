@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.studies.changes import MOST_NAMED, changes_between, is_modified, origin_of
 from core.studies.study import Cell, Study
 from core.studies.tables import value_text
+
+if TYPE_CHECKING:
+    from core.runs import Run
 
 # What app.places puts at the end of a name: a continued run has a moment of its own.
 MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
@@ -63,3 +67,25 @@ def headings_of_files(paths: Sequence[Path]) -> list[str]:
     cells = [cell for _, _, cell in stems]
     named = headings_of(cells) if alike else list(map(heading_of, cells))
     return [name or "".join(stem) for name, stem in zip(named, stems, strict=True)]
+
+
+def network_words(run: Run) -> str:
+    """What network a run has; one that only recordings have is called by its activation."""
+    network = run.experiment.network
+    activation = getattr(network, "activation", "") if network.kind == "recorded" else ""
+    if activation == "unknown":
+        return "network of an unknown activation"
+    return f"{activation.replace('_', ' ') or network.kind} network"
+
+
+def description_of(run: Run, has_nodes: bool) -> str:
+    """What was run, by what: network, loss, dynamics, sizes and engine."""
+    experiment, sizes = run.experiment, run.dataset
+    parts = [experiment.dynamics.words, f"n = {sizes.n}", f"d = {sizes.d}"]
+    if has_nodes:
+        parts = [network_words(run), *parts, f"m = {run.network.m}"]
+        parts.append(f"{experiment.loss.kind} loss".replace("_", " "))
+    if sizes.classes > 2:
+        parts.append(f"{sizes.classes} classes")
+    lead = "recorded by another program: " if run.recorded else ""
+    return f"{lead}{', '.join(parts)} \u2013 {run.engine}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -53,6 +54,21 @@ class Snapshot:
         return self.runs + self.compared
 
 
+class Growth(Enum):
+    """How it stands with the file of a run that is not trained here.
+
+    ENDED: finished, or not looked at yet. GROWS: another program records it. RESTS: not finished,
+    and nothing comes. LEFT: the program that recorded it is gone. LOST: its file is gone, or
+    another one.
+    """
+
+    ENDED = auto()
+    GROWS = auto()
+    RESTS = auto()
+    LEFT = auto()
+    LOST = auto()
+
+
 @final
 @dataclass(slots=True)
 class OpenRun:
@@ -73,6 +89,7 @@ class OpenRun:
     stands_in: bool = False
     since: float = -math.inf
     coming: DisplayData | None = None
+    growth: Growth = Growth.ENDED
 
     @property
     def source(self) -> Path:
@@ -92,6 +109,25 @@ class OpenRun:
         return self.control.status.state is not RunState.FINISHED
 
     @property
+    def grows(self) -> bool:
+        """Whether frames are to come: from here, or from another program that records it."""
+        return self.live or self.growth is Growth.GROWS
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether it is another program's, and its file says of no end."""
+        if self.control is not None or self.data is None or self.growth is Growth.LOST:
+            return False
+        return self.data.run.status != "finished"
+
+    @property
+    def outdated(self) -> bool:
+        """Whether its path leads to another file than the one that was opened, or to none."""
+        if self.data is None:
+            return bool(self.failure)
+        return self.growth is Growth.LOST or self.data.run.replaced
+
+    @property
     def training(self) -> bool:
         """Whether it is being computed now, and not paused. For any thread."""
         return self.control is not None and self.control.status.state is RunState.RUNNING
@@ -99,7 +135,7 @@ class OpenRun:
     @property
     def behind(self) -> bool:
         """Whether frames are committed that have not been read yet."""
-        if self.data is None:
+        if self.data is None or self.growth is Growth.LOST:
             return False
         if self.stands_in:  # its own file is looked at as long as there is one to wait for
             return self.coming is not None or self.data.frames < self.data.run.frames
@@ -126,7 +162,7 @@ class OpenRun:
         """What `resolve` needs to know of it."""
         if self.data is None:
             return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0, self.since)
-        growing = self.live or self.behind
+        growing = self.grows or self.behind
         known = self.data.coordinate
         return RunSnapshot(self.key, known, self.until, growing, self.data.m, self.since)
 

@@ -210,16 +210,21 @@ class RunPanel(QWidget):
         """Another run, or none; no frame of it is shown until `show_frame`."""
         self._data, self.frame = data, -1
         self._owed.clear()
-        self.heading.setText(heading)
-        self.heading.setVisible(bool(heading))
+        self.set_heading(heading)
         words = "" if data is None else data.description
         self.details.set_text(words, words)
         self.details.setVisible(bool(words))
+        for view in self.views:
+            view.set_data(data)
+        self._stack.setCurrentIndex(0 if data is None else 1)
+
+    def set_heading(self, heading: str) -> None:
+        """What the run is called, and how it stands with it."""
+        self.heading.setText(heading)
+        self.heading.setVisible(bool(heading))
         self.setAccessibleName(heading)
         for view in self.views:
             view.set_heading(heading)
-            view.set_data(data)
-        self._stack.setCurrentIndex(0 if data is None else 1)
 
     def data_grew(self) -> None:
         """New frames were read, and ranges may grow: `catch_up` will show it."""

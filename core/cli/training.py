@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.cli.output import Bar, progress, say
 from core.cli.waiting import compiling_words, stopped_by_signals
@@ -25,6 +25,7 @@ from core.sweep.plan import run_file
 from core.training.branching import asked_for, branched, file_stem, frame_of, made_changes
 from core.training.continuation import continued, frame_to_begin, note_of
 from core.training.control import Control, FinishReason, Status
+from core.training.ending import ending_sentences
 
 if TYPE_CHECKING:  # loads numba
     from core.dynamics.integrator import Integrator
@@ -170,19 +171,8 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
 
 def report(status: Status, path: Path) -> None:
     """Say why a run did not complete, and what to do."""
-    details: dict[str, Any] = dict(status.details or {})
-    if "note" in details:
-        say(f"{path.name}: {details['note']}")
-    if status.reason is FinishReason.DIVERGED:
-        say(
-            f"{path.name} diverged at step {details['step']} with dynamics.step = "
-            f"{details['step_size']:g} ({details['why']}); try dynamics.step = "
-            f"{details['suggested_step']:g}. Everything up to there is recorded."
-        )
-    elif status.reason is FinishReason.CANCELLED:
-        say(f"{path.name} was interrupted; {status.committed + 1} frames are recorded.")
-    elif status.reason is FinishReason.FAILED and "note" not in details:
-        say(f"{path.name} stopped: the flow's step became too small to go on; it is recorded.")
+    for sentence in ending_sentences(status, path):
+        say(sentence)
 
 
 def continue_run(arguments: argparse.Namespace) -> int:

@@ -60,12 +60,18 @@ def save_figure(scene: FigureScene, path: Path, dpi: float = 300.0) -> None:
     that cannot be written, DiskError for a full disk.
     """
     check_figure_path(path)
+    suffix = path.suffix.lower()
+    check_resolution(scene, suffix, dpi)
+    write_whole(path, figure_bytes(scene, suffix, dpi))
+
+
+def check_resolution(scene: FigureScene, suffix: str, dpi: float) -> None:
+    """InputError for a resolution that no figure has, or pixels that no memory has."""
     if not LEAST_DPI <= dpi <= MOST_DPI:
         raise InputError(
             f"A resolution of {dpi:g} dots per inch was asked for; {LEAST_DPI} to {MOST_DPI} are "
             "possible, and 300 is usual."
         )
-    suffix = path.suffix.lower()
     pixels = scene.width_mm * scene.height_mm * (dpi / 25.4) ** 2
     if suffix == ".png" and pixels > MOST_PIXELS:
         raise InputError(
@@ -74,4 +80,3 @@ def save_figure(scene: FigureScene, path: Path, dpi: float = 300.0) -> None:
             remedy="lower the resolution or write a .pdf",
             typed="lower --dpi or write a .pdf",
         )
-    write_whole(path, figure_bytes(scene, suffix, dpi))

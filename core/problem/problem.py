@@ -19,7 +19,7 @@ from core.data.dataset import Array, Dataset, TestSet
 from core.data.registry import draw
 from core.errors import InputError
 from core.files import read_text
-from core.losses import LOSSES, LossFunction
+from core.losses import LossFunction, loss_named
 from core.network.custom import CustomNetwork
 from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
@@ -56,7 +56,7 @@ class Problem:
 
     @property
     def loss(self) -> LossFunction:
-        return LOSSES[self.experiment.loss.kind]
+        return loss_named(self.experiment.loss.kind)
 
     def physical_start(self) -> Array:
         """The parameters themselves at the start, flat."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.dataset import Array, Dataset
-from core.losses import LOSSES, LossFunction
+from core.losses import LossFunction, loss_named
 from core.network.parametrisation import Network
 from core.problem.problem import Problem, Start
 from core.problem.reduction import Reduction
@@ -55,7 +55,7 @@ class Run(ABC):
 
     @property
     def loss(self) -> LossFunction:
-        return LOSSES[self.experiment.loss.kind]
+        return loss_named(self.experiment.loss.kind)
 
     @property
     def reduction(self) -> Reduction | None:
@@ -95,6 +95,20 @@ class Run(ABC):
     def recorded(self) -> bool:
         """Whether another program took the steps, so that how they were taken is not known."""
         return self._header.meta.recorded
+
+    @property
+    def until(self) -> float:
+        """log10 t of the planned end; -inf where another program trains and has not said it."""
+        dynamics = self.experiment.dynamics
+        until = float(dynamics.until_log10_time)
+        # Files have a number all the same: that of one step (marginscope._record.options).
+        step = getattr(dynamics, "step", None) or 1.0
+        return -np.inf if self.recorded and until <= np.log10(step) + 1e-9 else until
+
+    @property
+    def replaced(self) -> bool:
+        """Whether another file lies in its place by now, or none."""
+        return False
 
     @property
     def created(self) -> str:

@@ -19,6 +19,7 @@ from core.errors import RunFileError
 from core.runs.looking import (
     FRESH_COPY,
     damaged,
+    held_elsewhere,
     identity,
     reason_of,
     regular_file,
@@ -178,7 +179,8 @@ class Connection:
     def to_be_reopened(self) -> bool:
         """Whether a recorder may be at work, which wants to be alone with the file at its end.
 
-        Only where a `-wal` lies beside the file and was written to within the last seconds.
+        Only where a `-wal` lies beside the file and was written to within the last seconds, or is
+        seen to be in use: the frames of a slow loop come minutes apart.
         """
         if self._shared_wal is None:
             return False
@@ -186,7 +188,9 @@ class Connection:
             written = self._shared_wal.stat().st_mtime
         except OSError:
             return False
-        return self._immutable or time.time() - written < IDLE_S
+        if self._immutable or time.time() - written < IDLE_S:
+            return True
+        return held_elsewhere(self.real) is True
 
     def close(self) -> None:
         """Close the connection and remove a private copy; harmless when repeated."""

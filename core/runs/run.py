@@ -30,7 +30,7 @@ from core.runs.run_file import (
 )
 from core.runs.states import history_bytes, read_history, read_state, read_states
 from core.runs.whole import WholeRun
-from marginscope._files.new_file import beside
+from marginscope._files.new_file import beside, place_of
 
 # All frames of a run of usual size; of one with frames of megabytes those that views go between.
 CACHE_BYTES = 128 << 20
@@ -87,14 +87,21 @@ class RecordedRun(Run):
                 total += path.stat().st_size
         return total
 
+    @property
+    def replaced(self) -> bool:
+        try:
+            return identity(self.path) != self._identity
+        except RunFileError:
+            return True
+
     def refresh(self) -> int:
-        with self._lock:
-            if self._status != "finished":
-                steadily(self.path, self._look_again)
-            return self.frames
+        if self._status != "finished":
+            steadily(self.path, self._look_again)
+        return self.frames
 
     def _look_again(self) -> None:
-        with self._reading() as connection:
+        # For each look by itself: others read on while one waits for a recorder.
+        with self._lock, self._reading() as connection:
             # The ending first: frames that came before "finished" are then all seen.
             ending = read_ending(connection)
             self._index = read_index(connection, self._header, self._index)
@@ -201,6 +208,8 @@ class RecordedRun(Run):
     def _connected(self) -> Connection:
         # A path may mean another file now: frames of two runs must not be shown as one.
         before = self._identity
+        if before is not None:
+            self._go_along(before)
         connection = connect(self.path)
         try:
             current = identity(self.path)
@@ -216,6 +225,15 @@ class RecordedRun(Run):
             raise
         self._identity = current
         return connection
+
+    def _go_along(self, known: tuple[int, int]) -> None:
+        """A recording that replaces an old file lies beside it, and takes its name in the end."""
+        place = place_of(self.path)
+        if place is None or self.path.exists():
+            return
+        with suppress(RunFileError):
+            if identity(place) == known:
+                self.path = place
 
     def close(self) -> None:
         with self._lock:

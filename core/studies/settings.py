@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 from typing import Any, get_args, get_origin
 
+from core.errors import InputError
 from core.settings import Section
 from core.study_file.validation import section_class
+
+
+@contextmanager
+def as_typed() -> Iterator[None]:
+    """What is wrong with a setting is, at the command line, wrong with its option."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(error.text, option="--set", clauses=error.clauses) from error
 
 
 def is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:

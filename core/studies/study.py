@@ -29,7 +29,7 @@ from core.studies.cell import name_of as name_of
 from core.studies.claims import Claim, SweepTable, parse_claims, parse_sweep
 from core.studies.derived import FACTOR, FORMULA, VARIANT, apply_formulas
 from core.studies.layout import FigureLayout, parse_layout
-from core.studies.settings import change_kind, is_dropped, is_one_value, kinds_first
+from core.studies.settings import as_typed, change_kind, is_dropped, is_one_value, kinds_first
 from core.studies.tables import StudyFile, parse_setting, split_key
 from core.studies.window import parse_window
 from core.study_file.experiment import KINDS
@@ -229,7 +229,9 @@ class Study:
                 hint = did_you_mean(key, known) if known else "it has none."
                 raise InputError(f"there is no {key} in this study; {hint}", where=self.id)
             values = value if isinstance(value, list) else [value]
-            return replace(self, axes={**self.axes, key: study_tables.axis(key, values, "--set")})
+            with as_typed():
+                axis = study_tables.axis(key, values, "")
+            return replace(self, axes={**self.axes, key: axis})
         tables = {name_: dict(table) for name_, table in self.tables.items()}
         table = tables.setdefault(section, {})
         axes = dict(self.axes)
@@ -240,9 +242,11 @@ class Study:
         varied = study_tables.set_in_variants(tables, self.variants, key, value)
         if varied:
             return replace(self, variants=varied)
-        check_keys({name: value}, section_class(section, table), section, "--set")
+        with as_typed():
+            check_keys({name: value}, section_class(section, table), section, "")
         if isinstance(value, list) and not is_one_value(value, section_class(section, table), name):
-            axes[key] = study_tables.axis(key, value, "--set")
+            with as_typed():
+                axes[key] = study_tables.axis(key, value, "")
             table.pop(name, None)
         else:
             axes.pop(key, None)

@@ -85,7 +85,8 @@ class Experiment(Section):
     def _sizes_and_precision(self) -> Experiment:
         self.dynamics.check(self)
         network, loss = NETWORKS[self.network.kind], self.loss
-        if network.classes != "any" and (network.classes == "several") != loss.several:
+        one_sort = network.classes != "any" and loss.known
+        if one_sort and (network.classes == "several") != loss.several:
             raise RuleError(
                 f'network.kind = "{self.network.kind}" does not go with loss.kind = "{loss.kind}": '
                 '"multiclass" needs "cross_entropy", and the other networks one of the other '

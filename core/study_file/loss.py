@@ -13,6 +13,7 @@ class LossSection(Section):
     vanishes: ClassVar[bool] = True  # l(z) -> 0 as z -> infinity, so that flow has a log time
     exp_tailed: ClassVar[bool] = False  # of a margin y f, with -l'(z) e^z -> 1
     several: ClassVar[bool] = False  # of the logits of three and more classes
+    known: ClassVar[bool] = True  # False: whatever it is, for any number of classes
     kind: str
     l2: float = setting(
         0.0,
@@ -58,6 +59,17 @@ class CrossEntropyLoss(LossSection):
     kind: Literal["cross_entropy"] = "cross_entropy"
 
 
+@final
+class UnknownLoss(LossSection):
+    title: ClassVar[str] = "the loss of another program's run, which it did not name"
+    source: ClassVar[str] = "the user's own"
+    vanishes: ClassVar[bool] = False
+    known: ClassVar[bool] = False
+
+    kind: Literal["unknown"] = "unknown"
+
+
 LOSSES: Registry[type[LossSection]] = Registry(
     kind_of, ExponentialLoss, LogisticLoss, SquaredLoss, CrossEntropyLoss
 )
+LOSSES.aside["unknown"] = UnknownLoss

@@ -41,7 +41,9 @@ def existing_sweeps(folder: Path, values: bool = True) -> list[Ledger]:
     if not ledgers:
         raise InputError(
             f"{folder} holds no sweep: neither a file *{SUFFIX} nor runs of a shipped study as it "
-            "is; run a study into it first, with check STUDY --out DIR or run STUDY --out DIR."
+            "is",
+            remedy="run a study into it first",
+            typed="run a study into it first, with check STUDY --out DIR or run STUDY --out DIR",
         )
     return ledgers
 

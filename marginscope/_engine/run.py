@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,12 @@ from core.errors import InputError, did_you_mean
 from core.observables.registry import OBSERVABLES, shown_of
 from core.runs import RecordedRun
 from core.runs import open_run as opened
+from marginscope._engine.border import public
+from marginscope._show.api import Time, show
+
+if TYPE_CHECKING:
+    from marginscope._engine.margins import Margins
+    from marginscope._engine.theorems import Verdict
 
 Floats = NDArray[np.float64]
 
@@ -60,6 +67,9 @@ class Run:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._run = opened(Path(path))
+        self._kept: object = None  # what must stay as long as the run is used
+        self._still: tuple[int, bytes] | None = None  # drawn of so many frames
+        weakref.finalize(self, self._run.close)  # also where nobody closes it
 
     # ------------------------------------------------------------------------------ what it is
 
@@ -177,11 +187,79 @@ class Run:
             raise InputError(f"This run has no {str(name)[:60]!r}; {hint}")
         return OBSERVABLES[name].trace(self._run)
 
+    @public
+    def to_pandas(self, names: Iterable[str] | None = None) -> Any:
+        """A pandas.DataFrame with a row for each frame: t, log10_t, step and observables.
+
+        `names` are those of observables with one number a frame; without it all that take no long
+        time are there. Raises InputError for others, and where pandas is not installed.
+        """
+        from marginscope._engine.tables import frame_of
+
+        return frame_of(self, names)
+
+    @public
+    def to_xarray(self, names: Iterable[str] | None = None) -> Any:
+        """An xarray.Dataset: the weights of all frames, and observables, over the dimensions frame,
+        node, coordinate and example.
+
+        `names` are those of observables; without it all that take no long time are there. Raises
+        InputError for others, and where xarray is not installed.
+        """
+        from marginscope._engine.tables import dataset_of
+
+        return dataset_of(self, names)
+
+    # ----------------------------------------------------------------------------- and theory
+
+    def margins(self, which: Iterable[str] | None = None, *, limit: float = 120.0) -> Margins:
+        """The margins that theory promises for the data of the run: `marginscope.margins`."""
+        from marginscope._engine.margins import margins
+
+        return margins(self, which=which, limit=limit)
+
+    def theorems(
+        self,
+        margins: Margins | Iterable[str] | None = None,
+        *,
+        delta: float = 0.05,
+        limit: float = 120.0,
+    ) -> list[Verdict]:
+        """What the papers' statements say of the run: `marginscope.theorems`."""
+        from marginscope._engine.theorems import theorems
+
+        return theorems(self, margins, delta=delta, limit=limit)
+
+    def figure(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Path | bytes:
+        """A figure of the run, written to `path` or as bytes: `marginscope.figure`."""
+        from marginscope._engine.figures import figure
+
+        return figure(self, path, **options)
+
+    def _repr_png_(self) -> bytes | None:
+        from marginscope._engine.display import still
+
+        if self._still is None or self._still[0] != len(self):
+            png = still(self)
+            if png is None:
+                return None
+            self._still = (len(self), png)
+        return self._still[1]
+
+    def _repr_html_(self) -> str:
+        from marginscope._engine.display import html
+
+        return html(self)
+
     # ------------------------------------------------------------------------------- the file
 
     def refresh(self) -> int:
         """Look for frames that came since; returns how many there are."""
         return self._run.refresh()
+
+    def show(self, at: Time | None = None, views: str | Sequence[str] | None = None) -> None:
+        """Open a window on the run; see `marginscope.show`."""
+        show(self, at=at, views=views)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -211,6 +289,13 @@ def core_run(run: Run) -> RecordedRun:
     return run._run
 
 
+def keep(run: Run, what: object) -> Run:
+    """The run, with what must stay as long as it is used: a temporary folder."""
+    run._kept = what
+    return run
+
+
+@public
 def open_run(path: str | os.PathLike[str]) -> Run:
     """Open a run file, whoever wrote it; a file from a stranger runs nothing.
 

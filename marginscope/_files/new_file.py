@@ -81,6 +81,16 @@ def new_beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}.new{path.suffix}")
 
 
+def place_of(made: Path) -> Path | None:
+    """Where a file goes that is recorded beside an old one; None for any other.
+
+    >>> place_of(Path("runs/a.new.msrun")).name, place_of(Path("runs/a.msrun"))
+    ('a.msrun', None)
+    """
+    stem, mark, _ = made.stem.rpartition(".new")
+    return made.with_name(f"{stem}{made.suffix}") if mark and made.stem.endswith(mark) else None
+
+
 def take_place(made: Path, path: Path) -> None:
     """Put a closed file in the place of an old one, whose side files go first. Raises OSError."""
     for suffix in SIDE_FILES:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from contextlib import suppress
 from typing import final
 
 import numpy as np
@@ -85,29 +87,27 @@ class Schedule:
             times = log10_schedule(math.log10(first), math.log10(until), frames, logs)
             # Room for rounding: 10^2 - 1e-14 is step 100.
             self._times = [float(t) for t in 10.0**times * (1.0 - 1e-9)]
-        self._passed = -1.0  # the time of the latest frame
+        self.next = -math.inf  # the least t at which a frame is due
 
     def due(self, t: float) -> bool:
         """Whether a frame at t is due, since the latest that was `passed`, or asked for."""
-        if self._passed < 0.0 or t <= self._passed:
-            due = self._passed < 0.0
-        elif self._times is not None:
-            due = self._count(t) > self._count(self._passed)
-        else:
-            due = self._slot(t) > self._slot(self._passed) or any(
-                self._passed < mark <= t for mark in self._marks
-            )
-        if due:
-            self.passed(t)
-        return due
+        if not t >= self.next:
+            return False
+        self.passed(t)
+        return True
 
     def passed(self, t: float) -> None:
         """A frame at t is there."""
-        self._passed = max(self._passed, float(t))
-
-    def _count(self, t: float) -> int:
-        assert self._times is not None
-        return int(np.searchsorted(self._times, t, side="right"))
-
-    def _slot(self, t: float) -> int:
-        return math.floor(A_DECADE * math.log10(t / self.first) + 1e-6) if t > 0.0 else -(10**9)
+        marks = [mark for mark in self._marks if mark > t]
+        after = marks[0] if marks else math.inf
+        if self._times is not None:
+            place = bisect_right(self._times, t)
+            after = self._times[place] if place < len(self._times) else math.inf
+        elif t < self.first:
+            after = min(after, self.first)
+        else:
+            # 1e-6 of a slot is for rounding: 60 log10 of 10 is slot 60.
+            slot = math.floor(A_DECADE * math.log10(t / self.first) + 1e-6)
+            with suppress(OverflowError):
+                after = min(after, self.first * 10.0 ** ((slot + 1 - 1e-6) / A_DECADE))
+        self.next = max(self.next, after)

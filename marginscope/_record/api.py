@@ -18,7 +18,7 @@ def record(
     x: Any,
     y: Any,
     *,
-    loss: str,
+    loss: str | None,
     V0: Any = None,
     a0: Any = None,
     b0: Any = None,
@@ -44,7 +44,8 @@ def record(
 
     x (n, d) and y (n,) are what the loop learns from: labels -1 and +1 or 0 and 1, or class numbers
     0, ..., k - 1 for k >= 3 outputs. `loss` is the risk's, (1/n) sum_i l(p_i): "logistic",
-    "exponential", "squared" (1 - p)^2, or "cross_entropy" for k >= 3 (docs/theory.md, 2.2).
+    "exponential", "squared" (1 - p)^2, or "cross_entropy" for k >= 3 (docs/theory.md, 2.2); None
+    for any other, of which no risk is known, and margins are.
 
     V0 (m, d), a0 (m,) or (1, m) (for k classes (k, m)), and the biases b0 (m,) and c0 (k,) where
     there are any, are the weights before the first step: they are frame 0, at t = 0. Without them
@@ -87,7 +88,7 @@ def record(
     """
     examples = arrays.examples(x, y, (x_test, y_test))
     options = Options(
-        loss=loss,
+        loss=UNKNOWN if loss is None else loss,
         classes=examples.k,
         activation=UNKNOWN if activation is None else activation,
         slope=float(slope),

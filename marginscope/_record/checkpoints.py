@@ -28,7 +28,7 @@ def load(
     x: Any,
     y: Any,
     *,
-    loss: str,
+    loss: str | None,
     V: Name,
     a: Name | None = None,
     b: Name | None = None,
@@ -49,6 +49,8 @@ def load(
     Raises InputError for a state that cannot be read, names that are not there, and steps that do
     not increase; then no file is left.
     """
+    from marginscope._engine.run import open_run  # first: what cannot be opened is not written
+
     names = {"V": V, "a": a, "b": b, "c": c}
     folder = None if path is not None else tempfile.TemporaryDirectory(prefix="marginscope-load-")
     place = Path(path) if path is not None else Path(folder.name if folder else "") / "load.msrun"
@@ -71,8 +73,6 @@ def load(
             made.path.unlink(missing_ok=True)
         raise
     made.close()
-    from marginscope._engine.run import open_run
-
     run = open_run(made.path)
     if folder is not None:
         weakref.finalize(run, folder.cleanup)

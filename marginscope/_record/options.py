@@ -43,13 +43,13 @@ class Options:
     strict: bool = False
 
     def __post_init__(self) -> None:
-        _one_of("loss", self.loss, LOSSES)
+        _one_of("loss", self.loss, (*LOSSES, UNKNOWN))
         _one_of("activation", self.activation, (*ACTIVATIONS, UNKNOWN))
         _one_of("time", self.time, TIMES)
         if self.dynamics:
             _one_of("dynamics", self.dynamics, DYNAMICS)
         several = self.loss == "cross_entropy"
-        if several != (self.classes > 1):
+        if self.loss != UNKNOWN and several != (self.classes > 1):
             have = f"{self.classes} classes" if self.classes > 1 else "two classes"
             other = "cross_entropy" if self.classes > 1 else "logistic, exponential or squared"
             raise InputError(

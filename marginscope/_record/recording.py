@@ -10,7 +10,7 @@ import platform
 import sqlite3
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from marginscope._record import arrays
 from marginscope._record.arrays import Examples
 from marginscope._record.options import Options
 from marginscope._record.saver import Saver
+from marginscope._show.api import show
 
 GOES_ON = "the loop goes on, and what was recorded is safe"
 Weights = Mapping[str, Any]
@@ -84,6 +85,11 @@ class Recording:
         t counts steps, or is the time, as the recording was made. The start, where it was given as
         V0 and a0, is a frame already, and t = 0 is not due.
         """
+        try:
+            if t < self._schedule.next:  # at most steps, and cheap at each of millions
+                return False
+        except Exception:  # t is no number
+            return False
         if self._closed or not _is_number(t) or self._elsewhere():
             return False
         return self._schedule.due(float(t))
@@ -112,6 +118,19 @@ class Recording:
                 raise InputError(f"the recording of {self._shown} is closed; no frame is added.")
             self._take(t, {"V": V, "a": a, "b": b, "c": c}, steps, told)
         except Exception as error:  # whatever it is, it must not end somebody else's training
+            self._complain(error)
+
+    def show(self, views: str | Sequence[str] | None = None) -> None:
+        """Open a window that follows the recording; see `marginscope.show`. Harmless in a loop."""
+        if self._elsewhere():
+            return
+        try:
+            if self._begun is None:
+                raise InputError(
+                    f"{self._shown} has no frame yet; give V0 and a0, or call show after a frame."
+                )
+            show(self, views=views)
+        except Exception as error:
             self._complain(error)
 
     def close(self, reason: str = "completed") -> None:

@@ -19,6 +19,7 @@ from tests.benchmarks import (
     large,
     library,
     margins,
+    python,
     sweeps,
     tables,
     views,
@@ -33,6 +34,7 @@ PARTS = (
     "flow",
     "far",
     "table",
+    "python",
     "margins",
     "library",
     "views",
@@ -63,6 +65,8 @@ def main() -> None:
         large.main()
     elif "filming" in parts:
         filming.main(arguments.rounds)
+    elif "python" in parts:
+        python.main(arguments.rounds)
     elif "start" in parts:
         first_start.main(arguments.rounds)
     else:

@@ -185,6 +185,24 @@ def test_labels_zero_and_one_are_classes(tmp_path: Path) -> None:
         assert np.array_equal(run.dataset.y, one.y)
 
 
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_loss_without_a_name_leaves_the_margins(k: int, tmp_path: Path) -> None:
+    one = loop()
+    y = np.arange(12) % 3 if k == 3 else one.y
+    a = np.random.default_rng(5).standard_normal((k, 6)) if k == 3 else one.a
+    with ms.record(tmp_path / "a.msrun", one.x, y, loss=None, V0=one.V, a0=a, strict=True):
+        pass
+    with open_run(tmp_path / "a.msrun") as run:
+        values = {item.name: item.at(run, 0) for item in scalars_of(run)}
+        f = np.maximum(one.V @ one.x.T, 0.0).T @ np.atleast_2d(a).T
+        own = f[np.arange(12), y] if k == 3 else y * f[:, 0]
+        others = np.where(np.arange(3) == y[:, None], -np.inf, f).max(axis=1) if k == 3 else 0.0
+        size = np.sum(one.V**2) + np.sum(np.square(a))
+        assert values["hard_margin"] == pytest.approx((own - others).min() / size, rel=1e-13)
+        assert math.isnan(values["risk"])
+        assert "dual_margin" not in values
+
+
 def test_test_points_are_kept(tmp_path: Path) -> None:
     one = loop()
     settings = {"V0": one.V, "a0": one.a, "x_test": 2 * one.x, "y_test": one.y}

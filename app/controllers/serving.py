@@ -1,0 +1,153 @@
+"""The window that `marginscope.show` has opened takes further requests, through a local socket.
+
+A request is one line, a link. Whatever else comes in is let go, with a line in the log. A window
+that its user has started himself listens to nobody.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+from PySide6.QtWidgets import QWidget
+
+from app.errors import LOG
+from app.state.link import parse_link
+from app.state.scene import Scene
+from app.state.session import Session
+from core.errors import MarginscopeError
+from marginscope._show.address import BUSY, MOST_BYTES, OK, REFUSED
+
+MOST_CALLERS = 8  # at a time; of more the one that has waited longest is let go
+GREETING_MS = 200
+
+
+@final
+class ShowServer(QObject):
+    """`asked(link)`: a picture is to be shown that can be read. `busy` says whether the window has
+    something to do that must not be disturbed."""
+
+    asked = Signal(str)
+
+    def __init__(self, busy: Callable[[], bool], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._busy = busy
+        self._callers: dict[QLocalSocket, bytes] = {}
+        self._server = QLocalServer(self)
+        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        self._server.newConnection.connect(self._on_caller)
+
+    def listen(self, place: Path | None) -> bool:
+        """Take requests from now on; False where another window does, or nobody can."""
+        if place is None:
+            return False
+        if place.exists():
+            if _answers(place):
+                return False
+            QLocalServer.removeServer(str(place))  # of a window that was killed
+        if not self._server.listen(str(place)):
+            LOG.warning("no requests are taken: %s", self._server.errorString())
+            return False
+        return True
+
+    def close(self) -> None:
+        """Take no more."""
+        self._server.close()
+        for caller in tuple(self._callers):
+            caller.abort()
+
+    # ------------------------------------------------------------------------------ callers
+
+    def _on_caller(self) -> None:
+        while self._server.hasPendingConnections():
+            caller = self._server.nextPendingConnection()
+            if len(self._callers) == MOST_CALLERS:
+                next(iter(self._callers)).abort()
+            self._callers[caller] = b""
+            caller.readyRead.connect(self._on_bytes)
+            caller.disconnected.connect(self._on_gone)
+            if caller.bytesAvailable():
+                self._read(caller)
+
+    def _on_bytes(self) -> None:
+        caller = self.sender()
+        if isinstance(caller, QLocalSocket) and caller in self._callers:
+            self._read(caller)
+
+    def _on_gone(self) -> None:
+        caller = self.sender()
+        if isinstance(caller, QLocalSocket):
+            self._callers.pop(caller, None)
+            caller.deleteLater()
+
+    def _read(self, caller: QLocalSocket) -> None:
+        room = MOST_BYTES - len(self._callers[caller])
+        self._callers[caller] += caller.read(room).data()
+        line, mark, _ = self._callers[caller].partition(b"\n")
+        if mark:
+            self._answer(caller, line)
+        elif len(line) >= MOST_BYTES:
+            LOG.warning("a request of more than %d bytes was let go", MOST_BYTES)
+            caller.abort()
+
+    def _answer(self, caller: QLocalSocket, line: bytes) -> None:
+        try:
+            link = line.decode("utf-8")
+            problem = refusal(link)
+        except UnicodeDecodeError:
+            link, problem = "", "the request is no text."
+        if problem:
+            LOG.warning("a request was refused: %.200r", problem)
+        said = REFUSED + problem if problem else BUSY if self._busy() else OK
+        caller.write(f"{' '.join(said.split())}\n".encode())
+        caller.flush()
+        caller.disconnectFromServer()
+        if said == OK:
+            self.asked.emit(link)
+
+
+def refusal(link: str) -> str:
+    """Why a link cannot be shown; "" where it can be read."""
+    try:
+        parse_link(link, Scene())
+    except MarginscopeError as error:
+        return error.sentence
+    return ""
+
+
+def bring_up(window: QWidget) -> None:
+    """Show a window that may be minimised, or below others."""
+    window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+    window.show()
+    window.raise_()
+    window.activateWindow()
+
+
+def training(session: Session) -> Callable[[], bool]:
+    """Whether something is trained in this window, which a picture would end."""
+    return lambda: bool(session.live)
+
+
+def tell(line: str) -> None:
+    """Say to whoever has started this process how it stands, and nothing more from here on."""
+    with suppress(OSError, ValueError):  # who may be gone
+        print(" ".join(line.split()), flush=True)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def _answers(place: Path) -> bool:
+    """Whether a window listens there."""
+    socket = QLocalSocket()
+    socket.connectToServer(str(place))
+    there = socket.waitForConnected(GREETING_MS)
+    socket.abort()
+    return there

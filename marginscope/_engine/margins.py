@@ -1,0 +1,252 @@
+"""`marginscope.margins`: the margins that theory promises for data, with certified brackets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, final, overload
+
+import numpy as np
+
+from core.data.dataset import Dataset
+from core.errors import did_you_mean
+from core.network.parametrisation import Shape
+from core.network.registry import NETWORKS, build_network, initial_arrays
+from core.problem.problem import Problem, Start
+from core.reference.margin import Reference, ReferenceMargin
+from core.reference.registry import REFERENCES, compute, references_of
+from core.reference.watch import CancelledError, Watch
+from core.study_file.validation import build_experiment
+from marginscope._engine.border import interruptible, public
+from marginscope._engine.run import Run, core_run
+from marginscope._errors import InputError
+from marginscope._record import arrays
+
+LIMIT_S = 120.0
+PARTS = ("V", "a", "b", "c")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """lower <= margin <= upper, and `value`, what to quote, between them; NaN where not known.
+
+    `certified`: both ends are proved for these data, up to rounding. `method` says how it was
+    found, or in a sentence why there is no number; `formula` what it is, with its normalisation,
+    and `source` the paper. `factor` times the value is comparable with the margins divided by
+    |W|^2 that `run["hard_margin"]` has; None where they cannot be compared. `seconds` is what it
+    took when it was computed; brackets are kept on disk, by their data.
+    """
+
+    name: str
+    lower: float
+    upper: float
+    value: float
+    certified: bool
+    method: str
+    formula: str
+    source: str
+    factor: float | None
+    seconds: float
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a number."""
+        return math.isfinite(self.value)
+
+    @property
+    def gap(self) -> float:
+        """Relative gap (upper - lower) / upper; NaN without a positive margin."""
+        return (self.upper - self.lower) / self.upper if self.upper > 0.0 else math.nan
+
+    def __repr__(self) -> str:
+        if not self.exists:
+            return f"<{self.name}: {self.method}>"
+        proof = "certified" if self.certified else "not certified"
+        return f"<{self.name} = {self.value:.6g} in [{self.lower:.8g}, {self.upper:.8g}], {proof}>"
+
+
+class NoMarginError(InputError, KeyError):
+    """A margin that is not defined for these data; a KeyError too, as mappings raise."""
+
+
+@final
+class Margins(Mapping[str, Bracket]):
+    """Reference margins by name. Each is computed when it is first asked for, cheap ones first."""
+
+    def __init__(self, problem: Problem, which: Iterable[str] | None, limit: float) -> None:
+        if not limit > 0.0:
+            raise InputError(f"limit = {limit:g}; give a positive number of seconds.")
+        self._problem, self._limit = problem, limit
+        self._known: dict[str, ReferenceMargin] = {}
+        self._references: dict[str, Reference] = {}
+        defined = {one.name: one for one in references_of(problem)}
+        chosen = defined if which is None else _names(which)
+        for name in chosen:
+            if name not in defined:
+                raise _missing(name, defined)
+            self._references[name] = defined[name]
+
+    def __getitem__(self, name: str) -> Bracket:
+        if name not in self._references:
+            raise _missing(name, self._references)
+        made = self.computed(name)
+        bracket, reference = made.bracket, made.reference
+        return Bracket(
+            name,
+            bracket.lower,
+            bracket.upper,
+            bracket.value,
+            bracket.certified,
+            bracket.method,
+            reference.formula,
+            reference.source,
+            made.factor,
+            made.seconds,
+        )
+
+    def computed(self, name: str) -> ReferenceMargin:
+        """The program's own margin of a name, computed now if it was not yet."""
+        if name not in self._known:
+            watch = Watch(self._limit)
+            with interruptible(watch.cancel):
+                try:
+                    made = compute(self._references[name], self._problem, watch)
+                except CancelledError:
+                    raise KeyboardInterrupt from None
+            self._known[name] = made
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._references)
+
+    def __len__(self) -> int:
+        return len(self._references)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._references
+
+    def __repr__(self) -> str:
+        parts = [repr(self[name]) if name in self._known else f"<{name}>" for name in self]
+        return f"<Margins {', '.join(parts) or 'none'}>"
+
+
+def _names(which: Iterable[str]) -> tuple[str, ...]:
+    return (which,) if isinstance(which, str) else tuple(which)
+
+
+def _missing(name: str, defined: Iterable[str]) -> NoMarginError:
+    known = list(defined)
+    if name in REFERENCES and name not in known:
+        return NoMarginError(
+            f"{name} is for {REFERENCES[name].where}; here there are {', '.join(known) or 'none'}."
+        )
+    if not known:
+        return NoMarginError("No reference margin is defined for this network and these data.")
+    return NoMarginError(f"There is no margin {name!r:.60}; {did_you_mean(str(name), known)}")
+
+
+@overload
+def margins(
+    x: Run, /, *, which: Iterable[str] | None = None, limit: float = LIMIT_S
+) -> Margins: ...
+
+
+@overload
+def margins(
+    x: Any,
+    y: Any,
+    /,
+    *,
+    which: Iterable[str] | None = None,
+    limit: float = LIMIT_S,
+    network: str = "standard",
+    V: Any = None,
+    a: Any = None,
+    b: Any = None,
+    c: Any = None,
+    **settings: Any,
+) -> Margins: ...
+
+
+@public
+def margins(
+    x: Any,
+    y: Any = None,
+    /,
+    *,
+    which: Iterable[str] | None = None,
+    limit: float = LIMIT_S,
+    network: str = "standard",
+    V: Any = None,
+    a: Any = None,
+    b: Any = None,
+    c: Any = None,
+    **settings: Any,
+) -> Margins:
+    """The margins that theory promises for data x (n, d) and y (n,), or those of a run, by name.
+
+    Each is a Bracket, computed when it is first asked for; `gamma_gl`, the global margin of
+    two-layer ReLU networks, is certified: both of its ends are proved. A slow one ends after
+    `limit` seconds with the bracket at hand.
+
+    >>> import numpy as np, marginscope as ms
+    >>> x = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / np.sqrt(2.0)
+    >>> y = np.array([1.0, -1.0, -1.0, 1.0])
+    >>> ms.margins(x, y)["gamma_gl"]
+    <gamma_gl = 0.25 in [0.25, 0.25], certified>
+
+    Labels are -1 and +1, or 0 and 1. `which` are the names wanted, all that are defined without
+    it. `network` is the kind whose margins are asked for ("standard", "bias", "fixed_outer",
+    "normalised", "batch_norm", ...), with `settings` of its own section (slope=0.1). Those of batch
+    norm are about its start, which is given as V (m, d), and a and c (m,) if they are not the
+    paper's.
+
+    Raises InputError for arrays that do not fit, and for names and networks that there are not.
+    """
+    if isinstance(x, Run):
+        if y is not None:
+            raise InputError("A run has its own data; give the run alone, or x and y.")
+        return Margins(core_run(x).problem, which, limit)
+    if y is None:
+        raise InputError("y, the labels of x, are missing; give x and y, or a Run.")
+    given = dict(zip(PARTS, (V, a, b, c), strict=True))
+    return Margins(_problem(x, y, network, given, settings), which, limit)
+
+
+def _problem(
+    x: Any, y: Any, kind: str, given: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Problem:
+    """A problem of data of one's own; its start is the paper's but for what is given."""
+    told = arrays.examples(x, y)
+    dataset = Dataset(told.x, told.y, classes=max(told.k, 2))
+    if kind in NETWORKS and NETWORKS[kind].classes == "two" and told.k > 1:
+        raise InputError(f"y has {told.k} classes; reference margins are about two.")
+    V = None if given["V"] is None else arrays.hidden(given["V"], dataset.d)
+    at_start = kind in NETWORKS and NETWORKS[kind].centred  # batch norm
+    if V is None and at_start:
+        raise InputError(
+            f'The margins of network = "{kind}" are about its start; give its inner weights V.'
+        )
+    m = 1 if V is None else int(V.shape[0])
+    data = {"kind": "file", "n": dataset.n, "d": dataset.d, "content": dataset.digest()}
+    loss = {"kind": "exponential" if told.k == 1 else "cross_entropy"}
+    section = {"kind": kind, "m": m, **settings}
+    tables = {"data": data, "network": section, "loss": loss, "dynamics": {"kind": "gd"}}
+    experiment = build_experiment(tables, "margins")
+    shape = Shape(m, dataset.x, told.k)
+    parts = initial_arrays(experiment.network, shape, np.random.default_rng(0))
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name not in parts:
+            raise InputError(f'network = "{kind}" has no {name}; it has {", ".join(parts)}.')
+        array = np.array(arrays.as_numpy(value, name), dtype=np.float64)
+        if array.shape != parts[name].shape:
+            raise InputError(f"{name} has shape {array.shape}; {parts[name].shape} is needed.")
+        arrays.check_finite(array, name)
+        parts[name] = array
+    made = build_network(experiment.network, shape, parts)
+    flat = made.pack(parts)
+    return Problem(experiment, dataset, made, Start(flat, flat))

@@ -1,0 +1,228 @@
+"""`marginscope.study` and `studies`: what there is to train, and its settings."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from core.studies.code import check_code
+from core.studies.papers import PAPERS
+from core.studies.settings import kinds_first
+from core.studies.study import Study as CoreStudy
+from core.studies.study import load_study, shipped_ids, shipped_summaries
+from core.studies.tables import SIZES
+from marginscope._engine.border import public
+from marginscope._errors import InputError, did_you_mean
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One experiment of a study: where it stands on the axes, and all of its settings.
+
+    `name` is that of its run file, such as "network.m=16", empty without axes. `settings` are the
+    sections of a study file: settings["network"]["m"].
+    """
+
+    name: str
+    place: Mapping[str, Any]
+    settings: Mapping[str, Mapping[str, Any]]
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class Study:
+    """A study: one experiment, or one for each place on its axes. Made by `marginscope.study`."""
+
+    _study: CoreStudy
+    _size: str | None = field(default=None, compare=False)
+
+    @property
+    def name(self) -> str:
+        """What run files and `train` call it."""
+        return str(self._study.id)
+
+    @property
+    def title(self) -> str:
+        """What it is called where it is shown."""
+        return str(self._study.title)
+
+    @property
+    def source(self) -> str:
+        """The paper that it is from; empty for your own."""
+        paper = PAPERS.get(self._study.source)
+        return str(self._study.source if paper is None else paper.citation(""))
+
+    @property
+    def note(self) -> str:
+        """What its paper says and leaves open."""
+        return str(self._study.note).strip()
+
+    @property
+    def axes(self) -> dict[str, tuple[Any, ...]]:
+        """The settings that have several values, by their dotted keys."""
+        return dict(self._study.axes)
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The names of its variants, one of which each cell has; none in most studies."""
+        return tuple(self._study.variants)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The sizes it can be trained at, beside what its axes say: "quick", "paper"."""
+        return tuple(self._study.sizes)
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """What all of its cells have in common, section by section, as a study file has it."""
+        return {section: dict(table) for section, table in self._study.tables.items()}
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every experiment, the last axis fastest. Raises InputError for a value not allowed."""
+        return tuple(
+            Cell(cell.name, dict(cell.values), cell.experiment.model_dump(mode="json"))
+            for cell in self._study.cells()
+        )
+
+    def __len__(self) -> int:
+        return int(self._study.count)
+
+    @public
+    def with_settings(self, settings: Mapping[str, Any] | None = None, /, **more: Any) -> Study:
+        """The study with settings by their dotted keys; a list of values is an axis.
+
+        study.with_settings(**{"network.m": [16, 64], "dynamics.kind": "gd"})
+
+        Raises InputError for keys that are not there, and values that are not allowed.
+        """
+        return Study(changed(self._study, {**(settings or {}), **more}), self._size)
+
+    @public
+    def at_size(self, size: str) -> Study:
+        """The study at its "quick" or its "paper" size. Raises InputError where it has none."""
+        if size not in self._study.sizes:
+            known = ", ".join(self._study.sizes) or "only the one"
+            raise InputError(f"{self.name} has no size {size!r}; it has {known}.")
+        return Study(self._study.at_size(size), size)
+
+    def describe(self) -> str:
+        """Title, source, note, axes and settings, as text to read."""
+        lines = [self.title, self.source, *textwrap.wrap(self.note, 96)]
+        lines += [f"{len(self)} runs" if len(self) > 1 else "one run"]
+        for key, values in self.axes.items():
+            lines.append(f"  {key}: {', '.join(map(str, values))}")
+        if self.variants:
+            lines.append(f"  variant: {', '.join(self.variants)}")
+        for section, table in self.settings.items():
+            own = [f"{key} = {value!r}" for key, value in table.items()]
+            lines.append(f"[{section}] {', '.join(own)}")
+        lines += [f"claims: {claim.text}" for claim in self._study.claims]
+        return "\n".join(line for line in lines if line)
+
+    def to_toml(self) -> str:
+        """The text of a study file, which `study`, the window and the command line read."""
+        return str(self._study.to_toml())
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{key} = {list(values)}" for key, values in self.axes.items())
+        return f"<Study {self.name!r}: {self.title}{f'; {axes}' if axes else ''}>"
+
+
+def core_study(study: Study) -> CoreStudy:
+    """The program's own study behind one of these."""
+    return study._study
+
+
+def size_of(study: Study) -> str | None:
+    """The size that a study was put to."""
+    return study._size
+
+
+@public
+def study(name: str | os.PathLike[str] | Study, /, **settings: Any) -> Study:
+    """A study that comes with the program, by its name, or a study file (.toml), by its path.
+
+    Settings are changed by their dotted keys, as study files have them; a list of values is an axis
+    with a run for each.
+
+    >>> import marginscope as ms
+    >>> one = ms.study("telgarsky22-figure-1", **{"network.m": [16, 64], "run.seed": 3})
+    >>> one
+    <Study 'telgarsky22-figure-1': Telgarsky 2022, Figure 1; network.m = [16, 64]>
+    >>> [cell.settings["network"]["m"] for cell in one.cells]
+    [16, 64]
+
+    Raises InputError for a study, a key or a value that does not exist.
+    """
+    return found(name, settings)
+
+
+def studies() -> dict[str, str]:
+    """The studies that come with the program: what each is, by its name.
+
+    >>> import marginscope as ms
+    >>> ms.studies()["telgarsky22-figure-1"]
+    'Telgarsky 2022, Figure 1'
+    """
+    return {one.id: one.title for one in shipped_summaries()}
+
+
+def found(
+    name: str | os.PathLike[str] | Study, settings: Mapping[str, Any], size: str | None = None
+) -> Study:
+    """A study by what stands for it, at a size, with settings."""
+    if size is not None and size not in SIZES:
+        raise InputError(f"size = {size!r} does not exist; {did_you_mean(str(size), SIZES)}")
+    if isinstance(name, Study):
+        made = name if size is None else Study(name._study.at_size(size), size)
+    else:
+        loaded = load_study(_checked(name))
+        check_code(loaded, str(name))
+        made = Study(loaded.at_size(size), size)
+    return Study(changed(made._study, settings), made._size) if settings else made
+
+
+def _checked(name: str | os.PathLike[str]) -> str:
+    if not isinstance(name, str | os.PathLike):
+        raise InputError(
+            f"{name!r:.60} is no study; give a name such as 'telgarsky22-figure-1', a path that "
+            "ends in .toml, or a Study."
+        )
+    text = os.fspath(name)
+    if text in shipped_ids() or text.endswith(".toml") or Path(text).is_file():
+        return text
+    raise InputError(
+        f"There is no study {text!r:.80}; {did_you_mean(text, shipped_ids())} "
+        "`marginscope.studies()` has them all."
+    )
+
+
+def changed(study: CoreStudy, settings: Mapping[str, Any]) -> CoreStudy:
+    """The program's study with settings; kinds first, since keys depend on them."""
+    for key in sorted(settings, key=kinds_first):
+        study = study.with_value(key, plain(settings[key]))
+    study.check()
+    return study
+
+
+def plain(value: Any) -> Any:
+    """A setting as a study file would have it: no arrays, tuples or paths.
+
+    >>> plain(np.arange(3)), plain((np.float64(0.5), "gd")), plain(range(2))
+    ([0, 1, 2], [0.5, 'gd'], [0, 1])
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        return [plain(one) for one in value]
+    return value

@@ -1,0 +1,226 @@
+"""`marginscope.sweep`: all cells of a study, in processes or on Dask."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final, overload
+
+from core.cli.waiting import compiling_words
+from core.studies.cell_table import rows_of
+from core.studies.row import Row
+from core.sweep.control import SweepControl, SweepStatus
+from core.sweep.loop import sweep as statuses
+from core.sweep.plan import Plan, plan
+from core.sweep.pools import pool_for
+from marginscope._engine.border import (
+    Folder,
+    TrainingWarning,
+    interruptible,
+    progress,
+    public,
+    shows,
+)
+from marginscope._engine.optional import needed
+from marginscope._engine.run import Run, keep, open_run
+from marginscope._engine.studies import Study, core_study, found, size_of
+from marginscope._errors import InputError
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SweptCell:
+    """What one cell came to: `state` is "done" (run files of diverged ones included), "failed" or
+    "cancelled", and `reason` how its run ended, or why there is none. `values` are the study's
+    columns at the last frame, by observable; NaN where undefined."""
+
+    name: str
+    place: Mapping[str, Any]
+    path: Path
+    state: str
+    reason: str
+    seconds: float
+    values: Mapping[str, float]
+
+
+@final
+class Runs(Sequence[Run]):
+    """Run files in the order of their cells; each is opened anew whenever it is asked for."""
+
+    def __init__(self, paths: Sequence[Path], folder: Folder | None) -> None:
+        self._paths, self._folder = tuple(paths), folder
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Runs: ...
+    def __getitem__(self, index: int | slice) -> Run | Runs:
+        if isinstance(index, slice):
+            return Runs(self._paths[index], self._folder)
+        return keep(open_run(self._paths[index]), self._folder)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} runs, opened one by one>"
+
+
+@final
+class Sweep:
+    """What came of a study: `cells` in the order of the grid, and `runs`, opened one by one."""
+
+    def __init__(self, study: Study, made: Plan, folder: Folder | None) -> None:
+        self.study, self._plan, self._folder = study, made, folder
+
+    @property
+    def folder(self) -> Path:
+        """Where the run files lie."""
+        return Path(self._plan.folder)
+
+    @property
+    def cells(self) -> tuple[SweptCell, ...]:
+        """Every cell that has ended, in the order of the grid."""
+        return tuple(
+            SweptCell(
+                cell.name,
+                dict(cell.values),
+                self._plan.paths[cell.name],
+                row.state,
+                row.reason,
+                row.seconds,
+                dict(row.values),
+            )
+            for cell in core_study(self.study).cells()
+            if (row := self._rows.get(cell.name)) is not None
+        )
+
+    @property
+    def runs(self) -> Runs:
+        """The runs that were recorded, in the order of the grid."""
+        return Runs([cell.path for cell in self.cells if cell.state == "done"], self._folder)
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each cell: its axes, how it ended, and the study's columns at the end."""
+        rows = rows_of(core_study(self.study), self._rows)
+        return [{"cell": row.name, **row.flat()} for row in rows]
+
+    @public
+    def to_pandas(self) -> Any:
+        """`table` as a pandas.DataFrame. Raises InputError where pandas is not installed."""
+        return needed("pandas", "to_pandas").DataFrame(self.table())
+
+    @property
+    def _rows(self) -> dict[str, Row]:
+        return {name: entry.row for name, entry in self._plan.ledger.entries.items()}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        states = [row.state for row in self._rows.values()]
+        words = [f"{states.count(one)} {one}" for one in dict.fromkeys(states)]
+        return f"<Sweep of {self.study.name!r} in {str(self.folder)!r}: {', '.join(words)}>"
+
+
+@public
+def sweep(
+    study: str | os.PathLike[str] | Study,
+    /,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    dask: Any = None,
+    size: str | None = None,
+    overwrite: bool = False,
+    progress: bool = True,
+    **settings: Any,
+) -> Sweep:
+    """Train every cell of a study, several at a time, and go on where an earlier call was stopped.
+
+    `workers` processes of one thread each share the work, by default one for each processor (or
+    one batch of tensors where there is a CUDA device and all cells can go in it). With `dask`, the
+    address of a scheduler or a Dask client or cluster, its workers do; they must see the folder.
+    Run files go into the folder `out` (without it into a temporary one, as long as the Sweep is
+    used), where finished ones of the same settings are kept, unless `overwrite`. Scripts need no
+    `if __name__ == "__main__"`: workers do not import them.
+
+    >>> import marginscope as ms
+    >>> short = {"data.n": 16, "dynamics.until_log10_time": 0.0, "recording.frames": 5}
+    >>> done = ms.sweep("telgarsky22-figure-1", workers=1, **{"network.m": [4, 8]}, **short)
+    >>> [(row["network.m"], row["state"]) for row in done.table()]
+    [(4, 'done'), (8, 'done')]
+    >>> [run.V.shape for run in done.runs]
+    [(5, 4, 20), (5, 8, 20)]
+
+    A cell that fails stops nothing; all that failed are one TrainingWarning. Ctrl-C ends the
+    workers, leaves what is finished, and is raised as KeyboardInterrupt: the same call goes on.
+
+    Raises InputError for settings that are not allowed, a folder that holds other runs, and a
+    cluster that cannot be reached, DiskError where the disk is full.
+    """
+    chosen = found(study, settings, size)
+    return swept(chosen, out, (workers, dask), overwrite, progress)
+
+
+def swept(
+    study: Study,
+    out: str | os.PathLike[str] | None,
+    who: tuple[int | None, Any],
+    overwrite: bool,
+    watched: bool,
+) -> Sweep:
+    """A study swept by `who`: workers, or Dask."""
+    workers, dask = who
+    if workers is not None and workers < 1:
+        raise InputError(f"workers = {workers}; give 1 or more.")
+    folder = Folder("sweep") if out is None else None
+    into = Path(out) if folder is None and out is not None else folder.path if folder else Path()
+    address = None if dask is None else _address(dask)
+    made = plan(core_study(study), into, size_of(study), overwrite, shared=address is not None)
+    if made.tasks:
+        made.tasks[0].problem()  # says what is wrong with the data before anything is started
+    control = SweepControl()
+    pool = pool_for(made.tasks, workers, address, control.cell)
+    with interruptible(control.stop):
+        total = len(made.paths)
+        with progress(study.name, total, "run", watched) as bar:
+            announced = False
+            for status in statuses(made, pool, control):
+                if status.compiling and not announced and shows(watched):
+                    print(compiling_words(status.compiling), file=sys.stderr, flush=True)
+                    announced = True
+                bar.to(status.done + status.failed, _words(status))
+    if control.stop_requested:
+        raise KeyboardInterrupt
+    result = Sweep(study, made, folder)
+    _warn(result)
+    return result
+
+
+def _words(status: SweepStatus) -> str:
+    failed = f", {status.failed} failed" if status.failed else ""
+    return f"{status.running} running{failed}"
+
+
+def _warn(result: Sweep) -> None:
+    failed = [cell for cell in result.cells if cell.state == "failed"]
+    if failed:
+        first = failed[0]
+        text = f"{len(failed)} of {len(result)} cells failed; {first.name}: {first.reason}"
+        warnings.warn(text, TrainingWarning, stacklevel=5)
+
+
+def _address(dask: Any) -> str:
+    """The address of a Dask scheduler: of a client, of a cluster, or as it is given."""
+    if isinstance(dask, str):
+        return dask
+    for part in (getattr(dask, "scheduler", None), dask):
+        for name in ("address", "addr", "scheduler_address"):
+            if isinstance(found_ := getattr(part, name, None), str):
+                return found_
+    raise InputError(f"dask = {dask!r:.80} is no address, client or cluster of Dask.")

@@ -1,0 +1,49 @@
+"""Where a window listens that `marginscope.show` has opened, and what is said there.
+
+A caller connects, sends one line, a link marginscope://view?..., and reads one line: OK, BUSY
+while the window trains, or REFUSED and a sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import stat
+import tempfile
+from pathlib import Path
+
+OK, BUSY, REFUSED = "ok", "busy", "refused "
+MOST_BYTES = 100_000  # of a line, either way
+LONGEST_PATH = 100  # bytes that all systems take as the path of a socket
+NAME = "marginscope"
+
+
+def private_folder() -> Path | None:
+    """This user's folder of sockets, which nobody else may enter; None where there can be none."""
+    if not hasattr(socket, "AF_UNIX") or not hasattr(os, "getuid"):  # Windows
+        return None
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime and Path(runtime).is_dir():
+        folder = Path(runtime) / NAME
+    else:
+        folder = Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+    except OSError:
+        return None
+    mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    # Somebody else may have made it first, where everybody may write.
+    return folder if mine and not status.st_mode & 0o077 else None
+
+
+def address() -> Path | None:
+    """The socket of this user's window on this screen; None where there is none to talk through."""
+    folder = private_folder()
+    if folder is None:
+        return None
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    screen = "|".join(os.environ.get(name, "") for name in names)
+    path = folder / f"window-{hashlib.sha256(screen.encode()).hexdigest()[:8]}"
+    return path if len(os.fsencode(path)) <= LONGEST_PATH else None

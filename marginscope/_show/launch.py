@@ -1,0 +1,147 @@
+"""Has a window show something: the one that was opened so before, or one in a new process.
+
+Nothing of the window is loaded here, and nobody waits for longer than it takes to begin.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import final
+
+from marginscope._errors import InputError
+from marginscope._show.address import BUSY, MOST_BYTES, OK, REFUSED, address
+
+# A window says within a second that it begins, or why not; what is slower begins all the same.
+PATIENCE_S = 2.0
+ROOT = Path(__file__).resolve().parents[2]
+# By its folder: the caller's may have packages of the same names.
+BOOT = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from app.__main__ import shown; sys.exit(shown(sys.argv[1]))"
+)
+NO_DISPLAY = (
+    "There is no screen to open a window on. Over ssh, use ssh -X; or copy the run file to a "
+    "computer with a screen and open it there; r[name] and r.frame(...) read it here"
+)
+NO_QT = (
+    "The window needs PySide6, which is not installed in this Python ({python}); install it with "
+    "`python -m pip install PySide6-Essentials`."
+)
+
+
+@final
+class Window:
+    """A process that opens a window, and what it has said of that."""
+
+    def __init__(self, link: str) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", BOOT, str(ROOT), link],
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is for the caller alone
+        )
+        self._line = OK  # as long as it says nothing
+        self._told = threading.Event()
+        threading.Thread(target=self._listen, name="window", daemon=True).start()
+
+    def said(self) -> str:
+        """Its first line, or what it died of; OK where it is slower than one waits."""
+        self._told.wait(PATIENCE_S)
+        return self._line
+
+    def _listen(self) -> None:
+        """Take the first line; and be there when the process ends."""
+        out, errors = self.process.stdout, self.process.stderr
+        assert out is not None and errors is not None
+        with out, errors:
+            # One that begins lets go of both pipes, and of a dead one they are at their ends.
+            line = out.readline().strip()
+            self._line = line or _why(errors.read())
+        self._told.set()
+        self.process.wait()
+
+
+_WINDOWS: list[Window] = []
+
+
+def show_link(link: str) -> None:
+    """Have a window show a link. Raises InputError, where it cannot be opened or is refused."""
+    if len(link.encode()) >= MOST_BYTES:
+        raise InputError("the names of these runs are too long for one picture; show fewer.")
+    place = address()
+    for window in _WINDOWS:  # one that is about to begin is used, and no other one opened
+        window.said()
+    answer = None if place is None else _told(place, link)
+    if answer is None or answer == BUSY:
+        answer = _started(link)
+    if answer != OK:
+        raise InputError(answer.removeprefix(REFUSED))
+
+
+def _told(place: Path, link: str) -> str | None:
+    """What the window says that is open already; None where none is."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+        caller.settimeout(PATIENCE_S)
+        try:
+            caller.connect(str(place))
+            caller.sendall(f"{link}\n".encode())
+        except OSError:  # none, or one that was killed
+            return None
+        said = b""
+        try:
+            while not said.endswith(b"\n") and len(said) < MOST_BYTES:
+                if not (more := caller.recv(4096)):
+                    break
+                said += more
+        except TimeoutError:
+            return OK  # it has the line, and turns to it when it can
+        except OSError:
+            return None
+    return said.decode("utf-8", "replace").strip() or None
+
+
+def _started(link: str) -> str:
+    """What a new window says, or what is the matter."""
+    if not sys.executable:
+        return "This Python does not know its own program, with which the window is started."
+    if find_spec("PySide6") is None:
+        return NO_QT.format(python=sys.executable)
+    screens = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in screens):
+        return f"{NO_DISPLAY}."
+    _WINDOWS[:] = [window for window in _WINDOWS if window.process.poll() is None]
+    _WINDOWS.append(Window(link))
+    return _WINDOWS[-1].said()
+
+
+def environment() -> dict[str, str]:
+    """The caller's, with this program's packages first, and without what is meant for the caller's
+    own pictures."""
+    kept = {name: text for name, text in os.environ.items() if name != "MPLBACKEND"}
+    if "cv2" in kept.get("QT_QPA_PLATFORM_PLUGIN_PATH", ""):  # OpenCV's, when it is imported
+        del kept["QT_QPA_PLATFORM_PLUGIN_PATH"]
+    before = kept.get("PYTHONPATH", "")
+    kept["PYTHONPATH"] = f"{ROOT}{os.pathsep}{before}" if before else str(ROOT)
+    kept["PYTHONSAFEPATH"] = "1"  # for the processes that the window starts
+    return kept
+
+
+def _why(errors: str) -> str:
+    """A sentence about a window that died before it began, from what it wrote."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    if any("could not connect to display" in line or "no Qt platform" in line for line in lines):
+        return f"{NO_DISPLAY} ({lines[0][:200]})."
+    last = lines[-1][:300].rstrip(".") if lines else "it ended without a word"
+    return f"The window could not be opened: {last}."

@@ -1,0 +1,225 @@
+"""The window follows a file that another program records; every recorder here is a real process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.state.resolve import span_of
+from app.state.session import Growth, OpenRun
+from core.runs import looking
+from tests.app.shell.apart import Apart
+from tests.app.shell.conftest import Opener, trained
+
+# Where the system tells who has a file open.
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the list of locks")
+
+Followed = Callable[[Apart], Marginscope]
+
+
+def only(program: Marginscope) -> OpenRun:
+    return next(iter(program.session))
+
+
+def has(program: Marginscope, frames: int) -> Callable[[], bool]:
+    """Whether so many frames are shown by what draws them."""
+    return lambda: len(program.session) == 1 and only(program).data.frames == frames
+
+
+@pytest.fixture
+def follow(open_program: Opener, qtbot: QtBot) -> Followed:
+    def opened(loop: Apart) -> Marginscope:
+        program = open_program(loop.path)
+        qtbot.waitUntil(lambda: len(program.session) == 1 and only(program).grows)
+        return program
+
+    return opened
+
+
+def test_frames_come_while_another_program_records(
+    tmp_path: Path, follow: Followed, qtbot: QtBot
+) -> None:
+    with Apart(tmp_path / "mine.msrun") as loop:
+        program = follow(loop)
+        heading = program.display.slots[0].panel.heading
+        for count in (3, 20, 400):  # the last: more than are planned without an end
+            qtbot.waitUntil(has(program, loop.frames(count)))
+        assert heading.text() == "mine \u2013 being recorded"
+        qtbot.waitUntil(
+            lambda: "being recorded by another program" in program.window.status.message.toolTip()
+        )
+        assert not program.session.live  # nothing here could pause or stop it
+        assert program.display.view.span.live
+        loop.end()
+        qtbot.waitUntil(lambda: only(program).growth is Growth.ENDED)
+    assert not Path(f"{loop.path}-wal").exists()
+    qtbot.waitUntil(lambda: trained(program))
+    assert only(program).data.frames == 424 and heading.text() == "mine"
+    assert program.following.interval == 0
+    assert program.display.view.span.high == program.display.view.span.edge
+
+
+def test_the_end_is_stayed_at_and_other_moments_are_stayed_at_too(
+    tmp_path: Path, follow: Followed, qtbot: QtBot
+) -> None:
+    with Apart(tmp_path / "mine.msrun") as loop:
+        program = follow(loop)
+        qtbot.waitUntil(has(program, loop.frames(9)))
+        program.actions["end"].trigger()
+        qtbot.waitUntil(has(program, loop.frames(9)))
+        qtbot.waitUntil(lambda: program.display.view.runs[0].frame == 18)
+        program.actions["back"].trigger()
+        held = program.display.view.runs[0].frame
+        qtbot.waitUntil(has(program, loop.frames(9)))
+        assert program.display.view.runs[0].frame == held == 17
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"time": "t", "until": 1e6}, {"dynamics": "gd", "eta": 0.1}]
+)
+def test_the_axis_of_time_ends_where_the_loop_is_or_was_to_end(
+    tmp_path: Path, follow: Followed, qtbot: QtBot, settings: dict[str, object]
+) -> None:
+    with Apart(tmp_path / "mine.msrun", **settings) as loop:
+        program = follow(loop)
+        qtbot.waitUntil(has(program, loop.frames(30)))
+        span = span_of(program.session.snapshot())
+        panel = program.display.slots[0].panel
+        panel.catch_up()
+        right = dict(panel.regions())["margins"][1]
+        last = float(only(program).data.log10_time[-1])
+        if "until" in settings:
+            assert right > 6.0 and span.high > span.edge
+        else:
+            assert right == pytest.approx(last, abs=0.1) and span.high == span.edge
+
+
+def test_a_run_of_the_command_line_is_followed(
+    tmp_path: Path, open_program: Opener, slow_study: Path, qtbot: QtBot
+) -> None:
+    folder = tmp_path / "runs"
+    command = [sys.executable, "-m", "core", "run", str(slow_study), "--out", str(folder)]
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdout=quiet, stderr=quiet, stdin=quiet)
+    try:
+        qtbot.waitUntil(lambda: any(folder.glob("*.msrun")))
+        program = open_program(next(folder.glob("*.msrun")))
+        qtbot.waitUntil(lambda: len(program.session) == 1 and only(program).grows)
+        seen = only(program).data.frames
+        qtbot.waitUntil(lambda: only(program).data.frames > max(seen, 1) + 2)
+    finally:
+        process.kill()
+        process.wait(60)
+    qtbot.waitUntil(lambda: only(program).growth in (Growth.LEFT, Growth.RESTS))
+
+
+@linux
+def test_a_loop_that_is_killed_is_told_once_and_its_frames_stay(
+    tmp_path: Path, follow: Followed, qtbot: QtBot
+) -> None:
+    with Apart(tmp_path / "mine.msrun") as loop:
+        program = follow(loop)
+        frames = loop.frames(9)
+        qtbot.waitUntil(has(program, frames))
+        loop.kill()
+        qtbot.waitUntil(lambda: only(program).growth is Growth.LEFT)
+    assert "the program that recorded it is gone" in program.window.bar.text
+    assert f"The {frames} frames" in program.window.bar.text
+    assert program.display.slots[0].panel.heading.text() == "mine \u2013 left unfinished"
+    assert only(program).data.frames == frames and not program.display.view.span.live
+    assert program.following.interval >= 1000
+    program.actions["end"].trigger()
+    qtbot.waitUntil(lambda: not program.display.ticking)
+
+
+def test_a_file_that_a_crash_left_is_not_taken_for_one_that_grows(
+    tmp_path: Path, open_program: Opener, qtbot: QtBot
+) -> None:
+    with Apart(tmp_path / "mine.msrun") as loop:
+        loop.frames(9)
+        loop.kill()
+    for suffix in ("", "-wal"):
+        os.utime(f"{loop.path}{suffix}", (1e9, 1e9))
+    program = open_program(loop.path)
+    qtbot.waitUntil(lambda: len(program.session) == 1 and only(program).growth is Growth.RESTS)
+    assert not program.display.view.span.live and not program.window.bar.text
+    assert "not finished" in program.display.slots[0].panel.heading.text()
+
+
+@pytest.mark.parametrize("other", [True, False])
+def test_a_file_that_is_taken_away_leaves_what_was_seen(
+    tmp_path: Path, follow: Followed, qtbot: QtBot, other: bool
+) -> None:
+    with Apart(tmp_path / "mine.msrun") as loop, Apart(tmp_path / "other.msrun") as another:
+        program = follow(loop)
+        frames = loop.frames(9)
+        qtbot.waitUntil(has(program, frames))
+        another.frames(3)
+        another.end()
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{loop.path}{suffix}").unlink()
+        if other:
+            shutil.copy(another.path, loop.path)
+        qtbot.waitUntil(lambda: only(program).growth is Growth.LOST)
+        words = "was replaced by another file" if other else "There is no run file"
+        assert words in program.window.bar.text and "seen so far stay" in program.window.bar.text
+        program.actions["start"].trigger()
+        program.actions["forward"].trigger()
+        assert program.display.view.runs[0].frame == 1 and only(program).data.frames == frames
+        assert program.following.interval == 0
+
+
+def test_a_recording_that_replaces_an_old_one_is_followed_to_its_name(
+    tmp_path: Path, follow: Followed, qtbot: QtBot
+) -> None:
+    path = tmp_path / "mine.msrun"
+    with Apart(path) as old:
+        old.frames(2)
+        old.end()
+    with Apart(path, overwrite=True) as loop:
+        assert loop.path != path
+        program = follow(loop)
+        qtbot.waitUntil(has(program, loop.frames(9)))
+        loop.end()
+        qtbot.waitUntil(lambda: only(program).growth is Growth.ENDED and trained(program))
+    assert only(program).path == path and not program.window.bar.text
+    assert only(program).data.run.status == "finished"
+
+
+def test_a_file_that_is_dropped_is_followed(
+    tmp_path: Path, program: Marginscope, qtbot: QtBot
+) -> None:
+    with Apart(tmp_path / "mine.msrun") as loop:
+        mime = QMimeData()
+        mime.setUrls([QUrl.fromLocalFile(str(loop.path))])
+        how = Qt.DropAction.CopyAction, mime, Qt.MouseButton.LeftButton
+        keys = Qt.KeyboardModifier.NoModifier
+        window = program.window
+        QApplication.sendEvent(window, QDragEnterEvent(QPoint(500, 300), *how, keys))
+        QApplication.sendEvent(window, QDropEvent(QPointF(500, 300), *how, keys))
+        qtbot.waitUntil(has(program, loop.frames(5)))
+        program.experiment.close_runs()
+        assert program.following.interval == 0
+        loop.frames(5)
+        loop.end()  # nothing here holds on to the file
+    assert not Path(f"{loop.path}-wal").exists()
+
+
+@linux
+def test_locks_tell_who_has_a_file_open(tmp_path: Path) -> None:
+    with Apart(tmp_path / "mine.msrun") as loop:
+        assert looking.held_elsewhere(loop.path) is True
+        loop.end()
+        assert looking.held_elsewhere(loop.path) is False
+    assert looking.held_elsewhere(tmp_path / "none.msrun") is None
