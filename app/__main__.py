@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-WARM_OPTION = "--warm-kernels"
+HEADLESS = "--headless"  # core.compiled.beside, which would load much before the window
 
 
 def load_torch_first() -> None:
@@ -40,10 +40,13 @@ def shown(link: str) -> int:
 
 def main() -> int:
     """Read the command line and open the window."""
-    if sys.argv[1:2] == [WARM_OPTION]:  # how a bundled program compiles its kernels
+    if sys.argv[1:2] == [HEADLESS]:  # how a bundled program compiles kernels and draws films
+        from core.stopping import answer_signals
+
+        answer_signals()
         from core.cli.main import main as command
 
-        return command(["warm", *sys.argv[2:]])
+        return command(sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="python -m app", description="Watch shallow networks learn."
     )

@@ -308,7 +308,8 @@ class DisplayController(QObject):
         now = time.monotonic()
         elapsed, self._last = min(now - self._last, LONGEST_TICK_S), now
         training = self.session.training
-        interval = self._pace.next(training)
+        # Where a moment is waited for nothing else is to be done between two readings.
+        interval = 0 if self.awaited else self._pace.next(training)
         if interval != self._timer.interval():
             self._timer.setInterval(interval)
         for run in self.session:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from app.state.intent import Intent
 from app.state.session import OpenRun
@@ -32,12 +33,33 @@ def awaits(run: OpenRun, intent: Intent) -> bool:
     return 0 < read < len(times) and intent.cursor > float(coordinate(times[read - 1]))
 
 
+def _awaited(data: DisplayData, intent: Intent) -> int:
+    """How many frames of a file there are up to the moment of the cursor, with the frame after."""
+    import numpy as np  # loaded with the first run, and not with the window
+
+    return int(np.searchsorted(coordinate(data.run.log10_time), intent.cursor)) + 1
+
+
+@cache
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController  # looks through all loaded libraries
+
+    return ThreadpoolController()
+
+
 def read_on(run: OpenRun, data: DisplayData, intent: Intent) -> int:
     """Read on in a file; how many frames are read.
 
     Raises RunFileError for a file that is no longer a run.
     """
-    if HANDS == 1 or not awaits(run, intent):
-        return data.update(LONG_READ if awaits(run, intent) else READ_SECONDS)
-    with ThreadPoolExecutor(HANDS, "marginscope-reading") as hands:
-        return data.update(LONG_READ, hands)
+    if not awaits(run, intent):
+        return data.update(READ_SECONDS)
+    most = _awaited(data, intent)
+    if HANDS == 1:
+        return data.update(LONG_READ, most=most)
+    # The threads are ours: those of a BLAS beside them spin, and take as long again.
+    with (
+        _libraries().limit(limits=1, user_api="blas"),
+        ThreadPoolExecutor(HANDS, "marginscope-reading") as hands,
+    ):
+        return data.update(LONG_READ, hands, most)

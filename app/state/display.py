@@ -70,8 +70,7 @@ class DisplayData:
         self._projection: Projection | None = None
         self._projected_at = 0  # frames that there were for it
         room = max(run.planned, run.frames, 1)
-        # Room for all frames that are planned: arrays are lengthened only where a run has more of
-        # them. Single precision, as no screen has more than seven digits.
+        # Room for all frames that are planned; single precision, as screens have seven digits.
         self._flat: Singles = np.empty((room, self.m, 2), dtype=np.float32)
         self._placed = np.zeros(room, dtype=bool)
         # The largest coordinate of each frame: the neurons' view asks for its range at every tick.
@@ -105,8 +104,10 @@ class DisplayData:
         """Whether the run has ended and every frame of it is read."""
         return self.run.status == "finished" and self.frames == self.run.frames
 
-    def update(self, seconds: float = 0.008, hands: Executor | None = None) -> int:
-        """Read frames that were committed since, for about so long; returns `frames`.
+    def update(
+        self, seconds: float = 0.008, hands: Executor | None = None, most: int | None = None
+    ) -> int:
+        """Read frames that were committed since, for about so long, up to `most`; returns `frames`.
 
         `hands` read several frames of a finished run at a time: file, checksums and products let go
         of the interpreter. Raises RunFileError for a file that is no longer a run.
@@ -120,6 +121,7 @@ class DisplayData:
             self.past.read(deadline)
             return self.frames
         self._make_room(available)
+        available = available if most is None else min(available, max(most, self.frames + 1))
         if hands is not None and self.run.status == "finished":
             _ = self.projection  # before the threads; and no batch, which would keep the file
             for index in done_in_order(self._read, self.frames, available, deadline, hands):
@@ -133,8 +135,8 @@ class DisplayData:
         return self.frames
 
     def _read_in_turn(self, available: int, deadline: float) -> None:
-        with self.run.batch():
-            while self.frames < available:  # one at least: a slow disk would end all progress
+        with self.run.batch():  # one frame at least: a slow disk would end all progress
+            while self.frames < available:
                 self._read(self.frames)
                 self.frames += 1
                 if time.perf_counter() >= deadline:

@@ -21,6 +21,7 @@ from core.observables.planes import COORDINATES, NodePlane
 
 if TYPE_CHECKING:
     from app.state.compared import Compared
+    from core.figures.film_request import FilmRequest
     from core.figures.primitives import FigureScene
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
@@ -236,7 +237,8 @@ def preview_of(job: FigureJob, pixels: int) -> tuple[bytes, float, float]:
 @dataclass(frozen=True, slots=True)
 class FilmJob(ExportJob):
     """A film as GIF, WebP or MP4 of a panel, of several with commas between them, or of "all";
-    `follow` is the neurons' range."""
+    `follow` is the neurons' range. It is drawn in a process of its own, which leaves the
+    interpreter to the window."""
 
     runs: tuple[Path, ...]
     path: Path
@@ -261,29 +263,32 @@ class FilmJob(ExportJob):
         return f"Drawing {self.path.name}"
 
     def work(self, progress: Progress, cancelled: Cancelled) -> str:
-        from core.figures.film import save_film
+        from core.figures.film_beside import draw_beside
 
-        with opened(self.runs) as runs:
-            finished = save_film(
-                runs,
-                self.path,
-                self.panel,
-                self.seconds,
-                self.frames_per_second,
-                self.size,
-                palette=PALETTES[self.palette],
-                progress=progress,
-                cancelled=cancelled,
-                plane=self.plane,
-                follow=self.follow,
-                selected=self.selected,
-                references=self.references,
-                look=self.look,
-                interval=self.interval,
-                captions=self.captions,
-                promises=self.promises,
-            )
+        finished = draw_beside(self.request(), progress, cancelled)
         return done_words([self.path]) if finished else ""
+
+    def request(self) -> FilmRequest:
+        """What a process of its own is asked for."""
+        from core.figures.film_request import FilmRequest
+
+        return FilmRequest.of(
+            self.runs,
+            self.path,
+            panel=self.panel,
+            seconds=self.seconds,
+            frames_per_second=self.frames_per_second,
+            palette=self.palette,
+            plane=self.plane,
+            follow=self.follow,
+            selected=self.selected,
+            references=self.references,
+            look=self.look,
+            interval=self.interval,
+            size=self.size,
+            captions=self.captions,
+            promises=self.promises,
+        )
 
 
 PictureJob = FigureJob | CopyJob | FilmJob

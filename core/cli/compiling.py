@@ -8,21 +8,21 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import threading
 from dataclasses import asdict
 
 from core.cli.output import say
 from core.compiled import store, warming
+from core.stopping import end_with_the_input
 
-ENDED = 143  # as by SIGTERM
 BEHIND = 5
 
 
 def warm(arguments: argparse.Namespace) -> int:
     """Compile the groups that are not in the cache."""
     if arguments.progress:
-        threading.Thread(target=_end_with_the_input, daemon=True).start()
+        # Nothing is half written: files in the cache come whole or not at all.
+        end_with_the_input(threading.Event())
         if hasattr(os, "nice"):  # the window, or the run, that it is for goes first
             os.nice(BEHIND)
     requested = tuple(arguments.only)
@@ -42,15 +42,3 @@ def warm(arguments: argparse.Namespace) -> int:
     warm_up(requested, report)
     say(f"Compiled kernels are in {store.folder()}.")
     return 0
-
-
-def _end_with_the_input() -> None:
-    """End at once when the program that reads the progress is gone, and with it this input.
-
-    LLVM is left in the middle, which no exception could do. Nothing is half written: files in the
-    cache come whole or not at all.
-    """
-    # Not by sys.stdin.read: Python aborts at its end where a thread still waits in the buffer.
-    while sys.stdin is not None and os.read(sys.stdin.fileno(), 1024):
-        pass
-    os._exit(ENDED)

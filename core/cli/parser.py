@@ -296,10 +296,7 @@ def _theory(commands: Any) -> None:
 
 def _preparing(commands: Any) -> None:
     command = _command(
-        commands,
-        "trust",
-        "reading.trust_run",
-        "let the Python network of a run or a study run here",
+        commands, "trust", "reading.trust_run", "let the Python network of a run or study run here"
     )
     command.add_argument("run", metavar="RUN|FILE.toml")
     command.add_argument("--yes", action="store_true", help="trust the code that was shown")
@@ -320,6 +317,7 @@ def _preparing(commands: Any) -> None:
         metavar="GROUP",
         help=f"of {', '.join(warming.GROUPS)} (default: all, in this order)",
     )
+    _command(commands, "draw-film", "filming.draw_film", "a film that a window asks for")
 
 
 # --------------------------------------------------------------- options that commands share

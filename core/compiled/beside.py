@@ -1,7 +1,7 @@
-"""A process that compiles kernels beside this one, for whoever cannot wait within a compiler.
+"""This program again, headless, in a process beside this one: for whoever cannot wait within it.
 
-It ends with this one, however this one ends: its standard input is closed then. What it prints is
-in core.compiled.warming. No module here imports numba.
+It ends with this one, however this one ends: its standard input is closed then. One compiles
+kernels; what it prints is in core.compiled.warming. No module here imports numba.
 """
 
 from __future__ import annotations
@@ -9,39 +9,50 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import final
+from typing import IO, final
 
 from core.compiled import warming
 
-WARM_OPTION = "--warm-kernels"
+HEADLESS = "--headless"  # of the window's program, before a command of `python -m core`
 ROOT = Path(__file__).resolve().parents[2]
 LOOK_SECONDS = 0.05
 
 
-def warm_command() -> list[str]:
-    """The command that compiles kernels; a bundled program starts itself."""
+def headless(command: str) -> list[str]:
+    """How a command of `python -m core` is started; a bundled program starts itself."""
     if getattr(sys, "frozen", False):
-        return [sys.executable, WARM_OPTION]
-    return [sys.executable, "-m", "core", "warm"]
+        return [sys.executable, HEADLESS, command]
+    return [sys.executable, "-m", "core", command]
 
 
-def begin(groups: Iterable[str]) -> subprocess.Popen[str]:
-    """Start compiling groups of kernels, in this order.
+def warm_command() -> list[str]:
+    """The command that compiles kernels."""
+    return headless("warm")
+
+
+def start(words: Sequence[str], said: int | IO[bytes] = subprocess.PIPE) -> subprocess.Popen[str]:
+    """Start such a command; `said` takes its standard error.
 
     The process is in a group of its own: Ctrl-C is answered by this program, which ends it.
     """
     return subprocess.Popen(
-        [*warm_command(), "--progress", "--only", *groups],
+        words,
         cwd=ROOT,
         text=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=said,
         start_new_session=True,
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
     )
+
+
+def begin(groups: Iterable[str]) -> subprocess.Popen[str]:
+    """Start compiling groups of kernels, in this order."""
+    return start([*warm_command(), "--progress", "--only", *groups])
 
 
 @final

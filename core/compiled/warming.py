@@ -17,7 +17,7 @@ Exit status 0. SIGTERM ends it at once (143), Ctrl-C too (130); what is compiled
 half written is left that would be read. It starts no process. With --progress it also ends by
 itself when its standard input is closed, as it is when the program that started it dies, however
 it dies: give it a pipe that is never written to (stdin=subprocess.PIPE), and keep the other end.
-A bundled window starts itself, with --warm-kernels in place of `-m core warm`.
+A bundled window starts itself, with --headless in place of `-m core` (core.compiled.beside).
 
 The flow of Figure 1 needs FLOW alone. A group is marked by a file of its own, which names the files
 of its kernels.

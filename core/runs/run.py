@@ -22,6 +22,7 @@ from core.runs.meta import Reason, Status
 from core.runs.run_file import (
     Event,
     Index,
+    checked_frame,
     read_events,
     read_frame,
     read_header,
@@ -129,11 +130,15 @@ class RecordedRun(Run):
         self._check(index)
         with self._lock:
             frame = self._cache.get(index)
-            if frame is None:
-                with self._reading() as connection:
-                    frame = read_frame(connection, self._header, index)
-                self._cache.put(index, frame)
-            return frame
+            if frame is not None:
+                return frame
+            with self._reading() as connection:
+                row = read_frame(connection, self._header, index)
+        # Not in the lock: another thread reads while checksums of megabytes are computed.
+        frame = checked_frame(connection, self._header, index, row)
+        with self._lock:
+            self._cache.put(index, frame)
+        return frame
 
     def _check(self, index: int) -> None:
         if not 0 <= index < self.frames:

@@ -333,12 +333,11 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def read_frame(connection: Connection, header: RunHeader, index: int) -> tuple[Array, Array | None]:
-    """Parameters (size,) and q (n,) of a frame, read-only float64; the checksum must match."""
+def read_frame(connection: Connection, header: RunHeader, index: int) -> tuple[Any, ...]:
+    """The row of a frame as it lies in the file, for `checked_frame`."""
     size, n = header.frame_bytes, header.meta.sizes.n
-    columns = ["step", "time", "log10_time", "rho", "crc32", "dual"]
     sql = (
-        f"SELECT {', '.join(columns[:5])}, "
+        "SELECT step, time, log10_time, rho, crc32, "
         "CASE WHEN typeof(dual) = 'blob' AND length(dual) = ? THEN dual END, "
         "CASE WHEN typeof(parameters) = 'blob' AND length(parameters) = ? THEN parameters END "
         "FROM frame WHERE idx = ?"
@@ -346,7 +345,15 @@ def read_frame(connection: Connection, header: RunHeader, index: int) -> tuple[A
     rows = list(connection.query(sql, (8 * n, size, index), longest=MAX_BLOB_BYTES))
     if len(rows) != 1 or not isinstance(rows[0][6], bytes):
         raise connection.damaged(f"frame {index} cannot be read")
-    step, time, log10_time, rho, crc, dual, parameters = rows[0]
+    return tuple(rows[0])
+
+
+def checked_frame(
+    connection: Connection, header: RunHeader, index: int, row: tuple[Any, ...]
+) -> tuple[Array, Array | None]:
+    """Parameters (size,) and q (n,) of a frame's row, read-only float64; the checksum must match.
+    Nothing is read: threads may do this while another one reads."""
+    step, time, log10_time, rho, crc, dual, parameters = row
     numbers = (log10_time, rho, 0.0 if time is None else time)
     # By type and not isinstance: SQLite may give an integer for a float, which the checksum's
     # format would take as well.

@@ -62,6 +62,16 @@ def test_frames_read_by_several_threads_are_the_same_to_the_last_bit(
                 np.testing.assert_array_equal(together.values(name, frame), wanted)
 
 
+@pytest.mark.parametrize("together", [True, False], ids=["threads", "in turn"])
+def test_no_more_is_read_than_is_wanted(run_file: Path, together: bool) -> None:
+    with open_run(run_file) as run, ThreadPoolExecutor(2) as several:
+        data, hands = DisplayData(run), several if together else None
+        assert data.update(60.0, hands, 7) == 7
+        assert data.update(60.0, hands, 9) == 9
+        assert data.update(60.0, hands, 3) == 10  # one at least
+        assert data.update(60.0, hands, 10**9) == run.frames
+
+
 def test_a_node_is_told_with_all_its_numbers(data: DisplayData) -> None:
     frame, j = data.frames - 1, 3
     facts = data.node(frame, j)

@@ -1,0 +1,158 @@
+"""Films from the window: another process draws them, and ends with what asked for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QStandardPaths, Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.controllers.export import CANCELLED
+from app.panels.export_dialogs import FilmDialog
+from app.state.exports import FilmJob
+from core.compiled import beside
+from tests.app.mouse import keys, pixel, wheel
+from tests.app.shell.conftest import Opener
+
+CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
+SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture(autouse=True)
+def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where films are saved."""
+    folder = tmp_path / "films"
+    folder.mkdir()
+    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(folder))
+    return folder
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
+    """Every process that was started for a film."""
+    found: list[subprocess.Popen[str]] = []
+    begin = beside.start
+
+    def start(words: list[str], *given: Any) -> subprocess.Popen[str]:
+        process = begin(words, *given)
+        if "draw-film" in words:
+            found.append(process)
+        return process
+
+    monkeypatch.setattr(beside, "start", start)
+    return found
+
+
+def asked(program: Marginscope, qtbot: QtBot, seconds: float, panel: str = "margins") -> FilmJob:
+    """Ask for a film by keys and press Save; the job as it is done."""
+    keys(qtbot, program.window, Qt.Key.Key_E, SHIFT)
+    dialog = program.export.dialog
+    assert isinstance(dialog, FilmDialog)
+    dialog.panel.setCurrentIndex(dialog.panel.findData(panel))
+    dialog.seconds.setValue(seconds)
+    QTest.mouseClick(dialog.save, LEFT)
+    job = program.export._job
+    assert isinstance(job, FilmJob)
+    return job
+
+
+def test_a_film_of_the_window_is_drawn_by_another_process(
+    program: Marginscope, qtbot: QtBot, films: Path, started
+) -> None:
+    """With zoom, pins, bounds and reference margins, as it would be drawn here."""
+    run = next(iter(program.session))
+    known = program.theory.known
+    qtbot.waitUntil(lambda: bool(known(run.key).margins) and bool(known(run.key).judgement))
+    program.display.ask(playing=False, views=("margins",), pinned=frozenset({(run.key, 3)}))
+    qtbot.waitUntil(lambda: program.display.slots[0].panel.names == ("margins",))
+    plot = program.display.slots[0].panel.view("margins").plot
+    wheel(plot, pixel(plot, 0.5, 0.5), 3)
+    qtbot.waitUntil(lambda: plot.zoom is not None)
+    with qtbot.waitSignal(program.export.finished) as told:
+        job = asked(program, qtbot, 0.2)
+    assert told.args == [f"Saved {job.path}."] and list(films.iterdir()) == [job.path]
+    assert any(job.references) and job.look.pinned[0] == {3} and job.path.parent == films
+    (process,) = started
+    assert process.returncode is not None
+    here = job.request().model_copy(update={"path": films / "here.gif"})
+    assert here.save(lambda done, total: None, bool)
+    assert (films / "here.gif").read_bytes() == job.path.read_bytes()
+
+
+def test_cancelling_ends_the_process(
+    program: Marginscope, qtbot: QtBot, films: Path, started
+) -> None:
+    with qtbot.waitSignal(program.export.worker.progress):
+        asked(program, qtbot, 300.0)
+    (process,) = started
+    assert process.poll() is None and list(films.iterdir())
+    progress = program.export.progress
+    assert progress is not None
+    qtbot.waitUntil(progress.isVisible)
+    with qtbot.waitSignal(program.export.finished) as told:
+        QTest.mouseClick(progress.cancel, LEFT)
+    assert told.args == [CANCELLED]
+    assert process.returncode is not None and list(films.iterdir()) == []
+
+
+def test_closing_the_window_ends_the_process(
+    program: Marginscope, qtbot: QtBot, films: Path, started
+) -> None:
+    with qtbot.waitSignal(program.export.worker.progress):
+        asked(program, qtbot, 300.0)
+    program.window.close()
+    qtbot.waitUntil(lambda: started[0].returncode is not None)
+    qtbot.waitUntil(lambda: not list(films.iterdir()))
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (lambda process: process.kill(), "The film was not written, as the process that drew it"),
+        (lambda process: process.terminate(), "The film was not written, as the process that drew"),
+    ],
+    ids=["killed", "told to end"],
+)
+def test_a_process_that_is_ended_by_others_is_one_sentence(
+    program: Marginscope,
+    qtbot: QtBot,
+    films: Path,
+    started,
+    end: Callable[[subprocess.Popen[str]], None],
+    said: str,
+) -> None:
+    with qtbot.waitSignal(program.export.worker.progress):
+        asked(program, qtbot, 300.0)
+    with qtbot.waitSignal(program.export.error) as told:
+        end(started[0])
+    assert told.args[0].startswith(said) and told.args[0].endswith("or a smaller picture.")
+    assert told.args[0] in program.window.bar.text and list(films.iterdir()) == []
+
+
+def test_an_error_of_the_program_there_is_logged_here(
+    program: Marginscope, qtbot: QtBot, films: Path, monkeypatch: pytest.MonkeyPatch, caplog
+) -> None:
+    code = 'import sys; sys.stdin.readline(); print(\'{"bug": "ZeroDivisionError there"}\')'
+    monkeypatch.setattr(beside, "headless", lambda name: [sys.executable, "-S", "-c", code])
+    with qtbot.waitSignal(program.export.error) as told:
+        asked(program, qtbot, 1.0)
+    assert "error in the program" in told.args[0]
+    assert "ZeroDivisionError there" in caplog.text and list(films.iterdir()) == []
+
+
+def test_a_film_of_a_run_that_is_still_trained(
+    open_program: Opener, slow_study: Path, qtbot: QtBot, films: Path
+) -> None:
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: any(run.begun and run.data for run in program.session.live))
+    with qtbot.waitSignal(program.export.finished) as told:
+        job = asked(program, qtbot, 0.2)
+    assert told.args == [f"Saved {job.path}."] and list(films.iterdir()) == [job.path]
+    assert program.session.live
