@@ -18,6 +18,7 @@ from tests.benchmarks import (
     large,
     library,
     margins,
+    page,
     sweeps,
     tables,
     views,
@@ -35,6 +36,7 @@ PARTS = (
     "margins",
     "library",
     "views",
+    "page",
     "large",
     "window",
     "start",
@@ -59,6 +61,8 @@ def main() -> None:
         sweeps.picture()
     elif "large" in parts:
         large.main()
+    elif "page" in parts:
+        page.main()
     elif "start" in parts:
         first_start.main(arguments.rounds)
     else:
