@@ -46,6 +46,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("figure", "Export &figure ...", "export.figure", "Ctrl+E", "figure"),
         ActionRow("copy_figure", "&Copy figure", "export.copy_figure", "Ctrl+Shift+C", "copy"),
         ActionRow("film", "Export fil&m ...", "export.film", "Ctrl+Shift+E", "film"),
+        ActionRow("page", "Export &page ...", "export.page", "Ctrl+Alt+P"),
         ActionRow("data", "Export &data ...", "export.data", "Ctrl+Alt+E", "data"),
         ActionRow("cite", "Cop&y BibTeX", "export.cite"),
         None,
@@ -156,6 +157,7 @@ TIPS = {
     "figure": "The figure of the open runs as PDF, SVG or PNG",
     "copy_figure": "The figure of the open runs into the clipboard",
     "film": "The run, or a part of it, as GIF, WebP or MP4",
+    "page": "The runs as one HTML file, which plays in any browser without a network",
     "data": "The run's numbers as NPZ or CSV",
     "cite": "Entries of the program, and of the papers of what is shown, into the clipboard",
     "last": "Show what was open when the window was closed before this start",
@@ -232,7 +234,9 @@ WITH_TEXT = {"run", "seed", "weights", "whole"}
 # What is possible only while a run is recorded, while none is, and while one is shown.
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
-OF_RUNS = ("figure", "copy_figure", "film", "data", "cite", "close", "restart", "branch", "rewind")
+OF_RUNS_ALONE = ("film", "page")
+OF_FILES = ("figure", "copy_figure", *OF_RUNS_ALONE, "data", "cite")
+OF_RUNS = (*OF_FILES, "close", "restart", "branch", "rewind")
 OF_COMPARED = ("figure", "copy_figure", "data")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
 SHOWN_ONLY = (*OF_RUNS, "name", "play", "back", "forward", "start", "end", "jump", *INTERVAL)
@@ -242,6 +246,7 @@ REASONS = {
     **dict.fromkeys(ENDED_ONLY, "It is for runs that are shown and have ended."),
     **dict.fromkeys(SHOWN_ONLY, "No run is shown."),
     "film": "No run is shown, or runs are compared: a film is of the runs themselves.",
+    "page": "No run is shown, or runs are compared: a page is of the runs themselves.",
     "last": "No session was left before this one.",
     "undo": "Nothing was changed that could be taken back.",
     "redo": "Nothing was taken back.",
@@ -322,11 +327,13 @@ def fill_menus(window: QMainWindow, actions: Mapping[str, QAction]) -> dict[str,
 def enable(
     actions: Mapping[str, QAction], *, shown: bool, live: bool, compared: bool = False
 ) -> None:
-    """Enable what is possible now: of a comparison there are figures and data, but no film."""
+    """Enable what is possible now: of a comparison there are figures and data, but neither
+    films nor pages."""
     for key in LIVE_ONLY:
         actions[key].setEnabled(live)
     for key in ENDED_ONLY:
         actions[key].setEnabled(shown and not live)
     for key in SHOWN_ONLY:
         actions[key].setEnabled(shown or (compared and key in OF_COMPARED))
-    actions["film"].setEnabled(shown and not compared)
+    for key in OF_RUNS_ALONE:
+        actions[key].setEnabled(shown and not compared)

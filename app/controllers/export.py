@@ -1,4 +1,4 @@
-"""Exports: figures, films and data of runs, and a figure to the clipboard."""
+"""Exports: figures, films, pages and data of runs, and a figure to the clipboard."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from app.panels.export_dialog import ExportDialog
 from app.panels.export_dialogs import DataDialog, FilmDialog
 from app.panels.export_progress import ProgressWindow
 from app.panels.figure_dialog import FigureDialog
+from app.panels.page_dialog import PageDialog
 from app.state.commands import command_of
 from app.state.compare_exports import CompareCopyJob
 from app.state.data_exports import Column, columns_of
@@ -25,8 +26,10 @@ from app.state.exports import (
     Exportable,
     ExportJob,
     FigureJob,
+    PageJob,
     PictureJob,
     completed,
+    page_preview_of,
     preview_of,
 )
 from app.workers.worker import Request, Worker
@@ -100,15 +103,17 @@ class ExportController(QObject):
         if shown.compared is not None:
             self._ask_comparison(shown, table=False)
         else:
-            dialog = FigureDialog(shown, self._save_folder(), self._window)
-            dialog.changed.connect(self._soon.start)
-            self._ask(dialog)
-            self._soon.start()
+            self._ask_with_preview(FigureDialog(shown, self._save_folder(), self._window))
 
     def film(self) -> None:
         """Ask how to save a film of the runs."""
         if shown := self._exportable():
             self._ask(FilmDialog(shown, self._save_folder(), self._window))
+
+    def page(self) -> None:
+        """Ask how to save a page that plays the runs."""
+        if shown := self._exportable():
+            self._ask_with_preview(PageDialog(shown, self._save_folder(), self._window))
 
     def data(self) -> None:
         """Ask how to save the observables of the runs, one file each."""
@@ -198,6 +203,11 @@ class ExportController(QObject):
         folder = self._save_folder()
         self._ask(CompareDialog(shown.compared, shown.moment, folder, table, self._window))
 
+    def _ask_with_preview(self, dialog: ExportDialog) -> None:
+        dialog.changed.connect(self._soon.start)
+        self._ask(dialog)
+        self._soon.start()
+
     def _ask(self, dialog: ExportDialog) -> None:
         self.dialog = dialog
         dialog.finished.connect(self._on_answer)
@@ -216,7 +226,7 @@ class ExportController(QObject):
 
     def _ask_preview(self) -> None:
         dialog = self.dialog
-        if isinstance(dialog, FigureDialog):
+        if isinstance(dialog, FigureDialog | PageDialog):
             job = self._as_drawn(dialog.job())
             if dialog.wrong:
                 self.previewer.cancel()
@@ -226,13 +236,13 @@ class ExportController(QObject):
 
     def _show_preview(self, made: object) -> None:
         dialog = self.dialog
-        if isinstance(dialog, FigureDialog) and isinstance(made, tuple):
+        if isinstance(dialog, FigureDialog | PageDialog) and isinstance(made, tuple):
             dialog.show_preview(*made)
         elif isinstance(dialog, DataDialog) and isinstance(made, list):
             dialog.show_columns(made)
 
     def _refuse_preview(self, sentence: str) -> None:
-        if isinstance(self.dialog, FigureDialog | DataDialog):
+        if isinstance(self.dialog, FigureDialog | PageDialog | DataDialog):
             self.dialog.refuse(sentence)
 
     def _on_answer(self, result: int) -> None:
@@ -304,11 +314,13 @@ def _done(request: Request, job: ExportJob, stop: threading.Event) -> str:
 
 
 def _preview(
-    request: Request, asked: FigureJob | Sequence[Path], pixels: int = 0
-) -> tuple[bytes, float, float] | list[Column]:
-    """Draw a figure as it will be, or find the columns of some runs, in the thread."""
+    request: Request, asked: FigureJob | PageJob | Sequence[Path], pixels: int = 0
+) -> tuple[bytes, float, float] | tuple[bytes, int] | list[Column] | None:
+    """Draw a figure or a page as it will be, or find the columns of some runs, in the thread."""
     if isinstance(asked, FigureJob):
         return preview_of(asked, pixels)
+    if isinstance(asked, PageJob):
+        return page_preview_of(asked, pixels, request.is_cancelled)
     return list(columns_of(asked, request.is_cancelled))
 
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.controllers.export import ExportController
 from app.panels.study_window import StudyWindow
-from app.state.exports import StudyFigureJob, TableJob
+from app.state.study_exports import StudyFigureJob, TableJob
 from app.state.study_runs import StudyRuns
 from app.state.sweep_lines import SweepLines, lines_of
 from app.workers.study_readers import StudyFigure, claims_judged, figure_drawn

@@ -9,8 +9,9 @@ from functools import singledispatch
 
 from app.state.compare_exports import TABLE, USUAL, CompareJob
 from app.state.data_exports import DataJob
-from app.state.exports import Exportable, ExportJob, FigureJob, FilmJob
+from app.state.exports import Exportable, ExportJob, FigureJob, FilmJob, PageJob
 from core.figures.look import FIRST_CURVES, Look
+from core.figures.names import PAGE_COLOURS, PAGE_FRAMES
 from core.figures.sheet import POINTS, size_text
 from core.observables.node_sets import nodes_text
 from core.observables.planes import COORDINATES, NodePlane
@@ -49,6 +50,7 @@ def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
     words += [] if sheet.family == "sans" else ["--letters", sheet.family]
     words += [] if sheet.caption else ["--no-caption"]
     words += [] if job.path.suffix.lower() != ".png" else ["--dpi", f"{job.dpi:g}"]
+    words += ["--dark"] if job.palette == "dark" else []
     yield [*words, *_drawn(job, shown)]
 
 
@@ -64,7 +66,19 @@ def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
     if job.size is not None:
         words += ["--pixels", f"{job.size[0]}x{job.size[1]}"]
     words += [] if job.captions else ["--no-caption"]
+    words += ["--dark"] if job.palette == "dark" else []
     yield [*words, *_drawn(job, shown)]
+
+
+@_words.register
+def _page(job: PageJob, shown: Exportable) -> Iterator[list[str]]:
+    words = ["page", *map(str, job.runs), "--out", str(job.path), "--views", ",".join(job.panels)]
+    words += [] if job.frames == PAGE_FRAMES else ["--frames", f"{job.frames}"]
+    words += [f"--title={job.name}"] if job.name else []  # it may begin with a dash
+    words += [] if job.colours == PAGE_COLOURS[0] else [f"--{job.colours}"]
+    drawn = _drawn(job, shown)
+    # By itself the command computes them all.
+    yield [*words, *drawn, *([] if "--margins" in drawn else ["--margins", "none"])]
 
 
 @_words.register
@@ -91,9 +105,9 @@ def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
     yield words
 
 
-def _drawn(job: FigureJob | FilmJob, shown: Exportable) -> list[str]:
-    """What figures and films have in common."""
-    words = ["--dark"] if job.palette == "dark" else []
+def _drawn(job: FigureJob | FilmJob | PageJob, shown: Exportable) -> list[str]:
+    """What figures, films and pages have in common."""
+    words = []
     if job.plane != COORDINATES:
         words += ["--plane", plane_word(job.plane)]
     for row, nodes in enumerate(job.selected, 1):

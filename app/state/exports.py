@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from core.figures.look import PLAIN, BoundCurve, Look, Region
-from core.figures.names import PANELS
+from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS
 from core.figures.palette import LIGHT, PALETTES, Palette
 from core.figures.sheet import Sheet
 from core.observables.node_sets import NodeSet
@@ -22,12 +22,12 @@ from core.observables.planes import COORDINATES, NodePlane
 if TYPE_CHECKING:
     from app.state.compared import Compared
     from core.figures.film_request import FilmRequest
+    from core.figures.material import Shown
+    from core.figures.page import PageOptions
     from core.figures.primitives import FigureScene
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
     from core.runs import Run
-    from core.studies.row import Row
-    from core.studies.study import Study
 
     References = tuple[tuple[ReferenceMargin, ...], ...]  # those of each run
     Promises = tuple[Promise | None, ...]
@@ -291,7 +291,70 @@ class FilmJob(ExportJob):
         )
 
 
-PictureJob = FigureJob | CopyJob | FilmJob
+@final
+@dataclass(frozen=True, slots=True)
+class PageJob(ExportJob):
+    """A page that plays some runs; `colours` are those that it begins with."""
+
+    runs: tuple[Path, ...]
+    path: Path
+    panels: tuple[str, ...] = PANELS
+    frames: int = PAGE_FRAMES
+    name: str = ""
+    colours: str = PAGE_COLOURS[0]
+    plane: NodePlane = COORDINATES
+    selected: Selected = ()
+    references: References = ()
+    look: Look = PLAIN
+    lines: bool = True
+    ranges: bool = False
+    promises: Promises = ()
+
+    @property
+    def title(self) -> str:
+        return f"Writing {self.path.name}"
+
+    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+        from core.figures.page import save_page
+
+        with opened(self.runs) as runs:
+            shown, options = page_of(self)
+            done = save_page(runs, self.path, self.panels, shown, options, progress, cancelled)
+        return done_words([self.path]) if done else ""
+
+
+def page_of(job: PageJob) -> tuple[Shown, PageOptions]:
+    """What a page shows of its runs, and how it begins."""
+    from core.figures.material import Shown
+    from core.figures.page import PageOptions
+
+    drawn = (job.plane, job.references, job.selected, job.look)
+    shown = Shown(LIGHT, *drawn, promises=job.promises)
+    return shown, PageOptions(job.frames, job.name, job.colours)
+
+
+def page_preview_of(job: PageJob, pixels: int, cancelled: Cancelled) -> tuple[bytes, int]:
+    """A picture of a page's last moment as PNG, so many pixels wide or high at most, and how many
+    bytes the page has. Raises CancelledPageError."""
+    from core.figures.page import page_html
+
+    with opened(job.runs) as runs:
+        size = len(page_html(runs, job.panels, *page_of(job), cancelled=cancelled).encode())
+    drawn = FigureJob(
+        job.runs,
+        job.path,
+        job.panels,
+        palette="dark" if job.colours == "dark" else LIGHT.name,
+        plane=job.plane,
+        references=job.references,
+        selected=job.selected,
+        look=job.look,
+        promises=job.promises,
+    )
+    return preview_of(drawn, pixels)[0], size
+
+
+PictureJob = FigureJob | CopyJob | FilmJob | PageJob
 
 
 def completed(job: PictureJob, shown: Exportable) -> PictureJob:
@@ -303,52 +366,6 @@ def completed(job: PictureJob, shown: Exportable) -> PictureJob:
         job,
         selected=tuple(shown.selected.get(run) for run in job.runs),
         references=tuple(lines.get(run, ()) for run in job.runs),
-        look=replace(look, rest=not isinstance(job, FilmJob) and job.rest),
+        look=replace(look, rest=isinstance(job, FigureJob | CopyJob) and job.rest),
         promises=tuple(shown.promises.get(run) for run in job.runs),
     )
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class StudyFigureJob(SceneJob):
-    """The figure of a whole study, with the verdicts below it."""
-
-    study: Study
-    runs: tuple[Path, ...]
-    path: Path
-    dpi: float = 300.0
-    palette: str = LIGHT.name
-    verdicts: tuple[str, ...] = ()
-    figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-
-    def scene(self) -> FigureScene:
-        from core.figures.study_figure import figure_of_runs
-
-        with ExitStack() as stack:
-            keep, palette = stack.enter_context, PALETTES[self.palette]
-            return figure_of_runs(self.study, self.runs, keep, palette, self.verdicts, self.figures)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class TableJob(ExportJob):
-    """The table of a whole study as CSV, NPZ or Parquet: its cells, or their means over seeds."""
-
-    study: Study
-    rows: Mapping[str, Row]
-    path: Path
-    means: bool = False
-
-    @property
-    def title(self) -> str:
-        return f"Writing {self.path.name}"
-
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
-        from core.studies.cell_table import rows_of, write_means, write_table
-
-        table = rows_of(self.study, self.rows)
-        if self.means:
-            write_means(self.study, table, self.path)
-        else:
-            write_table(table, self.path)
-        return done_words([self.path])

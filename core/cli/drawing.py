@@ -1,4 +1,4 @@
-"""`figure` and `movie`: pictures of runs."""
+"""`figure`, `movie` and `page`: pictures of runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.looks import look_of, selected_in, sheet_of, theory_of, time_of
+from core.cli.looks import ALL, look_of, selected_in, sheet_of, theory_of, time_of
 from core.cli.output import progress
 from core.cli.training import run_for_figure
 from core.errors import InputError
@@ -191,6 +191,34 @@ def movie(arguments: argparse.Namespace) -> int:
                 size=size,
                 promises=promises,
             )
+    print(out)
+    return 0
+
+
+def page(arguments: argparse.Namespace) -> int:
+    """Write runs as a page that plays them."""
+    from core.figures.material import Shown
+    from core.figures.page import PageOptions, check_page, check_page_path, save_page, views_of
+    from core.figures.palette import LIGHT
+
+    out = Path(arguments.out)
+    check_page_path(out)
+    options = PageOptions(arguments.frames, arguments.title, arguments.colours)
+    plane = _plane(arguments.plane)
+    if arguments.margins is None:
+        arguments.margins = ALL
+    with ExitStack() as stack:
+        runs = open_all(arguments.targets, stack, arguments.quiet)
+        views = views_of(runs)
+        if arguments.views is not None:
+            views = tuple(name.strip() for name in arguments.views.split(",") if name.strip())
+        check_page(runs, views, options)  # before theory is computed, which takes a while
+        selected, look = selected_in(runs, arguments.select), look_of(arguments, runs)
+        references, bounds, promises = theory_of(arguments, runs)
+        look = replace(look, bounds=bounds)
+        shown = Shown(LIGHT, plane, references, selected, look, promises=promises)
+        with progress("page", 1, arguments.quiet) as bar:
+            save_page(runs, out, views, shown, options, bar.part)
     print(out)
     return 0
 

@@ -1,4 +1,4 @@
-"""Options of `figure` and `movie` that say how runs look: ranges, pins, lines of theory, paper."""
+"""Options of `figure`, `movie` and `page` that say how runs look."""
 
 from __future__ import annotations
 

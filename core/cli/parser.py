@@ -2,51 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-import re
-import sys
-from typing import Any, NoReturn, final
+from typing import Any
 
 from core import __version__
-from core.cli.output import MARGIN_SECONDS, PROGRAM
+from core.cli.grammar import Parser, command_of, limit_option, number, whole
+from core.cli.output import PROGRAM
+from core.cli.picture_options import add_drawing
 from core.comparison.question import AGAINST, BANDS, KINDS
 from core.compiled import warming
-from core.figures.names import ACROSS, EVERY_PANEL, FAMILIES
-
-SELECT = "nodes beside which the others are dim: a set kept with the runs, or such as 3-5,9"
-PLANE = "of the nodes: motion, means, components, or coordinates such as 1,2 (default)"
-SHARE = "margins as shares of gamma_gl / 2, or of what stands for it; computes it where needed"
-FILM = f"{', '.join(EVERY_PANEL)}, up to 4 of them, or all: the paper's (default: neurons)"
-WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-
-
-@final
-class Parser(argparse.ArgumentParser):
-    """A parser that complains in one sentence."""
-
-    def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}; see {self.prog} --help.", file=sys.stderr)
-        sys.exit(2)
-
-
-def number(text: str) -> float:
-    """A number in ASCII digits; Python alone takes 1_0 and the digits of other scripts too."""
-    # argparse turns a ValueError into its own sentence, with the option's name.
-    if not text.isascii() or "_" in text:
-        raise ValueError
-    return float(text)
-
-
-def whole(text: str) -> int:
-    """A whole number of at most 18 digits.
-
-    >>> whole("123456789012345678")
-    123456789012345678
-    """
-    # So many digits fit into 64 bits; Python turns longer texts into numbers in quadratic time.
-    if not WHOLE.fullmatch(text):
-        raise ValueError
-    return int(text)
 
 
 def build_parser() -> Parser:
@@ -62,7 +25,7 @@ def build_parser() -> Parser:
         _studies,
         _training,
         _reading,
-        _drawing,
+        add_drawing,
         _comparing,
         _citing,
         _theory,
@@ -72,17 +35,11 @@ def build_parser() -> Parser:
     return parser
 
 
-def _command(commands: Any, name: str, handler: str, words: str) -> Parser:
-    command: Parser = commands.add_parser(name, help=words)
-    command.set_defaults(handler=handler)
-    return command
-
-
 def _studies(commands: Any) -> None:
-    command = _command(commands, "list", "studies.list_studies", "shipped studies")
+    command = command_of(commands, "list", "studies.list_studies", "shipped studies")
     command.add_argument("--json", action="store_true", help="as JSON")
 
-    command = _command(
+    command = command_of(
         commands, "describe", "studies.describe", "kinds and their keys, or one study"
     )
     command.add_argument(
@@ -94,7 +51,7 @@ def _studies(commands: Any) -> None:
 
 
 def _training(commands: Any) -> None:
-    command = _command(commands, "run", "training.run_study", "train a study and record it")
+    command = command_of(commands, "run", "training.run_study", "train a study and record it")
     command.add_argument("study", metavar="STUDY|FILE.toml")
     command.add_argument("--out", default="runs", metavar="DIR", help="folder (default: runs)")
     _size_options(command)
@@ -104,7 +61,7 @@ def _training(commands: Any) -> None:
         "--table", default=None, metavar="x.csv|npz|parquet", help="write a row for each cell"
     )
 
-    command = _command(
+    command = command_of(
         commands, "check", "checking.check", "the claims of a study, judged by its runs"
     )
     command.add_argument("target", metavar="STUDY|DIR", help="a study is run first, quick size")
@@ -114,14 +71,16 @@ def _training(commands: Any) -> None:
     _recording_options(command)
     _sweep_options(command)
 
-    command = _command(commands, "cost", "studies.cost", "what a study costs to run, measured here")
+    command = command_of(
+        commands, "cost", "studies.cost", "what a study costs to run, measured here"
+    )
     command.add_argument("study", metavar="STUDY|FILE.toml")
     command.add_argument("--cores", type=whole, default=None, metavar="N", help="default: here")
     _settings(command, None)
     command.add_argument("--json", action="store_true", help="as JSON")
     _size_options(command)
 
-    command = _command(
+    command = command_of(
         commands, "continue", "training.continue_run", "go on from a run's last frame, in a new run"
     )
     command.add_argument("run", metavar="RUN")
@@ -131,7 +90,7 @@ def _training(commands: Any) -> None:
     command.add_argument("--out", default=None, metavar="DIR", help="folder (default: the run's)")
     _recording_options(command)
 
-    command = _command(
+    command = command_of(
         commands,
         "branch",
         "training.branch_run",
@@ -152,13 +111,13 @@ def _training(commands: Any) -> None:
 
 
 def _reading(commands: Any) -> None:
-    command = _command(
+    command = command_of(
         commands, "info", "reading.info", "what a run file holds, and its last values"
     )
     command.add_argument("run", metavar="RUN")
     command.add_argument("--json", action="store_true", help="as JSON")
 
-    command = _command(
+    command = command_of(
         commands, "table", "reading.table", "observables as NPZ or CSV; a sweep's cells"
     )
     command.add_argument("run", metavar="RUN|DIR")
@@ -178,62 +137,13 @@ def _reading(commands: Any) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
-def _drawing(commands: Any) -> None:
-    command = _command(
-        commands, "figure", "drawing.figure", "the paper's panels as PDF, SVG or PNG"
-    )
-    command.add_argument("targets", nargs="+", metavar="RUN|DIR|STUDY")
-    command.add_argument("--out", required=True, metavar="f.pdf|svg|png")
-    command.add_argument(
-        "--panels",
-        default=None,
-        help=f"of {', '.join(EVERY_PANEL)} (default: the first four, or the study's own layout)",
-    )
-    command.add_argument(
-        "--until", default=None, metavar="10^2.5", help="the moment shown (default: the last)"
-    )
-    command.add_argument("--rest", action="store_true", help="curves after --until, faint")
-    command.add_argument(
-        "--size", default=None, metavar="85mm|180mm|WxHmm", help="(default: as the panels need)"
-    )
-    command.add_argument("--font", type=number, default=7.0, help="points (default: 7)")
-    command.add_argument("--letters", default="sans", choices=FAMILIES)
-    command.add_argument("--no-caption", action="store_true", help="neither title nor caption")
-    _look_options(command)
-    command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
-    command.add_argument("--dark", action="store_true", help="the dark palette")
-    command.add_argument("--quiet", action="store_true", help="no progress bar")
-
-    command = _command(commands, "movie", "drawing.movie", "a film of a run as GIF, WebP or MP4")
-    command.add_argument("targets", nargs="+", metavar="RUN")
-    command.add_argument("--out", required=True, metavar="f.gif|webp|mp4")
-    command.add_argument("--panel", default="neurons", metavar="NAME|all|NAME,NAME", help=FILM)
-    _look_options(command)
-    command.add_argument("--since", default=None, metavar="10^1", help="begin there (default: 0)")
-    command.add_argument("--until", default=None, metavar="10^3", help="end there")
-    command.add_argument(
-        "--pixels", default=None, metavar="720p|1080p|WxH", help="(default: as the panels need)"
-    )
-    command.add_argument("--no-caption", action="store_true", help="neither heading nor clock")
-    command.add_argument(
-        "--range",
-        default="moment",
-        choices=("moment", "run"),
-        help="of the nodes: it follows them, or is that of the whole run (default: moment)",
-    )
-    command.add_argument("--seconds", type=number, default=8.0, help="length (default: 8)")
-    command.add_argument("--fps", type=whole, default=20, help="frames a second (default: 20)")
-    command.add_argument("--dark", action="store_true", help="the dark palette")
-    command.add_argument("--quiet", action="store_true", help="no progress bar")
-
-
 def _citing(commands: Any) -> None:
-    command = _command(commands, "cite", "citing.cite", "BibTeX of the program and the papers")
+    command = command_of(commands, "cite", "citing.cite", "BibTeX of the program and the papers")
     command.add_argument("targets", nargs="*", metavar="RUN|DIR|STUDY")
 
 
 def _comparing(commands: Any) -> None:
-    command = _command(
+    command = command_of(
         commands, "compare", "comparing.compare", "several runs in one picture, or as a table"
     )
     command.add_argument("runs", nargs="+", metavar="RUN")
@@ -273,16 +183,16 @@ def _comparing(commands: Any) -> None:
 
 
 def _theory(commands: Any) -> None:
-    command = _command(
+    command = command_of(
         commands, "margins", "margins.margins", "the margins that theory promises, as brackets"
     )
     command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
     command.add_argument("--json", action="store_true", help="as JSON")
     _settings(command, "change a setting of a study")
-    _limit(command, "for each margin; then the bracket at hand")
+    limit_option(command, "for each margin; then the bracket at hand")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
-    command = _command(
+    command = command_of(
         commands, "theorems", "theorems.theorems", "what the papers' statements say of a run"
     )
     command.add_argument("run", metavar="RUN")
@@ -290,18 +200,21 @@ def _theory(commands: Any) -> None:
     command.add_argument(
         "--delta", type=number, default=0.05, help="failure probability (default: 0.05)"
     )
-    _limit(command, "for each reference margin")
+    limit_option(command, "for each reference margin")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _preparing(commands: Any) -> None:
-    command = _command(
-        commands, "trust", "reading.trust_run", "let the Python network of a run or study run here"
+    command = command_of(
+        commands,
+        "trust",
+        "reading.trust_run",
+        "let the Python network of a run or a study run here",
     )
     command.add_argument("run", metavar="RUN|FILE.toml")
     command.add_argument("--yes", action="store_true", help="trust the code that was shown")
 
-    command = _command(
+    command = command_of(
         commands, "warm", "compiling.warm", "compile the kernels into their per-user cache"
     )
     command.add_argument(
@@ -317,52 +230,15 @@ def _preparing(commands: Any) -> None:
         metavar="GROUP",
         help=f"of {', '.join(warming.GROUPS)} (default: all, in this order)",
     )
-    _command(commands, "draw-film", "filming.draw_film", "a film that a window asks for")
+    command_of(commands, "draw-film", "filming.draw_film", "a film that a window asks for")
 
 
 # --------------------------------------------------------------- options that commands share
 
 
-def _look_options(command: Parser) -> None:
-    """How runs look in figures and films; I: is the place of a run, from 1, else all of them."""
-    add = command.add_argument
-    add("--plane", default=None, help=PLANE)
-    add("--select", action="append", default=None, metavar="[I:]SET|NODES", help=SELECT)
-    add("--pin", action="append", default=[], metavar="[I:]NODES", help="nodes with a ring")
-    add(
-        "--zoom",
-        action="append",
-        default=[],
-        metavar="[I:]PANEL=LEFT,RIGHT,BOTTOM,TOP",
-        help="the range of a panel, log10 of what stands on a logarithmic axis",
-    )
-    add("--curves", default=None, metavar="NAME,NAME", help="of the panel of that name")
-    add("--log", action="store_true", help="curves by their logarithms")
-    add("--against", default="log10_time", choices=ACROSS, help="what curves stand against")
-    add("--nodes", default="weights", choices=("weights", "directions"))
-    add("--roots", action="store_true", help="nodes by signed roots")
-    add("--margins", default=None, metavar="NAME,NAME|all", help="reference margins as lines")
-    add("--share", action="store_true", help=SHARE)
-    add(
-        "--bound", action="append", default=[], metavar="STATEMENT", help="as telgarsky22 Lemma 2.3"
-    )
-    add("--delta", type=number, default=0.05, help="failure probability (default: 0.05)")
-    _limit(command, "for each reference margin")
-
-
 def _settings(command: Parser, words: str | None) -> None:
     command.add_argument(
         "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE", help=words
-    )
-
-
-def _limit(command: Parser, words: str) -> None:
-    command.add_argument(
-        "--limit",
-        type=number,
-        default=MARGIN_SECONDS,
-        metavar="SECONDS",
-        help=f"{words} (default: {MARGIN_SECONDS:g})",
     )
 
 

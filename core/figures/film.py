@@ -52,13 +52,16 @@ Frames = NDArray[np.int64]
 Interval = tuple[float, float]  # in log10 t; from -inf: from t = 0
 
 
-def frames_shown(run: Run, axis: TimeAxis, count: int, since: float = -math.inf) -> Frames:
-    """The run's frame in each of `count` film frames: time passes evenly on the axis, then rests.
+def frames_shown(
+    run: Run, axis: TimeAxis, count: int, since: float = -math.inf, hold: float = HOLD
+) -> Frames:
+    """The run's frame in each of `count` film frames: time passes evenly on the axis, then rests
+    for the share `hold` of them.
 
     The film begins `since` log10 t, by itself at t = 0; the last frame at or before each moment is
     shown.
     """
-    moving = max(round(count * (1.0 - HOLD)), 1)
+    moving = max(round(count * (1.0 - hold)), 1)
     places = axis.place(run.log10_time)
     places = np.where(np.isnan(places), -np.inf, places)
     low = max(axis.low, since)

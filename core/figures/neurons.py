@@ -201,11 +201,8 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     colours = colours[order]
     kept = trail(nodes.frames.size, until, m)
     trails = spread(nodes.points[kept], nodes)[:, order]
-    # Up to 16 nodes at full width; beyond, the ink of all together grows with sqrt(m) only.
-    crowd = min(1.0, 4.0 / math.sqrt(m))
-    widths = (0.45 + 0.55 * crowd) * (0.8 + 0.6 * np.sqrt(strength[order]))
+    widths, areas = sizes(strength[order], m)
     curves = Curves("trails", trails[:, :, 0].T, trails[:, :, 1].T, colours, widths)
-    areas = (3.5 + 9.0 * crowd) * (0.5 + 0.9 * np.sqrt(strength[order]))
     dots = Dots("nodes", last[order, 0], last[order, 1], colours, areas, edge=palette.background)
     empty = "all nodes are 0" if nodes.inner else "this network has no inner weights"
     note = "" if nodes.extent > 0.0 else empty
@@ -217,6 +214,14 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     own = Curves("pinned", paths[:, :, 0].T, paths[:, :, 1].T, ink, np.full(len(pins), 0.8))
     rings, names = rings_of(last[pins, 0], last[pins, 1], pins, palette)
     return Ink((curves, own), (*data, dots, rings), note, words=names)
+
+
+def sizes(strength: Array, m: int) -> tuple[Array, Array]:
+    """Widths of trails in points, and areas of nodes in square points, linear in sqrt(strength)."""
+    # Up to 16 nodes at full width; beyond, the ink of all together grows with sqrt(m) only.
+    crowd = min(1.0, 4.0 / math.sqrt(m))
+    root = np.sqrt(strength)
+    return (0.45 + 0.55 * crowd) * (0.8 + 0.6 * root), (3.5 + 9.0 * crowd) * (0.5 + 0.9 * root)
 
 
 def rings_of(
@@ -260,6 +265,18 @@ def neurons_panel(
 ) -> tuple[Panel, tuple[Dots, ...]]:
     """The panel with the trails of a track up to a position, or all of it, and the data's dots."""
     position = nodes.frames.size - 1 if position is None else position
+    x, y, key, data = neurons_frame(box, nodes, projection, palette)
+    title = "directions $v_j/|v_j|$" if nodes.directed else "nodes $|a_j|\\,v_j$"
+    title += ", signed roots" if nodes.rooted else ""
+    ink = neurons_ink(nodes, position, data, palette)
+    panel = Panel("neurons", row, letter, title, box, x, y, ink, centre_lines=True, key=(key,))
+    return panel, data
+
+
+def neurons_frame(
+    box: Box, nodes: Track, projection: Projection, palette: Palette
+) -> tuple[Axis, Axis, KeyEntry, tuple[Dots, ...]]:
+    """The axes around a track and its data, the entry of the key, and the data's dots."""
     factor = data_factor(nodes, projection)
     data = tuple(data_dots(projection, factor, palette, nodes))
     labels = [
@@ -272,8 +289,4 @@ def neurons_panel(
         tuple(f"#{bytes(dots.colours[0, :3]).hex()}" for dots in data),
         markers=tuple(dots.marker for dots in data),
     )
-    title = "directions $v_j/|v_j|$" if nodes.directed else "nodes $|a_j|\\,v_j$"
-    title += ", signed roots" if nodes.rooted else ""
-    ink = neurons_ink(nodes, position, data, palette)
-    panel = Panel("neurons", row, letter, title, box, x, y, ink, centre_lines=True, key=(key,))
-    return panel, data
+    return x, y, key, data

@@ -145,7 +145,7 @@ def build_scene(
     }
     by_kind = [(", ".join(letters[row, kind] for row in range(len(runs))), kind) for kind in panels]
     keys = [max(len(look.curves), 1) if kind == "curves" else 1 for kind in panels]
-    laid = page(headings(runs), keys, title, _footer(material, by_kind), sheet)
+    laid = page(headings(runs), keys, title, footer(material, by_kind), sheet)
     drawn = tuple(
         material.panel(row, kind, letters[row, kind], laid.boxes[row][column])[0]
         for row in range(len(runs))
@@ -155,7 +155,7 @@ def build_scene(
     return FigureScene(*size, title, palette, drawn, laid.texts, sheet.family)
 
 
-def _footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str, str]:
+def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str, str]:
     """Where the runs come from and their settings, and what the panels show."""
     runs, shown = material.runs, material.shown
     source = titles(runs)[1]

@@ -19,6 +19,7 @@ from tests.benchmarks import (
     large,
     library,
     margins,
+    page,
     python,
     sweeps,
     tables,
@@ -38,6 +39,7 @@ PARTS = (
     "margins",
     "library",
     "views",
+    "page",
     "large",
     "window",
     "filming",
@@ -67,6 +69,8 @@ def main() -> None:
         filming.main(arguments.rounds)
     elif "python" in parts:
         python.main(arguments.rounds)
+    elif "page" in parts:
+        page.main()
     elif "start" in parts:
         first_start.main(arguments.rounds)
     else:

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from core.cli.drawing import natural
+from core.cli.grammar import whole
 from core.cli.main import main
-from core.cli.parser import whole
 from core.data.csv_file import read_csv
 from core.data.files import FileSource
 from core.data.images import Choice

@@ -48,7 +48,7 @@ def one_sentence(err: str) -> bool:
 def test_version_and_help(call: Call) -> None:
     assert call("--version") == (0, f"marginscope {__version__}\n", "")
     assert call("--help")[0] == 0
-    commands = "list describe run continue info table figure compare movie warm"
+    commands = "list describe run continue info table figure compare movie page warm"
     for command in commands.split():
         assert call(command, "--help")[0] == 0
     assert call()[0] == 2
@@ -167,6 +167,21 @@ def test_figures_and_films(call: Call, run_file: Path, tmp_path: Path) -> None:
         assert out.read_bytes().startswith(start)
 
 
+def test_a_page(call: Call, run_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    assert call("page", run_file.parent, "--out", out, "--limit", 2, "--quiet")[:2] == (
+        0,
+        f"{out}\n",
+    )
+    plain = out.read_text(encoding="utf-8")
+    assert plain.startswith("<!doctype html>")
+    more = ("--views", "norms,margins", "--frames", 3, "--dark", "--title", "</title>mine")
+    assert call("page", run_file, "--out", out, "--margins", "none", *more)[0] == 0
+    text = out.read_text(encoding="utf-8")
+    assert "<title>&lt;/title&gt;mine</title>" in text
+    assert len(text) < len(plain)
+
+
 def test_figure_of_a_study(call: Call, tmp_path: Path) -> None:
     study = tmp_path / "small.toml"
     study.write_text("[data]\nd = 5\nn = 6\n[network]\nm = 2\n[recording]\nframes = 5\n")
@@ -184,6 +199,13 @@ def test_figure_of_a_study(call: Call, tmp_path: Path) -> None:
         ("movie", "{run}", "--out", "{folder}/f.avi"),
         ("movie", "{run}", "--out", "{folder}/f.gif", "--seconds", "-1"),
         ("movie", "{run}", "--out", "{folder}/f.gif", "--fps", "0"),
+        ("page", "{run}", "--out", "{folder}/f.htm"),
+        ("page", "{run}", "--out", "{folder}/f.html", "--views", "predictor"),
+        ("page", "{run}", "--out", "{folder}/f.html", "--views", ""),
+        ("page", "{run}", "--out", "{folder}/f.html", "--frames", "1"),
+        ("page", "{run}", "--out", "{folder}/f.html", "--light", "--dark"),
+        ("page", "{empty}", "--out", "{folder}/f.html"),
+        ("page", "{run}", "--out", "{study}/f.html", "--margins", "none"),
         ("info", "{folder}"),
         ("info", "{folder}/none.msrun"),
         ("info", "{study}"),

@@ -20,11 +20,11 @@ from app.panels.export_progress import ProgressWindow
 from app.panels.figure_dialog import FigureDialog
 from app.state.commands import command_of
 from app.state.data_exports import DataJob
-from app.state.exports import Exportable, FigureJob, FilmJob, completed
+from app.state.exports import Exportable, FigureJob, FilmJob, PageJob, completed
 from core.cli.looks import promises_of
 from core.cli.main import main
 from core.figures.look import Look
-from core.figures.names import EVERY_PANEL
+from core.figures.names import EVERY_PANEL, PAGE_PANELS
 from core.figures.palette import DARK
 from core.figures.sheet import Sheet
 from core.observables.node_sets import NodeSet
@@ -111,6 +111,21 @@ def test_the_command_of_a_film_of_the_open_views(runs, tmp_path: Path) -> None:
     assert other.read_bytes() == job.path.read_bytes()
 
 
+@pytest.mark.parametrize("name", ["", "--on dashes, 'quotes' & </script>"])
+def test_a_pages_command_writes_the_same_bytes(runs, tmp_path: Path, name: str) -> None:
+    shown = drawn_of(runs)
+    job = PageJob(
+        runs, tmp_path / "page.html", PAGE_PANELS, 7 if name else 400, name,
+        "dark" if name else "system", shown.plane, look=shown.look, ranges=bool(name),
+    )  # fmt: skip
+    whole = completed(job, shown)
+    assert whole.work(lambda done, total: None, bool) == f"Saved {job.path}."
+    (tmp_path / "again").mkdir()
+    other = run_command(command_of(whole, shown), tmp_path / "again")
+    assert other.read_bytes() == job.path.read_bytes()
+    assert whole.work(lambda done, total: None, lambda: True) == ""
+
+
 def test_the_command_of_shares_draws_the_same_bytes(tmp_path: Path) -> None:
     """In a figure against |W|^2, without and with lines of theory, and in a film."""
     path = tmp_path / "run.msrun"
@@ -162,7 +177,7 @@ def controller(qtbot, tmp_path, monkeypatch, runs):
     controller.close()
 
 
-@pytest.mark.parametrize("kind", ["figure", "film", "data"])
+@pytest.mark.parametrize("kind", ["figure", "film", "page", "data"])
 def test_each_window_copies_its_command(qtbot, controller: ExportController, kind: str) -> None:
     getattr(controller, kind)()
     dialog = controller.dialog
@@ -170,7 +185,8 @@ def test_each_window_copies_its_command(qtbot, controller: ExportController, kin
         qtbot.waitUntil(lambda: dialog.copy.isEnabled())
     QTest.mouseClick(dialog.copy, Left)
     words = shlex.split(QGuiApplication.clipboard().text().splitlines()[0])
-    assert words[3] == {"figure": "figure", "film": "movie", "data": "table"}[kind]
+    commands = {"figure": "figure", "film": "movie", "page": "page", "data": "table"}
+    assert words[3] == commands[kind]
     assert dialog.note.text() == COPIED and dialog.note.isVisible()
     QGuiApplication.clipboard().clear()
 

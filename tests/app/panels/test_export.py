@@ -18,8 +18,9 @@ from app.controllers.export import BUSY, CANCELLED, NO_RUNS, ExportController
 from app.panels.export_dialog import MOST_RUNS
 from app.panels.export_dialogs import DataDialog, FilmDialog
 from app.panels.figure_dialog import FigureDialog
+from app.panels.page_dialog import PageDialog
 from app.state.data_exports import DataJob, data_paths
-from app.state.exports import Exportable, FigureJob, FilmJob
+from app.state.exports import Exportable, FigureJob, FilmJob, PageJob
 from core.figures.names import PANELS
 from core.figures.palette import DARK
 from core.figures.scene import MOST_ROWS
@@ -122,6 +123,52 @@ def test_a_figure_is_saved_by_its_window(
     head = target.read_bytes()[:300]
     assert {".pdf": b"%PDF", ".svg": b"<svg", ".png": b"\x89PNG"}[suffix] in head
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_page_is_saved_by_its_window_which_says_how_large_it_is(
+    qtbot, controller: ExportController, shown: Shown, runs, tmp_path
+) -> None:
+    shown.runs = runs
+    target = tmp_path / "study.html"
+
+    def ask() -> None:
+        controller.page()
+        dialog = controller.dialog
+        assert isinstance(dialog, PageDialog) and dialog.isVisible()
+        assert dialog.path.text() == str(target)
+        qtbot.waitUntil(lambda: "MB" in dialog.measures.text())
+        assert not dialog.preview.image.isNull()
+        for box in dialog.panels[:3]:
+            QTest.keyClick(box, Qt.Key.Key_Space)
+        dialog.name.setFocus()
+        QTest.keyClicks(dialog.name, "<b>mine</b>")
+        dialog.frames.setValue(5)
+        dialog.colours.setCurrentIndex(2)
+        job = dialog.job()
+        assert isinstance(job, PageJob)
+        assert (job.panels, job.frames, job.colours) == (("margins",), 5, "dark")
+        QTest.mouseClick(dialog.save, Left)
+
+    assert finished(qtbot, controller, ask) == f"Saved {target}."
+    text = target.read_text(encoding="utf-8")
+    assert "<title>&lt;b&gt;mine&lt;/b&gt;</title>" in text
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_no_page_can_be_of_is_said_in_its_window(
+    qtbot, controller: ExportController, shown: Shown, runs, monkeypatch
+) -> None:
+    monkeypatch.setattr("core.figures.page.MOST_NUMBERS", 500)
+    shown.runs = runs
+    controller.page()
+    dialog = controller.dialog
+    assert isinstance(dialog, PageDialog)
+    qtbot.waitUntil(lambda: "too many nodes for a page" in dialog.preview.words)
+    for box in dialog.panels[:3]:
+        QTest.keyClick(box, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: "MB" in dialog.measures.text())
+    QTest.keyClick(dialog.panels[3], Qt.Key.Key_Space)
+    assert "at least one view" in dialog.problem.text() and not dialog.save.isEnabled()
 
 
 def test_what_the_figure_window_asks_for(qtbot, runs, tmp_path) -> None:

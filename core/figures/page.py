@@ -1,0 +1,235 @@
+"""A figure in one page: HTML that plays the panels of some runs, without a network or a server.
+
+`page_html` is the page as text, to be kept in a file or shown in a frame of another page. What it
+shows comes from the same material as figures and films (core.figures.material); how it is drawn
+lies in resources/page, as small modules that become one script here. The page allows that script
+and that style by their hashes, and nothing else (docs/decisions/0023).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, final
+
+import core
+from core.errors import InputError
+from core.figures.look import check_look
+from core.figures.material import Shown
+from core.figures.names import (
+    FEWEST_FRAMES,
+    MOST_FRAMES,
+    PAGE_COLOURS,
+    PAGE_FRAMES,
+    PAGE_PANELS,
+    PANELS,
+)
+from core.figures.page_data import content, frames_of, gathered, numbers_in
+from core.figures.palette import LIGHT
+from core.figures.scene import check_runs
+from core.files import write_whole
+from core.observables.spectrum import has_inner
+from core.runs import Run
+
+SUFFIX = ".html"
+MOST_NUMBERS = 20_000_000  # of nodes: 40 MB before they are packed, and 60 MB of text at the worst
+# In the order in which they are put together: each is used only by later ones.
+MODULES = (
+    "numbers.js",
+    "decode.js",
+    "text.js",
+    "plot.js",
+    "neurons.js",
+    "sorted.js",
+    "traces.js",
+    "panel.js",
+    "layout.js",
+    "player.js",
+    "main.js",
+)
+IMPORT = re.compile(r"^import\b[^;]*;\n", re.MULTILINE)
+EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
+Progress = Callable[[int, int], None]
+Cancelled = Callable[[], bool]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """`frames`: the most moments. `title`: in the place of the runs' own. `colours`: those of the
+    reader's system, or always light or dark at first (PAGE_COLOURS)."""
+
+    frames: int = PAGE_FRAMES
+    title: str = ""
+    colours: str = "system"
+
+
+USUAL = PageOptions()
+
+
+@final
+class CancelledPageError(Exception):
+    """Somebody stopped the page while it was made."""
+
+
+def views_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """The views of a page where none is named: those of the papers' figure that some run has.
+
+    Without inner weights nodes have neither a place nor a direction.
+    """
+    if any(has_inner(run) for run in runs):
+        return PANELS
+    return tuple(name for name in PANELS if name not in ("neurons", "rotations"))
+
+
+def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions) -> None:
+    """InputError for panels, runs or options of which no page can be made."""
+    given, known = ", ".join(panels) or "none", ", ".join(PAGE_PANELS)
+    if "predictor" in panels:
+        raise InputError(
+            "A page has no view of the predictor, which would be computed anew at every moment; it "
+            f"has {known}, and a film has the predictor."
+        )
+    if not panels or not set(panels) <= set(PAGE_PANELS) or len(set(panels)) < len(panels):
+        raise InputError(f"The views {given[:200]}: name one or more of {known}, each once.")
+    check_runs(runs)
+    if not FEWEST_FRAMES <= options.frames <= MOST_FRAMES:
+        raise InputError(
+            f"A page of {options.frames} frames: {FEWEST_FRAMES} to {MOST_FRAMES} are possible, "
+            f"and {PAGE_FRAMES} are usual."
+        )
+    if options.colours not in PAGE_COLOURS:
+        known = ", ".join(PAGE_COLOURS)
+        raise InputError(f"The colours {options.colours[:40]!r}: allowed are {known}.")
+    count = numbers_in(runs, panels, frames_of(runs, options.frames))
+    if count > MOST_NUMBERS:
+        most = max(options.frames * MOST_NUMBERS // count, FEWEST_FRAMES)
+        raise InputError(
+            f"These runs have too many nodes for a page of {options.frames} frames, which would "
+            f"hold {count / 1e6:.3g} million numbers; {MOST_NUMBERS / 1e6:.3g} million are "
+            "possible",
+            remedy=f"choose at most {most} frames, or fewer runs or views",
+            typed=f"give --frames {most}, or fewer runs or --views",
+        )
+
+
+def page_html(
+    runs: Sequence[Run],
+    panels: Sequence[str] | None = None,
+    shown: Shown | None = None,
+    options: PageOptions = USUAL,
+    progress: Progress | None = None,
+    cancelled: Cancelled | None = None,
+) -> str:
+    """The page of one to six runs, side by side, as HTML.
+
+    `panels` are the views, by themselves those of the papers' figure that there are. `shown` has
+    the plane of the nodes, reference margins, selected nodes, ranges and pins, as in figures; its
+    palette is not looked at, since a page has both. A page in a frame needs no more than scripts:
+    it asks for nothing, and keeps nothing outside of its frame.
+
+    Raises InputError for runs, panels or options of which no page can be made, and
+    CancelledPageError when `cancelled` said so between two parts.
+    """
+    shown = Shown(LIGHT) if shown is None else shown
+    panels = views_of(runs) if panels is None else panels
+    check_page(runs, panels, options)
+    check_look(shown.look)
+
+    def watch(done: int, total: int) -> None:
+        if cancelled is not None and cancelled():
+            raise CancelledPageError
+        if progress is not None:
+            progress(done, total)
+
+    pages = gathered(runs, panels, frames_of(runs, options.frames), shown, watch)
+    data = content(pages, options.title, watch)
+    data |= {"start": options.colours, "program": f"Marginscope {core.__version__}"}
+    return assembled(data)
+
+
+def save_page(
+    runs: Sequence[Run],
+    path: Path,
+    panels: Sequence[str] | None = None,
+    shown: Shown | None = None,
+    options: PageOptions = USUAL,
+    progress: Progress | None = None,
+    cancelled: Cancelled | None = None,
+) -> bool:
+    """Write the page of some runs, completely or not at all; False if it was cancelled.
+
+    Raises InputError as `page_html` and for a path that cannot be written, DiskError for a full
+    disk.
+    """
+    check_page_path(path)
+    try:
+        text = page_html(runs, panels, shown, options, progress, cancelled)
+    except CancelledPageError:
+        return False
+    write_whole(path, text.encode())
+    return True
+
+
+def check_page_path(path: Path) -> None:
+    """InputError unless the path ends as pages do."""
+    if path.suffix.lower() != SUFFIX:
+        raise InputError(f"{path} must end in {SUFFIX}, as pages do.")
+
+
+# ------------------------------------------------------------------------------------ the page
+
+
+def assembled(data: dict[str, Any]) -> str:
+    """The page around its data. All texts of runs are in the data, and in the title."""
+    title = "".join(text for text, _ in data["title"]) or "Marginscope"
+    style, script = _part("page.css"), bundle()
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    parts = {
+        "policy": policy,
+        "title": html.escape(title),
+        "style": style,
+        "data": script_json(data),
+        "script": script,
+    }
+    # Not str.format: styles and scripts are full of braces.
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _part("page.html"))
+
+
+def script_json(data: Any) -> str:
+    """JSON that stays data within a script element, whatever texts it has.
+
+    >>> print(script_json(["</script>", "\\u2028", "&"]))
+    ["\\u003c/script\\u003e","\\u2028","\\u0026"]
+    """
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+@cache
+def bundle() -> str:
+    """The modules of resources/page as one script: without imports and exports, in their order."""
+    return "\n".join(EXPORT.sub("", IMPORT.sub("", _part(name))).strip() for name in MODULES)
+
+
+@cache
+def _part(name: str) -> str:
+    return resources.files("resources").joinpath("page", name).read_text(encoding="utf-8").strip()
+
+
+def _hash(text: str) -> str:
+    """What a policy allows a script or a style by."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

@@ -1,0 +1,222 @@
+"""What a page holds of some runs: the material of a figure at every moment, as plain JSON.
+
+Numbers that change with time are arrays (core.figures.page_codec), texts are pieces
+(core.figures.page_text), and colours stand as pairs for the light and the dark palette.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures import page_panels
+from core.figures.film import frames_shown
+from core.figures.labels import headings, titles
+from core.figures.material import SORTED, Material, Shown, gather
+from core.figures.neurons import longest_trail, sizes
+from core.figures.numbers import clock_text, math_text
+from core.figures.page_codec import encoded, numbers, places, trimmed
+from core.figures.page_text import pieces, words
+from core.figures.palette import DARK, LIGHT, Palette, dimmed, kind_colours
+from core.figures.primitives import plain
+from core.figures.scene import footer, letter_of
+from core.figures.sorted_nodes import places_of
+from core.figures.time_axis import time_axis
+from core.observables.registry import OBSERVABLES
+from core.runs import Run
+
+Frames = NDArray[np.int64]
+Json = dict[str, Any]
+BOTH = (LIGHT, DARK)
+SHADES = 64  # of each class, by the square root of the norm
+NODES = ("neurons", *SORTED)  # the views in which nodes can be told from one another
+MEASURED = {
+    "neurons": ("relative_norm",),
+    "rotations": ("rotation",),
+    "norms": ("relative_norm",),
+    "margins": ("hard_margin", "smoothed_margin", "l1_margin"),
+}
+Watch = Callable[[int, int], None]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Pages:
+    """The material of a page in both palettes, and which frame of each run each moment shows."""
+
+    material: Material
+    dark: Material
+    frames: tuple[Frames, ...]  # of each run, at each moment
+    kinds: tuple[str, ...]
+
+    @property
+    def both(self) -> tuple[Material, Material]:
+        """Light and dark."""
+        return self.material, self.dark
+
+    def stops(self, row: int) -> Frames:
+        """The frames of a run that are shown, in order, each once."""
+        return np.unique(self.frames[row])
+
+    def letter(self, row: int, kind: str) -> str:
+        """The letter of a panel."""
+        return letter_of(row * len(self.kinds) + self.kinds.index(kind))
+
+
+def frames_of(runs: Sequence[Run], most: int) -> tuple[Frames, ...]:
+    """The frames of each run at each moment of a page: of one run its own, thinned to `most`; of
+    several those that are the last ones at moments which pass evenly on the axis of time."""
+    lasts = [run.frames - 1 for run in runs]
+    count = min(most, max(lasts) + 1)
+    if len(runs) == 1:
+        return (np.linspace(0, lasts[0], count).round().astype(np.int64),)
+    axis = time_axis(runs, lasts)
+    return tuple(frames_shown(run, axis, count, hold=0.0) for run in runs)
+
+
+def in_colours(material: Material, palette: Palette) -> Material:
+    """The same material in another palette."""
+    traces = {kind: replace(one, palette=palette) for kind, one in material.traces.items()}
+    return replace(material, shown=replace(material.shown, palette=palette), traces=traces)
+
+
+def gathered(
+    runs: Sequence[Run],
+    kinds: Sequence[str],
+    frames: tuple[Frames, ...],
+    shown: Shown,
+    watch: Watch,
+) -> Pages:
+    """Compute what a page shows."""
+    _measure(runs, kinds, frames, watch)
+    lasts = [run.frames - 1 for run in runs]
+    stops = [np.unique(some) for some in frames]
+    material = gather(runs, kinds, lasts, shown, stops)
+    light, dark = (in_colours(material, palette) for palette in BOTH)
+    return Pages(light, dark, frames, tuple(kinds))
+
+
+def _measure(
+    runs: Sequence[Run], kinds: Sequence[str], frames: tuple[Frames, ...], watch: Watch
+) -> None:
+    """Compute frame by frame what is remembered in the runs (core.observables), so that somebody
+    can see how far it is, and stop it."""
+    names = [name for kind in kinds for name in MEASURED.get(kind, ())]
+    steps = [(run, int(i)) for run, some in zip(runs, frames, strict=True) for i in np.unique(some)]
+    for done, (run, index) in enumerate(steps):
+        watch(done, 2 * len(steps))
+        for name in names:
+            OBSERVABLES[name].at(run, index)
+
+
+def content(pages: Pages, title: str, watch: Watch) -> Json:
+    """All that a page holds. `watch` is told how many parts of all are done."""
+    material, kinds = pages.material, pages.kinds
+    runs = material.runs
+    times = np.max(
+        [run.log10_time[some] for run, some in zip(runs, pages.frames, strict=True)], axis=0
+    )
+    rows, half = [], len(runs) * len(kinds)  # of the work; the other one was measuring
+    for row, heading in enumerate(headings(runs)):
+        panels = {}
+        for place, kind in enumerate(kinds):
+            watch(half + row * len(kinds) + place, 2 * half)
+            panels[kind] = page_panels.panel(pages.both, row, kind, pages.letter(row, kind))
+            panels[kind] |= page_panels.over_time(material, row, kind, pages.frames[row])
+        rows.append(_row(pages, row, heading) | {"panels": panels})
+    watch(2 * half, 2 * half)
+    return {
+        "title": pieces(plain(title) if title else titles(runs)[0]),
+        "kinds": list(kinds),
+        "moments": [pieces(math_text(clock_text(float(time)))) for time in times],
+        "rows": rows,
+        "themes": [_theme(palette) for palette in BOTH],
+        "caption": [[pieces(text) for text in _caption(one, pages)] for one in pages.both],
+    }
+
+
+def _theme(palette: Palette) -> Json:
+    names = ("background", "foreground", "muted", "grid")
+    return {name: getattr(palette, name) for name in names} | {"accent": palette.positive}
+
+
+def _caption(material: Material, pages: Pages) -> tuple[str, str]:
+    rows = range(len(material.runs))
+    by_kind = [(", ".join(pages.letter(row, kind) for row in rows), kind) for kind in pages.kinds]
+    return footer(material, by_kind)
+
+
+def _row(pages: Pages, row: int, heading: str) -> Json:
+    """What all panels of a run share: which stop each moment shows, and its nodes."""
+    stops = pages.stops(row)
+    run = pages.material.runs[row]
+    result: Json = {
+        "heading": pieces(heading),
+        "name": words(heading),
+        "at": encoded(np.searchsorted(stops, pages.frames[row]).astype(np.uint16)),
+        "stops": numbers(stops),
+        "m": int(run.network.m),
+        "pins": list(pages.material.shown.look.pins(row)),
+    }
+    if set(NODES) & set(pages.kinds):
+        result["nodes"] = _nodes(pages, row)
+    return result
+
+
+def _nodes(pages: Pages, row: int) -> Json:
+    material, kinds, m = pages.material, pages.kinds, int(pages.material.runs[row].network.m)
+    run, look, stops = material.runs[row], material.shown.look, pages.stops(row)
+
+    def values(kind: str) -> NDArray[np.float64]:
+        return np.array([places_of(run, kind, index)[1] for index in stops.tolist()])
+
+    result: Json = {}
+    if "rotations" in kinds:
+        result["rotations"] = trimmed(values("rotations"), _zoomed(look, row, "rotations"))
+    if {"neurons", "norms"} & set(kinds):
+        result["norms"] = trimmed(values("norms"), _zoomed(look, row, "norms"))
+    if "neurons" in kinds:
+        track = material.tracks[row]
+        exact = look.region(row, "neurons") is not None
+        result["points"], result["reach"] = places(track.points, exact)
+        result["kinds"] = encoded(track.kinds.astype(np.uint8))
+        result["shades"] = [_shades(track.classes, palette, False) for palette in BOTH]
+        result["trail"] = math.ceil(stops.size / longest_trail(m))
+        ends = np.array([0.0, 1.0])
+        result["widths"], result["areas"] = (part.tolist() for part in sizes(ends, m))
+    chosen = material.chosen[row] if row < len(material.chosen) else None
+    if chosen is not None:
+        result["chosen"] = np.flatnonzero(chosen).tolist()
+        if "neurons" in kinds:
+            classes = material.tracks[row].classes
+            result["dim"] = [_shades(classes, palette, True) for palette in BOTH]
+    return result
+
+
+def _zoomed(look: Any, row: int, kind: str) -> bool:
+    """Whether a view shows a part of its axis, so that every digit may be seen."""
+    return look.region(row, kind) is not None
+
+
+def _shades(classes: int, palette: Palette, dim: bool) -> list[str]:
+    """The colours of the nodes of each class, from a norm of 0 to 1, as one text a class."""
+    norms = np.linspace(0.0, 1.0, SHADES + 1) ** 2
+    result = []
+    for kind in range(classes + 1):
+        colours = kind_colours(np.full(norms.size, kind), norms, classes, palette)
+        result.append((dimmed(colours, palette) if dim else colours)[:, :3].tobytes().hex())
+    return result
+
+
+def numbers_in(runs: Sequence[Run], kinds: Sequence[str], frames: Sequence[Frames]) -> int:
+    """About how many numbers of nodes a page holds."""
+    each = 2 * ("neurons" in kinds) + len(set(NODES) & set(kinds))
+    return sum(
+        each * int(run.network.m) * np.unique(some).size
+        for run, some in zip(runs, frames, strict=True)
+    )

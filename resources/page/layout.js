@@ -1,0 +1,55 @@
+// How large panels are: so many in a line that they become as large as the window lets them.
+
+const HEAD = 44; // pixels of a panel's title and key
+const LEAST = 160; // height of a panel, below which the page is scrolled instead
+const NARROWEST = 165; // width of a panel that can be read
+const COMFORTABLE = 230; // below which the caption is scrolled
+
+// Columns and the height of a panel, for so many runs with so many panels each.
+export function arranged(width, height, rows, kinds, heading) {
+  let best = null;
+  for (let columns = 1; columns <= kinds; columns += 1) {
+    const lines = rows * Math.ceil(kinds / columns);
+    const wide = width / columns;
+    if (columns > 1 && wide < NARROWEST) break;
+    const high = (height - rows * heading) / lines;
+    const score = Math.min(wide, 1.15 * high) - 0.01 * lines;
+    if (!best || score > best.score) best = { columns, high, wide, score };
+  }
+  if (best.high >= LEAST) return best;
+  // There is not room for all: as wide as can be read, and scrolled.
+  const most = Math.max(1, Math.min(kinds, Math.floor(width / NARROWEST)));
+  const columns = Math.ceil(kinds / Math.ceil(kinds / most)); // lines of about as many each
+  const wide = width / columns;
+  return { columns, wide, high: Math.max(LEAST, Math.min(0.95 * wide + HEAD / 2, 420)) };
+}
+
+// The size of letters in panels so wide and high.
+export function lettersOf(wide, high) {
+  return Math.min(Math.max(Math.min(wide / 21, high / 19), 10.5), 15);
+}
+
+// Give every panel its room, and say how large letters are.
+export function layOut(book) {
+  const { main, rows, kinds, panels, caption, controls, title } = book;
+  const style = getComputedStyle(main);
+  const sides = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+  const ends = parseFloat(style.paddingTop) + parseFloat(style.paddingBottom);
+  const width = main.clientWidth - sides;
+  const around = title.offsetHeight + controls.offsetHeight + ends;
+  const heading = 26;
+  const room = window.innerHeight - around;
+  const lines = rows.length;
+  let found = arranged(width, room - caption.offsetHeight, lines, kinds.length, heading);
+  if (found.high < COMFORTABLE) found = arranged(width, room, lines, kinds.length, heading);
+  const size = lettersOf(found.wide, found.high);
+  main.style.setProperty("--columns", found.columns);
+  main.style.setProperty("--letters", `${size}px`);
+  for (const view of panels) {
+    view.fitKey();
+    const head = view.element.firstElementChild.offsetHeight;
+    const wide = Math.floor(view.element.clientWidth);
+    view.resize(wide, Math.floor(Math.max(Math.min(found.high, 1.15 * wide + head) - head, 90)), size);
+    view.plot.style.height = `${view.room.height}px`;
+  }
+}

@@ -1,0 +1,59 @@
+"""What tests of pages share: the data of a page, read back, and a hostile run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from core.figures.material import Shown
+from core.figures.page import PageOptions, page_html
+from core.figures.page_codec import decoded
+from core.runs import Run
+
+DATA = re.compile(r'<script type="application/json" id="material">(.*?)</script>', re.DOTALL)
+HOSTILE = '</script><img src=x onerror="document.title=1;alert(1)"><b>&\u2028{{script}}'
+
+
+def data_of(text: str) -> dict[str, Any]:
+    """What a page holds, its arrays unpacked."""
+    match = DATA.search(text)
+    assert match is not None
+    found: dict[str, Any] = unpacked(json.loads(match[1]))
+    return found
+
+
+def unpacked(value: Any) -> Any:
+    """Arrays in the place of what they were packed into."""
+    if isinstance(value, list):
+        return [unpacked(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"type", "shape", "data"}:
+        return decoded(value)
+    return {key: unpacked(one) for key, one in value.items()}
+
+
+def page_of(
+    runs: Sequence[Run], panels: Sequence[str] | None = None, shown: Shown | None = None, **more
+) -> dict[str, Any]:
+    """The data of a page of some runs."""
+    return data_of(page_html(runs, panels, shown, PageOptions(**more)))
+
+
+def points_at(row: dict[str, Any], panel: dict[str, Any], stop: int) -> np.ndarray:
+    """Where the nodes of a row stand on the axes at a stop, (m, 2), as the page draws them."""
+    shares = row["nodes"]["points"][stop].astype(np.float64)
+    state = panel["states"][panel["state"][stop]]
+    places = shares * row["nodes"]["reach"][stop] * 10.0 ** (panel["power"] - state["power"])
+    if panel["rooted"]:
+        places = np.sign(places) * np.sqrt(np.abs(places))
+    return places
+
+
+def flat(pieces: Sequence[Sequence[str]]) -> str:
+    """The text of some pieces."""
+    return "".join(text for text, _ in pieces)
