@@ -18,11 +18,10 @@ from app.widgets.levels import LevelLine
 from app.widgets.overlay import NodeMark, Overlay, Reading
 from app.widgets.screen_text import raised
 from app.widgets.symbols import greek, margin_digits, margin_tip
-from core.figures.margin_curves import ZERO
 from core.figures.numbers import number_text, time_text
 from core.figures.palette import Palette
 from core.figures.reference_colours import reference_colour
-from core.network.recorded import why_no_output
+from core.network.recorded import why_no_margin
 from core.reference.share import REACHED, Reach, reach_of
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ class MarginsView(TraceView):
         node = self._hovered if self._hovered >= 0 else alone
         corner = self._weights(data, node) if 0 <= node < data.m else ()
         shown = np.isfinite(data.margins[: frame + 1]).any()
-        why = why_no_output(data.run.experiment.network) or ZERO
+        why = why_no_margin(data.run.experiment.network)
         note = "" if shown else f"no margin: {why}"
         if not corner:
             corner = self._of_share(data)

@@ -28,7 +28,7 @@ from core.figures.primitives import (
 )
 from core.figures.reference_colours import reference_colour
 from core.figures.sheet import POINTS
-from core.network.recorded import why_no_output
+from core.network.recorded import ZERO, why_no_output
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
 from core.reference.share import REACHED, Promise, Reach, first_reach
@@ -42,7 +42,6 @@ CURVES: tuple[tuple[str, str, float, Dash], ...] = (
 )
 # Twice what can be told apart: of four panels in a row each has 400 dots across, at 300 an inch.
 MOST_POINTS = 800
-ZERO = "the network is 0"
 REACH = 2.5  # how far above all curves a reference line may make the axis reach
 
 

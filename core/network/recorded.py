@@ -59,11 +59,19 @@ class RecordedNetwork(NetworkSection):
         return ""
 
 
+ZERO = "the network is 0"
+
+
 def why_no_output(section: NetworkSection) -> str:
     """Why f has no value, where that does not depend on the weights; "" where it has one."""
     if getattr(section, "activation", "") != UNKNOWN:
         return ""
     return "f is not known, as its activation is not"
+
+
+def why_no_margin(section: NetworkSection) -> str:
+    """Why a frame has no margin: f has no value, or |f| is nowhere above 0."""
+    return why_no_output(section) or ZERO
 
 
 @final

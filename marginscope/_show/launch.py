@@ -19,6 +19,8 @@ from marginscope._show.address import BUSY, MOST_BYTES, OK, REFUSED, address
 
 # A window says within a second that it begins, or why not; what is slower begins all the same.
 PATIENCE_S = 2.0
+# One that is about to begin is waited for by who would use it, also where the machine is busy.
+BEGIN_S = 30.0
 ROOT = Path(__file__).resolve().parents[2]
 # By its folder: the caller's may have packages of the same names.
 BOOT = (
@@ -56,9 +58,9 @@ class Window:
         self._told = threading.Event()
         threading.Thread(target=self._listen, name="window", daemon=True).start()
 
-    def said(self) -> str:
+    def said(self, patience: float = PATIENCE_S) -> str:
         """Its first line, or what it died of; OK where it is slower than one waits."""
-        self._told.wait(PATIENCE_S)
+        self._told.wait(patience)
         return self._line
 
     def _listen(self) -> None:
@@ -82,7 +84,7 @@ def show_link(link: str) -> None:
         raise InputError("the names of these runs are too long for one picture; show fewer.")
     place = address()
     for window in _WINDOWS:  # one that is about to begin is used, and no other one opened
-        window.said()
+        window.said(BEGIN_S)
     answer = None if place is None else _told(place, link)
     if answer is None or answer == BUSY:
         answer = _started(link)
