@@ -1,4 +1,4 @@
-"""`python -m app [RUN.msrun | STUDY ...]`: the window."""
+"""`python -m app [RUN.msrun | STUDY ...]`, or `marginscope` where it is installed: the window."""
 
 from __future__ import annotations
 
@@ -47,8 +47,10 @@ def main() -> int:
         from core.cli.main import main as command
 
         return command(sys.argv[2:])
+    from marginscope._program import window_program
+
     parser = argparse.ArgumentParser(
-        prog="python -m app", description="Watch shallow networks learn."
+        prog=window_program(), description="Watch shallow networks learn."
     )
     parser.add_argument(
         "names",

@@ -1,11 +1,18 @@
-"""`python -m core`: the headless program."""
+"""`python -m core`, or `marginscope-core` where it is installed: the headless program."""
 
 import sys
 
-if __name__ == "__main__":
+
+def main() -> int:
+    """Answer signals, before anything else is imported, which takes most of a second; then do what
+    the command line says."""
     from core.stopping import answer_signals
 
-    answer_signals()  # before anything else is imported, which takes most of a second
-    from core.cli.main import main
+    answer_signals()
+    from core.cli.main import main as command
 
+    return command()
+
+
+if __name__ == "__main__":
     sys.exit(main())

@@ -15,13 +15,12 @@ from core.figures.names import PAGE_COLOURS, PAGE_FRAMES
 from core.figures.sheet import POINTS, size_text
 from core.observables.node_sets import nodes_text
 from core.observables.planes import COORDINATES, NodePlane
-
-PROGRAM = ("python", "-m", "core")
+from marginscope._program import headless_program
 
 
 def command_of(job: ExportJob, shown: Exportable) -> str:
     """The command, quoted as a shell wants it; one a line where there are several files."""
-    return "\n".join(shlex.join([*PROGRAM, *words]) for words in _words(job, shown))
+    return "\n".join(f"{headless_program()} {shlex.join(words)}" for words in _words(job, shown))
 
 
 @singledispatch

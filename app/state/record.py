@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from marginscope._program import headless_program
+
 MOST_DEEDS = 2000
-PROGRAM = "python -m core"
 
 
 @final
@@ -63,7 +64,7 @@ def script(deeds: Sequence[Deed], title: str, stem: str) -> tuple[str, dict[str,
             name = f"{stem}-{len(files) + 1}.toml"
             files[name] = deed.study
         words = [name if word == STUDY else word for word in deed.command]
-        lines.append(f"{PROGRAM} {shlex.join(words)}")
+        lines.append(f"{headless_program()} {shlex.join(words)}")
     return "\n".join([*lines, ""]), files
 
 

@@ -15,13 +15,17 @@ from core.cli.output import PROGRAM, UNWRITABLE, drop_output, open_streams, say
 from core.cli.parser import build_parser
 from core.compiled import warming
 from core.errors import DiskError, InputError, MarginscopeError
+from marginscope._program import headless_program
 
 DONE, FAILED, BAD_INPUT, DIVERGED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def say_compiling(kernel: str) -> None:
     """The line that stands before a wait for the compiler."""
-    say(f"{PROGRAM}: compiling {kernel}, once for this machine (`python -m core warm` does all).")
+    say(
+        f"{PROGRAM}: compiling {kernel}, once for this machine "
+        f"(`{headless_program()} warm` does all)."
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

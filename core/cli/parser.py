@@ -10,6 +10,7 @@ from core.cli.output import PROGRAM
 from core.cli.picture_options import add_drawing
 from core.comparison.question import AGAINST, BANDS, KINDS
 from core.compiled import warming
+from marginscope._program import headless_program
 
 
 def build_parser() -> Parser:
@@ -17,7 +18,9 @@ def build_parser() -> Parser:
 
     By name, so that a command loads what it needs and no more.
     """
-    parser = Parser(prog=PROGRAM, description="Watch two-layer networks learn, without a screen.")
+    parser = Parser(
+        prog=headless_program(), description="Watch two-layer networks learn, without a screen."
+    )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.set_defaults(handler=None)
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)

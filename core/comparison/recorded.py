@@ -19,6 +19,7 @@ from core.reference.registry import REFERENCES
 from core.reference.share import FIRST, most
 from core.runs import Run
 from core.studies.cells import settings_of
+from marginscope._program import headless_program
 
 NO_SHARE = (
     "gamma_gl of this run's data is not known, so that its margin is no share of it; "
@@ -70,7 +71,7 @@ def check_runs(question: CompareQuestion, runs: Sequence[Run]) -> None:
                 NO_SHARE,
                 where=run.path,
                 remedy="",
-                typed="python -m core margins RUN computes it",
+                typed=f"{headless_program()} margins RUN computes it",
             )
 
 

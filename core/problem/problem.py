@@ -29,6 +29,7 @@ from core.problem.reduction import Reduction
 from core.problem.start import Start
 from core.settings import MAX_ELEMENTS, Section
 from core.study_file.experiment import Experiment
+from marginscope._program import headless_program
 
 __all__ = ["Problem", "Start", "points_for_test", "resolve", "with_dynamics"]
 
@@ -136,8 +137,8 @@ def _with_code(section: Any, folder: Path | None) -> Any:
         if not trust.is_trusted(section.code or ""):
             raise InputError(
                 "network.code: the study holds Python code, which training would run here; look at "
-                "it with `python -m core trust FILE.toml`, which also says how to trust it, or "
-                "name a file of your own as network.path."
+                f"it with `{headless_program()} trust FILE.toml`, which also says how to trust it, "
+                "or name a file of your own as network.path."
             )
         return section
     path = Path(section.path) if folder is None else folder / section.path

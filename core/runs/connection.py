@@ -36,6 +36,7 @@ from marginscope._files.schema import (
     expected_schema,
 )
 from marginscope._files.wal import read_wal_header
+from marginscope._program import headless_program
 
 WAIT_S = 2.0  # for a recorder that is just closing the file
 IDLE_S = 5.0  # a `-wal` untouched for this long has no recorder that is about to close it
@@ -131,7 +132,7 @@ class Connection:
         if values[0] != APPLICATION_ID:
             raise RunFileError(
                 f"{self.shown} is a database of another program, not a run file; name a file that "
-                "`python -m core run` or the window has recorded."
+                f"`{headless_program()} run` or the window has recorded."
             )
         if values[1] > SCHEMA_VERSION:
             raise RunFileError(

@@ -45,6 +45,7 @@ from marginscope._files.schema import (
     frame_crc,
     is_time,
 )
+from marginscope._program import headless_program
 
 LENGTHS = "typeof(parameters), length(parameters), typeof(dual), length(dual)"
 
@@ -203,7 +204,8 @@ def _check_trust(connection: Connection, experiment: Experiment) -> None:
     if code is not None and not trust.is_trusted(code):
         raise RunFileError(
             f"{connection.shown} holds a network written in Python, which reading it would run "
-            "here; look at it with `python -m core trust RUN`, which also says how to trust it."
+            f"here; look at it with `{headless_program()} trust RUN`, which also says how to trust "
+            "it."
         )
 
 

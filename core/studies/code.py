@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import trust
 from core.errors import InputError
 from core.studies.study import Study
+from marginscope._program import headless_program
 
 KEY = "network.code"
 
@@ -26,5 +27,5 @@ def check_code(study: Study, name: str) -> None:
     if any(not trust.is_trusted(code) for code in codes_of(study)):
         raise InputError(
             f"{name} holds a network written in Python, which training with it would run here; "
-            f"look at it with `python -m core trust {name}`, which also says how to trust it."
+            f"look at it with `{headless_program()} trust {name}`, which also says how to trust it."
         )

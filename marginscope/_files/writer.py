@@ -34,6 +34,7 @@ from marginscope._files.schema import (
     is_time,
     time_of,
 )
+from marginscope._program import headless_program
 
 # Whichever is first. A crash costs 50 ms of training, and what waits in memory stays below 16 MiB.
 FRAMES_PER_COMMIT = 64
@@ -317,8 +318,8 @@ class RunWriter:
         self._refusal = DiskError(
             f"The disk refused to write {self._shown} ({error}); its first {count} safe in {where}",
             remedy="make room on the disk, then continue the run",
-            typed="make room on the disk, then go on with `python -m core continue`, or record "
-            "into another folder with --out",
+            typed=f"make room on the disk, then go on with `{headless_program()} continue`, or "
+            "record into another folder with --out",
         )
         return self._refusal
 
