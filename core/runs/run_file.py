@@ -204,8 +204,7 @@ def _check_trust(connection: Connection, experiment: Experiment) -> None:
     if code is not None and not trust.is_trusted(code):
         raise RunFileError(
             f"{connection.shown} holds a network written in Python, which reading it would run "
-            f"here; look at it with `{headless_program()} trust RUN`, which also says how to trust "
-            "it."
+            f"here; `{headless_program()} trust RUN` shows it, and says how to trust it."
         )
 
 
