@@ -1,0 +1,110 @@
+"""The wheel: what it carries, and that its commands work away from the source."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("app", "core", "marginscope", "resources")
+BESIDE = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "docs")
+# As the scripts that an installer writes; the name is that of the script.
+SCRIPT = "import sys; sys.argv[0] = {name!r}; from {module} import {function} as it; sys.exit(it())"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel of a copy of the source, built without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    source.mkdir()
+    left = shutil.ignore_patterns("__pycache__")
+    for name in PARTS:
+        shutil.copytree(ROOT / name, source / name, ignore=left)
+    for name in BESIDE:
+        one = ROOT / name
+        if one.is_dir():
+            shutil.copytree(one, source / name)
+        else:
+            shutil.copy(one, source)
+    words = ["-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"]
+    words += ["--no-build-isolation", "--no-index", "-w", str(folder), str(source)]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What an installer unpacks into site-packages."""
+    folder = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def command(name: str) -> str:
+    """What the script of that name does."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    entry = (project["scripts"] | project["gui-scripts"])[name]
+    module, function = entry.split(":")
+    return SCRIPT.format(name=f"/somewhere/bin/{name}", module=module, function=function)
+
+
+def said(installed: Path, folder: Path, name: str, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(installed), "PYTHONSAFEPATH": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", command(name), *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+def test_it_carries_every_file_of_the_packages_and_the_documents(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        carried = set(archive.namelist())
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for part in PARTS
+        for path in (ROOT / part).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert len(files) > 600
+    assert files <= carried
+    shared = {name.partition("/share/marginscope/")[2] for name in carried if "/share/" in name}
+    documents = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert documents | {"README.md", "CHANGELOG.md"} <= shared
+    assert not [name for name in carried if name.startswith(("tests/", "docs/"))]
+
+
+def test_its_commands_are_called_by_their_names(installed: Path, tmp_path: Path) -> None:
+    told = said(installed, tmp_path, "marginscope-core", "--help")
+    assert told.returncode == 0 and told.stdout.startswith("usage: marginscope-core ")
+    wrong = said(installed, tmp_path, "marginscope-core", "info")
+    assert wrong.returncode == 2
+    assert wrong.stderr.strip().endswith("see marginscope-core info --help.")
+    window = said(installed, tmp_path, "marginscope", "--help")
+    assert window.returncode == 0 and window.stdout.startswith("usage: marginscope ")
+
+
+def test_its_resources_are_found(installed: Path, tmp_path: Path) -> None:
+    listed = said(installed, tmp_path, "marginscope-core", "list")
+    assert listed.returncode == 0, listed.stderr
+    assert "telgarsky22-figure-1" in listed.stdout
+
+
+def test_a_clone_names_its_modules() -> None:
+    words = [sys.executable, "-m", "core", "--help"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    assert done.stdout.startswith("usage: python -m core ")
