@@ -19,7 +19,6 @@ from core.errors import RunFileError
 from core.runs.looking import (
     FRESH_COPY,
     damaged,
-    held_elsewhere,
     identity,
     reason_of,
     regular_file,
@@ -27,15 +26,15 @@ from core.runs.looking import (
     status_of,
     steadily,
 )
+from marginscope._files.in_use import held_elsewhere
 from marginscope._files.meta import printable
-from marginscope._files.new_file import beside
 from marginscope._files.schema import (
     APPLICATION_ID,
     MAX_TEXT_BYTES,
     SCHEMA_VERSION,
     expected_schema,
 )
-from marginscope._files.wal import read_wal_header
+from marginscope._files.wal import beside, read_wal_header
 from marginscope._program import headless_program
 
 WAIT_S = 2.0  # for a recorder that is just closing the file

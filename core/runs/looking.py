@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from core.errors import RunFileError
-from marginscope._files.new_file import beside
+from marginscope._files.wal import beside
 
 T = TypeVar("T")
-# Where Linux lists who holds locks, and the bytes of a database that each program in WAL mode keeps
-# locked for as long as it has it open (SQLite's "File Locking And Concurrency").
-LOCKS, IN_USE = Path("/proc/locks"), ["1073741826", "1073742335"]
 # A recorder closes its file within milliseconds, or gives up after a second (core.runs.recorder).
 LOOK_AGAIN_S, PATIENCE_S = 0.002, 2.0
 FRESH_COPY = "get a fresh copy of the file or record the run again"
@@ -75,25 +72,6 @@ def situation(path: Path) -> tuple[object, ...]:
         except (OSError, ValueError) as error:
             signs.append(str(error))
     return tuple(signs)
-
-
-def held_elsewhere(path: Path) -> bool | None:
-    """Whether another process has a run file open, as one does that records it; None where the
-    system does not tell.
-
-    Only Linux lists the locks of files, and not those of other computers and containers.
-    """
-    try:
-        number, lines = path.stat().st_ino, LOCKS.read_text().splitlines()
-    except (OSError, ValueError):
-        return None
-    own = str(os.getpid())
-    # 2: POSIX  ADVISORY  READ 26883 fe:00:2344305 1073741826 1073742335
-    held = (line.split()[-4:] for line in lines)
-    return any(
-        pid != own and place.rpartition(":")[2] == str(number) and bounds == IN_USE
-        for pid, place, *bounds in held
-    )
 
 
 def steadily(path: Path, look: Callable[[], T]) -> T:

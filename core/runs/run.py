@@ -31,7 +31,8 @@ from core.runs.run_file import (
 )
 from core.runs.states import history_bytes, read_history, read_state, read_states
 from core.runs.whole import WholeRun
-from marginscope._files.new_file import beside, place_of
+from marginscope._files.new_file import place_of
+from marginscope._files.wal import beside
 
 # All frames of a run of usual size; of one with frames of megabytes those that views go between.
 CACHE_BYTES = 128 << 20

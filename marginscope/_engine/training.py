@@ -30,6 +30,7 @@ from marginscope._engine.border import (
 from marginscope._engine.run import Run, keep, open_run
 from marginscope._engine.studies import Study, core_study, found, size_of
 from marginscope._errors import InputError
+from marginscope._files.new_file import check_free
 
 MOST_RUNS = 100  # each is an open file
 
@@ -102,11 +103,7 @@ def train(
     chosen = found(study, settings, size)
     places, folder = _places(chosen, path, out)
     for place in places:
-        if place.exists() and not overwrite:
-            raise InputError(
-                f"The run file {place} exists; with overwrite=True it is recorded anew, or name "
-                "another place."
-            )
+        check_free(place, overwrite)
     made = core_study(chosen)
     if len(places) > 1:
         for _ in problems(made):  # all input is read once before anything is written

@@ -14,18 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginscope._errors import DiskError, InputError
+from marginscope._files.in_use import is_recorded
 from marginscope._files.meta import dump_json
 from marginscope._files.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES
-from marginscope._files.wal import read_wal_header
+from marginscope._files.wal import beside, read_wal_header
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
 # No room, a quota, a limit of the size of files, a failing disk: no other name would help.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
-def beside(path: Path, suffix: str) -> Path:
-    """SQLite's own file next to a database: `-wal`, `-shm` or `-journal`."""
-    return path.with_name(path.name + suffix)
+def check_free(path: Path, overwrite: bool) -> None:
+    """Raise InputError for a file that exists and is not to be replaced, in Python's words."""
+    if path.exists() and not overwrite:
+        raise InputError(
+            f"The run file {path} exists; with overwrite=True it is recorded anew, or name another "
+            "place."
+        )
 
 
 def claim(path: Path, force: bool) -> Path:
@@ -42,6 +47,13 @@ def claim(path: Path, force: bool) -> Path:
         made = path
         if force:
             made = new_beside(path) if path.exists() else path
+            for one in (path, made):
+                if is_recorded(one):
+                    raise InputError(
+                        f"{one} is being recorded just now",
+                        remedy="wait until that has ended, or choose another name",
+                        typed="wait until that has ended, or name another file with --out",
+                    )
             for leftover in (made, *(beside(made, suffix) for suffix in SIDE_FILES)):
                 leftover.unlink(missing_ok=True)
         elif path.exists():

@@ -19,6 +19,11 @@ MAGIC = {0x377F0682: "<", 0x377F0683: ">"}  # the byte order of the words that a
 WORDS = 1 << 32
 
 
+def beside(path: Path, suffix: str) -> Path:
+    """SQLite's own file next to a database: `-wal`, `-shm` or `-journal`."""
+    return path.with_name(path.name + suffix)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class WalHeader:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from marginscope._errors import DiskError, InputError
 from marginscope._files.frame import Frame
+from marginscope._files.in_use import hold, let_go
 from marginscope._files.meta import Description, dump_json
 from marginscope._files.new_file import claim, created, remove, take_place
 from marginscope._files.schema import (
@@ -101,6 +102,7 @@ class RunWriter:
         self.path = claim(self.path, force)  # removes things: after what may fail above
         try:
             self._sqlite: sqlite3.Connection | None = created(self.path, rows, arrays)
+            hold(self.path)
         except (sqlite3.OperationalError, OSError) as error:
             remove(self.path)
             raise DiskError(
@@ -211,6 +213,7 @@ class RunWriter:
         self._forget()
         connection, self._sqlite = self._sqlite, None
         if connection is not None:
+            let_go(self.path)
             with suppress(sqlite3.OperationalError):
                 connection.close()
 

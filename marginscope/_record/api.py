@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from marginscope._errors import InputError
 from marginscope._files.forms import DEFAULT_SLOPE, UNKNOWN
+from marginscope._files.new_file import check_free
 from marginscope._record import arrays
 from marginscope._record.options import Options
 from marginscope._record.recording import Recording
@@ -105,6 +107,7 @@ def record(
         overwrite=overwrite,
         strict=strict,
     )
+    check_free(Path(path), overwrite)
     made = Recording(path, examples, options)
     if V0 is not None:
         for name, value in (("V0", V0), ("a0", a0), ("b0", b0), ("c0", c0)):

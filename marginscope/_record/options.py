@@ -43,8 +43,10 @@ class Options:
     strict: bool = False
 
     def __post_init__(self) -> None:
-        _one_of("loss", self.loss, (*LOSSES, UNKNOWN))
-        _one_of("activation", self.activation, (*ACTIVATIONS, UNKNOWN))
+        if self.loss != UNKNOWN:
+            _one_of("loss", self.loss, LOSSES, ", and None for any other")
+        if self.activation != UNKNOWN:
+            _one_of("activation", self.activation, ACTIVATIONS, ", and None for any other")
         _one_of("time", self.time, TIMES)
         if self.dynamics:
             _one_of("dynamics", self.dynamics, DYNAMICS)
@@ -101,9 +103,9 @@ class Options:
         return section
 
 
-def _one_of(name: str, value: object, allowed: Sequence[str]) -> None:
+def _one_of(name: str, value: object, allowed: Sequence[str], others: str = "") -> None:
     if value in allowed:
         return
     near = difflib.get_close_matches(str(value)[:50], allowed, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"allowed are: {', '.join(allowed)}."
+    hint = f"did you mean {near[0]!r}?" if near else f"allowed are: {', '.join(allowed)}{others}."
     raise InputError(f"{name} = {value!r:.60} does not exist; {hint}")

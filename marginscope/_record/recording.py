@@ -167,8 +167,8 @@ class Recording:
         if self._warned:
             return
         self._warned = True
-        own = isinstance(error, MarginscopeError)
-        text = str(error) if own else f"{type(error).__name__}: {error}"
+        kind = type(error).__name__
+        text = error.sentence if isinstance(error, MarginscopeError) else f"{kind}: {error}"
         text = f"{self._shown}: {text.rstrip('.')}; {GOES_ON}."
         warnings.warn(text, RecordingWarning, stacklevel=3)
 
@@ -200,7 +200,10 @@ class Recording:
         kept = {**self._examples.arrays, "origin": start}
         kept |= {f"{FIXED}{name}": array for name, array in fixed.items()}
         stored = {name: np.ascontiguousarray(array, "<f8") for name, array in kept.items()}
-        saver = Saver(self._place, description, stored, self._options.overwrite, is_whole)
+        try:
+            saver = Saver(self._place, description, stored, self._options.overwrite, is_whole)
+        except MarginscopeError as error:  # in words that know no command line
+            raise type(error)(error.sentence) from None
         self._begun = Begun(form, dtype, saver, experiment)
         atexit.register(self._at_exit)
         self._add(Frame(step, log10_time, 0.0, start.astype(dtype)))

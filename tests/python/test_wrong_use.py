@@ -19,6 +19,8 @@ import pytest
 import marginscope as ms
 from core.runs import open_run
 from marginscope._files import writer
+from marginscope._files.in_use import LOCKS
+from tests.app.shell.apart import Apart
 from tests.python.loops import loop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +33,7 @@ def begun(path: Path, **settings: Any) -> ms.Recording:
 
 
 WRONG_ARGUMENTS = {
-    "loss": ({"loss": "hinge"}, "loss = 'hinge' does not exist"),
+    "loss": ({"loss": "hinge"}, "squared, cross_entropy, and None for any other"),
     "a near loss": ({"loss": "logistc"}, "did you mean 'logistic'"),
     "cross entropy of two": ({"loss": "cross_entropy"}, "does not go with y of two classes"),
     "activation": ({"activation": "rleu"}, "did you mean 'relu'"),
@@ -176,6 +178,42 @@ def test_of_two_recorders_on_one_file_one_is_refused(tmp_path: Path) -> None:
         r.frame(1, V=ONE.V, a=ONE.a)
     with open_run(tmp_path / "a.msrun") as run:
         assert run.frames == 2
+
+
+def test_what_is_being_recorded_is_not_replaced(tmp_path: Path) -> None:
+    """Neither the file itself, nor the one beside an old file that is to take its place."""
+    path = tmp_path / "a.msrun"
+    for title in ("first", "second"):
+        with begun(path, overwrite=True, title=title) as r:
+            with pytest.raises(ms.InputError, match=r"msrun is being recorded just now; wait"):
+                begun(path, overwrite=True, title="third")
+            r.frame(1, V=ONE.V, a=ONE.a)
+        with open_run(path) as run:
+            assert (run.title, run.frames) == (title, 2)
+        assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not LOCKS.exists(), reason="only Linux tells who holds a lock")
+def test_what_another_process_records_is_not_replaced(tmp_path: Path) -> None:
+    with Apart(tmp_path / "a.msrun") as loop:
+        with pytest.raises(ms.InputError, match=r"a\.msrun is being recorded just now; wait"):
+            begun(loop.path, overwrite=True)
+        loop.frames(3)
+        loop.end()
+        with open_run(loop.path) as run:
+            assert run.frames == 4
+        begun(loop.path, overwrite=True, title="new").close()
+    with open_run(loop.path) as run:
+        assert run.title == "new"
+
+
+def test_sentences_name_no_options_of_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    begun(tmp_path / "a.msrun").close()
+    for path in (tmp_path / "file" / "a.msrun", tmp_path, tmp_path / "a.msrun"):
+        with pytest.raises(ms.InputError) as error:
+            begun(path)
+        assert "--" not in str(error.value) and str(error.value).endswith(".")
 
 
 def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:

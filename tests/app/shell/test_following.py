@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.application import Marginscope
 from app.state.resolve import span_of
 from app.state.session import Growth, OpenRun
-from core.runs import looking
+from marginscope._files.in_use import held_elsewhere
 from tests.app.shell.apart import Apart
 from tests.app.shell.conftest import Opener, trained
 
@@ -219,7 +219,7 @@ def test_a_file_that_is_dropped_is_followed(
 @linux
 def test_locks_tell_who_has_a_file_open(tmp_path: Path) -> None:
     with Apart(tmp_path / "mine.msrun") as loop:
-        assert looking.held_elsewhere(loop.path) is True
+        assert held_elsewhere(loop.path) is True
         loop.end()
-        assert looking.held_elsewhere(loop.path) is False
-    assert looking.held_elsewhere(tmp_path / "none.msrun") is None
+        assert held_elsewhere(loop.path) is False
+    assert held_elsewhere(tmp_path / "none.msrun") is None

@@ -1,0 +1,62 @@
+"""Whether a run file is open for writing, so that no second recorder takes its name."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from marginscope._files.wal import beside
+
+# Where Linux lists who holds locks, and the bytes of a database that each program in WAL mode keeps
+# locked for as long as it has it open (SQLite's "File Locking And Concurrency").
+LOCKS, IN_USE = Path("/proc/locks"), ["1073741826", "1073742335"]
+# A reader has a file open for milliseconds; a recorder has it open at every look.
+LOOKS, BETWEEN_S = 4, 0.05
+_OURS: set[Path] = set()  # what recorders of this process write; the system does not tell
+
+
+def hold(path: Path) -> None:
+    """Say that this process records a file, until `let_go`."""
+    _OURS.add(path.resolve())
+
+
+def let_go(path: Path) -> None:
+    """Say that it does no more; harmless when repeated."""
+    _OURS.discard(path.resolve())
+
+
+def is_recorded(path: Path) -> bool:
+    """Whether a recorder, of this process or another one, is at work on a file.
+
+    Of other processes only Linux tells; elsewhere this is False for those. Raises OSError.
+    """
+    if path.resolve() in _OURS:
+        return True
+    if not beside(path, "-wal").exists():  # which lies there as long as a recorder is at work
+        return False
+    for look in range(LOOKS):
+        if look:
+            time.sleep(BETWEEN_S)
+        if not held_elsewhere(path):
+            return False
+    return True
+
+
+def held_elsewhere(path: Path) -> bool | None:
+    """Whether another process has a run file open, as one does that records it; None where the
+    system does not tell.
+
+    Only Linux lists the locks of files, and not those of other computers and containers.
+    """
+    try:
+        number, lines = path.stat().st_ino, LOCKS.read_text().splitlines()
+    except (OSError, ValueError):
+        return None
+    own = str(os.getpid())
+    # 2: POSIX  ADVISORY  READ 26883 fe:00:2344305 1073741826 1073742335
+    held = (line.split()[-4:] for line in lines)
+    return any(
+        pid != own and place.rpartition(":")[2] == str(number) and bounds == IN_USE
+        for pid, place, *bounds in held
+    )
