@@ -17,6 +17,7 @@ OUT ?= out
 VENV := .venv
 PY := $(VENV)/bin/python
 SETUP := $(VENV)/.setup-stamp
+TOOLS := $(VENV)/.tools-stamp
 KERNELS := $(VENV)/.kernels-stamp
 KERNEL_SOURCES := $(wildcard core/compiled/*.py)
 TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
@@ -30,10 +31,12 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_N
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-setup: $(KERNELS) ## create .venv with the pinned versions and compile the kernels
+setup: $(TOOLS) $(KERNELS) ## create .venv with the pinned versions and compile the kernels
 	@.ci/qt-libraries --optional
 
-run: setup ## open the window; without a screen, run one study (STUDY=name) and draw its figure
+# Neither tools nor kernels: the window plays a recording until it has compiled what it needs.
+run: $(SETUP) ## open the window; without a screen, run one study (STUDY=name) and draw its figure
+	@.ci/qt-libraries --optional
 	@if [ -f app/__main__.py ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY$$QT_QPA_PLATFORM" ]; then \
 	    exec $(PY) -m app "$(STUDY)"; \
 	fi; \
@@ -47,7 +50,7 @@ test: setup lint ## lint, then all tests and the doctests of core and app
 	@.ci/qt-libraries --tests
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m pytest $(ARGS)
 
-lint: $(SETUP) ## style, formatting, types and import contracts
+lint: $(TOOLS) ## style, formatting, types and import contracts
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
@@ -59,7 +62,7 @@ bench: setup ## measure speed; not part of the tests
 recording: setup ## record anew the Figure 1 that a first start plays; after changes of the flow
 	$(PY) -m core.training.recorded
 
-drawing: $(SETUP) ## make docs/images/architecture.svg anew from the code
+drawing: $(TOOLS) ## make docs/images/architecture.svg anew from the code
 	$(PY) -m tests.drawing
 
 fuzz: setup ## open 6,000 damaged files of every format, and count what came of them
@@ -68,7 +71,7 @@ fuzz: setup ## open 6,000 damaged files of every format, and count what came of 
 hunt: setup ## train and judge 500 random studies; ARGS="--count 200 --seed 2 --jobs 2"
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.hunt $(ARGS)
 
-format: $(SETUP) ## rewrite the code in the project's style
+format: $(TOOLS) ## rewrite the code in the project's style
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
@@ -115,7 +118,12 @@ $(SETUP): pyproject.toml constraints.txt | $(PY)
 	    echo "set TORCH_INDEX to the index of CPU builds named on PyTorch's installation page."; \
 	    $(PIP) torch==$(TORCH); \
 	fi
-	@echo "Installing Marginscope and its tools with the versions in constraints.txt."
+	@echo "Installing Marginscope with the versions in constraints.txt."
+	@$(PIP) --no-build-isolation -e .
+	@touch $@
+
+$(TOOLS): $(SETUP)
+	@echo "Installing the tools that check it."
 	@$(PIP) --no-build-isolation -e '.[dev]'
 	@touch $@
 
