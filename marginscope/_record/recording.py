@@ -79,6 +79,10 @@ class Recording:
         """How many frames were taken."""
         return self._frames
 
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<Recording {self._shown!r}, {state}: frames = {self._frames}>"
+
     def due(self, t: float) -> bool:
         """Whether a frame at t is due by the schedule; asked once for each t.
 

@@ -103,6 +103,7 @@ WRONG_FRAMES = {
 def test_a_wrong_frame_is_left_out_and_said_once(case: str, tmp_path: Path) -> None:
     weights, sentence = WRONG_FRAMES[case]
     with begun(tmp_path / "a.msrun") as r:
+        assert repr(r).endswith("a.msrun', open: frames = 1>")
         r.frame(1, V=ONE.V, a=ONE.a)
         with pytest.warns(ms.RecordingWarning, match=sentence) as told:
             r.frame(2, **weights)
