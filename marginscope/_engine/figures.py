@@ -163,7 +163,8 @@ def _scene(shown: Any, options: Options, dark: bool, stack: ExitStack) -> Figure
             return scene
     if isinstance(shown, Sweep) and options == PLAIN and core_study(shown.study).figure:
         return _of_sweep(shown, dark, stack)
-    return scene_of(runs_in(shown, stack), options, dark)
+    runs = runs_in(shown, stack)
+    return scene_of([core_run(run) for run in runs], options, dark)
 
 
 def read(shown: Any, stack: ExitStack) -> Any:
@@ -173,8 +174,8 @@ def read(shown: Any, stack: ExitStack) -> Any:
     return _trained(shown, stack) if isinstance(shown, Study) else shown
 
 
-def runs_in(shown: Any, stack: ExitStack) -> list[CoreRun]:
-    """The program's own runs of what was read."""
+def runs_in(shown: Any, stack: ExitStack) -> list[Run]:
+    """The runs of what was read; they are open as long as somebody holds them."""
     if isinstance(shown, Sweep):
         shown = list(shown.runs)
     if isinstance(shown, Path):
@@ -184,7 +185,7 @@ def runs_in(shown: Any, stack: ExitStack) -> list[CoreRun]:
     wrong = next((one for one in runs if not isinstance(one, Run)), None)
     if wrong is not None:
         raise InputError(f"{wrong!r:.60} is no run; give a Run, several, a Sweep or a study.")
-    return [core_run(run) for run in runs]
+    return runs
 
 
 def _of_path(shown: str | os.PathLike[str], stack: ExitStack) -> Run | Study | Path:

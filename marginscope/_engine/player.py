@@ -21,12 +21,15 @@ from core.observables.planes import COORDINATES, parse_plane
 from marginscope._engine.border import public
 from marginscope._engine.figures import Shown, drawn_margins, look_of, read, runs_in
 from marginscope._engine.margins import LIMIT_S
+from marginscope._engine.run import core_run
 from marginscope._errors import InputError, did_you_mean
 
 # Its scripts run, and reach nothing of the notebook: not its cells, its cookies or its kernel.
 SANDBOX = "allow-scripts allow-downloads"
-AROUND, EACH = 180, 320  # pixels of a frame: title, controls and caption, and one run
-LOWEST, HIGHEST = 200, 4000
+# Pixels of a frame 900 wide: title, controls and caption, and a line of four views. It is no higher
+# than a screen, where the controls would be out of sight; what has no room is scrolled in it.
+AROUND, LINE, IN_LINE, MOST = 210, 290, 4, 1000
+LOWEST, HIGHEST = 200, 4000  # that can be asked for
 
 
 class PlayerOptions(TypedDict, total=False):
@@ -115,9 +118,12 @@ def player(shown: Shown, /, **options: Unpack[PlayerOptions]) -> Player:
         str(options.get("title") or ""),
         str(options.get("colours", "system")),
     )
+    which, height = _which(options), _asked_height(options.get("height"))
     with ExitStack() as stack:
-        runs = runs_in(read(shown, stack), stack)
-        views = _names(options, "views") or views_of(runs)
+        opened = runs_in(read(shown, stack), stack)
+        runs = [core_run(run) for run in opened]
+        views = _names(options, "views")
+        views = views_of(runs) if views is None else views
         check_page(runs, views, page)  # before margins are computed, which takes a while
         looked = Looked(
             LIGHT,
@@ -128,7 +134,8 @@ def player(shown: Shown, /, **options: Unpack[PlayerOptions]) -> Player:
             look=look_of(_names(options, "curves"), options.get("against")),
         )
         title = "".join(text for text, _ in title_of(runs, page.title))
-        return Player(title, page_html(runs, views, looked, page), _height(options, len(runs)))
+        html = page_html(runs, views, looked, page)
+    return Player(title, html, height or _height(len(runs), len(views)))
 
 
 def _names(options: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
@@ -153,11 +160,14 @@ def _whole(name: str, value: Any) -> int:
         raise InputError(f"{name} = {value!r:.60}; a whole number is needed.") from None
 
 
-def _height(options: Mapping[str, Any], runs: int) -> int:
-    given = options.get("height")
+def _asked_height(given: Any) -> int | None:
     if given is None:
-        return AROUND + EACH * runs
+        return None
     height = _whole("height", given)
     if not LOWEST <= height <= HIGHEST:
         raise InputError(f"height = {height} pixels; {LOWEST} to {HIGHEST} are possible.")
     return height
+
+
+def _height(runs: int, views: int) -> int:
+    return min(AROUND + LINE * runs * -(-views // IN_LINE), MOST)
