@@ -88,8 +88,9 @@ def player(shown: Shown, /, **options: Unpack[PlayerOptions]) -> Player:
     """A figure of runs that plays and is scrubbed: in a notebook, or as a page for any browser.
 
     `shown` is what `figure` takes: a Run, up to six in a list, a Sweep, a study (which is trained),
-    or the path of a run file or of a folder of them. Runs are shown as they are now, side by side.
-    The last value of a cell shows itself; `save` writes the page, and `html` is its text.
+    or the path of a run file or of a folder of them. Several stand side by side. The page has the
+    frames that a run has now; of a recording that grows later ones need another page. As the last
+    value of a cell it shows itself; `save` writes it, and `html` is its text.
 
     Options: `views` (neurons, rotations, norms, margins, curves, spectrum), `frames` (at most so
     many moments, evenly left out; 400 without it), `title` in the place of the runs' own,

@@ -11,6 +11,8 @@ import pytest
 
 import marginscope as ms
 from core.figures.names import PAGE_COLOURS, PAGE_PANELS
+from core.runs import Recorder
+from marginscope._engine.run import core_run
 from tests.figures.browser import Browser, browser, browser_path
 from tests.figures.pages import HOSTILE, data_of, flat
 from tests.python.small import FIGURE_1, WIDTHS, command, trained, typed, written
@@ -207,6 +209,14 @@ def test_what_cannot_be_played_is_a_sentence(shown: Any, sentence: str) -> None:
 def test_too_many_runs_are_a_sentence(run: ms.Run) -> None:
     with pytest.raises(ms.InputError, match="at most 6 runs"):
         ms.player([run] * 7)
+
+
+def test_a_run_without_frames_is_a_sentence(run: ms.Run, tmp_path: Path) -> None:
+    problem = core_run(run).problem
+    recorder = Recorder(tmp_path / "a.msrun", problem, engine="x", planned=2, temperature_cap=None)
+    with ms.open(recorder.path) as begun, pytest.raises(ms.InputError, match="has no frames yet"):
+        begun.player()
+    recorder.finish("cancelled")
 
 
 def test_a_player_is_saved_as_a_page_only(run: ms.Run, tmp_path: Path) -> None:
