@@ -245,8 +245,7 @@ export class PanelView {
   // The curve or level at a place; null where there is none.
   traceAt(x, y) {
     if (!this.traced || !this.at) return null;
-    const { panel, stop, at } = this;
-    return nearTrace(panel, this.made, stop, x, y, at, this.dark, REACH);
+    return nearTrace(this.panel, this.made, x, y, this.at, this.dark, REACH);
   }
 
   // Where a place lies along the curves: the number of points up to it, or -1 outside.

@@ -160,11 +160,11 @@ export function alongText(panel, point) {
 }
 
 // The curve or the level that is nearest to a place, as lines of a note; null where none is near.
-export function nearTrace(panel, made, stop, x, y, at, dark, reach) {
-  const count = panel.counts[stop];
+// Curves are read where they are faint too.
+export function nearTrace(panel, made, x, y, at, dark, reach) {
   let best = { distance: reach, lines: null };
   panel.curves.forEach((curve, k) => {
-    for (let point = 0; point < count; point += 1) {
+    for (let point = 0; point < panel.along.length; point += 1) {
       const [across, up] = [at.x(panel.along[point]), at.y(curve.y[point])];
       const distance = Math.hypot(across - x, up - y);
       if (distance < best.distance) {

@@ -430,6 +430,8 @@ def test_what_is_to_come_is_faint_and_the_start_stands_at_the_left(shown) -> Non
     now = near(painted(page, 0, upper=True), strong)
     assert 20 < now < 200  # a disc, and no sentence
     assert near(painted(page, 0, upper=True, left=0.2), strong) == now
+    read = {line.split(" ")[0] for text in page.value(SWEEP % 0) for line in text.splitlines()[1:2]}
+    assert {"hard", "smoothed"} <= read  # of what is faint too
 
 
 def test_nothing_jumps_on_a_phone(shown) -> None:
