@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from marginscope._engine.claims import Claim, check
     from marginscope._engine.figures import figure
     from marginscope._engine.margins import Bracket, Margins, margins
+    from marginscope._engine.player import Player, player
     from marginscope._engine.run import Run, State
     from marginscope._engine.run import open_run as open
     from marginscope._engine.studies import Cell, Study, studies, study
@@ -48,6 +49,8 @@ _PLACES = {
     "Bracket": "_engine.margins",
     "Margins": "_engine.margins",
     "margins": "_engine.margins",
+    "Player": "_engine.player",
+    "player": "_engine.player",
     "Cell": "_engine.studies",
     "Study": "_engine.studies",
     "studies": "_engine.studies",
@@ -77,6 +80,7 @@ __all__ = [
     "InputError",
     "Margins",
     "MarginscopeError",
+    "Player",
     "Recording",
     "RecordingWarning",
     "Run",
@@ -92,6 +96,7 @@ __all__ = [
     "load",
     "margins",
     "open",
+    "player",
     "record",
     "show",
     "studies",

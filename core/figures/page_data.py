@@ -21,7 +21,7 @@ from core.figures.material import SORTED, Material, Shown, gather
 from core.figures.neurons import longest_trail, sizes
 from core.figures.numbers import clock_text, math_text
 from core.figures.page_codec import encoded, numbers, places, trimmed
-from core.figures.page_text import pieces, words
+from core.figures.page_text import Piece, pieces, words
 from core.figures.palette import DARK, LIGHT, Palette, dimmed, kind_colours
 from core.figures.primitives import plain
 from core.figures.scene import footer, letter_of
@@ -131,13 +131,18 @@ def content(pages: Pages, title: str, watch: Watch) -> Json:
         rows.append(_row(pages, row, heading) | {"panels": panels})
     watch(2 * half, 2 * half)
     return {
-        "title": pieces(plain(title) if title else titles(runs)[0]),
+        "title": title_of(runs, title),
         "kinds": list(kinds),
         "moments": [pieces(math_text(clock_text(float(time)))) for time in times],
         "rows": rows,
         "themes": [_theme(palette) for palette in BOTH],
         "caption": [[pieces(text) for text in _caption(one, pages)] for one in pages.both],
     }
+
+
+def title_of(runs: Sequence[Run], title: str) -> list[Piece]:
+    """The title of a page: the one that was given, or those of its runs."""
+    return pieces(plain(title) if title else titles(runs)[0])
 
 
 def _theme(palette: Palette) -> Json:

@@ -156,25 +156,36 @@ def _options(given: Mapping[str, Any]) -> Options:
 
 def _scene(shown: Any, options: Options, dark: bool, stack: ExitStack) -> FigureScene:
     """What is drawn of what was given."""
-    if isinstance(shown, str | os.PathLike):
-        shown = _of_path(shown, stack)
-    if isinstance(shown, Study):
-        shown = _trained(shown, stack)
+    shown = read(shown, stack)
     if isinstance(shown, Path) and options == PLAIN:
         scene = _of_folder(shown, dark, stack)
         if scene is not None:
             return scene
+    if isinstance(shown, Sweep) and options == PLAIN and core_study(shown.study).figure:
+        return _of_sweep(shown, dark, stack)
+    runs = runs_in(shown, stack)
+    return scene_of([core_run(run) for run in runs], options, dark)
+
+
+def read(shown: Any, stack: ExitStack) -> Any:
+    """Paths and studies as what lies there: a run, or a folder of them; all else as it is."""
+    if isinstance(shown, str | os.PathLike):
+        shown = _of_path(shown, stack)
+    return _trained(shown, stack) if isinstance(shown, Study) else shown
+
+
+def runs_in(shown: Any, stack: ExitStack) -> list[Run]:
+    """The runs of what was read; they are open as long as somebody holds them."""
     if isinstance(shown, Sweep):
-        if options == PLAIN and core_study(shown.study).figure:
-            return _of_sweep(shown, dark, stack)
         shown = list(shown.runs)
     if isinstance(shown, Path):
-        shown = [open_run(path) for path in sorted(shown.glob(f"*{RUN}"), key=natural)]
+        paths = sorted(shown.glob(f"*{RUN}"), key=natural)
+        shown = [stack.enter_context(open_run(path)) for path in paths]
     runs = list(shown) if isinstance(shown, Sequence) else [shown]
     wrong = next((one for one in runs if not isinstance(one, Run)), None)
     if wrong is not None:
         raise InputError(f"{wrong!r:.60} is no run; give a Run, several, a Sweep or a study.")
-    return scene_of([core_run(run) for run in runs], options, dark)
+    return runs
 
 
 def _of_path(shown: str | os.PathLike[str], stack: ExitStack) -> Run | Study | Path:
@@ -230,7 +241,9 @@ def scene_of(runs: Sequence[CoreRun], options: Options, dark: bool = False) -> F
         _moment(options.until),
         DARK if dark else LIGHT,
         COORDINATES if options.plane is None else parse_plane(options.plane),
-        [_references(run, options) for run in runs] if options.margins else (),
+        [drawn_margins(run, options.margins, options.limit) for run in runs]
+        if options.margins
+        else (),
         look=_look(options),
         sheet=Sheet(options.width_mm, options.height_mm, caption=options.caption),
     )
@@ -247,16 +260,21 @@ def _moment(until: float | str | None) -> float | None:
 
 
 def _look(options: Options) -> Look:
-    curves = FIRST_CURVES if options.curves is None else options.curves
+    return look_of(options.curves, options.against)
+
+
+def look_of(curves: tuple[str, ...] | None, against: str | None) -> Look:
+    """The curves of the panel of that name, the usual ones for None, against what they stand."""
+    curves = FIRST_CURVES if curves is None else curves
     known = [item.name for item in of_shape(Shape.SCALAR)]
     for name in curves:
         if name not in known:
             raise InputError(f"There is no curve {name!r:.60}; {did_you_mean(str(name), known)}")
-    against = ACROSS[0] if options.against is None else options.against
-    return Look(tuple(curves), against=against)
+    return Look(tuple(curves), against=ACROSS[0] if against is None else against)
 
 
-def _references(run: CoreRun, options: Options) -> tuple[ReferenceMargin, ...]:
-    names: Iterable[str] | None = None if options.margins == ("all",) else options.margins
-    margins = Margins(run.problem, names, options.limit)
+def drawn_margins(run: CoreRun, which: Sequence[str], limit: float) -> tuple[ReferenceMargin, ...]:
+    """The reference margins of a run by their names, or ("all",), that stand among its own."""
+    names: Iterable[str] | None = None if tuple(which) == ("all",) else which
+    margins = Margins(run.problem, names, limit)
     return tuple(one for one in map(margins.computed, margins) if one.drawable)

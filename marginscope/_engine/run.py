@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, Unpack, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from marginscope._show.api import Time, show
 
 if TYPE_CHECKING:
     from marginscope._engine.margins import Margins
+    from marginscope._engine.player import Player, PlayerOptions
     from marginscope._engine.theorems import Verdict
 
 Floats = NDArray[np.float64]
@@ -235,6 +236,12 @@ class Run:
         from marginscope._engine.figures import figure
 
         return figure(self, path, **options)
+
+    def player(self, **options: Unpack[PlayerOptions]) -> Player:
+        """The run as a page that plays, for a notebook or a file: `marginscope.player`."""
+        from marginscope._engine.player import player
+
+        return player(self, **options)
 
     def _repr_png_(self) -> bytes | None:
         from marginscope._engine.display import still

@@ -1,7 +1,7 @@
 // How large panels are: so many in a line that they become as large as the window lets them.
 
 const HEAD = 44; // pixels of a panel's title and key
-const LEAST = 160; // height of a panel, below which the page is scrolled instead
+const LEAST = 180; // height of a panel, below which the page is scrolled instead
 const NARROWEST = 165; // width of a panel that can be read
 const COMFORTABLE = 230; // below which the caption is scrolled
 
@@ -31,13 +31,13 @@ export function lettersOf(wide, high) {
 
 // Give every panel its room, and say how large letters are.
 export function layOut(book) {
-  const { main, rows, kinds, panels, caption, controls, title } = book;
+  const { main, rows, kinds, panels, caption, controls, title, heads } = book;
   const style = getComputedStyle(main);
   const sides = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
   const ends = parseFloat(style.paddingTop) + parseFloat(style.paddingBottom);
   const width = main.clientWidth - sides;
   const around = title.offsetHeight + controls.offsetHeight + ends;
-  const heading = 26;
+  const heading = Math.max(26, ...heads.map((values) => values.parentElement.offsetHeight + 4));
   const room = window.innerHeight - around;
   const lines = rows.length;
   let found = arranged(width, room - caption.offsetHeight, lines, kinds.length, heading);

@@ -81,9 +81,9 @@ class Book {
   }
 
   resize() {
-    const { main, rows, kinds, panels, footer, header, player } = this;
+    const { main, rows, kinds, panels, heads, footer, header, player } = this;
     const parts = { caption: footer, title: header, controls: player.element };
-    layOut({ main, rows, kinds, panels, ...parts });
+    layOut({ main, rows, kinds, panels, heads, ...parts });
     this.draw();
   }
 

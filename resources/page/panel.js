@@ -4,7 +4,7 @@ import { pieced, numberText } from "./numbers.js";
 import { drawNeurons, neuronAxes, nodePlace, nodeValues, prepareNeurons } from "./neurons.js";
 import { SHAPES, colours, drawAxes, frameOf, mark, placer, ring } from "./plot.js";
 import { drawSorted, prepareSorted, sortedPlaces } from "./sorted.js";
-import { drawLevels, drawTraces, nearTrace, prepareTraces } from "./traces.js";
+import { drawLevels, drawRest, drawTraces, nearTrace, prepareTraces } from "./traces.js";
 import { SVG, fill, made, plainText, widthOf, write } from "./text.js";
 
 const UNIT = 8; // letters of so many pixels have lines as wide as figures give in points
@@ -138,7 +138,10 @@ export class PanelView {
       this.based = state;
       base.clearRect(0, 0, width, height);
       drawAxes(base, this.frame, x, y, this.panel, theme, this.size);
-      if (this.traced) drawLevels(base, this.panel, this.frame, y, at, look);
+      if (this.traced) {
+        drawLevels(base, this.panel, this.frame, y, at, look);
+        drawRest(base, this.panel, this.made, this.frame, at, look);
+      }
       if (this.kind === "neurons") this.showData();
     }
     this.drawInk(stop, at, y, look);
@@ -153,17 +156,16 @@ export class PanelView {
     ctx.rect(frame.left, frame.top, frame.width, frame.height);
     ctx.clip();
     let { note } = panel;
-    let [feet, rings] = [[], []];
+    let [marks, rings] = [[], []];
     if (this.traced) {
-      ({ note, feet } = drawTraces(ctx, panel, this.made, row, stop, frame, y, at, look));
+      ({ note, marks } = drawTraces(ctx, panel, this.made, row, stop, frame, y, at, look));
     } else if (this.kind === "neurons") {
       rings = drawNeurons(ctx, panel, this.made, row, stop, at, look);
     } else {
       ({ rings, note } = drawSorted(ctx, panel, this.made, row, stop, at, look));
     }
     ctx.restore();
-    const foot = frame.top + frame.height;
-    for (const [place, colour] of feet) mark(ctx, "down", place, foot, 12, look.unit, colour);
+    for (const [shape, x, y, area, colour] of marks) mark(ctx, shape, x, y, area, look.unit, colour);
     // Not cut at the frame, but only of nodes within it.
     const within = (value, low, length) => value >= low - 1 && value <= low + length + 1;
     for (const [node, x, y] of rings) {
@@ -243,8 +245,7 @@ export class PanelView {
   // The curve or level at a place; null where there is none.
   traceAt(x, y) {
     if (!this.traced || !this.at) return null;
-    const { panel, stop, at } = this;
-    return nearTrace(panel, this.made, stop, x, y, at, this.dark, REACH);
+    return nearTrace(this.panel, this.made, x, y, this.at, this.dark, REACH);
   }
 
   // Where a place lies along the curves: the number of points up to it, or -1 outside.

@@ -5,6 +5,7 @@ import { DASHES, colours, mark } from "./plot.js";
 import { plainText, widthOf, write } from "./text.js";
 
 const LINE = 1.45; // of a label, in letters
+const FAINT = 0.3; // opacity of what comes after the moment, as in the window
 
 export function prepareTraces(panel) {
   return { colours: panel.curves.map((curve) => curve.colours.map((hex) => colours(hex)[0])) };
@@ -89,10 +90,33 @@ function drawCurve(ctx, panel, curve, count, at, unit) {
   return { seen, x: lastX, y: lastY };
 }
 
+// The whole curves, faint: where they will go; on the base, since they do not move.
+export function drawRest(ctx, panel, made, frame, at, look) {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(frame.left, frame.top, frame.width, frame.height);
+  ctx.clip();
+  ctx.lineJoin = "round";
+  ctx.globalAlpha = FAINT;
+  panel.curves.forEach((curve, k) => {
+    ctx.strokeStyle = made.colours[k][look.dark];
+    drawCurve(ctx, panel, curve, panel.along.length, at, look.unit);
+  });
+  ctx.restore();
+}
+
+// Where a curve stands while it has no place on the axis yet, at t = 0: at its left end.
+function start(curve, count, frame, y, at, colour) {
+  const value = curve.y[count - 1];
+  if (curve.ends || !Number.isFinite(value)) return [];
+  const [shape, area] = value < y.low ? ["down", 12] : ["disc", 14];
+  return value > y.high ? [] : [[shape, frame.left, at.y(Math.max(value, y.low)), area, colour]];
+}
+
 export function drawTraces(ctx, panel, made, row, stop, frame, y, at, look) {
   const { unit, theme } = look;
   const count = panel.counts[stop];
-  const feet = [];
+  const marks = []; // that may reach over the edge
   ctx.lineJoin = "round";
   panel.curves.forEach((curve, k) => {
     const colour = made.colours[k][look.dark];
@@ -104,13 +128,15 @@ export function drawTraces(ctx, panel, made, row, stop, frame, y, at, look) {
       write(ctx, curve.ends, end.x, end.y - 0.25 * look.size, look.size * 0.92, "right");
     }
     const foot = panel.feet && !curve.ends ? entry(panel, curve.y, count, y.low) : null;
-    if (foot !== null) feet.push([at.x(foot), colour]);
+    if (foot !== null) marks.push(["down", at.x(foot), frame.top + frame.height, 12, colour]);
+    if (!end.seen) marks.push(...start(curve, count, frame, y, at, colour));
   });
   if (panel.ring && row.stops[stop] >= panel.ring[2]) {
     const [x, height] = panel.ring;
     mark(ctx, "ring", at.x(x), at.y(height), 34, unit, theme.foreground, theme.foreground);
   }
-  return { feet, note: panel.notes[panel.state[stop]] };
+  // Where curves are to come, nothing has to be said for their not being there yet.
+  return { marks, note: panel.note && panel.notes[panel.state[stop]] };
 }
 
 // What a curve says at one of its points.
@@ -134,11 +160,11 @@ export function alongText(panel, point) {
 }
 
 // The curve or the level that is nearest to a place, as lines of a note; null where none is near.
-export function nearTrace(panel, made, stop, x, y, at, dark, reach) {
-  const count = panel.counts[stop];
+// Curves are read where they are faint too.
+export function nearTrace(panel, made, x, y, at, dark, reach) {
   let best = { distance: reach, lines: null };
   panel.curves.forEach((curve, k) => {
-    for (let point = 0; point < count; point += 1) {
+    for (let point = 0; point < panel.along.length; point += 1) {
       const [across, up] = [at.x(panel.along[point]), at.y(curve.y[point])];
       const distance = Math.hypot(across - x, up - y);
       if (distance < best.distance) {

@@ -32,6 +32,7 @@ FLAGS = (
     "--disable-sync",
     "--hide-scrollbars",
     "--force-color-profile=srgb",
+    "--enable-features=IsolateSandboxedIframes",  # as it is usual; see `within`
     "--no-sandbox",  # needs rights that a container does not have; only our own pages are opened
 )
 
@@ -53,7 +54,10 @@ class Browser:
         self._session = ""
         self.said: list[str] = []
         self.asked: list[str] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._attach(self._target)
+
+    def _attach(self, target: str) -> None:
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -125,6 +129,22 @@ class Browser:
         )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    @contextmanager
+    def within(self) -> Iterator[None]:
+        """Ask the first sandboxed frame of the page instead, which is a process of its own; events
+        of mouse and keys belong to the page all the same, and find their way."""
+        end, session = time.monotonic() + PATIENCE, self._session
+        found: list[str] = []
+        while not found:
+            assert time.monotonic() < end, "the page has no frame in a process of its own"
+            known = self.call("Target.getTargets")["targetInfos"]
+            found = [one["targetId"] for one in known if one.get("parentId") == self._target]
+        try:
+            self._attach(found[0])
+            yield
+        finally:
+            self._session = session
 
     def resize(self, width: int, height: int, ratio: float = 1.0) -> None:
         """The size of the page in its own pixels."""

@@ -382,6 +382,95 @@ def test_a_click_pins_a_node_and_a_pull_along_curves_goes_through_time(shown) ->
     assert page.picture() != before
 
 
+COLOURS = """((number, upper, left) => {
+  const canvas = document.querySelectorAll('.plot')[number].children[upper];
+  const { width, height } = canvas;
+  const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+  copy.fillStyle = '#fff';
+  if (!upper) copy.fillRect(0, 0, width, height);
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, Math.round(left * width), height);
+  const found = {};
+  for (let k = 0; k < data.length; k += 4) {
+    if (data[k + 3] < 250 && upper) continue;
+    const name = data.slice(k, k + 3).join();
+    found[name] = (found[name] ?? 0) + 1;
+  }
+  return found;
+})(%d, %d, %g)"""
+
+
+def painted(page: Browser, panel: int, upper: bool, left: float = 1.0) -> dict[str, int]:
+    """How many pixels of each colour a canvas of a panel has, from its left up to a share of it:
+    the upper one where it is drawn on, the lower one on white."""
+    found: dict[str, int] = page.value(COLOURS % (panel, upper, left))
+    return found
+
+
+def rgb_text(colour: str, background: str = "#ffffff", opacity: float = 1.0) -> str:
+    ends = [np.array(rgb(one), dtype=float) for one in (background, colour)]
+    return ",".join(str(round(x)) for x in (1.0 - opacity) * ends[0] + opacity * ends[1])
+
+
+def near(found: dict[str, int], wanted: str) -> int:
+    """Pixels of a colour, up to rounding."""
+    aim = np.array([int(x) for x in wanted.split(",")])
+    each = ((np.array([int(x) for x in name.split(",")]), count) for name, count in found.items())
+    return sum(count for colour, count in each if np.abs(colour - aim).max() <= 2)
+
+
+def test_what_is_to_come_is_faint_and_the_start_stands_at_the_left(shown) -> None:
+    """At t = 0, which a logarithmic axis does not have, as at any other moment."""
+    page = shown(page_html([two_runs()[1]], ["margins", "norms"]))
+    strong = rgb_text(LIGHT.foreground)
+    faint = rgb_text(LIGHT.foreground, LIGHT.background, 0.3)
+    assert near(painted(page, 0, upper=True), strong) > 200
+    page.value(MOVE % 0)
+    assert near(painted(page, 0, upper=False), faint) > 100
+    now = near(painted(page, 0, upper=True), strong)
+    assert 20 < now < 200  # a disc, and no sentence
+    assert near(painted(page, 0, upper=True, left=0.2), strong) == now
+    read = {line.split(" ")[0] for text in page.value(SWEEP % 0) for line in text.splitlines()[1:2]}
+    assert {"hard", "smoothed"} <= read  # of what is faint too
+
+
+def test_nothing_jumps_on_a_phone(shown) -> None:
+    """Numbers become longer and shorter while it plays."""
+    page = shown(figure(), (400, 800))
+    heights = []
+    for moment in range(12):
+        page.value(MOVE % moment)
+        heights.append(page.value("document.documentElement.scrollHeight"))
+    assert len(set(heights)) == 1
+    # However long they are: they have a line of their own.
+    gaps = page.value(
+        "[...document.querySelectorAll('.values')]"
+        ".map((one) => one.offsetTop - one.previousSibling.offsetTop)"
+    )
+    assert min(gaps) > 12
+    assert page.value("document.querySelector('.controls input').offsetWidth") > 350
+    assert page.value("document.documentElement.scrollWidth") == 400
+    tops = page.value(
+        "[...document.querySelectorAll('.controls button')].map((one) => one.offsetTop)"
+    )
+    assert len(tops) == 6 and max(tops) - min(tops) < 10  # in one line
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (400, 800)])
+def test_what_is_lowered_and_raised_is_not_cut(size: tuple[int, int], shown) -> None:
+    page = shown(figure(), size)
+    rooms = page.value(
+        """[...document.querySelectorAll('.title sub, .key sup')].map((part) => {
+          const over = document.createRange(); over.selectNodeContents(part);
+          const text = over.getBoundingClientRect();
+          const box = part.closest('.title, .key').getBoundingClientRect();
+          return Math.min(box.bottom - text.bottom, text.top - box.top);
+        })"""
+    )
+    assert len(rooms) >= 8
+    assert min(rooms) >= -2  # letters do not reach the ends of their line
+
+
 # -------------------------------------------------------------------------------------- safety
 
 

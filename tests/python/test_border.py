@@ -72,7 +72,7 @@ def test_every_name_is_there_and_explained() -> None:
 
 
 def test_functions_say_their_errors_and_show_an_example() -> None:
-    for name in ("train", "sweep", "study", "margins", "theorems", "check", "figure"):
+    for name in ("train", "sweep", "study", "margins", "theorems", "check", "figure", "player"):
         text = getattr(ms, name).__doc__
         assert "Raises InputError" in text and ">>> " in text, name
 
@@ -138,12 +138,16 @@ reveal_type(ms.sweep("telgarsky22-figure-1").runs[0])
 reveal_type(ms.sweep("telgarsky22-figure-1").table())
 reveal_type(ms.figure(run))
 reveal_type(ms.figure(run, "a.pdf"))
+reveal_type(ms.player([run], frames=100))
+reveal_type(run.player(views="norms", title="a").save("a.html"))
 reveal_type(ms.check("telgarsky22-figure-1")[0].verdict)
 reveal_type(ms.study("telgarsky22-figure-1").axes)
 reveal_type(ms.open("a.msrun"))
 reveal_type(ms.studies())
 ms.margins(run.x)
 ms.train("telgarsky22-figure-1", pth=3, path=4)
+run.player(frame=100)
+ms.player(run, frames="a")
 """
 # What is installed beside it says nothing of its types: they stand in the public module alone.
 CONFIGURATION = """
@@ -163,6 +167,8 @@ REVEALED = [
     "marginscope._engine.run.Run",
     "list[dict[str, Any]]",
     "bytes",
+    "pathlib.Path",
+    "marginscope._engine.player.Player",
     "pathlib.Path",
     "str",
     "dict[str, tuple[Any, ...]]",
@@ -188,8 +194,9 @@ def test_types_are_those_that_are_told(tmp_path: Path) -> None:
     for line, wanted in zip(notes, REVEALED, strict=True):
         assert wanted in line.replace("builtins.", "").replace("typing.", ""), line
     errors = [line for line in lines if ": error:" in line]
-    assert len(errors) == 2, done.stdout
-    assert all("No overload variant" in line for line in errors)
+    wrong = ["No overload variant"] * 2 + ["Unexpected keyword argument", "incompatible type"]
+    for line, wanted in zip(errors, wrong, strict=True):
+        assert wanted in line, done.stdout
 
 
 # ------------------------------------------------------------------------------------- errors

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
+from html import escape
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 import torch
 
 import marginscope as ms
+from tests.figures.pages import data_of, flat
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
@@ -200,5 +203,9 @@ def shown(cell: str) -> str:
 def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
     out = run("\n".join([SHOW, *map(shown, cells())]), tmp_path)
     assert (tmp_path / "figure-1.pdf").read_bytes().startswith(b"%PDF")
+    page = (tmp_path / "figure-1.html").read_text("utf-8")
+    assert [flat(row["heading"]) for row in data_of(page)["rows"]] == ["m = 16", "m = 256"]
+    sizes = [int(size) for size in re.findall(r"_repr_html_ (\d+)", out)]
+    assert 0 < max(sizes) - len(escape(page)) < 500  # of the frame around it
     for part in ("_repr_html_ ", "m = 16: hard margin", "<gamma_gl = ", "telgarsky22, Lemma"):
         assert part in out, out
