@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ collect_ignore = ["extension"]
 # The same examples on every machine; no deadline, since a kernel may be loaded in the middle.
 settings.register_profile("marginscope", deadline=None, derandomize=True, database=None)
 settings.load_profile("marginscope")
+
+# Shells start what is in the background without Ctrl-C, which some tests press.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 NUMBERS = itertools.count()

@@ -58,10 +58,14 @@ class Window:
         self._told = threading.Event()
         threading.Thread(target=self._listen, name="window", daemon=True).start()
 
-    def said(self, patience: float = PATIENCE_S) -> str:
+    def said(self) -> str:
         """Its first line, or what it died of; OK where it is slower than one waits."""
-        self._told.wait(patience)
+        self._told.wait(PATIENCE_S)
         return self._line
+
+    def begin(self) -> None:
+        """Wait until it listens, or has died."""
+        self._told.wait(BEGIN_S)
 
     def _listen(self) -> None:
         """Take the first line; and be there when the process ends."""
@@ -84,7 +88,7 @@ def show_link(link: str) -> None:
         raise InputError("the names of these runs are too long for one picture; show fewer.")
     place = address()
     for window in _WINDOWS:  # one that is about to begin is used, and no other one opened
-        window.said(BEGIN_S)
+        window.begin()
     answer = None if place is None else _told(place, link)
     if answer is None or answer == BUSY:
         answer = _started(link)

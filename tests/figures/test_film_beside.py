@@ -145,11 +145,17 @@ def test_what_is_no_request_is_refused_in_a_sentence(runs, tmp_path, change, sai
 
 @pytest.mark.parametrize("line", [b"no JSON\n", b"[" * 100_000 + b"\n", b"[]\n", b""])
 def test_the_command_answers_garbage_in_a_sentence(line: bytes) -> None:
-    done = subprocess.run(
-        beside.headless(COMMAND), cwd=ROOT, input=line, capture_output=True, check=True
-    )
-    answer = json.loads(done.stdout)
-    assert answer["error"].endswith(".") and not done.stderr
+    pipe = subprocess.PIPE
+    words = beside.headless(COMMAND)
+    with subprocess.Popen(words, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(line)
+        # Open until it has answered: closed before, it is given up (but for one without a line).
+        process.stdin.flush() if line else process.stdin.close()
+        answer = json.loads(process.stdout.readline())
+        assert answer["error"].endswith(".") and not process.stderr.read()
+    assert process.returncode == 0
 
 
 # ----------------------------------------------------------------------------- how it may end

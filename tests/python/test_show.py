@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +47,12 @@ print(json.dumps({"refused": refused, "running": running, "ended": ended, "loade
 unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="a window is used again on Unix alone")
 
 
-def environment(folder: Path) -> dict[str, str]:
+def environment(folder: Path, sockets: str) -> dict[str, str]:
     """A user of his own, with a private folder for sockets that is not too deep for one."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("XDG_")}
     return kept | {
         "HOME": str(folder),
-        "TMPDIR": str(folder),
+        "TMPDIR": sockets,
         "PYTHONPATH": str(ROOT),
         "QT_QPA_PLATFORM": "offscreen",
     }
@@ -67,20 +68,21 @@ def test_a_second_call_uses_the_window_of_the_first(tmp_path: Path) -> None:
     for path in paths:
         recorded(path, 5)
     (tmp_path / "caller.py").write_text(CALLER)
-    done = subprocess.run(
-        [sys.executable, "caller.py", *map(str, paths)],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stderr
+    with tempfile.TemporaryDirectory() as sockets:  # pytest's folders are too deep
+        done = subprocess.run(
+            [sys.executable, "caller.py", *map(str, paths)],
+            cwd=tmp_path,
+            env=environment(tmp_path, sockets),
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+        assert done.returncode == 0, done.stderr
+        assert not list(Path(sockets).glob("marginscope-*/window-*"))
     said = json.loads(done.stdout)
     assert said["running"] and said["ended"] == 128 + 15 and said["loaded"] == []
     assert "t = 'soon' is not understood" in said["refused"][0]
     assert "views = 'no such' is not understood" in said["refused"][1]
-    assert not list(tmp_path.glob("marginscope-*/window-*"))
 
 
 # ------------------------------------------------------------------------- what is asked for
