@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -77,6 +77,21 @@ def cut(top: QWidget) -> list[str]:
                 what = getattr(widget, "text", str)() or widget.objectName()
                 size = (widget.width(), widget.height())
                 found.append(f"{type(widget).__name__} {what!r}: {size}, not {(width, height)}")
+    return found + hidden(top)
+
+
+def hidden(top: QWidget) -> list[str]:
+    """What is scrolled up and down alone, and yet wider than what is seen of it."""
+    off = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+    areas = [*top.findChildren(QScrollArea), *([top] if isinstance(top, QScrollArea) else [])]
+    found = []
+    for area in areas:
+        content = area.widget()
+        if content is None or not area.isVisible() or area.horizontalScrollBarPolicy() is not off:
+            continue
+        if content.width() > area.viewport().width():
+            sizes = content.width(), area.viewport().width()
+            found.append(f"{type(area.parent()).__name__}'s {type(area).__name__}: {sizes}")
     return found
 
 
@@ -111,6 +126,7 @@ def test_nothing_is_cut_in_the_window(
     QTest.qWait(50)
     assert program.window.inspector.isVisible()
     whole(qtbot, program.window.side)
+    program.window.set_recent([f"/a/{'A long name that somebody gave to a run, ' * 3}.msrun"])
     program.actions["welcome"].setChecked(True)
     QTest.qWait(50)
     assert program.window.welcome.isVisible()
