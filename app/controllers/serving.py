@@ -97,6 +97,7 @@ class ShowServer(QObject):
             caller.abort()
 
     def _answer(self, caller: QLocalSocket, line: bytes) -> None:
+        del self._callers[caller]  # one request each: what else it sends is not read
         try:
             link = line.decode("utf-8")
             problem = refusal(link)

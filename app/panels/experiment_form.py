@@ -60,9 +60,9 @@ class ExperimentForm(QWidget):
         whole.insertWidget(0, self.branch)
         self.scale = quiet_label("", self, wrap=True)  # what Run would take
         self.scale.setFont(small(self.scale.font()))
-        self.scale.setContentsMargins(16, 4, 16, 4)
-        self.scale.setMinimumHeight(2 * self.scale.fontMetrics().lineSpacing() + 8)
-        whole.addWidget(self.scale)
+        self.scale.setMinimumHeight(2 * self.scale.fontMetrics().lineSpacing())
+        # Not margins of its own, which a label forgets once a style sheet is set.
+        whole.addLayout(filled(laid(QVBoxLayout(), (16, 4, 16, 4)), self.scale))
         content.setEnabled(False)
 
     def sizeHint(self) -> QSize:

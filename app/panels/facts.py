@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import final
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from app.panels.inputs import heading_label, line_height, quiet_label
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import laid
 
 ROW_HEIGHT = 24
+DIGITS = "\u22120.000000"  # of a number at the cursor, of which none may be missing
 
 
 @final
@@ -39,7 +41,7 @@ class FactList(QWidget):
         self._hint = quiet_label(hint, self, wrap=True)
         self._grid.addWidget(self._heading, 0, 0, 1, 2)
         self._grid.addWidget(self._hint, 1, 0, 1, 2)
-        self._rows: list[tuple[QLabel, ElidedLabel]] = []
+        self._rows: list[tuple[ElidedLabel, ElidedLabel]] = []
         self._facts: tuple[Fact, ...] = ()
 
     def set_heading(self, text: str) -> None:
@@ -68,15 +70,17 @@ class FactList(QWidget):
             value.setVisible(there)
             if there:
                 fact = facts[position]
-                name.setText(fact.name)
-                name.setToolTip(fact.explanation)
+                name.set_text(fact.name, fact.explanation)
                 value.set_text(fact.value, fact.explanation)
         self._facts = tuple(facts)
 
     def _add_row(self) -> None:
-        name = quiet_label("", self)
+        # The name gives way to the value's digits where there is no room for both.
+        name = ElidedLabel(self, Qt.TextElideMode.ElideRight, QPalette.ColorRole.PlaceholderText)
+        name.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         value = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         value.set_alignment(Qt.AlignmentFlag.AlignRight)
+        value.setMinimumWidth(value.fontMetrics().horizontalAdvance(DIGITS) + 2)
         # Of one height with and without digits, so that what stands below does not move.
         value.setFixedHeight(line_height(self, ROW_HEIGHT) - 4)
         row = 2 + len(self._rows)

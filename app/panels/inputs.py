@@ -23,7 +23,7 @@ from app.style import line_of
 HEIGHT = 24
 MOST_LINES = 3
 # Pixels of a control beside its text: edges, padding, and the arrow of a choice (app.style_sheet).
-AROUND_TEXT, AROUND_CHOICE = 20, 30
+AROUND_TEXT, AROUND_CHOICE = 22, 30
 UNDO, REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
 
 

@@ -33,8 +33,8 @@ from core.figures.palette import Palette
 from core.library.entry import Entry
 
 EXAMPLE = "Search: words, or a condition such as  m >= 256 and hard_margin > .9 * gamma_gl / 2"
-WIDEST = 300
-LEAST = {"name": 220, "study": 120}  # the first runs may be called by little
+WIDEST = 50  # letters of the middle size
+LEAST = {"name": 36, "study": 20}  # the first runs may be called by little
 ROOM = 8
 # What can be done: name, text, key, and where (in the trash, outside of it, or "").
 DEEDS = (
@@ -117,7 +117,7 @@ class LibraryPanel(QWidget):
         self.model = LibraryModel(self)
         self.table = QTableView(self)
         self.curves = CurveDelegate(self.model, self.table)
-        self._fitted = False
+        self._fitted = self._begun = False
         self._set_table()
         self.deeds = {name: self._deed(name, text, key) for name, text, key, _ in DEEDS}
         self._menu = self._column_menu()
@@ -204,8 +204,9 @@ class LibraryPanel(QWidget):
         self.model.set_entries(entries)
         self._select(kept, here)
         self.table.verticalScrollBar().setValue(place)
-        if entries and fit and not self._fitted:
-            self._fitted = True
+        # Once while they are read, so that no heading is cut, and once when they have been.
+        if entries and not self._fitted and (fit or not self._begun):
+            self._fitted, self._begun = fit, True
             self._fit()
 
     def _select(self, kept: set[Path], here: Path | None) -> None:
@@ -226,10 +227,11 @@ class LibraryPanel(QWidget):
         self._follow()
 
     def _fit(self) -> None:
+        letter = self.table.fontMetrics().averageCharWidth()
         self.table.resizeColumnsToContents()
         for place in range(len(COLUMNS)):
-            least = LEAST.get(COLUMNS[place].name, 0)
-            width = max(least, min(self.table.columnWidth(place), WIDEST))
+            least = LEAST.get(COLUMNS[place].name, 0) * letter
+            width = max(least, min(self.table.columnWidth(place), WIDEST * letter))
             self.table.setColumnWidth(place, width)
         self.table.setColumnWidth(0, PICTURE_SIZE.width())
 

@@ -15,7 +15,7 @@ from app.widgets.layouts import filled, laid
 from core.figures.numbers import number_text
 from core.problem.schedule import NUMBER
 
-WIDTH = 360
+LETTERS, SIDE = 60, 16  # how wide it is, in letters of the middle size
 HALF = "/ 2"
 DIVIDED = re.compile(rf"^[/\u00f7]\s*({NUMBER})$", re.IGNORECASE)
 TIMES = re.compile(rf"^[*x\u00d7]\s*({NUMBER})$", re.IGNORECASE)
@@ -61,16 +61,19 @@ class StepDialog(QDialog):
         self.line = QLineEdit(HALF, self)
         self.line.setAccessibleName("The step, or a factor of it")
         self.line.selectAll()
-        self.answer = quiet_label("", self, wrap=True)
+        self.answer = quiet_label(HINT, self, wrap=True)
+        width = LETTERS * self.fontMetrics().averageCharWidth()
+        # Of the longer answer from the start: a dialog does not grow when its words do.
+        self.answer.setMinimumHeight(self.answer.heightForWidth(width - 2 * SIDE))
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel, self
         )
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText("Train")
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        column = laid(QVBoxLayout(self), (16, 16, 16, 16), 8)
+        column = laid(QVBoxLayout(self), (SIDE, SIDE, SIDE, SIDE), 8)
         filled(column, question, self.line, self.answer, self.buttons)
-        self.setMinimumWidth(WIDTH)
+        self.setMinimumWidth(width)
         self.line.textChanged.connect(self._show)
         self._show()
         self.line.setFocus()

@@ -358,6 +358,9 @@ class TheoremTimes(QWidget):
 
     def _fit(self) -> None:
         # While a run is judged there is room already: the views would else be resized by a verdict.
+        # The line above has the highest of its parts, shown or not, for the same reason.
+        parts = (self.heading, self.note, self.legend)
+        self.heading.setMinimumHeight(max(part.sizeHint().height() for part in parts))
         rows = MOST_ROWS if self._waits else min(len(self.rows.lines), MOST_ROWS)
         self._body.setFixedHeight(rows * self.rows.row_height())
         self.rows.setFixedHeight(self.rows.sizeHint().height())

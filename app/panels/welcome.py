@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -71,7 +72,7 @@ class WelcomePage(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._content = content = QWidget(self)
         column = laid(QVBoxLayout(content), (SIDES, 24, SIDES, 24), 12)
-        headline = QLabel(HEADLINE, content)
+        headline = QLabel(HEADLINE, content, wordWrap=True)
         font = headline.font()
         font.setPointSizeF(font.pointSizeF() * 1.7)
         headline.setFont(font)
@@ -81,10 +82,13 @@ class WelcomePage(QScrollArea):
         self.run_button.clicked.connect(self.run_requested)
         self.open_button = QPushButton("Open a run file ...", content)
         self.open_button.clicked.connect(self.open_requested)
-        buttons = filled(laid(QHBoxLayout(), spacing=8), self.run_button, self.open_button, 1)
-        filled(column, headline, self.explanation, buttons)
+        self._buttons = filled(laid(QHBoxLayout(), spacing=8), self.run_button, self.open_button)
+        filled(column, headline, self.explanation, self._buttons)
+        column.setAlignment(self._buttons, Qt.AlignmentFlag.AlignLeft)
         column.addSpacing(8)
-        filled(column, heading_label("Five papers, and studies of what they state", content))
+        papers = heading_label("Five papers, and studies of what they state", content)
+        papers.setWordWrap(True)
+        column.addWidget(papers)
         self._grid = laid(QGridLayout(), spacing=(12, 12))
         column.addLayout(self._grid)
         column.addSpacing(8)
@@ -92,7 +96,9 @@ class WelcomePage(QScrollArea):
         self._recent = _Lines("Open again", content)
         self._begin.chosen.connect(self._on_begin)
         self._recent.chosen.connect(self._on_file)
-        filled(column, filled(laid(QHBoxLayout(), spacing=32), self._begin, self._recent, 1), 1)
+        self._lists = filled(laid(QHBoxLayout(), spacing=32), self._begin, self._recent)
+        filled(column, self._lists, 1)
+        column.setAlignment(self._lists, Qt.AlignmentFlag.AlignLeft)
         self._actions: Mapping[str, QAction] = {}
         self.cards: tuple[Card, ...] = ()
         self._columns = 0
@@ -140,7 +146,12 @@ class WelcomePage(QScrollArea):
         self._arrange()
 
     def _arrange(self) -> None:
-        columns = max(1, (self.viewport().width() - 2 * SIDES) // CARD_WIDTH)
+        room = self.viewport().width() - 2 * SIDES
+        for lines in (self._begin, self._recent):
+            lines.fit(room)
+        for row in (self._buttons, self._lists):
+            self._turn(row, room)
+        columns = max(1, room // CARD_WIDTH)
         columns = min(columns, len(self.cards))
         if columns != self._columns:
             for place, card in enumerate(self.cards):
@@ -148,6 +159,20 @@ class WelcomePage(QScrollArea):
             for place in range(max(columns, self._columns)):
                 self._grid.setColumnStretch(place, int(place < columns))
             self._columns = columns
+
+    @staticmethod
+    def _turn(row: QBoxLayout, room: int) -> None:
+        """Let parts stand side by side where there is room for them, else below one another."""
+        needed = row.spacing() * (row.count() - 1)
+        for place in range(row.count()):
+            item = row.itemAt(place)
+            assert item is not None
+            needed += item.sizeHint().width()
+        to = (
+            QBoxLayout.Direction.LeftToRight if needed <= room else QBoxLayout.Direction.TopToBottom
+        )
+        if row.direction() is not to:
+            row.setDirection(to)
 
     # ------------------------------------------------------------------------------- content
 
@@ -169,11 +194,13 @@ class WelcomePage(QScrollArea):
     def _offer(self) -> None:
         there = [key for key, action in self._actions.items() if action.isEnabled()]
         self._begin.offer([(key, OFFERED[key], self._actions[key].toolTip()) for key in there])
+        self._arrange()
         self._chain()
 
     def set_recent(self, paths: Sequence[str]) -> None:
         """The files that were opened last."""
         self._recent.offer([(path, Path(path).stem, path) for path in paths[:MOST_RECENT]])
+        self._arrange()
         self._chain()
 
     def _on_begin(self, key: str) -> None:
@@ -208,11 +235,18 @@ class _Lines(QWidget):
             self.buttons.append(button)
         for button, (name, text, tip) in zip(self.buttons, lines, strict=False):
             button.setObjectName(name)
-            button.setText(text.replace("&", "&&"))
+            button.setAccessibleName(text)
             button.setToolTip(tip)
         for place, button in enumerate(self.buttons):
             button.setVisible(place < len(lines))
         self.setVisible(bool(lines))
+
+    def fit(self, room: int) -> None:
+        """Shorten what is longer than the room, as names of files may be."""
+        for button in self.buttons:
+            text = button.accessibleName()
+            short = button.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room - 4)
+            button.setText(short.replace("&", "&&"))
 
     def _on_clicked(self) -> None:
         self.chosen.emit(self.sender().objectName())

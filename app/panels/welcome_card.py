@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import final
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QPen, QResizeEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.panels.inputs import heading_label, quiet_label
@@ -66,13 +66,6 @@ class Card(QPushButton):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(240, self.heightForWidth(320))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        # Grids give rows the height of hints, and not always that of the width there is.
-        needed = self.heightForWidth(self.width())
-        if needed != self.minimumHeight():
-            self.setMinimumHeight(needed)
 
 
 @final

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +29,20 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+STARTED: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def none_left() -> Iterator[None]:
+    """A test that fails leaves no process, which would be held against another test."""
+    yield
+    while STARTED:
+        with STARTED.pop() as process:  # which closes its pipes and waits
+            process.kill()
+
+
 def python(*arguments: str, root: Path = ROOT) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, *arguments],
         cwd=root,
         env={**os.environ, "PYTHONPATH": str(root)},
@@ -38,6 +51,8 @@ def python(*arguments: str, root: Path = ROOT) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
+    STARTED.append(process)
+    return process
 
 
 def copied(folder: Path, sources: bool) -> Path:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
     QLineEdit,
+    QMessageBox,
     QPushButton,
     QRadioButton,
     QScrollArea,
@@ -23,11 +25,15 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.controllers import scale
 from app.panels.inputs import text_width
+from app.panels.library import LibraryPanel
+from app.panels.step_dialog import StepDialog
+from app.panels.weight import Room
 from app.widgets.elided import ElidedLabel
 from app.widgets.header import ViewHeader
 from tests.app.mouse import LEFT
-from tests.app.shell.conftest import Opener, trained
+from tests.app.shell.conftest import STUDY, Opener, trained
 
 PLAIN = (QPushButton, QCheckBox, QRadioButton)
 FIELDS = (QLineEdit, QComboBox)  # what they hold may be longer than they are
@@ -77,6 +83,21 @@ def cut(top: QWidget) -> list[str]:
                 what = getattr(widget, "text", str)() or widget.objectName()
                 size = (widget.width(), widget.height())
                 found.append(f"{type(widget).__name__} {what!r}: {size}, not {(width, height)}")
+    return found + hidden(top)
+
+
+def hidden(top: QWidget) -> list[str]:
+    """What is scrolled up and down alone, and yet wider than what is seen of it."""
+    off = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+    areas = [*top.findChildren(QScrollArea), *([top] if isinstance(top, QScrollArea) else [])]
+    found = []
+    for area in areas:
+        content = area.widget()
+        if content is None or not area.isVisible() or area.horizontalScrollBarPolicy() is not off:
+            continue
+        if content.width() > area.viewport().width():
+            sizes = content.width(), area.viewport().width()
+            found.append(f"{type(area.parent()).__name__}'s {type(area).__name__}: {sizes}")
     return found
 
 
@@ -111,6 +132,10 @@ def test_nothing_is_cut_in_the_window(
     QTest.qWait(50)
     assert program.window.inspector.isVisible()
     whole(qtbot, program.window.side)
+    numbers = program.window.inspector.scalars.value_labels()
+    assert numbers
+    assert [one.shown_text() for one in numbers] == [one.text() for one in numbers]
+    program.window.set_recent([f"/a/{'A long name that somebody gave to a run, ' * 3}.msrun"])
     program.actions["welcome"].setChecked(True)
     QTest.qWait(50)
     assert program.window.welcome.isVisible()
@@ -199,7 +224,7 @@ def test_the_window_fits_small_screens_with_all_its_panels(
 
 @pytest.mark.parametrize(
     "keys",
-    ["shortcuts", "preview", "draw", "whole", "cells", "studies", "figure film data"],
+    ["shortcuts", "preview", "draw", "whole", "cells", "studies", "figure film data", "page"],
 )
 def test_nothing_is_cut_in_dialogs(
     points: float, keys: str, open_program: Opener, study: object, qtbot: QtBot
@@ -222,3 +247,65 @@ def test_nothing_is_cut_in_dialogs(
             whole(qtbot, window)
             window.close()
         qtbot.waitUntil(lambda: not opened())
+
+
+@pytest.fixture
+def descent(tmp_path: Path, open_program: Opener, qtbot: QtBot, points: float) -> Marginscope:
+    """A window with runs that have a step."""
+    path = tmp_path / "descent.toml"
+    path.write_text(STUDY.replace('kind = "flow"', 'kind = "gd"\nstep = 0.1'))
+    program: Marginscope = open_program(str(path))
+    qtbot.waitUntil(lambda: trained(program))
+    program.display.ask(playing=False)
+    program.window.resize(1280, 800)
+    return program
+
+
+def test_nothing_is_cut_of_a_branch(descent: Marginscope, qtbot: QtBot) -> None:
+    """The line above the form, and the question for another step."""
+    descent.actions["branch"].trigger()
+    qtbot.waitUntil(descent.window.form.branch.isVisible)
+    assert descent.window.width() == 1280
+    whole(qtbot, descent.window.form)
+    descent.actions["rewind"].trigger()
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
+    asked = QApplication.activeModalWidget()
+    assert isinstance(asked, StepDialog)
+    whole(qtbot, asked)
+    for text in ("half", "/ 4"):  # wrong, and right
+        asked.line.setText(text)
+        whole(qtbot, asked)
+    asked.reject()
+
+
+def test_nothing_is_cut_where_costs_are_asked(
+    descent: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scale, "room_at", lambda _folder: Room(memory=16e9, free=8e9, disk=1e6))
+    descent.actions["run"].trigger()
+    asked = QApplication.activeModalWidget()
+    assert isinstance(asked, QMessageBox)
+    assert "of 1.0 MB that are free" in asked.informativeText()
+    whole(qtbot, asked)
+    asked.reject()
+
+
+def test_no_heading_of_the_library_is_cut(descent: Marginscope, qtbot: QtBot) -> None:
+    descent.actions["library"].setChecked(True)
+    panel = descent.library.panel
+    assert panel is not None
+    qtbot.waitUntil(lambda: len(panel.model.entries) == 2)
+    assert descent.window.width() == 1280
+    header = panel.table.horizontalHeader()
+    for place in range(1, header.count()):  # of the pictures there is none
+        if not header.isSectionHidden(place):
+            words = header.fontMetrics().horizontalAdvance(header_words(panel, place))
+            assert header.sectionSize(place) >= words, header_words(panel, place)
+    whole(qtbot, panel)
+    # Some rows are seen, and not the headings alone.
+    assert panel.table.viewport().height() >= 2 * panel.table.rowHeight(0)
+
+
+def header_words(panel: LibraryPanel, place: int) -> str:
+    """The heading of a column."""
+    return str(panel.model.headerData(place, Qt.Orientation.Horizontal) or "")

@@ -13,19 +13,32 @@ from app.panels.drawing_window import DrawingWindow
 from app.panels.study_window import StudyWindow
 from app.widgets.message_bar import MessageBar
 from core.figures.palette import LIGHT
+from tests.app.shell.test_theory import settled
 
 LONG = "This is a sentence about a file that could not be read, and about what to do next. " * 4
 
 
-def places(window: QWidget, bar: MessageBar, but: QWidget | None = None) -> dict[QWidget, QRect]:
-    """Where everything stands in a window, but for the bar and its parts, and those of another."""
+def places(window: QWidget, bar: MessageBar) -> dict[QWidget, QRect]:
+    """Where everything stands in a window, but for the bar and its parts."""
     return {
         one: QRect(one.mapTo(window, QPoint(0, 0)), one.size())
         for one in window.findChildren(QWidget)
         if one.isVisible() and one.window() is window
         if one is not bar and not bar.isAncestorOf(one)
-        if but is None or not but.isAncestorOf(one)
     }
+
+
+def at_rest(qtbot: QtBot, window: QWidget, bar: MessageBar) -> dict[QWidget, QRect]:
+    """Where everything stands once its layouts are done, which takes some turns of the loop."""
+    seen = [places(window, bar)]
+
+    def rests() -> bool:
+        QTest.qWait(50)
+        seen.append(places(window, bar))
+        return seen[-1] == seen[-2]
+
+    qtbot.waitUntil(rests)
+    return seen[-1]
 
 
 @pytest.mark.parametrize("size", [(1024, 640), (1280, 800)])
@@ -33,16 +46,17 @@ def test_nothing_moves_when_something_is_said(
     program: Marginscope, qtbot: QtBot, size: tuple[int, int]
 ) -> None:
     window, bar = program.window, program.window.bar
+    # Rows come in the side and on the theorem time line as theory is computed.
+    qtbot.waitUntil(lambda: settled(program))
     window.resize(*size)
     program.display.ask(playing=False)
     bar.clear()
-    QTest.qWait(50)
-    before = places(window, bar, window.side)  # in which rows come as theory is computed
+    before = at_rest(qtbot, window, bar)
     assert len(before) > 50
     for words in ("Short.", LONG):
         bar.say(words)
         QTest.qWait(50)
-        assert places(window, bar, window.side) == before
+        assert places(window, bar) == before
         assert bar.isVisible()
         middle = before[window.middle]
         box = QRect(bar.mapTo(window, QPoint(0, 0)), bar.size())
@@ -107,8 +121,7 @@ def test_nor_does_anything_move_in_other_windows(qtbot: QtBot, kind: str) -> Non
     window = StudyWindow(LIGHT, 2) if kind == "study" else DrawingWindow(LIGHT)
     qtbot.addWidget(window)
     window.show()
-    QTest.qWait(50)
-    before = places(window, window.bar)
+    before = at_rest(qtbot, window, window.bar)
     window.bar.say(LONG)
     QTest.qWait(50)
     assert window.bar.isVisible()

@@ -98,6 +98,7 @@ def test_a_recording_that_grows_is_shown_at_its_end(
         b"marginscope://view?" + b"x" * 50 + b"\n",
         b"marginscope://view?run=a&t=never\n",
         b"marginscope://view?run=%00\n",
+        b"nothing\nmarginscope://view?views=margins\n",
         b"x" * (MOST_BYTES + 10),
     ],
 )
@@ -111,11 +112,18 @@ def test_other_bytes_do_nothing(
 ) -> None:
     monkeypatch.setattr(logging.getLogger("marginscope"), "propagate", True)
     before = [run.path for run in served.session]
+    words = served.window.bar.text  # on a machine whose kernels are still being compiled
+    asked: list[str] = []
+    for server in served.findChildren(ShowServer):
+        server.asked.connect(asked.append)
     with caplog.at_level(logging.WARNING, "marginscope"):
         answer = ask(qtbot, place, sent)
     assert answer.startswith(REFUSED.strip()) or (answer == "" and len(sent) > MOST_BYTES)
-    assert len(caplog.records) == 1 and len(caplog.messages[0]) < 300
-    assert [run.path for run in served.session] == before and not served.window.bar.text
+    # One line of the log; others may log what they do meanwhile.
+    (told,) = [one for one in caplog.records if one.module == "serving"]
+    assert len(told.getMessage()) < 300
+    assert not asked and [run.path for run in served.session] == before
+    assert served.window.bar.text in ("", words)
 
 
 def test_callers_that_say_nothing_are_let_go(

@@ -11,15 +11,17 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolTip
+from PySide6.QtWidgets import QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.controllers.folding import is_open
 from app.panels.stretches import hue_of_stretch, paint_stretch
-from app.panels.theorem_times import NO_LINES, NO_RUN, TimeRows
+from app.panels.theorem_times import MOST_ROWS, NO_LINES, NO_RUN, TheoremTimes, TimeRows
+from app.panels.time_slider import TimeSlider
 from app.settings import load_settings
 from app.state.statement_lines import StatementLine, Stretch, statement_lines
+from core.figures.palette import LIGHT
 from core.problem.schedule import coordinate
 from core.theorems.statement import Assessment, Comparison, Verdict
 from core.theorems.states import State
@@ -69,6 +71,28 @@ def test_statements_that_say_when_have_a_row(judged: Marginscope) -> None:
         assert [one.state for one in line.premises] == ["FAILS", "HOLDS"]
     assert rows.lines[0].conclusion[1].promised  # it fails although the hypotheses hold
     assert "of m = 12" in judged.window.times.heading.text()
+
+
+@pytest.mark.parametrize("points", [9.0, 11.0, 14.0, 18.0])
+def test_a_verdict_leaves_the_line_above_the_rows_as_high_as_it_was(
+    qtbot: QtBot, points: float
+) -> None:
+    """The key comes in the place of words, whose heights differ: the views would be resized."""
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    font = holder.font()
+    font.setPointSizeF(points)
+    holder.setFont(font)
+    times = TheoremTimes(LIGHT, TimeSlider(LIGHT, holder), holder)
+    holder.show()
+    lines = [StatementLine("a", "a", "a", "holds", (), ())] * MOST_ROWS
+    heights = []
+    for judged in (None, lines, None):
+        times.show_lines("", judged, True)
+        times.adjustSize()
+        heights.append(times.sizeHint().height())
+        assert times.legend.isHidden() is (judged is None)
+    assert len(set(heights)) == 1
 
 
 def test_it_lies_on_the_axis_of_the_slider(judged: Marginscope, qtbot: QtBot) -> None:
