@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
+import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import QPoint
 from pytestqt.qtbot import QtBot
@@ -40,6 +42,10 @@ def widths(program: Marginscope) -> list[int]:
 def drawn(program: Marginscope) -> bool:
     """Whether a frame of every run is shown."""
     return all(slot.panel.frame >= 0 for slot in program.display.slots)
+
+
+def says(axis: pg.AxisItem, text: str) -> bool:
+    return bool(axis.labelText == text)
 
 
 def places(program: Marginscope) -> list[tuple[int, int]]:
@@ -132,9 +138,11 @@ def test_wishes_reach_panels_that_come_later(
     qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
     qtbot.waitUntil(lambda: drawn(program))
     first, *others = [slot.panel for slot in program.display.slots]
+    qtbot.waitUntil(partial(says, first.view("margins").plot.bottom, "step"))
     for panel in others:
         assert panel.names == first.names == ("margins", "curves")
         for name in panel.names:
-            assert panel.view(name).plot.bottom.labelText == first.view(name).plot.bottom.labelText
+            own, text = panel.view(name).plot.bottom, first.view(name).plot.bottom.labelText
+            qtbot.waitUntil(partial(says, own, text))  # views draw in turn
         assert panel._palette is first._palette
         assert panel._equal
