@@ -13,6 +13,7 @@ from app.panels.margin_list import MarginList
 from app.panels.scrolled import fill_scrolled
 from app.panels.statement_row import StatementRow
 from app.widgets.layouts import filled, laid
+from app.widgets.symbols import rich
 from core.figures.palette import Palette
 from core.theorems.naming import key_of, paper_of
 
@@ -115,7 +116,7 @@ class TheoryPanel(QWidget):
     def show_reach(self, reach: tuple[str, str]) -> None:
         """Of what 90 % are reached, and when; empty where nothing is promised."""
         label, when = reach
-        self.reach.setText(f"{label}: {when}" if label else "")
+        self.reach.setText(rich(f"{label}: {when}") if label else "")
         self.reach.setVisible(bool(label))
 
     def show_assessments(

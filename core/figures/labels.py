@@ -114,10 +114,13 @@ def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
     different = set(differing(runs)) if len(runs) > 1 else {"network.m"}
     values = fields(runs[0])
     shared = [fields(run) for run in runs]
+    # Another program's loop has drawn nothing by a seed of this one.
+    seedless = any(run.recorded for run in runs)
     parts = [
         phrase(key, values[key])
         for key in SETTINGS
         if key not in different
+        and not (seedless and key.endswith(".seed"))
         and values.get(key) is not None
         and all(table.get(key) == values[key] for table in shared)
     ]

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import marginscope as ms
+from core.figures.labels import settings_line
 from core.network.parametrisation import Shape
 from core.network.phi import of
 from core.network.recorded import RecordedNetwork
@@ -42,6 +43,14 @@ def test_frames_are_what_was_handed_over(tmp_path: Path) -> None:
             assert run.steps[index] == t
             assert run.log10_time[index] == (float(np.log10(t)) if t else -math.inf)
             assert run.diagnostics(index) == ({"eta": one.eta} if t else {})
+
+
+def test_no_seed_is_named_where_nothing_was_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "mine.msrun"
+    recorded(path, 3)
+    with open_run(path) as run:
+        line = settings_line([run], [run.frames - 1])
+    assert "seed" not in line and "own data" in line
 
 
 def test_frames_are_due_on_the_programs_own_schedule(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_the_time_is_marked_on_the_curve(
     pick(qtbot, program.window, "View", "Curves against", "Margins as they are")
     when = mark.label.removeprefix("90 % ")
     qtbot.waitUntil(lambda: facts_of_run(program).get("90 % of \u03b3_gl / 2") == when)
-    assert program.window.theory.reach.text() == f"90 % of \u03b3_gl / 2: {when}"
+    assert program.window.theory.reach.text() == f"90 % of \u03b3<sub>gl</sub> / 2: {when}"
 
 
 def test_what_is_not_computed_yet_is_waited_for(
@@ -94,7 +94,7 @@ def test_what_is_not_computed_yet_is_waited_for(
     qtbot.waitUntil(lambda: trained(program))
     asked(program, qtbot)
     view = margins_view(program)
-    assert program.window.theory.reach.text() == "time to 90 %: waits for \u03b3_gl"
+    assert program.window.theory.reach.text() == "time to 90 %: waits for \u03b3<sub>gl</sub>"
     assert facts_of_run(program)["time to 90 %"] == "waits for \u03b3_gl"
     qtbot.waitUntil(lambda: any("not computed yet" in one for one in view.plot.overlay.corner))
     assert view.scale == 1.0
@@ -102,7 +102,7 @@ def test_what_is_not_computed_yet_is_waited_for(
     go.set()
     qtbot.waitUntil(lambda: view.scale == 25.0)
     assert "not computed" not in " ".join(view.plot.overlay.corner)
-    said = "90 % of \u03b3_gl / 2: "
+    said = "90 % of \u03b3<sub>gl</sub> / 2: "
     qtbot.waitUntil(lambda: program.window.theory.reach.text().startswith(said))
 
 
