@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence
+from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
@@ -33,6 +33,7 @@ from core.figures.palette import Palette
 from core.library.entry import Entry
 
 EXAMPLE = "Search: words, or a condition such as  m >= 256 and hard_margin > .9 * gamma_gl / 2"
+LOWEST = 120
 WIDEST = 50  # letters of the middle size
 LEAST = {"name": 36, "study": 20}  # the first runs may be called by little
 ROOM = 8
@@ -104,7 +105,6 @@ class LibraryPanel(QWidget):
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setMinimumHeight(120)
         self.search = SearchEdit(self)
         self.trash = QCheckBox("&Trash", self)
         self.trash.setToolTip("Show the runs in the trash instead of the others")
@@ -132,7 +132,20 @@ class LibraryPanel(QWidget):
         self.trash.toggled.connect(self._follow)
         self.set_columns(FIRST)
         self.set_colours(palette)
+        self.setMinimumHeight(max(LOWEST, self._least()))
         self._follow()
+
+    def _least(self) -> int:
+        """The height of the search line, the headings and a row."""
+        head = self.columns.sizeHint().height() + 8
+        bar = self.table.horizontalScrollBar().sizeHint().height()
+        row = self.table.verticalHeader().defaultSectionSize()
+        return head + self.table.horizontalHeader().sizeHint().height() + row + bar + 12
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # On a low screen a row is worth more than their number.
+        self.total.setVisible(self.height() >= self._least() + self.total.sizeHint().height())
 
     def _set_table(self) -> None:
         table = self.table
