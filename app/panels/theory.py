@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.panels.inputs import heading_label, line_height, quiet_label
@@ -65,6 +65,7 @@ class TheoryPanel(QWidget):
         self.note = quiet_label("", content, wrap=True)
         self.note.hide()
         self.reach = quiet_label("", content, wrap=True)
+        self.reach.setTextFormat(Qt.TextFormat.RichText)
         self.reach.setToolTip(REACH_TIP)
         self.reach.hide()
         delta = self._delta_line(content)
