@@ -7,7 +7,8 @@ import re
 import sys
 from typing import Any, NoReturn, final
 
-from core.cli.output import MARGIN_SECONDS
+from core.cli.output import MARGIN_SECONDS, PROGRAM
+from marginscope._program import headless_program
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -17,7 +18,8 @@ class Parser(argparse.ArgumentParser):
     """A parser that complains in one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}; see {self.prog} --help.", file=sys.stderr)
+        name = self.prog.replace(headless_program(), PROGRAM, 1)
+        print(f"{name}: {message}; see {self.prog} --help.", file=sys.stderr)
         sys.exit(2)
 
 

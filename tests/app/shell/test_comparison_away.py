@@ -125,10 +125,14 @@ def test_nodes_are_compared_at_the_moment_shown(
     content = saved(comparing, dialog, qtbot).read_bytes()
     assert content == other.read_bytes()
     values = [float(row["value"]) for row in csv.DictReader(io.StringIO(content.decode()))]
-    qtbot.waitUntil(lambda: comparing.compare._known is not None)
-    qtbot.waitUntil(lambda: not comparing.compare._calculator.busy)
+
+    def drawn_as_asked() -> bool:
+        known = comparing.compare._known
+        return known is not None and known.answer.question == question
+
+    qtbot.waitUntil(drawn_as_asked)
     known = comparing.compare._known
-    assert known is not None and known.answer.question == question
+    assert known is not None
     drawn = [x for line in known.answer.lines for x in line.values.tolist()]
     assert values == pytest.approx(drawn)
 

@@ -188,6 +188,12 @@ def test_margins_and_verdicts_are_listed_for_the_chosen_run(judged: Marginscope)
 
 def test_reference_lines_lie_at_factor_times_value(judged: Marginscope, qtbot: QtBot) -> None:
     view = margins_view(judged)
+
+    def heights() -> list[float]:
+        return [view.plot.place(0.0, one.height)[1] for one in view.plot.drawn_levels]
+
+    # Lines are drawn with the range of their frame, which follows what comes in.
+    qtbot.waitUntil(lambda: any(abs(height - 0.0406) < 1e-9 for height in heights()))
     qtbot.waitUntil(lambda: len(view.plot.drawn_levels) == 3)
     by_label = {one.level.label: one for one in view.plot.drawn_levels}
     line = by_label["gamma_gl / 2"]
@@ -243,7 +249,9 @@ def test_a_statement_opens_with_the_keyboard_and_shows_its_bound(
     assert not row.formula.isVisible()
 
 
-def test_a_row_says_what_is_stated_since_when_and_by_how_much(judged: Marginscope) -> None:
+def test_a_row_says_what_is_stated_since_when_and_by_how_much(
+    judged: Marginscope, qtbot: QtBot
+) -> None:
     """Slack and ratio of .0318 >= .0203, from the frame at which the stand-in begins to hold."""
     panel = judged.window.theory
     row = panel.row(panel.names[0])
@@ -254,7 +262,7 @@ def test_a_row_says_what_is_stated_since_when_and_by_how_much(judged: Marginscop
     assert row.line.sentence.startswith("The normalised margin reaches a constant share of \u03b3")
     assert row.line.timing in row.line.accessibleDescription()
     # All of it is seen, at any width of the panel: a narrow one has more lines.
-    assert row.line.height() == row.line.heightForWidth(row.line.width())
+    qtbot.waitUntil(lambda: row.line.height() == row.line.heightForWidth(row.line.width()))
     assert row.line.heightForWidth(160) > row.line.heightForWidth(400)
 
 
