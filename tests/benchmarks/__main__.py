@@ -16,6 +16,7 @@ from tests.benchmarks import (
     filming,
     first_start,
     flows,
+    following,
     large,
     library,
     margins,
@@ -40,6 +41,7 @@ PARTS = (
     "library",
     "views",
     "page",
+    "following",
     "large",
     "window",
     "filming",
@@ -69,6 +71,8 @@ def main() -> None:
         filming.main(arguments.rounds)
     elif "python" in parts:
         python.main(arguments.rounds)
+    elif "following" in parts:
+        following.main()
     elif "page" in parts:
         page.main()
     elif "start" in parts:
