@@ -33,7 +33,7 @@ def main() -> None:
         loop.frames(5)
         program = opened(Path(name) / "user", str(loop.path))
         until(partial(_reads, program, 6), application)
-        program.playback.to_end()
+        program.playback.set_follow(True)  # as `marginscope.show` opens a run
         event_loop(5.0)
         late = [_late(program, loop, application) for _ in range(LOOKS)]
         cpu, begun = time.process_time(), time.perf_counter()
