@@ -14,9 +14,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, final
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +48,21 @@ def answered_elsewhere() -> Iterator[None]:
         yield
     finally:
         _answered_elsewhere -= 1
+
+
+@final
+class FirstSignal:
+    """A handler of signals: the first calls `stop`, and is `heard`; a second interrupts at once."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self.heard = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.heard:
+            raise KeyboardInterrupt
+        self.heard = True
+        self._stop()
 
 
 def end_now(number: int) -> NoReturn:

@@ -5,24 +5,15 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
 
-from core.stopping import answered_elsewhere
+from core.stopping import FirstSignal, answered_elsewhere
 from core.training.control import Control
 
 
 @contextmanager
 def first_signal(stop: Callable[[], None]) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM calls `stop`; a second one interrupts at once."""
-    stopping = False
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal stopping
-        if stopping:
-            raise KeyboardInterrupt
-        stopping = True
-        stop()
-
+    handle = FirstSignal(stop)
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

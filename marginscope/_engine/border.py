@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from types import FrameType
 from typing import Any, ParamSpec, TypeVar, final
 
 from core.cli.output import Bar
 from core.files import FOLDER, host_name, remove_left
+from core.stopping import FirstSignal
 from marginscope._errors import DiskError, InputError, MarginscopeError
 
 P = ParamSpec("P")
@@ -69,21 +69,13 @@ def interruptible(stop: Callable[[], None]) -> Iterator[None]:
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    stopping = False
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal stopping
-        if stopping:
-            raise KeyboardInterrupt
-        stopping = True
-        stop()
-
+    handle = FirstSignal(stop)
     signal.signal(signal.SIGINT, handle)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if stopping:
+    if handle.heard:
         raise KeyboardInterrupt
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from marginscope._files.wal import beside
 LOCKS, IN_USE = Path("/proc/locks"), ["1073741826", "1073742335"]
 # A reader has a file open for milliseconds; a recorder has it open at every look.
 LOOKS, BETWEEN_S = 4, 0.05
+# Whoever looks whether a name is free, and takes it, does both within: threads begin at once.
+TAKING = threading.Lock()
 _OURS: set[Path] = set()  # what recorders of this process write; the system does not tell
 
 

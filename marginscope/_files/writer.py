@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from marginscope._errors import DiskError, InputError
 from marginscope._files.frame import Frame
-from marginscope._files.in_use import hold, let_go
+from marginscope._files.in_use import TAKING, hold, let_go
 from marginscope._files.meta import Description, dump_json
 from marginscope._files.new_file import claim, created, remove, take_place
 from marginscope._files.schema import (
@@ -99,17 +99,22 @@ class RunWriter:
         self._refusal: DiskError | None = None
         rows = description.rows()
         self._place = self.path  # where it goes in the end
-        self.path = claim(self.path, force)  # removes things: after what may fail above
+        with TAKING:
+            self.path = claim(self.path, force)  # removes things: after what may fail above
+            hold(self.path)
         try:
             self._sqlite: sqlite3.Connection | None = created(self.path, rows, arrays)
-            hold(self.path)
         except (sqlite3.OperationalError, OSError) as error:
             remove(self.path)
+            let_go(self.path)
             raise DiskError(
                 f"The disk refused to make the run file {path} ({error})",
                 remedy="make room on it or choose another folder",
                 typed="make room on it or choose another folder with --out",
             ) from error
+        except BaseException:
+            let_go(self.path)
+            raise
 
     @property
     def is_open(self) -> bool:

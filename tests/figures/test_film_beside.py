@@ -152,7 +152,10 @@ def test_the_command_answers_garbage_in_a_sentence(line: bytes) -> None:
         assert process.stderr is not None
         process.stdin.write(line)
         # Open until it has answered: closed before, it is given up (but for one without a line).
-        process.stdin.flush() if line else process.stdin.close()
+        if line:
+            process.stdin.flush()
+        else:
+            process.stdin.close()
         answer = json.loads(process.stdout.readline())
         assert answer["error"].endswith(".") and not process.stderr.read()
     assert process.returncode == 0

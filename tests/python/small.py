@@ -20,6 +20,13 @@ SHORT: dict[str, Any] = {
     "recording.frames": 20,
     "recording.log10_times": [0.5],
 }
+# What is no run to draw or to play, and what is said of it.
+NOT_SHOWN: list[tuple[Any, str]] = [
+    ("nothing", "There is no study 'nothing'"),
+    ("a.msrun", "There is no run file a.msrun"),
+    (3, "3 is no run"),
+    ([], "There is no run to show"),
+]
 WIDTHS = {**SHORT, "network.m": [4, 8]}
 
 

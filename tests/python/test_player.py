@@ -15,7 +15,7 @@ from core.runs import Recorder
 from marginscope._engine.run import core_run
 from tests.figures.browser import Browser, browser, browser_path
 from tests.figures.pages import HOSTILE, data_of, flat
-from tests.python.small import FIGURE_1, WIDTHS, command, trained, typed, written
+from tests.python.small import FIGURE_1, NOT_SHOWN, WIDTHS, command, trained, typed, written
 
 TITLE = """ a "quoted" &amp; 'odd' <b> & $5 """
 
@@ -192,15 +192,7 @@ def test_what_is_wrong_with_a_player_is_a_sentence(
     assert str(caught.value).endswith((".", "?"))
 
 
-@pytest.mark.parametrize(
-    ("shown", "sentence"),
-    [
-        ("nothing", "There is no study 'nothing'"),
-        ("a.msrun", "There is no run file a.msrun"),
-        (3, "3 is no run"),
-        ([], "There is no run to show"),
-    ],
-)
+@pytest.mark.parametrize(("shown", "sentence"), NOT_SHOWN)
 def test_what_cannot_be_played_is_a_sentence(shown: Any, sentence: str) -> None:
     with pytest.raises(ms.InputError, match=sentence):
         ms.player(shown)

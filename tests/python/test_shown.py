@@ -15,7 +15,7 @@ import pytest
 
 import marginscope as ms
 from tests.python.loops import loop
-from tests.python.small import FIGURE_1, SHORT, WIDTHS, command, trained, typed, written
+from tests.python.small import FIGURE_1, NOT_SHOWN, SHORT, WIDTHS, command, trained, typed, written
 
 
 def test_a_figure_is_that_of_the_command_line(tmp_path: Path) -> None:
@@ -111,15 +111,7 @@ def test_what_is_wrong_with_a_figure_is_a_sentence(options: dict[str, Any], sent
     assert "--" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("shown", "sentence"),
-    [
-        ("nothing", "There is no study 'nothing'"),
-        ("a.msrun", "There is no run file a.msrun"),
-        (3, "3 is no run"),
-        ([], "There is no run to show"),
-    ],
-)
+@pytest.mark.parametrize(("shown", "sentence"), NOT_SHOWN)
 def test_what_cannot_be_drawn_is_a_sentence(shown: Any, sentence: str) -> None:
     with pytest.raises(ms.InputError, match=sentence):
         ms.figure(shown)

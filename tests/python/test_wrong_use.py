@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +194,32 @@ def test_what_is_being_recorded_is_not_replaced(tmp_path: Path) -> None:
         with open_run(path) as run:
             assert (run.title, run.frames) == (title, 2)
         assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["new", "old"])
+def test_of_recorders_that_begin_at_once_one_gets_the_name(tmp_path: Path, there: bool) -> None:
+    for turn in range(10):
+        path = tmp_path / f"{turn}.msrun"
+        if there:
+            begun(path).close()
+        together = threading.Barrier(4)
+
+        def start(path: Path = path, together: threading.Barrier = together) -> object:
+            together.wait()
+            try:
+                return begun(path, overwrite=True)
+            except ms.InputError as error:
+                return str(error)
+
+        with ThreadPoolExecutor(4) as threads:
+            made = [one.result() for one in [threads.submit(start) for _ in range(4)]]
+        refused = [one for one in made if isinstance(one, str)]
+        assert len(refused) == 3 and all("is being recorded just now" in one for one in refused)
+        (recording,) = (one for one in made if isinstance(one, ms.Recording))
+        recording.close()
+        with open_run(path) as run:
+            assert run.frames == 1
+        assert list(tmp_path.glob(f"{turn}.*")) == [path]
 
 
 @pytest.mark.skipif(not LOCKS.exists(), reason="only Linux tells who holds a lock")
