@@ -119,7 +119,7 @@ $(SETUP): pyproject.toml constraints.txt | $(PY)
 	    $(PIP) torch==$(TORCH); \
 	fi
 	@echo "Installing Marginscope with the versions in constraints.txt."
-	@$(PIP) --no-build-isolation -e .
+	@$(PIP) --no-build-isolation -e '.[torch]'
 	@touch $@
 
 $(TOOLS): $(SETUP)
