@@ -1,0 +1,235 @@
+"""Extremal vectors: where the nodes of a small start turn before the loss falls.
+
+While f is about 0, dv_j/dt = a_j D(v_j) with D(w) = (1/n) sum_k s_k y_k x_k, where s_k is the slope
+of phi at <w, x_k>, al or 1, and anything between at 0. D is extremal if D is in D(u) and
+D = G(u) u for some |u| = 1, G(w) = (1/n) sum_k y_k phi(<w, x_k>): u is a critical point of G on the
+sphere (Maennel, Bousquet and Gelly 2018; Boursier and Flammarion, JMLR 2025).
+
+All are enumerated exactly. A sign vector s of the <u, x_k>, with zeros B, leaves one candidate: the
+projection g of D0 = (1/n) sum_(k not in B) s_k y_k x_k on the null space of X_B, and u = +-g/|g|. It
+is its own witness, so that no linear program is solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import comb
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
+
+from core.errors import InputError
+
+Array = NDArray[np.float64]
+Signs = NDArray[np.int8]
+
+MOST_PATTERNS = 4_000_000  # sign vectors that are looked at: a minute or so
+# An inner product is taken for zero below this share of |x_k|: rounding of a projection is 1e-15 a
+# few hundred times over, and data in general position are far above it.
+ZERO = 1e-10
+SLACK = 1e-8  # of eta in [al, 1], relative to the largest part that it has to cancel
+MAXIMUM, MINIMUM, SADDLE = "maximum", "minimum", "saddle"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Extremal:
+    """One extremal vector D = value * u.
+
+    `u` (d,) has length 1 and `value` is G(u), with y as it was given; `signs` (n,) are those of
+    <u, x_k>; `kind` says what u is of G on the sphere: a maximum, a minimum or a saddle.
+    """
+
+    u: Array
+    value: float
+    signs: Signs
+    kind: str
+
+    @property
+    def D(self) -> Array:
+        """The extremal vector itself, (d,)."""
+        return self.value * self.u
+
+
+def growth(u: Array, X: Array, y: Array, slope: float = 0.0) -> Array:
+    """G(u) = (1/n) sum_k y_k phi(<u, x_k>) for directions u (..., d), phi(z) = max(z, slope z).
+
+    >>> float(growth(np.array([1.0, 0.0]), np.array([[2.0, 0.0], [-1.0, 0.0]]), np.ones(2), 0.5))
+    0.75
+    """
+    z = u @ X.T
+    return np.asarray(np.maximum(z, slope * z) @ y / len(y))
+
+
+def extremal_vectors(
+    X: Array, y: Array, slope: float = 0.0, every_pattern: bool = False
+) -> tuple[Extremal, ...]:
+    """All extremal vectors of X (n, d) and y (n,), by value from the least to the largest.
+
+    The sign vectors that are looked at are those around the rays of the arrangement of hyperplanes
+    <u, x_k> = 0: each cell, and each face of one, has a ray at its border. `every_pattern` looks at
+    all 3^n in place of that, as another route to the same vectors.
+
+    Raises InputError for more sign vectors than can be looked at, and for a slope outside [0, 1).
+
+    One point x with y > 0: u = x/|x|, G = y |x|.
+
+    >>> (only,) = extremal_vectors(np.array([[3.0, 4.0]]), np.array([2.0]))
+    >>> only.u.round(12).tolist(), round(only.value, 12), only.kind
+    ([0.6, 0.8], 10.0, 'maximum')
+    """
+    if not 0.0 <= slope < 1.0:
+        raise InputError(f"the slope of extremal vectors is from 0 to below 1, and not {slope:g}.")
+    # What has no weight in G bends nothing, and a copy of 0 has no sign.
+    used = np.flatnonzero((y != 0.0) & (X != 0.0).any(axis=1))
+    if not used.size:
+        return ()
+    basis = _row_space(X[used])
+    rows, targets = X[used] @ basis, y[used] / len(y)
+    patterns = _all_patterns(len(used)) if every_pattern else _patterns_at_rays(rows)
+    found = [
+        _extremal(rows, targets, slope, u, signs, basis, X)
+        for u, signs in _accepted(rows, targets, slope, patterns)
+    ]
+    return tuple(sorted(found, key=lambda one: one.value))
+
+
+def _row_space(X: Array) -> Array:
+    """An orthonormal basis (d, rank) of the span of the rows: every D lies in it."""
+    _, singular, Vt = np.linalg.svd(X, full_matrices=False)
+    rank = int((singular > max(X.shape) * np.finfo(float).eps * singular[0]).sum())
+    return np.asarray(Vt[:rank].T)
+
+
+def _too_many(count: int, n: int, d: int) -> InputError:
+    return InputError(
+        f"the extremal vectors of {n} points in {d} dimensions are among {count:.2g} sign vectors, "
+        f"and {MOST_PATTERNS:.0e} are looked at; choose fewer points or dimensions."
+    )
+
+
+def _all_patterns(n: int) -> Signs:
+    if 3**n > MOST_PATTERNS:
+        raise _too_many(3**n, n, n)
+    return np.array([*product((-1, 0, 1), repeat=n)], dtype=np.int8)
+
+
+def _patterns_at_rays(X: Array) -> Signs:
+    """The sign vectors of all cells and faces of the arrangement, (count, n)."""
+    n, d = X.shape
+    if (count := 2 * comb(n, d - 1) * 3 ** (d - 1)) > MOST_PATTERNS:
+        raise _too_many(count, n, d)
+    found: set[bytes] = set()
+    seen: set[bytes] = set()
+    for ray in _rays(X):
+        if ray.tobytes() in seen:
+            continue
+        seen.add(ray.tobytes())
+        zeros = np.flatnonzero(ray == 0)
+        # In special position more points than d - 1 lie on the hyperplanes through a ray.
+        if len(found) + 3 ** len(zeros) > MOST_PATTERNS:
+            raise _too_many(len(found) + 3 ** len(zeros), n, d)
+        around = np.tile(ray, (3 ** len(zeros), 1))
+        around[:, zeros] = _all_patterns(len(zeros))
+        found.update(map(bytes, around))
+    return np.array([np.frombuffer(one, dtype=np.int8) for one in sorted(found)])
+
+
+def _rays(X: Array) -> Iterator[Signs]:
+    """The signs of all x_k along each line in which d - 1 of the hyperplanes meet, both ways."""
+    n, d = X.shape
+    lengths = np.linalg.norm(X, axis=1)
+    for chosen in combinations(range(n), d - 1):
+        part = X[list(chosen)]
+        _, singular, Vt = np.linalg.svd(part, full_matrices=True)
+        if d > 1 and singular[-1] <= ZERO * singular[0]:
+            continue  # the points depend on each other; others reach the rays here
+        along = X @ Vt[-1]
+        signs = np.where(np.abs(along) <= ZERO * lengths, 0, np.sign(along)).astype(np.int8)
+        yield signs
+        yield -signs
+
+
+def _accepted(X: Array, w: Array, slope: float, patterns: Signs) -> Iterator[tuple[Array, Signs]]:
+    """u and its signs, for those sign vectors whose candidate has them. `w` are y_k/n."""
+    lengths = np.linalg.norm(X, axis=1)
+    zero = patterns == 0
+    order = np.lexsort(zero.T)
+    starts = np.flatnonzero(np.r_[True, (np.diff(zero[order].astype(np.int8), axis=0) != 0).any(1)])
+    for rows in np.split(order, starts[1:]):
+        B = np.flatnonzero(zero[rows[0]])
+        signs = patterns[rows]
+        null = _null_space(X[B], X.shape[1])
+        if null.shape[1] == 0:
+            continue
+        weights = np.where(signs > 0, 1.0, slope) * (signs != 0) * w
+        D0 = weights @ X
+        g = D0 @ null
+        sizes = np.linalg.norm(g, axis=1)
+        scale = np.abs(weights) @ lengths
+        for sign in (1.0, -1.0):
+            with np.errstate(invalid="ignore", divide="ignore"):
+                u = sign * (g / sizes[:, None]) @ null.T
+            along = u @ X.T
+            same = np.where(np.abs(along) <= ZERO * lengths, 0, np.sign(along)) == signs
+            fits = np.flatnonzero((sizes > ZERO * scale) & same.all(axis=1))
+            for index in fits:
+                if _cancels(X[B], w[B], slope, D0[index], scale[index]):
+                    yield u[index], signs[index]
+
+
+def _null_space(part: Array, d: int) -> Array:
+    """An orthonormal basis (d, r) of what is orthogonal to some rows."""
+    if not len(part):
+        return np.eye(d)
+    _, singular, Vt = np.linalg.svd(part, full_matrices=True)
+    rank = int((singular > ZERO * singular[0]).sum())
+    return np.asarray(Vt[rank:].T)
+
+
+def _cancels(part: Array, w: Array, slope: float, D0: Array, scale: float) -> bool:
+    """Whether sum_B eta_k w_k x_k, eta in [slope, 1], takes away what D0 has in their span."""
+    if not len(part):
+        return True
+    columns = (w[:, None] * part).T
+    inside = part.T @ np.linalg.lstsq(part.T, D0, rcond=None)[0]
+    if np.linalg.matrix_rank(columns) == len(part):
+        eta = np.linalg.lstsq(columns, -inside, rcond=None)[0]
+        return bool((eta >= slope - SLACK).all() and (eta <= 1.0 + SLACK).all())
+    bounded = lsq_linear(columns, -inside, bounds=(slope - SLACK, 1.0 + SLACK), tol=1e-14)
+    size = max(scale, float(np.abs(w) @ np.linalg.norm(part, axis=1)))
+    return bool(np.linalg.norm(bounded.fun) <= SLACK * size)
+
+
+def _extremal(
+    X: Array, w: Array, slope: float, u: Array, signs: Signs, basis: Array, points: Array
+) -> Extremal:
+    z = X @ u
+    value = float(np.maximum(z, slope * z) @ w)
+    whole = basis @ u
+    lengths = np.linalg.norm(points, axis=1)
+    along = points @ whole
+    told = np.where(np.abs(along) <= ZERO * lengths, 0, np.sign(along)).astype(np.int8)
+    return Extremal(whole, value, told, _kind(X, w, value, signs))
+
+
+def _kind(X: Array, w: Array, value: float, signs: Signs) -> str:
+    """What u is of G on the sphere.
+
+    Along a tangent z G changes by sum_B w_k (phi(t_k) - eta_k t_k) with t_k = <z, x_k>: each kink
+    adds to it if y_k > 0, and takes from it otherwise, since phi is the largest of its slopes. Where
+    no kink is met, G goes along an arc as G(u) cos: a maximum if G(u) > 0.
+    """
+    kinks = signs == 0
+    up, down = bool((w[kinks] > 0.0).any()), bool((w[kinks] < 0.0).any())
+    smooth = np.linalg.matrix_rank(X[kinks]) < X.shape[1] - 1 if kinks.any() else X.shape[1] > 1
+    up |= smooth and value < 0.0
+    down |= smooth and value > 0.0
+    if up and down:
+        return SADDLE
+    # On a line there is no way to go: the sign of G is all there is.
+    return MINIMUM if up or (not down and value < 0.0) else MAXIMUM
