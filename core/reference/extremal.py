@@ -6,7 +6,7 @@ D = G(u) u for some |u| = 1, G(w) = (1/n) sum_k y_k phi(<w, x_k>): u is a critic
 sphere (Maennel, Bousquet and Gelly 2018; Boursier and Flammarion, JMLR 2025).
 
 All are enumerated exactly. A sign vector s of the <u, x_k>, with zeros B, leaves one candidate: the
-projection g of D0 = (1/n) sum_(k not in B) s_k y_k x_k on the null space of X_B, and u = +-g/|g|. It
+projection g of D0 = (1/n) sum_(k not in B) s_k y_k x_k on the null space of X_B; u = +-g/|g|. It
 is its own witness, so that no linear program is solved.
 """
 
@@ -221,7 +221,7 @@ def _kind(X: Array, w: Array, value: float, signs: Signs) -> str:
     """What u is of G on the sphere.
 
     Along a tangent z G changes by sum_B w_k (phi(t_k) - eta_k t_k) with t_k = <z, x_k>: each kink
-    adds to it if y_k > 0, and takes from it otherwise, since phi is the largest of its slopes. Where
+    adds to it if y_k > 0, takes from it otherwise, since phi is the largest of its slopes. Where
     no kink is met, G goes along an arc as G(u) cos: a maximum if G(u) > 0.
     """
     kinks = signs == 0

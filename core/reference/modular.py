@@ -1,0 +1,107 @@
+"""The largest margin of quadratic networks on addition modulo p, and a network that attains it.
+
+f(a, b)[c] = sum_j w_j[c] (u_j[a] + v_j[b])^2 with theta_j = (u_j, v_j, w_j) in R^3p; outputs are
+3-homogeneous, and margins are measured against N = sum_j |theta_j|_2^3. Over all pairs (a, b), with
+the label (a + b) mod p, the largest margin / N is
+
+    gamma* = sqrt(2/27) / (sqrt(p) (p - 1))
+
+(Morwani et al., Feature emergence via margin maximization, ICLR 2024, whose network has 4 (p - 1)
+nodes; 3 (p - 1) are enough, as `best_network` shows).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+
+Array = NDArray[np.float64]
+
+PHASES = 6  # of the nodes of one frequency
+
+
+def check_prime(p: int) -> None:
+    """Raise InputError unless p is an odd prime: the largest margin is known for these alone."""
+    if p < 3 or any(p % divisor == 0 for divisor in range(2, int(p**0.5) + 1)):
+        near = next(q for q in range(max(p, 3), 2 * max(p, 3)) if _is_prime(q))
+        raise InputError(f"p = {p} is not an odd prime; choose one such as {near}.")
+
+
+def _is_prime(q: int) -> bool:
+    return q > 1 and all(q % divisor for divisor in range(2, int(q**0.5) + 1))
+
+
+def gamma_star(p: int) -> float:
+    """The largest margin / N over all quadratic networks, of any width, for an odd prime p.
+
+    >>> round(gamma_star(5), 8), round(gamma_star(23), 8)
+    (0.03042903, 0.00257957)
+    """
+    check_prime(p)
+    return float(np.sqrt(2.0 / 27.0) / (np.sqrt(p) * (p - 1)))
+
+
+def best_network(p: int) -> tuple[Array, Array, Array]:
+    """U, V and W, each (3 (p - 1), p), of a network that has margin / N = gamma*.
+
+    Six nodes for each frequency k = 1, ..., (p - 1)/2: phases 2 pi j/6 of u, four times that of
+    v, and the sum of both of w; every |theta_j| is 1. Six are enough because the means over them of
+    exp(i (c th_u + e th_v)) vanish for (c, e) = (1, 1), (2, 2), (2, 0), (0, 2), (3, 1), (1, -1) and
+    (1, 3), which are the terms of f that do not belong to a + b.
+
+    >>> U, V, W = best_network(5)
+    >>> U.shape, round(float(quadratic_margin(U, V, W) / cubed_norms(U, V, W) / gamma_star(5)), 12)
+    ((12, 5), 1.0)
+    """
+    check_prime(p)
+    t, k = np.arange(p), np.arange(1, (p - 1) // 2 + 1)
+    phase = 2.0 * np.pi * np.arange(PHASES) / PHASES
+    angle = (2.0 * np.pi / p) * np.outer(k, t)[:, None, :]
+    size = np.sqrt(2.0 / (3.0 * p))
+    u, v, w = (
+        (size * np.cos(angle + shift[None, :, None])).reshape(-1, p)
+        for shift in (phase, 4.0 * phase, 5.0 * phase)
+    )
+    return u, v, w
+
+
+def quadratic_outputs(U: Array, V: Array, W: Array) -> Array:
+    """f(a, b)[c] for all pairs, (p, p, p)."""
+    hidden = (U[:, :, None] + V[:, None, :]) ** 2
+    return np.asarray(np.einsum("jab,jc->abc", hidden, W))
+
+
+def quadratic_margin(U: Array, V: Array, W: Array) -> float:
+    """min over a, b and c != a + b of f(a, b)[a + b] - f(a, b)[c]."""
+    p = U.shape[1]
+    f = quadratic_outputs(U, V, W)
+    own = (np.arange(p)[:, None] + np.arange(p)[None, :]) % p
+    true = np.take_along_axis(f, own[:, :, None], axis=2)
+    gaps = np.where(np.arange(p) == own[:, :, None], np.inf, true - f)
+    return float(gaps.min())
+
+
+def cubed_norms(U: Array, V: Array, W: Array) -> float:
+    """N = sum_j |theta_j|_2^3, theta_j = (u_j, v_j, w_j)."""
+    squared = (U**2).sum(axis=1) + (V**2).sum(axis=1) + (W**2).sum(axis=1)
+    return float((squared**1.5).sum())
+
+
+def penalised_optimum(p: int, penalty: float) -> tuple[float, float]:
+    """(R*, N*): the mean cross-entropy and the norm where R + penalty N is least.
+
+    With q = penalty/gamma*, R* = -ln(1 - q) and N* = ln((p - 1)(1 - q)/q)/gamma*, since at the
+    largest margin all p - 1 gaps are gamma* N: R(N) = ln(1 + (p - 1) exp(-gamma* N)), and
+    R'(N) = -penalty. For q >= (p - 1)/p nothing is gained by any N: (ln p, 0).
+
+    >>> [round(value, 7) for value in penalised_optimum(5, 1e-4)]
+    [0.0032917, 233.3621742]
+    """
+    if not penalty > 0.0:
+        raise InputError(f"the penalty of an optimum is above 0, and not {penalty:g}.")
+    q = penalty / gamma_star(p)
+    if q >= (p - 1) / p:
+        return float(np.log(p)), 0.0
+    return float(-np.log1p(-q)), float(np.log((p - 1) * (1.0 - q) / q) / gamma_star(p))
