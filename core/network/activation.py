@@ -44,6 +44,19 @@ class Activation:
         active = _indicator(z)
         return active if self.code == RELU else active + self.slope * (1.0 - active)
 
+    def curvatures(self, z: Any) -> Any:
+        """phi''(z), elementwise, in the type of z: 0 but for SMOOTH, where it is
+        (1 - g) e^-|z| / (1 + e^-|z|)^2.
+
+        >>> import numpy as np
+        >>> Activation(SMOOTH, 0.2).curvatures(np.array([0.0])).tolist()
+        [0.2]
+        """
+        if self.code != SMOOTH:
+            return 0.0 * z
+        e = _exp(-abs(z))
+        return (1.0 - self.slope) * e / (1.0 + e) ** 2
+
 
 # At a kink the slope is that on the left: a unit at 0 is not active (docs/theory.md, 2.4).
 def _indicator(z: Any) -> Any:

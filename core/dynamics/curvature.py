@@ -1,0 +1,155 @@
+"""The Hessian of the training risk, by products with directions, and its sharpness.
+
+R = (1/n) sum_i l(f(x_i), y_i) + lambda |W|^2. With J the derivative of the outputs, H the loss's
+curvature in them and g_i = l'_i/n,
+
+    Hessian = J' H J / n + sum_i g_i (Hessian of f(x_i)) + 2 lambda.
+
+The first part is the Gauss-Newton matrix. The second, of a two-layer network whose weights are its
+parameters, is in closed form: along (d alpha, d U), with T = d U X',
+
+    d alpha_j: sum_i g_i phi'(z_ij) T_ij,
+    d u_j: sum_i g_i (d alpha_j phi'(z_ij) + alpha_j phi''(z_ij) T_ij) x_i,
+
+phi'' = 0 and phi'(0) = slope on the left for ReLUs, as in training; of other networks PyTorch's
+autograd takes it. Sharpness is the largest eigenvalue: constant-step descent on a quadratic with
+more than 2/eta of it diverges (Cohen et al., ICLR 2021).
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.dynamics.lanczos import Top, top_eigenvalues
+from core.errors import InputError
+from core.network import pytorch
+from core.network.parametrisation import Network, TwoLayer
+from core.problem.problem import Problem
+
+Array = NDArray[np.float64]
+
+MOST_PARAMETERS = 10_000_000  # of which Lanczos keeps dozens of vectors
+TOLERANCE = 1e-4  # of the bound; 1e-2 has been met with an error of 1e-2
+
+
+@final
+class Curvature:
+    """Products with the Hessian of a problem's risk at flat parameters.
+
+    Raises InputError for networks whose second derivatives need PyTorch where it is not installed,
+    and for more parameters than Lanczos can keep vectors of.
+    """
+
+    def __init__(self, problem: Problem, flat: Array) -> None:
+        check_size(problem.network)
+        self._problem, self._flat = problem, np.asarray(flat, dtype=np.float64)
+        self._penalty = 2.0 * problem.experiment.loss.l2
+        f, n = problem.outputs(self._flat), problem.dataset.n
+        self._f, self._n = f, n
+        self._g = np.asarray(problem.loss.output_gradient(f, problem.dataset.y)) / n
+        network = problem.network
+        self._second: _ClosedForm | _Autograd
+        if isinstance(network, TwoLayer) and network.direct and network.plain_sum:
+            self._second = _ClosedForm(network, self._flat, problem.inputs, self._g)
+        else:
+            self._second = _Autograd(network, self._flat, problem.inputs, self._g)
+
+    @property
+    def size(self) -> int:
+        """Number of trained parameters."""
+        return self._flat.size
+
+    def gauss_newton(self, direction: Array) -> Array:
+        """(J' H J / n) direction."""
+        problem = self._problem
+        df = problem.network.derivative(self._flat, problem.inputs, direction)
+        curved = problem.loss.output_curvature(self._f, problem.dataset.y, df) / self._n
+        return np.asarray(problem.network.gradient(self._flat, problem.inputs, curved))
+
+    def __call__(self, direction: Array) -> Array:
+        """Hessian direction, (size,)."""
+        along = self.gauss_newton(direction) + self._second(direction)
+        return along + self._penalty * direction if self._penalty else along
+
+
+@final
+class _ClosedForm:
+    """sum_i g_i (Hessian of f(x_i)) for weights that are parameters, or fixed."""
+
+    def __init__(self, network: TwoLayer, flat: Array, inputs: Array, g: Array) -> None:
+        self._network, self._flat, self._inputs = network, flat, inputs
+        alpha, U = network.effective(flat)
+        z = U @ inputs.T
+        self._slopes = network.activation.slopes(z)
+        # sum_c alpha_jc g_ic, which phi'' is weighted by.
+        outer = alpha[:, None] * g if alpha.ndim == 1 else alpha @ g.T
+        self._bent = network.activation.curvatures(z) * outer
+        self._g = g
+
+    def __call__(self, direction: Array) -> Array:
+        network, inputs, g = self._network, self._inputs, self._g
+        d_alpha, d_U = network.push(self._flat, direction)
+        T = d_U @ inputs.T
+        outer = d_alpha[:, None] * g if d_alpha.ndim == 1 else d_alpha @ g.T
+        weights = self._slopes * outer + self._bent * T
+        return np.asarray(network.pull(self._flat, (self._slopes * T) @ g, weights @ inputs))
+
+
+@final
+class _Autograd:
+    """The same for any network that takes tensors."""
+
+    def __init__(self, network: Network, flat: Array, inputs: Array, g: Array) -> None:
+        pytorch.needed_for(f'The sharpness of network.kind = "{network.kind}"')
+        import torch
+
+        self._leaf = torch.tensor(flat, requires_grad=True)
+        f = network.outputs(self._leaf, torch.tensor(inputs))
+        self._total = (f * torch.tensor(g)).sum()
+
+    def __call__(self, direction: Array) -> Array:
+        import torch
+
+        if not hasattr(self, "_slope"):
+            (self._slope,) = torch.autograd.grad(self._total, self._leaf, create_graph=True)
+        if not self._slope.requires_grad:  # linear in the parameters
+            return np.zeros(direction.size)
+        along: Any = torch.tensor(direction)
+        (bent,) = torch.autograd.grad(
+            (self._slope * along).sum(), self._leaf, retain_graph=True, materialize_grads=True
+        )
+        return np.asarray(bent.numpy())
+
+
+def check_size(network: Network) -> None:
+    """Raise InputError for more parameters than dozens of vectors can be kept of."""
+    if network.size > MOST_PARAMETERS:
+        raise InputError(
+            f"the sharpness of a network with {network.size:.2g} parameters is not computed; "
+            f"{MOST_PARAMETERS:.0e} is the most. Choose a smaller m or d."
+        )
+
+
+def sharpness(
+    problem: Problem,
+    flat: Array,
+    count: int = 3,
+    tolerance: float = TOLERANCE,
+    start: Array | None = None,
+) -> Top:
+    """The `count` largest eigenvalues of the Hessian of the risk at flat parameters.
+
+    Within `tolerance` of the largest. `start` is where Lanczos begins, such as the sum of the
+    vectors of the frame before.
+    """
+    curvature = Curvature(problem, flat)
+    return top_eigenvalues(curvature, curvature.size, count, tolerance, start)
+
+
+def gauss_newton_sharpness(problem: Problem, flat: Array, tolerance: float = TOLERANCE) -> float:
+    """The largest eigenvalue of J' H J / n, the Gauss-Newton part alone."""
+    curvature = Curvature(problem, flat)
+    return top_eigenvalues(curvature.gauss_newton, curvature.size, 1, tolerance).largest
