@@ -1,0 +1,191 @@
+"""How far the margin can still rise while no node changes its pattern or its sign.
+
+With s_j the sign of a_j and A_j the examples on which node j is active, u_j = |a_j| v_j gives
+
+    f(x_i) = sum_j s_j 1[i in A_j] <u_j, x_i>,      sum_j |u_j| <= (|a|^2 + |V|^2)/2,
+
+so that the margin divided by |W|^2 is at most the optimum of the convex program
+
+    max min_i y_i sum_j s_j 1[i in A_j] <u_j, x_i>   over   sum_j |u_j| <= 1/2.
+
+For weights q of the examples in the simplex (1/2) max_j |sum_(i in A_j) q_i y_i x_i| bounds it
+from above: a certificate that anyone can check. Where the u_j are kept in their cells,
+<u_j, x_i> >= 0 on A_j and <= 0 off it, as they are for as long as the patterns stay, the length is
+that of the projection on the cell's cone, and the bound is tighter. The program is solved by
+columns: directions are priced against q and weighed by a linear program (core.reference.master).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from core.network.parametrisation import TwoLayer
+from core.problem.problem import Problem
+from core.reference.master import Master, Solution
+from core.reference.watch import Watch
+
+Array = NDArray[np.float64]
+
+SMOOTHING = 0.7  # of the best q so far in the one that is priced; the LP's own jumps
+WORTH = 0.98  # of the price: what is below is not added
+MOST_ROUNDS = 3000
+# The linear program is good to 1e-7 or so: what is no nearer after so many rounds stays there.
+STALLED, NEARER = 40, 0.99
+NOTHING = 1e-9  # of the largest |x_i|: a price that is rounding
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Gates:
+    """Distinct pairs of a sign and an activation pattern: signs (k,), active (k, n)."""
+
+    signs: Array
+    active: NDArray[np.bool_]
+
+    def columns(self, which: NDArray[np.intp], u: Array, x: Array, y: Array) -> Array:
+        """y_i s_k 1[i in A_k] <u, x_i> for rows u (c, d) of the gates `which` (c,), (c, n)."""
+        return self.signs[which, None] * self.active[which] * y * (u @ x.T)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class GatedLimit:
+    """A bracket of the program's optimum, and its witnesses.
+
+    `lower` is the margin of the network sum_c weights_c s_c 1[A_c] <u_c, .> with unit rows u and
+    weights of sum 1/2; `upper` is proved by `q` (n,), which is in the simplex and largest on the
+    examples that carry the limit. `gate` (c,) says of which pair each u is.
+    """
+
+    lower: float
+    upper: float
+    q: Array
+    u: Array
+    gate: NDArray[np.intp]
+    weights: Array
+
+
+def gates_of(problem: Problem, flat: Array) -> Gates:
+    """The gates of a network at flat parameters: nodes that are dead or have a_j = 0 have none."""
+    network = problem.network
+    assert isinstance(network, TwoLayer)
+    alpha, U = network.effective(flat)
+    active = U @ problem.inputs.T > 0.0
+    used = (alpha != 0.0) & active.any(axis=1)
+    pairs = np.column_stack([np.sign(alpha[used]) > 0.0, active[used]])
+    pairs = np.unique(pairs, axis=0)
+    return Gates(np.where(pairs[:, 0], 1.0, -1.0), pairs[:, 1:])
+
+
+def gated_limit(
+    x: Array,
+    y: Array,
+    gates: Gates,
+    watch: Watch,
+    tolerance: float = 1e-5,
+    in_cells: bool = False,
+) -> GatedLimit:
+    """The optimum for examples x (n, d) with labels y = +-1, to a relative gap (1e-6 at best), or
+    until late.
+
+    Where no weighting of the gates fits every example the optimum is 0, and `upper` is what was
+    proved by then.
+
+    Two examples on the axes, a node for each: u_j = x_j/4 each, and the margin is 1/4.
+
+    >>> gates = Gates(np.ones(2), np.eye(2, dtype=bool))
+    >>> limit = gated_limit(np.eye(2), np.ones(2), gates, Watch())
+    >>> round(limit.lower, 6), round(limit.upper, 6), limit.q.round(6).tolist()
+    (0.25, 0.25, [0.5, 0.5])
+    """
+    n = len(y)
+    if not len(gates.signs):
+        nothing = np.zeros(0)
+        return GatedLimit(
+            0.0, 0.0, np.full(n, 1.0 / n), np.zeros((0, x.shape[1])), np.zeros(0, np.intp), nothing
+        )
+    search = _Search(x, y, gates, in_cells)
+    for _ in range(MOST_ROUNDS):
+        if search.round(tolerance) or watch.late:
+            break
+        watch.look()
+    return search.found()
+
+
+@final
+class _Search:
+    """Directions so far, the program over them, and the best certificate."""
+
+    def __init__(self, x: Array, y: Array, gates: Gates, in_cells: bool) -> None:
+        self._x, self._y, self._gates, self._in_cells = x, y, gates, in_cells
+        n, d = x.shape
+        # sum_i q_i y_i s_k 1[i in A_k] x_i for all gates at once is one product.
+        self._weights = gates.signs[:, None] * gates.active * y
+        self._cones = [np.where(active, 1.0, -1.0) for active in gates.active] if in_cells else []
+        self._unit = float(np.linalg.norm(x, axis=1).max()) or 1.0
+        self._master = Master(n, unit=self._unit)
+        self._u, self._gate = np.zeros((0, d)), np.zeros(0, dtype=np.intp)
+        self._best_q, self._upper = np.full(n, 1.0 / n), np.inf
+        self._q = self._best_q
+        self._solution: Solution | None = None
+        self._gap, self._since = np.inf, 0
+
+    def _priced(self, q: Array) -> tuple[Array, Array]:
+        """Unit directions (k, d) that are best at q, and their prices (k,)."""
+        g = (self._weights * q) @ self._x
+        if self._in_cells:
+            g = np.array(
+                [self._projected(row, cone) for row, cone in zip(g, self._cones, strict=True)]
+            )
+        prices = np.linalg.norm(g, axis=1)
+        return g / np.where(prices > 0.0, prices, 1.0)[:, None], prices
+
+    def _projected(self, g: Array, cone: Array) -> Array:
+        """The nearest point to g in the cell's cone: g + B'mu with mu >= 0 of least length."""
+        B = cone[:, None] * self._x
+        multipliers, _ = nnls(B.T, -g)
+        return np.asarray(g + B.T @ multipliers)
+
+    def round(self, tolerance: float) -> bool:
+        """Price, add, weigh; whether the bracket is closed."""
+        share = SMOOTHING if self._solution is not None else 0.0
+        q = share * self._best_q + (1.0 - share) * self._q
+        u, prices = self._priced(q)
+        top = float(prices.max())
+        if top < self._upper:
+            self._upper, self._best_q = top, q
+        new = np.flatnonzero((prices >= WORTH * top) & (prices > 0.0))
+        if not new.size:
+            return True
+        self._master.add(self._gates.columns(new, u[new], self._x, self._y))
+        self._u, self._gate = np.vstack([self._u, u[new]]), np.append(self._gate, new)
+        self._solution = self._master.solve()
+        self._q = self._solution.q
+        gap = self._upper - max(self._solution.value, 0.0)
+        if gap < NEARER * self._gap:
+            self._gap, self._since = gap, 0
+        self._since += 1
+        closed = gap <= tolerance * self._upper or self._upper <= NOTHING * self._unit
+        return closed or self._since > STALLED
+
+    def found(self) -> GatedLimit:
+        """Half of it all: sum_j |u_j| is 1/2."""
+        solution = self._solution
+        if solution is None:
+            empty = np.zeros(0)
+            none = np.zeros((0, self._x.shape[1])), np.zeros(0, dtype=np.intp)
+            return GatedLimit(0.0, 0.5 * self._upper, self._best_q, *none, empty)
+        used = solution.weights > 0.0
+        return GatedLimit(
+            0.5 * max(solution.value, 0.0),
+            0.5 * self._upper,
+            self._best_q,
+            self._u[used],
+            self._gate[used],
+            0.5 * solution.weights[used],
+        )
