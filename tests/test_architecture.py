@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = sorted(
-    path for part in ("marginscope", "core", "app") for path in (ROOT / part).rglob("*.py")
-)
+PARTS = ("marginscope", "core", "app", "docs/site")
+SOURCES = sorted(path for part in PARTS for path in (ROOT / part).rglob("*.py"))
 CODE = SOURCES + sorted((ROOT / "tests").rglob("*.py"))
 
 FILE_LINES = 400

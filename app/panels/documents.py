@@ -55,7 +55,7 @@ class DocumentsWindow(QDialog):
 
     def __init__(self, pages: Sequence[Document], parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Documentation")
+        self.setWindowTitle("Documents")
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
         self._all = tuple(pages)
         self._shown: tuple[Document, ...] = ()
