@@ -23,6 +23,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "The program": ("cite", "architecture", "bundle"),
 }
 FIRST = ("README.md", *(f"docs/{name}.md" for names in PARTS.values() for name in names))
+SITE = ("site", "index.html")  # in the package of resources
 LAST = ("CHANGELOG.md",)
 CALLED = {"README.md": "Marginscope", "CHANGELOG.md": "What is new"}
 
@@ -60,8 +61,8 @@ def documents(place: Path | None = None) -> tuple[Document, ...]:
 
 def site() -> Path | None:
     """The first page of the web site of the documents; None where it was not made."""
-    page = resources.files("resources").joinpath("site", "index.html")
-    return page if isinstance(page, Path) and page.is_file() else None
+    page = Path(str(resources.files("resources").joinpath(*SITE)))
+    return page if page.is_file() else None
 
 
 def _read(place: Path, pages: Sequence[Path]) -> Iterator[Document]:

@@ -29,7 +29,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
 html_use_index = False
-highlight_language = "text"
+highlight_language, smartquotes = "text", False  # options begin with two hyphens
 pygments_style, pygments_dark_style = "friendly", "monokai"
 
 

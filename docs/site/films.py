@@ -19,9 +19,9 @@ STUDY = "telgarsky22-figure-1"
 PLAYED = "figure-1.html"
 EXTRA = "extra"  # the folder of what Sphinx copies as it is
 FILMS = {"light": "film-light.gif", "dark": "film-dark.gif"}
-# A megabyte each: two views of both widths, and what theory promises the margin.
+# Less than a megabyte each: two views of both widths, and what theory promises the margin.
 LOOK = ("--panel", "neurons,margins", "--margins", "gamma_gl", "--since", "10^-1")
-LENGTH = ("--seconds", "7", "--fps", "12")
+LENGTH = ("--seconds", "6", "--fps", "10")
 
 
 @final

@@ -144,10 +144,11 @@ def _drawn(ledger: Ledger, folder: Path) -> dict[str, bytes]:
 
 
 def as_webp(png: bytes) -> bytes:
-    """A picture without loss in a half of the bytes."""
+    """A picture in 256 colours of its own, which takes a third of the bytes."""
     from PIL import Image
 
     target = io.BytesIO()
     with Image.open(io.BytesIO(png)) as image:
-        image.convert("RGB").save(target, "WEBP", lossless=True, quality=100, method=6)
+        few = image.convert("RGB").quantize(256, dither=Image.Dither.NONE).convert("RGB")
+        few.save(target, "WEBP", lossless=True, quality=80, method=4)
     return target.getvalue()

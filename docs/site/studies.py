@@ -118,11 +118,13 @@ def _results(study: Study, result: Result | None) -> list[str]:
 def _claim(claim: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """A row: the verdict, what is claimed and why so, what was measured, and what was asked."""
     verdict = str(claim["verdict"])
-    text = plain(str(claim["text"]))
-    notes = [str(claim["basis"]), str(claim["why"])]
-    for note in filter(None, notes):
-        text += f" [{plain(note)}]{{.basis}}"
-    return f"[{verdict}]{{.{verdict.replace(' ', '-')}}}", text, measured(claim), asked(claim)
+    said = f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"
+    text = plain(str(claim["text"])) + _small(str(claim["basis"]))
+    return said, text, measured(claim) + _small(str(claim["why"])), asked(claim)
+
+
+def _small(note: str) -> str:
+    return f" [{plain(note)}]{{.basis}}" if note else ""
 
 
 def measured(claim: Mapping[str, Any]) -> str:
