@@ -68,10 +68,13 @@ def test_links_lead_to_pages_and_headings(qtbot: QtBot, reader: DocumentsWindow)
     below = reader.page.verticalScrollBar().value()
     reader.page.anchorClicked.emit(QUrl("#2-networks-and-parametrisations"))
     assert 0 < reader.page.verticalScrollBar().value() < below
+    reader.line.clear()
     reader.page.anchorClicked.emit(QUrl("glossary.md"))
     assert reader.page.source().fileName() == "glossary.md"
+    assert reader.titles.currentItem().text() == "Glossary"
     qtbot.mouseClick(reader.back, LEFT)
     assert reader.page.source().fileName() == "theory.md"
+    assert reader.titles.currentItem().text() == "Theory"
     qtbot.mouseClick(reader.forward, LEFT)
     assert reader.page.source().fileName() == "glossary.md"
 
