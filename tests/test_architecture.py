@@ -365,7 +365,8 @@ def tracked_files() -> list[Path]:
     else:
         folders = ("app", "core", "resources", "tests", "docs", ".ci")
         paths = [path for name in folders for path in (ROOT / name).rglob("*")]
-        paths += list(ROOT.glob("*"))
+        made = ROOT / "resources" / "site"  # by `make docs`
+        paths = [path for path in paths if made not in path.parents] + list(ROOT.glob("*"))
     return sorted(path for path in paths if path.is_file() and is_text(path))
 
 

@@ -12,8 +12,8 @@ from docs.site.markup import code, page, plain, table
 
 CALLED = {"network": "Networks", "data": "Data", "loss": "Losses", "dynamics": "Dynamics"}
 KINDS_ARE = """\
-Every kind of the section {section} of a study file, with its keys. `python -m core describe
-{section}` prints the same, and the form of the window has it as tips."""
+Every kind of the section `[{section}]` of a study file, with its keys; a dash stands for no default.
+`python -m core describe {section}` prints the same, and the form of the window has it as tips."""
 PLAIN_ARE = """\
 Sections of a study file that have one kind only. `python -m core describe {names}` prints the
 same."""
@@ -30,7 +30,7 @@ def kinds_of(section: str) -> str:
     rows = [(f"[{code(name)}](#{name})", plain(one.title)) for name, one in kinds.items()]
     return page(
         f"# {title_of(section)}",
-        KINDS_ARE.format(section=code(f"[{section}]")).replace("[`", "`").replace("`]", "`"),
+        KINDS_ARE.format(section=section),
         table(("kind", "what it is"), rows),
         *(_kind(name, one) for name, one in kinds.items()),
     )
@@ -92,12 +92,17 @@ def allowed(field: Any) -> str:
         return ", ".join(code(f'"{name}"') for name in names)
     signs = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
     limits = [
-        f"{sign} {getattr(limit, name):g}"
+        f"{sign} {_number(getattr(limit, name))}"
         for limit in field.metadata
         for name, sign in signs.items()
         if getattr(limit, name, None) is not None
     ]
     return code(", ".join(limits)) if limits else ""
+
+
+def _number(value: float) -> str:
+    """A limit without an exponent that a whole number does not need."""
+    return str(value) if isinstance(value, int) and abs(value) < 10**9 else f"{value:.4g}"
 
 
 def _names(annotation: Any) -> Iterator[Any]:
