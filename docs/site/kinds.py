@@ -12,8 +12,9 @@ from docs.site.markup import code, page, plain, table
 
 CALLED = {"network": "Networks", "data": "Data", "loss": "Losses", "dynamics": "Dynamics"}
 KINDS_ARE = """\
-Every kind of the section `[{section}]` of a study file, with its keys; a dash stands for no default.
-`python -m core describe {section}` prints the same, and the form of the window has it as tips."""
+Every kind of the section `[{section}]` of a study file, with its keys; a dash stands for no
+default. `python -m core describe {section}` prints the same, and the form of the window has it as
+tips."""
 PLAIN_ARE = """\
 Sections of a study file that have one kind only. `python -m core describe {names}` prints the
 same."""

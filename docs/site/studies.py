@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from app.state.link import study_link
 from core.studies.papers import PAPERS, Paper
 from core.studies.study import Study, load_study, shipped_ids
 from docs.site.markup import contents, fence, page, plain, table
@@ -22,6 +23,10 @@ file is written."""
 FIGURE = "The figure of these runs, as `python -m core figure` and the window draw it."
 NONE_DRAWN = "Its runs are too many for one figure, and it has no layout of panels."
 NO_CLAIMS = "The study makes no claims."
+IN_THE_WINDOW = """\
+In the window: *Experiment, Choose a study*, or F7 for the whole of it. Where the system opens links
+with this program (*Edit, Let the system open links here*), this one puts the study into its form:
+<a href="{link}">{link}</a>"""
 SIGNS = {">=": "at least", "<=": "at most", "~": "about"}
 
 
@@ -85,7 +90,7 @@ def study_page(name: str, result: Result | None) -> str:
         *_results(study, result),
         "## Run it yourself",
         fence(_commands(study), "sh"),
-        "In the window: *Experiment, Choose a study*, or F7 for the whole of it.",
+        IN_THE_WINDOW.format(link=study_link(name)),
         "## The study file",
         fence(_text(name), "toml"),
     )
