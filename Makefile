@@ -18,6 +18,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 SETUP := $(VENV)/.setup-stamp
 TOOLS := $(VENV)/.tools-stamp
+SITE := $(VENV)/.site-stamp
 KERNELS := $(VENV)/.kernels-stamp
 KERNEL_SOURCES := $(wildcard core/compiled/*.py)
 TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
@@ -26,7 +27,7 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.t
 # Two pytest workers with many BLAS threads each would fight over the processors.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: setup run test lint bench fuzz hunt recording drawing release format clean help
+.PHONY: setup run test lint bench fuzz hunt recording drawing docs release format clean help
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +65,9 @@ recording: setup ## record anew the Figure 1 that a first start plays; after cha
 
 drawing: $(TOOLS) ## make docs/images/architecture.svg anew from the code
 	$(PY) -m tests.drawing
+
+docs: $(SITE) $(KERNELS) ## the web site of the documents, which Help opens; runs every study once
+	$(ONE_THREAD) $(PY) -m docs.site $(ARGS)
 
 fuzz: setup ## open 6,000 damaged files of every format, and count what came of them
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.fuzz $(ARGS)
@@ -128,6 +132,11 @@ $(SETUP): pyproject.toml constraints.txt | $(PY)
 $(TOOLS): $(SETUP)
 	@echo "Installing the tools that check it."
 	@$(PIP) --no-build-isolation -e '.[dev]'
+	@touch $@
+
+$(SITE): $(SETUP)
+	@echo "Installing what makes the web site."
+	@$(PIP) --no-build-isolation -e '.[docs]'
 	@touch $@
 
 # Machine code is kept per user, by content (core/compiled/store.py); a cold compile takes half a minute.

@@ -47,6 +47,7 @@ def connect(parts: Parts) -> None:
     parts.files.restored.connect(parts.welcome.leave)
     parts.files.restored.connect(display.rearrange)
     parts.files.view_requested.connect(parts.links.open)
+    parts.links.study_requested.connect(parts.experiment.offer)
     worker.stood_in.connect(display.stood_in)
     worker.started.connect(display.begun)
     worker.progress.connect(display.grew)

@@ -1,15 +1,18 @@
-"""Help, Documentation: the documents of the program in a window of their own."""
+"""Help, Documents: the documents of the program in a window of their own, or in the browser."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices
 
 from app.main_window import MainWindow
 
 if TYPE_CHECKING:
     from app.panels.documents import DocumentsWindow
+
+NO_SITE = "The web site of the documents was not made here: `make docs` makes it, in some minutes."
 
 
 @final
@@ -32,3 +35,13 @@ class DocumentsController(QObject):
         self.dialog.raise_()
         self.dialog.activateWindow()
         self.dialog.line.setFocus()
+
+    def show_site(self) -> None:
+        """Open the web site in the system's browser; a sentence where that cannot be done."""
+        from app.state.documents import site
+
+        page = site()
+        if page is None:
+            self._window.bar.say(NO_SITE)
+        elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(page))):
+            self._window.bar.say(f"No browser opened it; the web site begins with {page}.")

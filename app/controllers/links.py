@@ -21,6 +21,7 @@ from app.state.link import (
     link_of,
     parse_link,
     parse_view,
+    study_in,
     view_text,
 )
 from app.state.scene import Scene
@@ -29,6 +30,7 @@ from core.files import read_text, write_whole
 
 COPIED = "The link to this picture is in the clipboard."
 NO_RUNS = "Open a run first: a link is to a picture of recorded runs."
+OFFERED = "The link's study is in the form."
 NOTHING = "The link names no run, so that there is nothing to show."
 ASK = "A link copied from this program, which begins with marginscope://"
 
@@ -37,12 +39,14 @@ ASK = "A link copied from this program, which begins with marginscope://"
 class LinkController(QObject):
     """`message` carries a sentence about what cannot be done, `status` one about what was.
 
-    opened(path): a view file was opened or saved.
+    opened(path): a view file was opened or saved. study_requested(name): a link leads to a shipped
+    study, which is to stand in the form; a link trains nothing.
     """
 
     message = Signal(str)
     status = Signal(str)
     opened = Signal(str)
+    study_requested = Signal(str)
 
     def __init__(self, window: MainWindow, scenes: SceneController) -> None:
         super().__init__(window)
@@ -121,11 +125,17 @@ class LinkController(QObject):
 
     def _open_link(self, text: str) -> None:
         try:
-            scene = parse_link(text, self._base())
+            study = study_in(text)
+            scene = self._base() if study else parse_link(text, self._base())
         except MarginscopeError as error:
             self.message.emit(error.sentence)
             return
-        self._show(scene, "Open link")
+        if study:
+            self.message.emit("")
+            self.study_requested.emit(study)
+            self.status.emit(OFFERED)
+        else:
+            self._show(scene, "Open link")
 
     def _base(self) -> Scene:
         """What a link leaves out is as in a new window; how the window looks is the user's."""

@@ -55,7 +55,7 @@ class DocumentsWindow(QDialog):
 
     def __init__(self, pages: Sequence[Document], parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Documentation")
+        self.setWindowTitle("Documents")
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
         self._all = tuple(pages)
         self._shown: tuple[Document, ...] = ()
@@ -81,7 +81,7 @@ class DocumentsWindow(QDialog):
         self.page.anchorClicked.connect(self._follow)
         self.page.backwardAvailable.connect(self.back.setEnabled)
         self.page.forwardAvailable.connect(self.forward.setEnabled)
-        self.page.sourceChanged.connect(self._mark)
+        self.page.sourceChanged.connect(self._to)
         self.back.clicked.connect(self.page.backward)
         self.forward.clicked.connect(self.page.forward)
         self.told = quiet_label("" if pages else MISSING, self)
@@ -120,13 +120,16 @@ class DocumentsWindow(QDialog):
         if paths and present not in paths:
             self.titles.setCurrentRow(0)
         else:
-            self._mark()
+            self._mark(present)
             self._find()
 
     @property
     def present(self) -> Any:
         """The path of the page that is shown; None before the first."""
-        name = self.page.source().toLocalFile()
+        return self._page_of(self.page.source())
+
+    def _page_of(self, source: QUrl) -> Any:
+        name = source.toLocalFile()
         return next((page.path for page in self._all if str(page.path) == name), None)
 
     def _move(self, step: int) -> None:
@@ -138,11 +141,15 @@ class DocumentsWindow(QDialog):
         if 0 <= row < len(self._shown):
             self._open(QUrl.fromLocalFile(str(self._shown[row].path)))
 
-    def _mark(self) -> None:
+    def _to(self, source: QUrl) -> None:
+        """Another page comes, which the browser says before it has it as its source."""
+        self._mark(self._page_of(source))
+
+    def _mark(self, present: Any) -> None:
         """The page that is shown is marked among the titles, if it is there."""
         paths = [page.path for page in self._shown]
         self.titles.blockSignals(True)
-        self.titles.setCurrentRow(paths.index(self.present) if self.present in paths else -1)
+        self.titles.setCurrentRow(paths.index(present) if present in paths else -1)
         self.titles.blockSignals(False)
 
     def _follow(self, link: QUrl) -> None:

@@ -5,15 +5,25 @@ from __future__ import annotations
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import final
 
 MARK = Path("docs", "theory.md")  # what a folder has that has the documents
 MOST_BYTES = 2_000_000
-# In the order in which they are read; those of docs/ that are not named here follow.
-FIRST = ("README.md", "docs/sweeps.md", "docs/theory.md", "docs/glossary.md", "docs/extend.md")
+# The parts of the documents, in the order in which they are read, and their pages in docs/; those
+# that are not named here follow.
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "Begin": ("install", "tour", "window", "library", "questions"),
+    "Studies": ("studies", "command-line", "sweeps"),
+    "Your own": ("own", "python", "run-files", "extend"),
+    "Numbers": ("accuracy", "theory", "glossary", "benchmarks", "performance", "faults"),
+    "The program": ("cite", "architecture", "bundle"),
+}
+FIRST = ("README.md", *(f"docs/{name}.md" for names in PARTS.values() for name in names))
+SITE = ("site", "index.html")  # in the package of resources
 LAST = ("CHANGELOG.md",)
 CALLED = {"README.md": "Marginscope", "CHANGELOG.md": "What is new"}
 
@@ -47,6 +57,12 @@ def documents(place: Path | None = None) -> tuple[Document, ...]:
     first = [place / name for name in FIRST]
     between = [page for page in pages if page not in first]
     return tuple(_read(place, [*first, *between, *last]))
+
+
+def site() -> Path | None:
+    """The first page of the web site of the documents; None where it was not made."""
+    page = Path(str(resources.files("resources").joinpath(*SITE)))
+    return page if page.is_file() else None
 
 
 def _read(place: Path, pages: Sequence[Path]) -> Iterator[Document]:

@@ -1,4 +1,4 @@
-"""Links and view files: a picture in one line, or in a small file beside the runs."""
+"""Links and view files: a picture in one line, or in a small file beside the runs; or a study."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import tomli_w
 from app.scheme import SCHEME
 from app.state.fields import OF_PICTURE, read, written
 from app.state.scene import Scene
-from core.errors import InputError
+from core.errors import InputError, did_you_mean
+from core.studies.study import shipped_ids
 from core.study_file.toml import parse_toml
 
 PREFIX = f"{SCHEME}://view?"
+STUDY_PREFIX = f"{SCHEME}://study?name="
 SUFFIX = ".msview"
 MOST_LETTERS = 100_000
 MOST_BYTES = 200_000
@@ -34,6 +36,26 @@ def link_of(scene: Scene) -> str:
     """
     pairs = [(name, text) for name, some in written(scene, OF_PICTURE).items() for text in some]
     return PREFIX + urlencode(pairs, quote_via=quote, safe="/:,^")
+
+
+def study_link(name: str) -> str:
+    """The link to a shipped study.
+
+    >>> study_link("telgarsky22-figure-1")
+    'marginscope://study?name=telgarsky22-figure-1'
+    """
+    return STUDY_PREFIX + name
+
+
+def study_in(text: str) -> str | None:
+    """The shipped study that a link leads to; None for a link to a picture. Raises InputError."""
+    head, name = text.strip()[: len(STUDY_PREFIX)], text.strip()[len(STUDY_PREFIX) :]
+    if head.lower() != STUDY_PREFIX:
+        return None
+    if name not in shipped_ids():
+        hint = did_you_mean(name[:60], shipped_ids())
+        raise InputError(f"the link leads to a study {name[:60]!r}, which there is not; {hint}")
+    return name
 
 
 def parse_link(text: str, base: Scene) -> Scene:

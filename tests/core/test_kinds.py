@@ -180,8 +180,8 @@ def test_the_default_kinds_exist() -> None:
     ("row", "section"),
     [("networks", "network"), ("data", "data"), ("losses", "loss"), ("dynamics", "dynamics")],
 )
-def test_the_readme_names_every_kind(row: str, section: str) -> None:
-    text = (ROOT / "README.md").read_text()
+def test_the_documents_name_every_kind(row: str, section: str) -> None:
+    text = (ROOT / "docs" / "studies.md").read_text("utf-8")
     (line,) = (line for line in text.splitlines() if line.startswith(f"| {row} |"))
     named = [name for name in re.findall(r"`(\w+)`", line) if name != "l2"]
     assert named == list(KINDS[section])

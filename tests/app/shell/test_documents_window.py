@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.controllers.documents import NO_SITE
 from app.panels.documents import MISSING, NONE, DocumentsWindow
 from app.state import documents as state
 from app.state.documents import Document, documents, folder, found, slug
-from tests.app.mouse import keys
+from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -66,10 +68,13 @@ def test_links_lead_to_pages_and_headings(qtbot: QtBot, reader: DocumentsWindow)
     below = reader.page.verticalScrollBar().value()
     reader.page.anchorClicked.emit(QUrl("#2-networks-and-parametrisations"))
     assert 0 < reader.page.verticalScrollBar().value() < below
+    reader.line.clear()
     reader.page.anchorClicked.emit(QUrl("glossary.md"))
     assert reader.page.source().fileName() == "glossary.md"
+    assert reader.titles.currentItem().text() == "Glossary"
     qtbot.mouseClick(reader.back, LEFT)
     assert reader.page.source().fileName() == "theory.md"
+    assert reader.titles.currentItem().text() == "Theory"
     qtbot.mouseClick(reader.forward, LEFT)
     assert reader.page.source().fileName() == "glossary.md"
 
@@ -110,6 +115,32 @@ def test_nothing_found_is_said(reader: DocumentsWindow) -> None:
     assert titles(reader) == [] and reader.told.text() == NONE
     reader.line.clear()
     assert len(titles(reader)) == len(documents()) and not reader.told.isVisible()
+
+
+def test_the_web_site_is_opened_in_the_browser(
+    qtbot: QtBot,
+    open_program: Opener,
+    study: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program, asked, works = open_program(study), [], [True]
+
+    def browse(address: QUrl) -> bool:
+        asked.append(Path(address.toLocalFile()))
+        return works[0]
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", browse)
+    page = tmp_path / "index.html"
+    monkeypatch.setattr(state, "SITE", (str(page),))  # an absolute name leaves the package
+    pick(qtbot, program.window, "Help", "Web site of the documents")
+    assert asked == [] and program.window.bar.text == NO_SITE
+    page.write_text("<html></html>")
+    pick(qtbot, program.window, "Help", "Web site of the documents")
+    assert asked == [page]
+    works[0] = False
+    pick(qtbot, program.window, "Help", "Web site of the documents")
+    assert str(page) in program.window.bar.text
 
 
 def test_documents_that_are_not_there_are_told(

@@ -36,7 +36,15 @@ from app.state.intent import (
     Intent,
 )
 from app.state.last_session import LastSession, parse_session, session_text
-from app.state.link import is_link, link_of, parse_link, parse_view, view_text
+from app.state.link import (
+    is_link,
+    link_of,
+    parse_link,
+    parse_view,
+    study_in,
+    study_link,
+    view_text,
+)
 from app.state.scene import Scene, Zoom
 from app.state.views import VIEWS
 from app.workers.judge import Case
@@ -358,6 +366,25 @@ def test_links_are_typed_and_wrong_ones_lose_nothing(
     program.files.open_files([str(tmp_path / "wrong.msview")])
     assert "wrong.msview" in program.window.bar.text
     assert program.scenes.picture() == before
+
+
+def test_a_link_puts_a_study_into_the_form(
+    program: Marginscope, qtbot: QtBot, open_program: Opener
+) -> None:
+    open_runs, link = len(program.session), study_link("wei19-figure-5")
+    assert study_in(link) == "wei19-figure-5" and study_in("marginscope://view?t=1") is None
+    for text, said in ((link, ""), ("marginscope://study?name=../evil", "'../evil'")):
+        keys(qtbot, program.window, Qt.Key.Key_O, CTRL | ALT)
+        qtbot.waitUntil(lambda: isinstance(QApplication.activeModalWidget(), QInputDialog))
+        accept(text)
+        qtbot.waitUntil(lambda: QApplication.activeModalWidget() is None)
+        assert said in program.window.bar.text if said else not program.window.bar.text
+        study = program.window.form.study()
+        assert study is not None and study.id == "wei19-figure-5"
+    assert len(program.session) == open_runs and not program.session.live  # it trains nothing
+    began = open_program(link)
+    qtbot.waitUntil(lambda: getattr(began.window.form.study(), "id", "") == "wei19-figure-5")
+    assert len(began.session) == 0
 
 
 def test_without_a_run_there_is_no_link(program: Marginscope, qtbot: QtBot) -> None:

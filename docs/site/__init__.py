@@ -1,0 +1,1 @@
+"""Makes the web site of the documents: pages of `docs`, of every study, and of the registries."""

@@ -1,0 +1,153 @@
+"""The sources of the site: pages of docs/, and those made from studies and registries."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from app.state.documents import PARTS
+from core.studies.study import shipped_ids
+from core.study_file.experiment import KINDS
+from docs.site import kinds, quantities, studies
+from docs.site.contents import DECISIONS, MADE, MORE, REFERENCE, pages_of
+from docs.site.films import EXTRA, FILMS, PLAYED, Films
+from docs.site.markup import contents, page
+from docs.site.places import DOCS, ROOT
+from docs.site.results import Result
+
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+# What is found elsewhere under the root is found in the site here.
+MOVED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
+PICTURES = {".png", ".svg", ".webp", ".gif"}
+FILM = "images/figure-1.gif"
+PLAYER = """\
+## Play it here
+
+The same two runs as a page that plays and scrubs: space plays, the arrows step, a click on the
+time line jumps, and the pointer reads the nearest curve or node.
+<a href="figure-1.html">Alone, in all of the window</a>.
+
+<iframe class="player" src="figure-1.html" title="Figure 1, played"></iframe>"""
+
+
+def write(target: Path, results: Mapping[str, Result], films: Films | None = None) -> list[Path]:
+    """Write every page into a folder, which is emptied first; the pages that were written.
+
+    Studies without a result have pages without figure and verdicts, and a tour without films has
+    the picture of docs/images.
+    """
+    shutil.rmtree(target, ignore_errors=True)
+    pages = {**_written(films), **_generated(results), "index.md": _index(films)}
+    for name, text in pages.items():
+        path = target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    shutil.copytree(DOCS / "images", target / "images")
+    for name, picture in studies.pictures_of(results).items():
+        (target / "studies" / "pictures").mkdir(parents=True, exist_ok=True)
+        shutil.copy(picture, target / "studies" / "pictures" / name)
+    (target / EXTRA).mkdir()
+    if films is not None:
+        shutil.copy(films.page, target / EXTRA / PLAYED)
+        for shade, path in films.films.items():
+            shutil.copy(path, target / "images" / FILMS[shade])
+    return [target / name for name in pages]
+
+
+def _generated(results: Mapping[str, Result]) -> dict[str, str]:
+    """The pages that are made from studies and registries."""
+    made = {
+        f"studies/{name}.md": studies.study_page(name, results.get(name)) for name in shipped_ids()
+    }
+    made["studies/index.md"] = studies.gallery(results)
+    made |= {f"reference/{section}.md": kinds.kinds_of(section) for section in KINDS}
+    made |= {
+        "reference/settings.md": kinds.settings(),
+        "reference/observables.md": quantities.observables(),
+        "reference/margins.md": quantities.margins(),
+        "reference/theorems.md": quantities.statements(),
+    }
+    made |= {
+        f"reference/theorems-{paper.name}.md": quantities.statements_of(paper)
+        for paper in quantities.papers()
+    }
+    return made
+
+
+def _written(films: Films | None) -> dict[str, str]:
+    """The pages of docs/, with links to what is not in the site left out."""
+    paths = [*DOCS.glob("*.md"), *DOCS.glob("decisions/*.md"), ROOT / "CHANGELOG.md"]
+    known = {path: _place(path) for path in paths} | {ROOT / "README.md": "index.md"}
+    pages = {known[path]: in_site(path, known) for path in paths}
+    names = [path.stem for path in sorted(DOCS.glob("decisions/[0-9]*.md"))]
+    pages[f"{DECISIONS}.md"] = page(pages[f"{DECISIONS}.md"].rstrip(), contents(names))
+    if films is not None:
+        pages["tour.md"] = page(with_films(pages["tour.md"]).rstrip(), PLAYER)
+    return pages
+
+
+def _place(path: Path) -> str:
+    """Where a document stands in the site."""
+    name = path.relative_to(ROOT).as_posix()
+    return MOVED.get(name, name.removeprefix("docs/"))
+
+
+def in_site(path: Path, known: Mapping[Path, str]) -> str:
+    """The text of a document, its links to documents as the site has them.
+
+    What is no page of the site is named, and not linked.
+    """
+    own = known[path]
+
+    def moved(match: re.Match[str]) -> str:
+        words, link = match.groups()
+        name, mark, place = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        if "://" in link or not name:
+            return match[0]
+        if target not in known:
+            return words if words.startswith("`") else f"{words} (`{_named(target)}`)"
+        up = "../" * own.count("/")
+        return f"[{words}]({up}{known[target]}{mark}{place})"
+
+    text, done, parts = path.read_text("utf-8"), 0, []
+    for block in CODE.finditer(text):  # what looks like a link in code is none
+        parts += [LINK.sub(moved, text[done : block.start()]), block[0]]
+        done = block.end()
+    return "".join([*parts, LINK.sub(moved, text[done:])])
+
+
+def _named(target: Path) -> str:
+    return target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else target.name
+
+
+def with_films(text: str) -> str:
+    """A page with the films of this build, in both palettes, in the place of the picture."""
+    picture = re.compile(rf"!\[([^\]]*)\]\({re.escape(FILM)}\)")
+    shown = "\n\n".join(
+        f"```{{image}} images/{name}\n:class: only-{shade}\n:alt: \\1\n```"
+        for shade, name in FILMS.items()
+    )
+    return picture.sub(shown, text, count=1)
+
+
+def _index(films: Films | None) -> str:
+    """The first page: that of README, and the list of all pages."""
+    known = {path: _place(path) for path in [*DOCS.glob("*.md"), ROOT / "CHANGELOG.md"]}
+    known[ROOT / "README.md"] = "index.md"
+    text = in_site(ROOT / "README.md", known).replace("](docs/", "](")
+    text = text if films is None else with_films(text)
+    reference = [f"reference/{section}" for section in KINDS]
+    reference += [
+        f"reference/{name}" for name in ("settings", "observables", "margins", "theorems")
+    ]
+    lists = []
+    for part in [*PARTS, MORE]:
+        names = [*MADE.get(part, ()), *pages_of(part)]
+        names += [DECISIONS] if part == "The program" else []
+        lists += [contents(names, part)] if names else []
+        lists += [contents(reference, REFERENCE)] if part == "Numbers" else []
+    return page(text.rstrip(), *lists)

@@ -1,0 +1,198 @@
+"""The web site of the documents: complete, without dead links, and without a network."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+import marginscope as ms
+from app.state.documents import PARTS
+from core.observables.registry import OBSERVABLES
+from core.reference.registry import REFERENCES
+from core.studies.study import load_study, shipped_ids
+from core.study_file.experiment import KINDS, PLAIN_SECTIONS
+from core.theorems.registry import STATEMENTS
+from core.theorems.statement import Verdict
+from docs.site import sources
+from docs.site.__main__ import built
+from docs.site.contents import MORE, pages_of
+from docs.site.markup import plain
+from docs.site.quantities import MEANT
+from docs.site.results import result_of
+from tests.test_architecture import ROOT
+
+SMALL = "telgarsky22-theorem-3-2"  # four short runs
+# What a browser fetches by itself; a link that a reader follows is another matter.
+FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "srcset", "link": "href"}
+
+
+class Page(HTMLParser):
+    """What a page fetches, where its links lead, and its anchors."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path, self.text = path, path.read_text("utf-8")
+        self.fetched: list[str] = []
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(self.text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.anchors.add(given.get("id", ""))
+        if FETCHED.get(tag) in given:
+            self.fetched.append(given[FETCHED[tag]])
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources, with the figure and the verdicts of one study."""
+    folder = tmp_path_factory.mktemp("site")
+    result = result_of(SMALL, jobs=1, kept=folder / "kept")
+    sources.write(folder / "source", {SMALL: result})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(work: Path) -> dict[Path, Page]:
+    """The pages as Sphinx builds them: a warning would fail it."""
+    assert built(work / "source", work / "html") == 0
+    return {path: Page(path) for path in (work / "html").rglob("*.html")}
+
+
+def headings(path: Path) -> list[str]:
+    return re.findall(r"^## (.+)$", path.read_text("utf-8"), re.MULTILINE)
+
+
+# ------------------------------------------------------------------------------- what is there
+
+
+def test_every_study_has_a_page(work: Path) -> None:
+    gallery = (work / "source" / "studies" / "index.md").read_text("utf-8")
+    for name in shipped_ids():
+        page = (work / "source" / "studies" / f"{name}.md").read_text("utf-8")
+        study = load_study(name)
+        assert page.startswith(f"# {plain(study.title)}\n") and f"]({name}.md)" in gallery
+        assert all(plain(claim.text) in page for claim in study.claims)
+        assert (ROOT / "resources" / "studies" / f"{name}.toml").read_text("utf-8").strip() in page
+
+
+@pytest.mark.parametrize("section", KINDS)
+def test_every_kind_is_told_with_its_keys(work: Path, section: str) -> None:
+    page = work / "source" / "reference" / f"{section}.md"
+    assert headings(page) == list(KINDS[section])
+    text = page.read_text("utf-8")
+    keys = {key for kind in KINDS[section].values() for key in kind.model_fields} - {"kind"}
+    assert all(f"| `{key}` |" in text for key in keys)
+
+
+def test_sections_without_kinds_are_told(work: Path) -> None:
+    assert headings(work / "source" / "reference" / "settings.md") == list(PLAIN_SECTIONS)
+
+
+def test_every_quantity_and_every_statement_is_told(work: Path) -> None:
+    reference = work / "source" / "reference"
+    named = headings(reference / "observables.md")
+    assert named == [*OBSERVABLES, "What views show"]
+    assert headings(reference / "margins.md") == list(REFERENCES)
+    for one in STATEMENTS.values():
+        text = (reference / f"theorems-{one.source}.md").read_text("utf-8")
+        assert f"## {plain(one.name)}\n\n{plain(one.text)}" in text
+        assert one.formula.strip() in text and plain(one.slip) in text
+    assert set(MEANT) == set(Verdict)
+
+
+def test_every_document_stands_in_a_part() -> None:
+    assert pages_of(MORE) == ()
+    placed = [name for part in PARTS for name in pages_of(part)]
+    assert len(placed) == len(set(placed)) == len(list((ROOT / "docs").glob("*.md")))
+
+
+def test_a_study_shows_its_figure_and_its_verdicts(work: Path) -> None:
+    page = (work / "source" / "studies" / f"{SMALL}.md").read_text("utf-8")
+    verdicts = re.findall(r"^\| \[(.+?)\]\{\.", page, re.MULTILINE)
+    assert len(verdicts) == len(load_study(SMALL).claims)
+    assert set(verdicts) <= {"confirmed", "not at this size"} and "confirmed" in verdicts
+    for shade in ("light", "dark"):
+        assert f"pictures/{SMALL}-{shade}.webp" in page
+        picture = work / "source" / "studies" / "pictures" / f"{SMALL}-{shade}.webp"
+        assert picture.read_bytes()[8:12] == b"WEBP" and picture.stat().st_size < 300_000
+
+
+def test_a_result_is_kept_by_content(work: Path) -> None:
+    kept = work / "kept"
+    told = next(kept.rglob("result.json"))
+    told.write_text(told.read_text("utf-8").replace('"cells": ', '"cells": 10'), "utf-8")
+    again = result_of(SMALL, kept=kept)
+    assert again.cells > 100  # read, and not trained anew
+    assert {path.parent for path in again.pictures.values()} == {told.parent}
+
+
+# ----------------------------------------------------------------------------------- as pages
+
+
+def test_links_lead_to_pages_and_places(site: dict[Path, Page]) -> None:
+    wrong, checked = [], 0
+    for path, page in site.items():
+        for link in page.links:
+            name, _, place = unquote(link).partition("#")
+            target = (path.parent / name).resolve() if name else path
+            if "://" in link or (target.name == sources.PLAYED and not target.exists()):
+                continue
+            checked += 1
+            there = site[target].anchors if target in site else {place} if target.exists() else ()
+            if place not in there and (place or not target.exists()):
+                wrong.append(f"{path.name}: {link}")
+    assert not wrong and checked > 1000
+
+
+def test_no_page_asks_for_a_network(site: dict[Path, Page], work: Path) -> None:
+    wrong = [
+        f"{path.name}: {one}"
+        for path, page in site.items()
+        for one in page.fetched
+        if "//" in one or not (path.parent / one.partition("?")[0].partition("#")[0]).exists()
+    ]
+    assert not wrong
+    styles = (work / "html").rglob("*.css")
+    assert not [
+        path for path in styles if re.search(r"(url\(|@import)\W*\w+:?//", path.read_text())
+    ]
+
+
+def test_formulas_are_drawn_without_a_script(site: dict[Path, Page], work: Path) -> None:
+    page = site[work / "html" / "reference" / "observables.html"]
+    told = sum(bool(one.tex) for one in OBSERVABLES.values())
+    assert page.text.count("<math ") >= told and "<mfrac>" in page.text
+    assert "\\frac" not in page.text
+
+
+# --------------------------------------------------------------------- what the documents say
+
+
+def code_blocks(name: str) -> Iterator[str]:
+    text = (ROOT / "docs" / name).read_text("utf-8")
+    yield from re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def test_a_run_file_is_read_as_the_documents_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"network.m": 8, "dynamics.until_log10_time": 1, "recording.frames": 5}
+    run = ms.train("telgarsky22-figure-1", path=tmp_path / "mine.msrun", **settings)
+    (block,) = code_blocks("run-files.md")
+    (tmp_path / "read.py").write_text(block)
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path("read.py")
+    said = capsys.readouterr().out.rpartition(" ")[2]
+    with run:
+        np.testing.assert_allclose(float(said), run["hard_margin"][-1], rtol=1e-9)
