@@ -21,7 +21,7 @@ from scipy.special import expit, logsumexp, softmax
 Array = NDArray[np.float64]
 # The losses' codes, by which compiled kernels tell them apart.
 # Run files keep the first three (core.compiled.log_time).
-EXPONENTIAL, LOGISTIC, CROSS_ENTROPY, SQUARED = range(4)
+EXPONENTIAL, LOGISTIC, CROSS_ENTROPY, SQUARED, LEAST_SQUARES = range(5)
 UNKNOWN = -1  # of no kernel
 LARGE_MARGIN = 30.0  # ln(1 + e^-p) = e^-p to one part in 1e13 beyond this
 
@@ -51,6 +51,7 @@ class LossFunction(ABC):
     at_zero: float  # l(0): below R = l(0)/n every example is classified correctly
     monotone: bool = True
     lipschitz: bool = False  # |l'| is bounded
+    fits: bool = False  # l falls with |f - y|: outputs are fitted to the labels
 
     @abstractmethod
     def log_value(self, z: Array) -> Array:
@@ -232,6 +233,7 @@ class Squared(MarginLoss):
     code = SQUARED
     at_zero = 1.0
     monotone = False
+    fits = True
 
     def log_value(self, z: Array) -> Array:
         with np.errstate(divide="ignore"):
@@ -246,6 +248,46 @@ class Squared(MarginLoss):
 
     def curvature(self, z: Array) -> Array:
         return np.full(z.shape, 2.0)
+
+    def inverse_of_log(self, log_s: float) -> float:
+        return float("nan")
+
+    def dual(self, p: Array) -> Array:
+        return np.full(p.shape, np.nan)
+
+
+@final
+class LeastSquares(LossFunction):
+    """l = (f - y)^2/2 for real y: R = (1/2n) sum_i (f(x_i) - y_i)^2. A score is f - y.
+
+    It has no margins in it: there is no smoothed one, and there are no dual weights.
+
+    >>> LeastSquares().value(LeastSquares().scores(np.array([3.0]), np.array([0.5]))).tolist()
+    [3.125]
+    """
+
+    kind = "least_squares"
+    code = LEAST_SQUARES
+    at_zero = 0.5  # of labels +-1: below R = 1/(2n) every |f - y| is below 1
+    monotone = False
+    fits = True
+
+    def log_value(self, z: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(2.0 * np.log(np.abs(z)) - np.log(2.0))
+
+    def value(self, z: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return np.asarray(0.5 * z**2)
+
+    def scores(self, f: Array, y: Array) -> Array:
+        return np.asarray(f - y)
+
+    def output_gradient(self, f: Array, y: Array) -> Array:
+        return np.asarray(f - y)
+
+    def output_curvature(self, f: Array, y: Array, df: Array) -> Array:
+        return np.array(df, dtype=np.float64)
 
     def inverse_of_log(self, log_s: float) -> float:
         return float("nan")
@@ -342,7 +384,8 @@ class Unknown(LossFunction):
 
 _logistic = Logistic()
 LOSSES: dict[str, LossFunction] = {
-    loss.kind: loss for loss in (Exponential(), _logistic, Squared(), CrossEntropy())
+    loss.kind: loss
+    for loss in (Exponential(), _logistic, Squared(), LeastSquares(), CrossEntropy())
 }
 _unknown = Unknown()
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.data.dataset import Dataset
+from core.losses import LOSSES
 from core.network.parametrisation import Shape
 from core.network.registry import build_network, initial_arrays
 from core.problem.problem import Problem, Start, resolve
@@ -31,6 +32,7 @@ TWO_LAYER = (
     Case("standard", "exponential"),
     Case("standard", "logistic"),
     Case("standard", "squared"),
+    Case("standard", "least_squares"),
     Case("scalar"),
     Case("normalised", "exponential"),
     Case("fixed_outer", "exponential"),
@@ -43,7 +45,7 @@ TWO_LAYER = (
     Case("multiclass", "cross_entropy", 4, {"biases": True}),
 )
 HOMOGENEOUS = tuple(
-    case for case in TWO_LAYER if not case.settings.get("smooth") and case.loss != "squared"
+    case for case in TWO_LAYER if not case.settings.get("smooth") and not LOSSES[case.loss].fits
 )
 
 

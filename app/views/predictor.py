@@ -94,7 +94,7 @@ class PredictorView(RunView):
     def _show_on_line(self, data: DisplayData) -> None:
         """Examples at their labels where f is fitted to them, else on the line f = 0."""
         x = data.run.dataset.x[:, 0]
-        fitted = data.run.experiment.loss.kind == "squared"
+        fitted = data.run.loss.fits
         heights = data.run.dataset.y if fitted else np.zeros(x.size)
         show_points(self.examples, np.stack([x, heights], axis=1), data, self._palette)
 
@@ -173,7 +173,7 @@ class PredictorView(RunView):
         assert data is not None
         if data.run.network.k > 1:
             return -0.5, data.classes - 0.5
-        largest = 1.0 if data.run.experiment.loss.kind == "squared" else 0.0
+        largest = 1.0 if data.run.loss.fits else 0.0
         if answer is not None:
             largest_flat = float(np.abs(answer.values).max(initial=0.0))
             largest = max(largest, largest_flat * 10.0 ** min(answer.log10_scale, 300.0))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.compiled.jit import compiled
 from core.compiled.kernel import is_active
 from core.compiled.network import Net, adjoint, forward
-from core.losses import CROSS_ENTROPY, LOGISTIC, SQUARED
+from core.losses import CROSS_ENTROPY, LEAST_SQUARES, LOGISTIC, SQUARED
 from core.network.activation import RELU
 
 GOING, BUFFER_FULL, DONE, DIVERGED, DEAD = 0, 1, 2, 3, 4
@@ -98,7 +98,8 @@ def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
 def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
     """G = scale dl/dF; returns the measure of the loss by which divergence is seen.
 
-    sum exp(-p), sum max(-p, 0), sum (1 - p)^2, or the sum of the gaps to the largest logit.
+    sum exp(-p), sum max(-p, 0), sum (1 - p)^2, sum (f - y)^2/2, or the sum of the gaps to the
+    largest logit.
     """
     if loss == LOGISTIC:
         return logistic_slopes(F[0], y, scale, G[0])
@@ -106,11 +107,12 @@ def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
         return softmax_slopes(F, y, scale, G)
     f, g = F[0], G[0]
     total = 0.0
-    if loss == SQUARED:
+    if loss in (SQUARED, LEAST_SQUARES):
+        half = 1.0 if loss == SQUARED else 0.5
         for i in range(f.size):
             gap = f[i] - y[i]
-            g[i] = 2 * scale * gap
-            total += gap * gap
+            g[i] = 2 * half * scale * gap
+            total += half * gap * gap
         return total
     for i in range(f.size):
         weight = exp(-y[i] * f[i])

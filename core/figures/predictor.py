@@ -143,7 +143,7 @@ class PredictorPanel:
         if run.network.k > 1:
             return -0.5, int(run.dataset.classes) - 0.5
         f = self._on_line(self.last, left, right)
-        largest = 1.0 if run.experiment.loss.kind == "squared" else 0.0
+        largest = 1.0 if run.loss.fits else 0.0
         largest = max(largest, float(np.abs(f).max(initial=0.0)))
         reach = 1.15 * round_up(largest or 1.0)
         return -reach, reach
@@ -205,7 +205,7 @@ class PredictorPanel:
         run, result = self.run, []
         data = run.dataset
         if data.d == 1:
-            fitted = run.experiment.loss.kind == "squared"
+            fitted = run.loss.fits
             points = np.stack([data.x[:, 0], data.y if fitted else np.zeros(data.n)], axis=1)
         else:
             points = np.round(data.x[:, list(self.coordinates)], 9)

@@ -87,7 +87,7 @@ def loss_on_test(run: Run, index: int) -> float:
 
 
 def is_squared(run: Run) -> bool:
-    return run.loss.kind == "squared"
+    return run.loss.fits
 
 
 def standard_error(run: Run, index: int) -> float:

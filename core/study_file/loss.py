@@ -51,6 +51,15 @@ class SquaredLoss(LossSection):
 
 
 @final
+class LeastSquaresLoss(LossSection):
+    title: ClassVar[str] = "half the squared error: R = (1/2n) sum_i (f(x_i) - y_i)^2"
+    source: ClassVar[str] = "the usual risk of regression; Boursier and Flammarion 2025"
+    vanishes: ClassVar[bool] = False
+
+    kind: Literal["least_squares"] = "least_squares"
+
+
+@final
 class CrossEntropyLoss(LossSection):
     title: ClassVar[str] = "cross-entropy of the logits, for three and more classes"
     source: ClassVar[str] = "frei23, section F.2; wei19, Theorem C.1"
@@ -70,6 +79,6 @@ class UnknownLoss(LossSection):
 
 
 LOSSES: Registry[type[LossSection]] = Registry(
-    kind_of, ExponentialLoss, LogisticLoss, SquaredLoss, CrossEntropyLoss
+    kind_of, ExponentialLoss, LogisticLoss, SquaredLoss, LeastSquaresLoss, CrossEntropyLoss
 )
 LOSSES.aside["unknown"] = UnknownLoss

@@ -30,6 +30,12 @@ def squared(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     return gap * (2.0 * scale), (gap * gap).sum()
 
 
+def least_squares(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+    """(scale (f - y), sum (f - y)^2/2)."""
+    gap = f - y
+    return gap * scale, 0.5 * (gap * gap).sum()
+
+
 def cross_entropy(f: Tensor, y: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     """(scale (softmax(f_i) - e_(y_i)), sum_i (max_c f_ic - f_(i y_i))) for logits (n, k)."""
     own = torch.nn.functional.one_hot(y.long(), f.shape[1]).to(f.dtype)
@@ -41,5 +47,6 @@ SLOPES: dict[str, Slopes] = {
     "exponential": exponential,
     "logistic": logistic,
     "squared": squared,
+    "least_squares": least_squares,
     "cross_entropy": cross_entropy,
 }

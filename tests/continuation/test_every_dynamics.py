@@ -14,6 +14,7 @@ import pytest
 from core.dynamics.integrator import Integrator
 from core.dynamics.registry import ENGINES, integrator, prepared
 from core.dynamics.replay import Replay
+from core.losses import LOSSES
 from core.problem.problem import Problem
 from core.runs import Recorder, open_run
 from core.training.control import Control, FinishReason
@@ -223,7 +224,7 @@ def test_any_frame_is_gone_on_from(kind: Kind, whole_path: Path, tmp_path: Path)
 @pytest.mark.parametrize("dynamics", ["flow", "gd", "adam", "sgd"])
 def test_every_network(case: Case, dynamics: str, tmp_path: Path) -> None:
     """Interrupted in the middle, for every network that the dynamics trains."""
-    flows = case.loss != "squared" and not case.settings.get("smooth")
+    flows = not LOSSES[case.loss].fits and not case.settings.get("smooth")
     if dynamics == "flow" and not (flows and case.settings.get("normalise", True)):
         return
     settings: dict[str, Any] = {"kind": dynamics, "until_log10_time": 0.5}

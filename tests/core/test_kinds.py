@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from core.compiled import warming
+from core.losses import LOSSES
 from core.network.activation import RELU
 from core.network.parametrisation import Network, TwoLayer
 from core.network.registry import NETWORKS
@@ -21,7 +22,7 @@ from tests.networks import TWO_LAYER, Case, small_problem
 ROOT = Path(__file__).resolve().parents[2]
 OWN_CODE = "custom"  # whose capabilities are those of the user's file
 CASES = (
-    *(case for case in TWO_LAYER if case.loss != "squared"),
+    *(case for case in TWO_LAYER if not LOSSES[case.loss].fits),
     Case("bias"),
     Case("head"),
     Case("head", settings={"normaliser": "layer", "depth": 3}),

@@ -152,6 +152,26 @@ def test_squared_loss_is_that_of_the_output(f: float, y: float) -> None:
     assert np.isnan(loss.dual(p)).all()
 
 
+@given(f=st.floats(-50, 50), y=st.floats(-50, 50))
+def test_least_squares_of_any_target(f: float, y: float) -> None:
+    """And half of the squared loss at labels +-1, in value, slope and curvature."""
+    loss, other = LOSSES["least_squares"], LOSSES["squared"]
+    at, target, one = np.array([f]), np.array([y]), np.ones(1)
+    score = loss.scores(at, target)
+    assert loss.value(score)[0] == pytest.approx(0.5 * (f - y) ** 2)
+    assert loss.output_gradient(at, target)[0] == pytest.approx(f - y)
+    assert loss.output_curvature(at, target, one).tolist() == [1.0]
+    if abs(f - y) > 1e-100:
+        assert np.exp(loss.log_value(score)[0]) == pytest.approx(loss.value(score)[0])
+    assert np.isnan(loss.smoothed(score))
+    assert np.isnan(loss.dual(score)).all()
+    label = np.array([1.0 if y > 0 else -1.0])
+    for name in ("output_gradient", "value"):
+        given_to = (at, label) if name == "output_gradient" else (loss.scores(at, label),)
+        theirs = (at, label) if name == "output_gradient" else (other.scores(at, label),)
+        assert 2.0 * getattr(loss, name)(*given_to) == pytest.approx(getattr(other, name)(*theirs))
+
+
 def test_the_log_of_a_sum_is_scipys() -> None:
     """To the bit, for any sizes, ties and values that are not finite."""
     rng = np.random.default_rng(0)

@@ -81,7 +81,7 @@ def test_the_same_code_elsewhere_has_the_same_name(tmp_path: Path, sources: bool
     ("module", "code", "other"),
     [
         ("core/compiled/zonotope.py", "TURNS = 60", "TURNS = 61"),
-        ("core/losses.py", "SQUARED = range(4)", "SQUARED = range(1, 5)"),
+        ("core/losses.py", "SQUARES = range(5)", "SQUARES = range(1, 6)"),
         ("core/network/codes.py", "range(6)", "range(1, 7)"),
     ],
 )

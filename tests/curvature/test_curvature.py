@@ -61,6 +61,7 @@ def test_the_hessian_is_that_of_the_whole_risk(case: Case) -> None:
         "exponential": lambda p: torch.exp(-p),
         "logistic": lambda p: torch.nn.functional.softplus(-p),
         "squared": lambda p: (1.0 - p) ** 2,
+        "least_squares": lambda p: 0.5 * (1.0 - p) ** 2,  # of labels +-1
     }
 
     def risk(theta: torch.Tensor) -> torch.Tensor:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.losses import LOSSES
 from core.network.parametrisation import margins_of
 from core.observables.registry import OBSERVABLES
 from core.observables.signs import KEY, Weights, bound_of_sum, of_size_one, right_on, weights_of
@@ -45,7 +46,7 @@ def test_every_network_in_any_order(case: Case, tmp_path: Path) -> None:
     with open_run(path) as run:
         assert OBSERVABLES["test_error"].trace(run).tolist() == wanted
         two_layer = weights_of(run.network, run.parameters(0)) is not None
-        assert (KEY in run.memo) == (two_layer and case.loss != "squared")
+        assert (KEY in run.memo) == (two_layer and not LOSSES[case.loss].fits)
 
 
 def test_no_output_moves_further_than_is_said() -> None:
