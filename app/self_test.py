@@ -28,7 +28,7 @@ from PySide6.QtCore import QEvent, QEventLoop, QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.application import Marginscope
-from app.errors import LOG_FILE, open_log
+from app.errors import LOG_FILE, Reporter, open_log
 from app.places import Places
 from app.start import SWITCH_S
 from core.cli.bundled import is_bundled
@@ -123,6 +123,7 @@ class SelfTest:
         self._places = Places.under(folder / "user")
         self._program: Marginscope | None = None
         self.steps: list[dict[str, Any]] = []
+        self._uncaught = Heard()
 
     def run(self) -> bool:
         """Do all steps; whether all went well."""
@@ -139,8 +140,13 @@ class SelfTest:
             self.documents,
             self.closing,
         )
+        open_log(self._places.logs)
+        reporter = Reporter(self._places.logs / LOG_FILE)
+        reporter.message.connect(self._uncaught.bad)
+        reporter.install()
         for step in steps:
             self._do(step)
+        reporter.uninstall()
         return all(step["ok"] for step in self.steps)
 
     def _do(self, step: Callable[[], str]) -> None:
@@ -169,6 +175,7 @@ class SelfTest:
             loop = QEventLoop()
             QTimer.singleShot(LOOK_MS, loop.quit)
             loop.exec()
+            require(not self._uncaught.any(), "an error that nobody caught; the log has it")
             require(time.monotonic() < deadline, f"{what} took more than {PATIENCE_S:.0f} s")
 
     def _run_file(self) -> Path:
@@ -182,7 +189,6 @@ class SelfTest:
         """The window opens, and is painted."""
         study = self._folder / "four-points.toml"
         study.write_text(STUDY, "utf-8")
-        open_log(self._places.logs)
         program = self._program = Marginscope(self._places, [str(study)])
         painted = Heard()
         program.window.painted.connect(painted.good)

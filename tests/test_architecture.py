@@ -30,7 +30,15 @@ MACHINE_PATH = re.compile(r"(?<![\w./<>$}~-])/(?:work|root|home)(?![\w-])")
 HOST = re.compile(r"(?:https?://)?((?:[a-z0-9-]+\.)+(?:org|com))\b(?!\s*[(=\[])")
 WITH_SCHEME = re.compile(r"https?://([^\s/:)>\"']+)")
 # Where an address may lead: papers, and the standards that a file names.
-HOSTS = {"arxiv.org", "doi.org", "openreview.net", "keepachangelog.com", "semver.org", "www.w3.org"}
+HOSTS = {
+    "arxiv.org",
+    "doi.org",
+    "openreview.net",
+    "keepachangelog.com",
+    "semver.org",
+    "www.w3.org",
+    "www.freedesktop.org",
+}
 
 
 def relative(path: Path) -> str:
