@@ -26,7 +26,7 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.t
 # Two pytest workers with many BLAS threads each would fight over the processors.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: setup run test lint bench fuzz hunt recording drawing format clean help
+.PHONY: setup run test lint bench fuzz hunt recording drawing release format clean help
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,9 @@ fuzz: setup ## open 6,000 damaged files of every format, and count what came of 
 
 hunt: setup ## train and judge 500 random studies; ARGS="--count 200 --seed 2 --jobs 2"
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.hunt $(ARGS)
+
+release: setup ## wheel, source archive, bundle and site in dist/, from a clean clone, each checked
+	$(PY) -m tests.release $(ARGS)
 
 format: $(TOOLS) ## rewrite the code in the project's style
 	$(PY) -m ruff check --fix .
@@ -119,7 +122,7 @@ $(SETUP): pyproject.toml constraints.txt | $(PY)
 	    $(PIP) torch==$(TORCH); \
 	fi
 	@echo "Installing Marginscope with the versions in constraints.txt."
-	@$(PIP) --no-build-isolation -e .
+	@$(PIP) --no-build-isolation -e '.[torch]'
 	@touch $@
 
 $(TOOLS): $(SETUP)

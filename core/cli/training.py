@@ -84,9 +84,11 @@ def _kernels_for(problem: Problem, control: Control) -> Iterator[tuple[Problem, 
     if not lacking:
         yield problem, None
         return
+    from core.dynamics.engines import check_device
     from core.dynamics.meanwhile import meanwhile
     from core.dynamics.registry import prepared
 
+    check_device(problem)  # a device that is not there is not waited for
     with compiling(lacking) as beside:
         problem = prepared(problem)
         dynamics = meanwhile(problem, beside.ended)

@@ -2,7 +2,8 @@
 
 Measured on one core. The compiled kernel is the faster one as long as its activations stay in the
 cache: at m n = 4e6 of them torch's blocks of examples are, and they need little memory. With no
-more examples than coordinates the coefficients on the examples halve the work.
+more examples than coordinates the coefficients on the examples halve the work. Without PyTorch the
+kernel takes large problems too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from core.dynamics.gram_descent import GramDescent
 from core.dynamics.integrator import Integrator
 from core.dynamics.tensor_descent import TensorDescent
 from core.errors import InputError
+from core.network import pytorch
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 
@@ -32,6 +34,7 @@ def check_device(problem: Problem) -> None:
             f'run.device = "cuda" trains two-layer networks by dynamics.kind = "gd", not '
             f'network.kind = "{network}" by "{kind}"; use run.device = "auto".'
         )
+    pytorch.needed_for('run.device = "cuda"')
     if not _cuda_is_present():
         raise InputError(
             'run.device = "cuda", and torch sees no CUDA device here; use run.device = "auto", or '
@@ -91,12 +94,14 @@ def descent(problem: Problem) -> Integrator:
     # One product of m n n operations in place of two of m n d (core.compiled.gram).
     if n <= D and problem.network.direct:
         return GramDescent(problem)
-    if m * n >= TENSOR_ACTIVATIONS:
+    if m * n >= TENSOR_ACTIVATIONS and pytorch.is_installed():
         return TensorDescent(problem)
     return Descent(problem) if problem.network.compiled else GeneralDescent(problem)
 
 
 def _cuda_is_present() -> bool:
+    if not pytorch.is_installed():
+        return False
     from core.tensors.device import cuda_is_present
 
     return cuda_is_present()

@@ -22,6 +22,7 @@ from numpy.random import Generator
 from pydantic import model_validator
 
 from core.errors import InputError, RuleError
+from core.network import pytorch
 from core.network.parametrisation import Array, Arrays, Block, Network, Shape
 from core.network.section import FILE_MEANING, MAX_CODE, NetworkSection
 from core.settings import setting
@@ -31,6 +32,7 @@ NEEDED = ("initial", "outputs")
 
 def _namespace(code: str) -> dict[str, Any]:
     """What the file defines; InputError where it cannot be run or something is missing."""
+    pytorch.needed_for('network.kind = "custom"')
     # Foreign code runs here, and only what its user has trusted (docs/decisions/0006).
     # By this name, so that what the file does only as a script is not done.
     names: dict[str, Any] = {"__name__": "network"}

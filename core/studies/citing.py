@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import core
 from core.studies.papers import PAPERS, Paper
+from marginscope._version import RELEASED
 
 OWN_KEY = "marginscope"
 ANONYMOUS = "anonymous"
@@ -57,7 +58,13 @@ def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
 def own_entry() -> str:
     """The entry of the program in its present version."""
     title = "{Marginscope}: watching two-layer networks learn"
-    fields = {"title": title, "version": core.__version__, "note": "Computer program"}
+    fields = {
+        "author": "{Marginscope authors}",
+        "title": title,
+        "year": RELEASED[:4],
+        "version": core.__version__,
+        "note": "Computer program",
+    }
     return _entry("misc", OWN_KEY, fields)
 
 

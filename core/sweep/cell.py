@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from core.errors import DiskError, MarginscopeError, RunFileError
 from core.files import scratch
+from core.network import pytorch
 from core.problem.problem import Problem, resolve
 from core.runs import Recorder, RecorderAt, Run, open_run
 from core.settings import Registry
@@ -177,11 +178,13 @@ def one_thread() -> None:
 
     Kernels are never parallel, so that numba needs no limit.
     """
-    import torch
     from threadpoolctl import threadpool_limits
 
-    if torch.get_num_threads() != 1:
-        torch.set_num_threads(1)
+    if pytorch.is_installed():
+        import torch
+
+        if torch.get_num_threads() != 1:
+            torch.set_num_threads(1)
     # Not as a context: for as long as this process lives.
     threadpool_limits(1)
 

@@ -19,6 +19,7 @@ from typing import Any, TypeVar, final
 from urllib.parse import SplitResult, urlsplit
 
 from core.errors import InputError
+from core.network import pytorch
 from core.stopping import TERMINATED
 from core.studies.row import Row
 from core.sweep.cell import Task, environment, one_thread, run_batch, run_cell
@@ -282,6 +283,8 @@ def pool_for(
         return ClusterPool(cluster)
     if jobs is not None and jobs < 1:
         raise InputError("give 1 or more.", where=jobs, option="--jobs")
+    if together:
+        pytorch.needed_for("--together")
     if together or (jobs is None and len(tasks) > 1 and _suits_a_device(tasks)):
         return HerePool(control, "cuda" if cuda_is_present() else "cpu")
     processes = min(jobs or cores(), max(1, len(tasks)))
@@ -296,7 +299,7 @@ def _suits_a_device(tasks: Sequence[Task]) -> bool:
 
 def cuda_is_present() -> bool:
     """Whether there is a CUDA device; torch is loaded only where there may be one."""
-    if not any(Path(name).exists() for name in DRIVERS):
+    if not (pytorch.is_installed() and any(Path(name).exists() for name in DRIVERS)):
         return False
     from core.tensors import device
 

@@ -1,4 +1,5 @@
-"""`make bench`: the figures the program promises, measured here and now, on one core."""
+"""`make bench`: the figures the program promises, measured here and now, and the page of them
+(docs/benchmarks.md)."""
 
 from __future__ import annotations
 
@@ -6,12 +7,13 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from threadpoolctl import threadpool_limits
 
 from tests.benchmarks import (
+    cost,
     engines,
     filming,
     first_start,
@@ -22,32 +24,64 @@ from tests.benchmarks import (
     margins,
     page,
     python,
+    report,
     sweeps,
     tables,
     views,
     window,
 )
-from tests.benchmarks.measure import row
 
-PARTS = (
-    "engines",
-    "networks",
-    "seeds",
-    "flow",
-    "far",
-    "table",
-    "python",
-    "margins",
-    "library",
-    "views",
-    "page",
-    "following",
-    "large",
-    "window",
-    "filming",
-    "start",
-    "sweep",
-)
+Part = Callable[[int], object]
+
+
+def _its_own(part: Callable[[], object]) -> Part:
+    """A part whose number of measurements is its own."""
+
+    def measured(rounds: int) -> object:
+        return part()
+
+    return measured
+
+
+def _engines(rounds: int) -> None:
+    engines.descent_speed(rounds)
+    engines.stochastic_speed(rounds)
+
+
+def _tables(rounds: int) -> None:
+    tables.tables(rounds)
+    tables.recordings(rounds)
+
+
+def _sweeps(rounds: int) -> None:
+    sweeps.main()
+    sweeps.picture()
+
+
+# On one core, every contender.
+ON_ONE_CORE: dict[str, Part] = {
+    "engines": _engines,
+    "cost": cost.main,
+    "networks": engines.network_speed,
+    "seeds": engines.seeds_speed,
+    "flow": flows.flow_speed,
+    "far": flows.far_flow,
+    "table": _tables,
+    "margins": margins.global_margins,
+}
+ON_ALL: dict[str, Part] = {
+    "python": python.main,
+    "library": library.main,
+    "views": _its_own(views.main),
+    "page": _its_own(page.main),
+    "following": _its_own(following.main),
+    "large": large.main,
+    "window": window.main,
+    "filming": filming.main,
+    "start": first_start.main,
+    "sweep": _sweeps,
+}
+PARTS = ON_ONE_CORE | ON_ALL
 
 
 def main() -> None:
@@ -55,61 +89,46 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=(*PARTS, []), help="default: all")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default: 5)")
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    parts = arguments.parts or PARTS
-    if len(parts) > 1:
-        # A process for each: memory that one part has freed would hide what another one leaks.
-        for part in parts:
-            command = [sys.executable, "-m", "tests.benchmarks", part]
-            subprocess.run([*command, "--rounds", str(arguments.rounds)], check=True)
-    elif "sweep" in parts:
-        sweeps.main()
-        sweeps.picture()
-    elif "large" in parts:
-        large.main()
-    elif "filming" in parts:
-        filming.main(arguments.rounds)
-    elif "python" in parts:
-        python.main(arguments.rounds)
-    elif "following" in parts:
-        following.main()
-    elif "page" in parts:
-        page.main()
-    elif "start" in parts:
-        first_start.main(arguments.rounds)
+    if arguments.alone:
+        (part,) = arguments.parts
+        alone(part, arguments.rounds)
     else:
-        _measure(parts, arguments.rounds)
+        failed = each(arguments.parts or [*PARTS], arguments.rounds)
+        if failed:
+            raise SystemExit(f"These parts failed, and stand as they were: {', '.join(failed)}.")
 
 
-def _measure(parts: Sequence[str], rounds: int) -> None:
+def each(parts: Sequence[str], rounds: int) -> list[str]:
+    """A process for each: memory that one part has freed would hide what another one leaks.
+
+    The parts that failed, which do not keep the others from being measured.
+    """
+    failed = []
+    for part in parts:
+        command = [sys.executable, "-m", "tests.benchmarks", part, "--alone"]
+        environment = os.environ | report.environment(part)
+        told = subprocess.run([*command, "--rounds", str(rounds)], check=False, env=environment)
+        if told.returncode:
+            failed.append(part)
+        else:
+            report.done(part)
+            report.write(PARTS)
+    print(f"\nAll figures: {report.PAGE}")
+    return failed
+
+
+def alone(part: str, rounds: int) -> None:
+    """One part, in this process."""
+    if part in ON_ALL:
+        ON_ALL[part](rounds)
+        return
     torch.set_num_threads(1)
-    if hasattr(os, "sched_setaffinity") and not {"views", "window"} & set(parts):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # every contender on one core
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with threadpool_limits(1):
-        row("medians of interleaved rounds", "ours", "theirs", "ratio", "")
-        if "engines" in parts:
-            engines.descent_speed(rounds)
-            engines.stochastic_speed(rounds)
-        if "networks" in parts:
-            engines.network_speed(rounds)
-        if "seeds" in parts:
-            engines.seeds_speed(rounds)
-        if "flow" in parts:
-            flows.flow_speed(rounds)
-        if "far" in parts:
-            flows.far_flow()
-        if "table" in parts:
-            tables.tables(rounds)
-            tables.recordings(rounds)
-        if "margins" in parts:
-            margins.global_margins()
-    if "library" in parts:
-        library.main(rounds)
-    if "views" in parts:
-        print()
-        views.main()
-    if "window" in parts:
-        window.main(rounds)
+        ON_ONE_CORE[part](rounds)
 
 
 if __name__ == "__main__":

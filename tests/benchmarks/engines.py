@@ -15,7 +15,7 @@ from core.dynamics.integrator import Integrator, Outcome
 from core.dynamics.registry import integrator, prepared
 from core.problem.problem import Problem
 from tests.benchmarks import contenders
-from tests.benchmarks.measure import interleaved, matrix_rate, row
+from tests.benchmarks.measure import Timing, heading, interleaved, matrix_rate, row
 from tests.networks import HEADS, Case, small_problem
 
 SECONDS = 0.25  # of each contender in each round
@@ -98,15 +98,18 @@ def seconds_of(steps: Callable[[int], None], seconds: float = SECONDS) -> Callab
     return measure
 
 
-def medians(contestants: dict[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """The median of each contestant's own figure, taken in turn; the first round is not counted."""
+def medians(contestants: dict[str, Callable[[], float]], rounds: int) -> dict[str, Timing]:
+    """Each contestant's own figure, taken in turn; the first round is not counted."""
     found: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(rounds + 1):
         for name, contestant in contestants.items():
             value = contestant()
             if turn:
                 found[name].append(value)
-    return {name: float(np.median(values)) for name, values in found.items()}
+    return {
+        name: Timing(float(np.median(values)), min(values), max(values))
+        for name, values in found.items()
+    }
 
 
 def asked(size: Size) -> str:
@@ -114,7 +117,7 @@ def asked(size: Size) -> str:
     parts = [f">= {size.plain:g} A"] if size.plain else []
     parts += [f">= {size.jax:g} F"] if size.jax else []
     parts += [f">= {size.share:.0%}"] if size.share else []
-    return "asked " + ", ".join(parts) if parts else ""
+    return ", ".join(parts)
 
 
 def operations(size: Size, engine: Integrator) -> float:
@@ -127,11 +130,10 @@ def operations(size: Size, engine: Integrator) -> float:
 def descent_speed(rounds: int) -> None:
     """GD of every size; beside each A and F, and the share of the matrix-product rate."""
     rates = {name: matrix_rate(getattr(np, name)) for name in ("float32", "float64")}
-    for name, rate in rates.items():
-        print(f"matrix product, {name}, one core: {rate / 1e9:.1f} GFLOP/s")
     jax = contenders.jax_is_present()
-    print("(A) torch.nn + autograd + SGD" + (", (F) JAX fori_loop" if jax else "; no JAX here"))
-    row("GD step (n, d, m)", "ours", "A", "A/ours", "F/ours, share of the matrix rate, engine")
+    heading("a step of descent at (n, d, m)", "ours", "A: torch loop", "A / ours")
+    for name, rate in rates.items():
+        row(f"matrix product, {name}, one core", f"{rate / 1e9:.1f} GFLOP/s")
     for size in SIZES:
         at = problem_of(size)
         engine = integrator(prepared(at))
@@ -140,21 +142,22 @@ def descent_speed(rounds: int) -> None:
         if jax:
             rivals["F"] = seconds_of(contenders.jax_loop(at))
         times = medians(rivals, rounds)
-        mine, plain = times["ours"], times["A"]
+        mine, plain = times["ours"].median, times["A"].median
         share = operations(size, engine) / mine / rates[size.precision]
-        theirs = f"{times['F'] / mine:.2f} F, " if jax else ""
+        theirs = f"{times['F'].median / mine:.2f} F (JAX fori_loop), " if jax else ""
         row(
             f"({size.n}, {size.d}, {size.m}) {size.precision}",
             f"{mine * 1e6:.2f} us",
             f"{plain * 1e6:.1f} us",
             f"{plain / mine:.1f} x",
-            f"{theirs}{share:.0%}, {engine.engine}; {asked(size)}",
+            asked=asked(size),
+            spread=times["ours"].spread("{:.2f}", 1e6),
+            words=f"{theirs}{share:.0%} of the matrix rate, {engine.engine}",
         )
 
 
 def stochastic_speed(rounds: int) -> None:
     """One fresh example a step at m = 4096, d = 50."""
-    print()
     settings = {"kind": "sgd", "step": contenders.STEP, "until_log10_time": 6.0, "fresh": True}
     for precision in ("float32", "float64"):
         at = small_problem(
@@ -172,13 +175,15 @@ def stochastic_speed(rounds: int) -> None:
             "A": seconds_of(contenders.torch_stochastic(at)),
         }
         times = medians(rivals, rounds)
-        mine, plain = times["ours"], times["A"]
+        mine, plain = times["ours"].median, times["A"].median
         row(
             f"fresh SGD, m = 4096, d = 50, {precision}",
             f"{mine * 1e6:.1f} us",
             f"{plain * 1e6:.1f} us",
             f"{plain / mine:.1f} x",
-            f"{mine * 1e9 / (4096 * 50):.3f} ns m d, {engine.engine}; asked >= 9 A",
+            asked=">= 9 A",
+            spread=times["ours"].spread("{:.1f}", 1e6),
+            words=f"{mine * 1e9 / (4096 * 50):.3f} ns m d, {engine.engine}",
         )
 
 
@@ -197,11 +202,12 @@ KINDS = (
 
 def network_speed(rounds: int) -> None:
     """Microseconds a step of GD and of the flow, for every network at (64, 20, 256)."""
-    print()
-    row("microseconds a step at (64, 20, 256)", "GD float64", "GD float32", "flow", "")
+    heading("microseconds a step at (64, 20, 256)", "gd, float64", "gd, float32", "flow")
     for case in KINDS:
 
-        def at(dynamics: dict[str, object], precision: str = "float64", case: Case = case) -> float:
+        def at(
+            dynamics: dict[str, object], precision: str = "float64", case: Case = case
+        ) -> Timing:
             made = small_problem(
                 case,
                 dynamics,
@@ -212,13 +218,20 @@ def network_speed(rounds: int) -> None:
                 run={"precision": precision},
             )
             engine = integrator(prepared(made))
-            return 1e6 * medians({"": partial(seconds_a_step, engine)}, rounds)[""]
+            return medians({"": partial(seconds_a_step, engine)}, rounds)[""]
 
         double, single = at(FAR), at(FAR, "float32")
         smooth = case.settings.get("smooth", False)
-        flow = "" if smooth else f"{at({'kind': 'flow', 'until_log10_time': 1e150}):.0f}"
-        words = "asked < 100 us" if smooth else "a step of flow has stages"
-        row(str(case), f"{double:.1f}", f"{single:.1f}", flow, words)
+        flow = None if smooth else at({"kind": "flow", "until_log10_time": 1e150})
+        row(
+            str(case),
+            f"{1e6 * double.median:.1f}",
+            f"{1e6 * single.median:.1f}",
+            "" if flow is None else f"{1e6 * flow.median:.0f}",
+            asked="< 100" if smooth else "",
+            spread=double.spread("{:.1f}", 1e6),
+            words="" if smooth else "a step of flow has stages",
+        )
 
 
 def to_the_end(run: Integrator) -> None:
@@ -238,7 +251,7 @@ def as_a_batch(problems: list[Problem]) -> None:
 
 def seeds_speed(rounds: int) -> None:
     """64 seeds on one core: the compiled engine run after run, and a batch of tensors."""
-    print()
+    heading("many seeds", "one by one", "a batch", "batch / ours")
     for m, steps in ((16, 2000), (256, 200)):
         dynamics = FAR | {"until_log10_time": float(np.log10(contenders.STEP * steps))}
         problems = [
@@ -266,5 +279,6 @@ def seeds_speed(rounds: int) -> None:
             f"{ours:.2f} s",
             f"{batch:.2f} s",
             f"{batch / ours:.1f} x",
-            "compiled over seeds, a batch of tensors; asked > 1",
+            asked="> 1",
+            spread=times["one by one"].spread(),
         )

@@ -10,7 +10,7 @@ from core.dynamics.flow import Flow
 from core.problem.problem import Problem
 from core.runs import Recorder
 from core.training.trajectory import chunks, run
-from tests.benchmarks.measure import interleaved, row
+from tests.benchmarks.measure import heading, interleaved, row
 from tests.problems import problem
 
 
@@ -36,7 +36,7 @@ class Nowhere:
 
 def flow_speed(rounds: int) -> None:
     """The flow to log10 t = 10000, with and without recording, and further."""
-    print()
+    heading("gradient flow in log time", "recorded", "bare", "cost")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.msrun"
         for m, until, asked in ((16, 1e4, 2.0), (256, 1e4, 8.0), (16, 1e6, 1.0), (256, 1e6, 5.0)):
@@ -54,19 +54,24 @@ def flow_speed(rounds: int) -> None:
                 f"{recorded:.3f} s",
                 f"{bare:.3f} s bare",
                 f"{recorded / bare - 1.0:+.1%}",
-                f"asked: {asked:g} s, recording at most +10 %",
+                asked=f"{asked:g} s, recording at most +10 %",
+                spread=times["recorded"].spread(),
             )
 
 
-def far_flow() -> None:
-    """How far and how fast, once: m = 4096 and log10 t = 10^12."""
-    print()
+def far_flow(rounds: int) -> None:
+    """How far and how fast: m = 4096 (once) and log10 t = 10^12."""
+    heading("the flow, far", "not recorded", "", "")
     for m, until, asked in ((16, 1e12, ""), (16, 1e30, ""), (256, 1e12, ""), (4096, 1e6, "40 s")):
         at = problem(f"dynamics.until_log10_time={until}", "recording.frames=20", m=m)
-        times = interleaved({"flow": lambda at=at: list(chunks(Flow(at)))}, 1 if m > 1000 else 3)
-        median = f"{times['flow'].median:.2f} s"
-        row(f"flow to log10 t = {until:g}, m = {m}", median, asked=asked and f"asked: {asked}")
+        times = interleaved(
+            {"flow": lambda at=at: list(chunks(Flow(at)))}, 1 if m > 1000 else rounds
+        )
+        timing = times["flow"]
+        name = f"flow to log10 t = {until:g}, m = {m}"
+        row(name, f"{timing.median:.2f} s", asked=asked, spread=timing.spread())
     for m in (2, 3, 4):
         at = problem("dynamics.until_log10_time=6", "recording.frames=40", m=m)
-        times = interleaved({"flow": lambda at=at: list(chunks(Flow(at)))}, 3)
-        row(f"flow that fits too little, to log10 t = 6, m = {m}", f"{times['flow'].median:.2f} s")
+        timing = interleaved({"flow": lambda at=at: list(chunks(Flow(at)))}, rounds)["flow"]
+        name = f"flow that fits too little, to log10 t = 6, m = {m}"
+        row(name, f"{timing.median:.2f} s", spread=timing.spread())

@@ -15,7 +15,7 @@ from core.library.library import Library
 from core.library.query import chosen
 from core.library.scan import run_files
 from tests.benchmarks import palette
-from tests.benchmarks.measure import row
+from tests.benchmarks.measure import heading, row, spread
 from tests.library.made_up import entry
 
 COUNT = 10_000
@@ -83,7 +83,7 @@ def _median(work: Callable[[], object], rounds: int) -> float:
 
 def main(rounds: int) -> None:
     """List anew from the index as at a start, list again, and filter by words and a condition."""
-    print()
+    heading("10,000 runs in the library", "ours", "beside")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _filled(folder)
@@ -106,24 +106,22 @@ def main(rounds: int) -> None:
         library.close()
         seconds = [_typed(entries) for _ in range(rounds)]
     row(
-        "10,000 runs: listed; again",
+        "listed; again",
         f"{statistics.median(first[1:]):.2f} s",
         f"{again:.2f} s",
-        "",
-        "asked: 1 s",
+        asked="1 s",
+        spread=spread(first[1:]),
     )
     row(
         "filtered by a condition; by words",
         f"{1e3 * condition:.0f} ms",
         f"{1e3 * words:.0f} ms",
-        "",
-        "asked: 100 ms",
+        asked="100 ms",
     )
     row(
         "filtered, sorted and painted in the window",
         f"{1e3 * statistics.median(seconds):.0f} ms",
-        "",
-        "",
-        "asked: 100 ms",
+        asked="100 ms",
+        spread=spread(seconds, "{:.0f}", 1e3),
     )
     palette.main(entries)

@@ -1,14 +1,21 @@
-"""Interleaved timing: every contender once a round, medians and ratios over the rounds."""
+"""Interleaved timing: every contender once a round, medians and ratios over the rounds; and the
+lines that are printed, and kept for the page (tests.benchmarks.report)."""
 
 from __future__ import annotations
 
+import json
+import os
 import statistics
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import final
 
 import numpy as np
+
+# Name the files to which lines are added, and curves written, where a page is to be made.
+KEPT, CURVES = "MARGINSCOPE_BENCH_LINES", "MARGINSCOPE_BENCH_CURVES"
 
 
 @final
@@ -19,6 +26,34 @@ class Timing:
     median: float
     least: float
     most: float
+
+    def spread(self, form: str = "{:.2f}", scale: float = 1.0) -> str:
+        """Least and largest, in words."""
+        return spread((self.least, self.most), form, scale)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One figure: what it is called, our value, its least and largest over the rounds, what it is
+    measured against, their ratio, what is asked, and remarks. A heading has no value of ours."""
+
+    name: str
+    ours: str = ""
+    spread: str = ""
+    beside: str = ""
+    ratio: str = ""
+    asked: str = ""
+    words: str = ""
+
+
+def spread(values: Sequence[float], form: str = "{:.2f}", scale: float = 1.0) -> str:
+    """Least and largest of some values.
+
+    >>> spread([0.25, 0.5, 0.75], "{:.0f}", 100.0)
+    '25 to 75'
+    """
+    return " to ".join(form.format(scale * end) for end in (min(values), max(values)))
 
 
 def interleaved(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, Timing]:
@@ -44,6 +79,43 @@ def matrix_rate(dtype: type, size: int = 1024) -> float:
     return 2.0 * size**3 / timing["product"].median
 
 
-def row(name: str, ours: str, theirs: str = "", ratio: str = "", asked: str = "") -> None:
-    """One line of the report."""
-    print(f"{name:<44} {ours:>14} {theirs:>14} {ratio:>10}  {asked}")
+def row(
+    name: str,
+    ours: str,
+    beside: str = "",
+    ratio: str = "",
+    *,
+    asked: str = "",
+    spread: str = "",
+    words: str = "",
+) -> None:
+    """Print one figure, and keep it where a page is to be made."""
+    told(
+        "".join((f"asked: {asked}" if asked else "", "; " if asked and words else "", words)),
+        name,
+        ours,
+        spread,
+        beside,
+        ratio,
+    )
+    _keep(Line(name, ours, spread, beside, ratio, asked, words))
+
+
+def heading(name: str, ours: str = "ours", beside: str = "", ratio: str = "") -> None:
+    """Print what the columns of the next lines are; a table of its own on the page."""
+    print()
+    told("", name, ours, "least to most", beside, ratio)
+    _keep(Line(name, "", "", beside, ratio))
+
+
+def told(last: str, name: str, ours: str, spread: str, beside: str, ratio: str) -> None:
+    """A line of the report as it is printed."""
+    print(
+        f"{name:<48} {ours:>14} {spread:>18} {beside:>18} {ratio:>10}  {last}".rstrip(), flush=True
+    )
+
+
+def _keep(line: Line) -> None:
+    if place := os.environ.get(KEPT):
+        with Path(place).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(line)) + "\n")

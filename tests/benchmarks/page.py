@@ -12,7 +12,7 @@ from typing import Any
 from core.cli.training import run_for_figure
 from core.figures.page import save_page
 from core.runs import open_run
-from tests.benchmarks.measure import row
+from tests.benchmarks.measure import heading, row
 from tests.figures.browser import Browser, browser, browser_path
 from tests.problems import FIGURE_1
 
@@ -47,8 +47,9 @@ def main() -> None:
         seconds = time.perf_counter() - begun
         size = path.stat().st_size / 1e6
         frames = max(run.frames for run in runs)
-        name = f"page of Figure 1, {frames} frames: size; made in"
-        row(name, f"{size:.2f} MB", f"{seconds:.1f} s", "", "asked: 5 MB")
+        heading("the page of Figure 1", "ours", "beside")
+        name = f"{frames} frames: size; made in"
+        row(name, f"{size:.2f} MB", f"{seconds:.1f} s", asked="5 MB")
         program = browser_path()
         if program is None:
             print("No Chromium here: how fast the page plays is not measured.")
@@ -61,8 +62,7 @@ def main() -> None:
                     f"it plays at {wide} x {high}: frames a second; at 2 x",
                     f"{rates[0]:.0f}",
                     f"{rates[1]:.0f}",
-                    "",
-                    "asked: 30",
+                    asked="30",
                 )
 
 

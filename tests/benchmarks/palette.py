@@ -50,21 +50,17 @@ def main(entries: Sequence[Entry]) -> None:
     row(
         "palette of 10,000 runs: opened",
         f"{1e3 * statistics.median(opened):.0f} ms",
-        "",
-        "",
-        "asked: 50 ms",
+        asked="50 ms",
     )
     row(
         "  their entries made: a turn of the loop; all",
         f"{1e3 * max(turns):.1f} ms",
         f"{1e3 * sum(turns):.0f} ms",
-        "",
-        "asked: 10 ms",
+        asked="10 ms",
     )
     row(
         "filtered and painted, a key: median; most",
         f"{1e3 * statistics.median(filtered):.0f} ms",
         f"{1e3 * max(filtered):.0f} ms",
-        "",
-        "asked: 50 ms",
+        asked="50 ms",
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 import marginscope as ms
-from tests.benchmarks.measure import row
+from tests.benchmarks.measure import heading, row, spread
 
 N, D, M, STEPS, FRAMES = 64, 20, 256, 20_000, 400
 IMPORT = "import time; t = time.perf_counter(); import marginscope; print(time.perf_counter() - t)"
@@ -21,7 +21,7 @@ IMPORT = "import time; t = time.perf_counter(); import marginscope; print(time.p
 def main(rounds: int) -> None:
     """All of it."""
     torch.set_num_threads(1)
-    row("the public module", "ours", "bare", "cost", "")
+    heading("the public module", "ours", "bare", "cost")
     importing(rounds)
     recording(rounds)
     checkpoints()
@@ -33,7 +33,8 @@ def importing(rounds: int) -> None:
     for _ in range(rounds):
         done = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, check=True)
         times.append(float(done.stdout))
-    row("import marginscope", f"{1e3 * min(times):.1f} ms", asked="asked: 100 ms")
+    spreads = spread(times, "{:.1f}", 1e3)
+    row("import marginscope", f"{1e3 * min(times):.1f} ms", asked="100 ms", spread=spreads)
 
 
 def _trained(path: Path | None) -> int:
@@ -89,7 +90,9 @@ def recording(rounds: int) -> None:
             f"{ours:.2f} s",
             f"{theirs:.2f} s",
             f"{ratio - 1.0:+.1%}",
-            f"{words}; least, and median of pairs; asked: +2 %",
+            asked="+2 %",
+            spread=spread([one[clock] for one in kept]),
+            words=f"{words}; least, and median of pairs",
         )
 
 
@@ -117,4 +120,4 @@ def checkpoints() -> None:
         run = ms.load(paths, range(FRAMES), x, x[:, 0] > 0, loss="logistic", path=path, **names)
         seconds = time.perf_counter() - begun
         run.close()
-    row(f"{FRAMES} checkpoints", f"{seconds:.2f} s", asked="asked: 5 s")
+    row(f"{FRAMES} checkpoints", f"{seconds:.2f} s", asked="5 s")

@@ -15,6 +15,7 @@ from core.sweep.ledger import place
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
 from core.sweep.pools import ProcessPool, cores
+from tests.benchmarks.measure import heading, row
 
 CELLS = """
 [data]
@@ -52,9 +53,13 @@ def main(until: float = 3.4, cells: int = 200) -> None:
         wall = time.perf_counter() - begin
         busy = (_cpu() - used) / (wall * jobs)
         inside = sum(entry.row.seconds for entry in made.ledger.entries.values())
-        print(
-            f"sweep of {status.done} cells on {jobs} cores: {wall:.1f} s, cores {busy:.1%} busy, "
-            f"overhead {1.0 - inside / (wall * jobs):.1%}, load {os.getloadavg()[0]:.1f}"
+        heading("sweeps", "by the clock", "CPU", "")
+        row(
+            f"{status.done} cells on {jobs} cores",
+            f"{wall:.1f} s",
+            f"{busy:.1%} busy",
+            asked="90 %, overhead 5 %",
+            words=f"overhead {1.0 - inside / (wall * jobs):.1%}, load {os.getloadavg()[0]:.1f}",
         )
 
 
@@ -66,14 +71,20 @@ def picture(study: str = "frei23-figure-1", size: str = "quick") -> None:
         program(["run", study, f"--{size}", "--out", str(runs), "--quiet"])
         swept = time.perf_counter() - begin
         files = [path.stat().st_size for path in runs.glob("*.msrun")]
-        print(f"{study}, {size}: {len(files)} runs, {sum(files) / 1e6:.0f} MB, in {swept:.1f} s")
+        row(
+            f"{study}, {size}",
+            f"{swept:.1f} s",
+            asked="60 s",
+            words=f"{len(files)} runs, {sum(files) / 1e6:.0f} MB",
+        )
         for way in ("ledger", "files"):
             if way == "files":
                 place(study, runs).unlink()
             begin, used = time.perf_counter(), _cpu()
             program(["figure", str(runs), "--out", str(drawing), "--quiet"])
             wall, cpu = time.perf_counter() - begin, _cpu() - used
-            print(f"  its figure and verdicts from the {way}: {cpu:.1f} s of CPU, {wall:.1f} s")
+            name = f"  its figure and verdicts from the {way}"
+            row(name, f"{wall:.1f} s", f"{cpu:.1f} s of CPU", asked="10 s")
 
 
 def _cpu() -> float:

@@ -13,14 +13,14 @@ from core.observables.table import write_table
 from core.runs import Recorder, open_run
 from core.training.trajectory import run
 from tests.benchmarks.flows import Nowhere
-from tests.benchmarks.measure import row
+from tests.benchmarks.measure import heading, row, spread
 from tests.problems import problem
 from tests.recording import recorded
 
 
 def tables(rounds: int) -> None:
     """CPU seconds of `table` for Figure 1's run with m = 256, and of the test error in it."""
-    print()
+    heading("tables, and what recording costs", "ours", "beside", "cost")
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "run.msrun"
         recorded(path, "network.m=256")
@@ -38,8 +38,9 @@ def tables(rounds: int) -> None:
         "table of Figure 1, m = 256",
         f"{statistics.median(whole):.2f} s",
         f"{statistics.median(testing):.2f} s",
-        "",
-        "whole, test error; CPU; asked: 2 s",
+        asked="2 s",
+        spread=spread(whole),
+        words="CPU; beside it the test error alone",
     )
 
 
@@ -62,5 +63,7 @@ def recordings(rounds: int) -> None:
         f"{1e3 * most:.0f} ms",
         f"{1e3 * least:.0f} ms",
         f"{most / least - 1.0:+.1%}",
-        "CPU, the least of each; asked: at most +10 %",
+        asked="at most +10 %",
+        spread=spread(kept, "{:.0f}", 1e3),
+        words="CPU, the least of each",
     )

@@ -27,7 +27,7 @@ from core.observables.registry import OBSERVABLES
 from core.reference.margin import Bracket, ReferenceMargin
 from core.reference.registry import REFERENCES
 from core.runs import Run, open_run
-from tests.benchmarks.measure import row
+from tests.benchmarks.measure import heading, row
 from tests.recording import recorded
 
 PANEL = (620, 680)  # what one of two runs has in a window of 1280 x 800, without side panels
@@ -53,7 +53,7 @@ def _panels(folder: Path, widths: tuple[int, ...]) -> list[tuple[Any, Any]]:
             f"{taken * 1e3:.0f} ms",
             f"{statistics.median(slices) * 1e3:.1f} ms",
             f"{max(slices) * 1e3:.1f} ms",
-            "whole, median slice, longest slice",
+            words="whole, median slice, longest slice",
         )
         panel = RunPanel(LIGHT)
         panel.resize(*PANEL)
@@ -144,7 +144,7 @@ def _compare(folder: Path, application: Any) -> None:
             f"{np.median(milliseconds):.1f} ms",
             f"{np.quantile(milliseconds, 0.9):.1f} ms",
             f"{np.quantile(milliseconds, 0.99):.1f} ms",
-            "asked: 33 ms",
+            asked="33 ms",
         )
     view.close()
     view.deleteLater()
@@ -160,7 +160,7 @@ def main() -> None:
         ("four views, m = 4096, 400 frames", (4096,), 33),
     )
     assert OBSERVABLES  # loaded, as the window does behind its start
-    row("redraw while scrubbing", "median", "90 %", "99 %", "")
+    heading("a redraw while scrubbing", "median", "90 %", "99 %")
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
         for name, widths, asked in cases:
             panels = _panels(Path(folder), widths)
@@ -171,7 +171,7 @@ def main() -> None:
                 f"{np.median(seconds):.1f} ms",
                 f"{np.quantile(seconds, 0.9):.1f} ms",
                 f"{np.quantile(seconds, 0.99):.1f} ms",
-                f"asked: {asked} ms" + (", 99 % within 50 ms" if widths == (4096,) else ""),
+                asked=f"{asked} ms" + (", 99 % within 50 ms" if widths == (4096,) else ""),
             )
             if widths == (256,):
                 _film(panels[0][1].run)

@@ -27,7 +27,7 @@ from app.state.views import VIEWS
 from core.runs import Recorder
 from core.training.trajectory import run
 from tests.app.shell.test_start import started
-from tests.benchmarks.measure import row
+from tests.benchmarks.measure import heading, row, spread
 from tests.problems import problem
 
 # Long enough (about five seconds) that opening and closing do not matter.
@@ -104,7 +104,12 @@ def first_paint(rounds: int) -> None:
         with tempfile.TemporaryDirectory() as name:
             begun, seen = started(Path(name), QT_QPA_PLATFORM="offscreen")
             seconds.append(seen[0]["time"] - begun)
-    row("process start to the window", f"{statistics.median(seconds):.2f} s", asked="asked: 1.5 s")
+    row(
+        "process start to the window",
+        f"{statistics.median(seconds):.2f} s",
+        asked="1.5 s",
+        spread=spread(seconds),
+    )
 
 
 def watched_training(application: QApplication, rounds: int) -> None:
@@ -138,14 +143,16 @@ def watched_training(application: QApplication, rounds: int) -> None:
         f"{statistics.median(watched):.2f} s",
         f"{statistics.median(alone):.2f} s alone",
         f"{statistics.median(pairs) - 1:+.1%}",
-        "asked: at most +10 %",
+        asked="at most +10 %",
+        spread=spread(watched),
     )
     row(
         "  less its waits for a processor",
         "",
         "",
         f"{statistics.median(both) - 1:+.1%}",
-        f"{min(both) - 1:+.1%} to {max(both) - 1:+.1%}, load {os.getloadavg()[0]:.1f}",
+        spread=spread([one - 1.0 for one in both], "{:+.1%}"),
+        words=f"load {os.getloadavg()[0]:.1f}",
     )
 
 
@@ -211,8 +218,8 @@ def gaps_while_training(application: QApplication) -> None:
         "gaps with seven views while training",
         f"{1e3 * max(gaps.gaps):.0f} ms the longest",
         f"{late} of {len(gaps.gaps)} over 50 ms",
-        f"own work {1e3 * max(gaps.work):.0f} ms",
-        "asked: none over 50 ms",
+        f"{1e3 * max(gaps.work):.0f} ms own",
+        asked="none over 50 ms",
     )
 
 
@@ -230,7 +237,7 @@ def idleness(application: QApplication, folder: Path, study: Path) -> None:
     event_loop(5.0)
     busy = (time.process_time() - cpu) / (time.perf_counter() - wall)
     put_away(program, application)
-    row("idle window", f"{busy:.2%} of a core", "", "", "asked: under 1 %")
+    row("idle window", f"{busy:.2%} of a core", asked="under 1 %")
 
 
 def resident() -> float:
@@ -292,8 +299,7 @@ def turns(application: QApplication, folder: Path, study: Path, count: int) -> N
         f"{count} turns of play, scrub, open, compare, branch, undo",
         f"{grown:+.1f} MB",
         f"{quarter:.0f} MB",
-        "",
-        "flat",
+        asked="flat",
     )
 
 
@@ -303,7 +309,7 @@ def main(rounds: int = 3, count: int = 2000) -> None:
     sys.setswitchinterval(SWITCH_S)  # as the program does
     application = QApplication.instance() or QApplication([])
     assert isinstance(application, QApplication)
-    print()
+    heading("the window", "ours", "beside", "cost")
     first_paint(rounds)
     watched_training(application, rounds)
     gaps_while_training(application)

@@ -79,3 +79,19 @@ def test_what_is_there_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
     with compiling(()) as work:
         assert work.ended()
     assert warming.missing(()) == ()
+
+
+def test_a_device_that_is_not_there_is_refused_before_kernels_are_compiled(tmp_path: Path) -> None:
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "CUDA_VISIBLE_DEVICES": ""}
+    there = ("--set", "dynamics.kind=gd", "--set", "run.device=cuda", "--out", str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-m", "core", *ONE_RUN, *there],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith('marginscope: run.device = "cuda", and torch sees no CUDA device')
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,137 @@
+"""Without PyTorch: all is there but users' networks, batches of tensors and CUDA."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.dynamics import engines
+from core.dynamics.registry import integrator
+from core.errors import InputError
+from core.network import pytorch
+from core.network.registry import NETWORKS
+from core.problem.problem import resolve
+from core.runs import Recorder, open_run
+from core.study_file.validation import build_experiment
+from core.sweep.pools import cuda_is_present, pool_for
+from core.training.control import Control
+from core.training.trajectory import run
+from tests.engines.test_choice import sized
+from tests.networks import Case
+
+ROOT = Path(__file__).parents[2]
+# Python imports a module of this name by itself when it starts, in workers too.
+REFUSES_TORCH = """
+import sys
+
+class Refuses:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Refuses)
+"""
+EVERY_NETWORK = """
+from functools import partial
+from pathlib import Path
+from core.runs import Recorder
+from core.training.trajectory import run
+from tests.networks import Case, TWO_LAYER, small_problem
+
+for place, case in enumerate((*TWO_LAYER, Case("head"))):
+    run(small_problem(case), partial(Recorder, Path(f"{place}.msrun")))
+    print(case.kind)
+"""
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pytorch, "is_installed", lambda: False)
+
+
+def process(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """A Python in which torch cannot be imported, and no process that it starts can either."""
+    (folder / "sitecustomize.py").write_text(REFUSES_TORCH, "utf-8")
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(folder), str(ROOT)))},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_large_problems_give_the_same_numbers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Sums over 10,000 examples in another order: 1e-12 is some thousands of roundings."""
+    finals = []
+    for place, there in enumerate((True, False)):
+        with monkeypatch.context() as context:
+            if not there:
+                context.setattr(pytorch, "is_installed", lambda: False)
+            path = tmp_path / f"{place}.msrun"
+            run(sized(10_000, 3, 401), partial(Recorder, path))
+        with open_run(path) as recorded:
+            assert recorded.engine == ("torch float64 cpu" if there else "compiled float64")
+            finals.append(recorded.parameters(recorded.frames - 1))
+    np.testing.assert_allclose(finals[0], finals[1], rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.usefixtures("without")
+@pytest.mark.parametrize(
+    "case", [Case("head", "logistic"), Case("normalised")], ids=["head", "normalised"]
+)
+def test_large_problems_of_other_networks_have_an_engine(case: Case) -> None:
+    assert "torch" not in integrator(sized(10_000, 3, 401, case)).engine.lower()
+
+
+@pytest.mark.usefixtures("without")
+def test_cuda_and_batches_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r'^run\.device = "cuda" needs PyTorch, which is not'):
+        integrator(sized(64, 20, 16, device="cuda"))
+    with pytest.raises(InputError, match=r"^--together needs PyTorch"):
+        pool_for([], None, None, Control(), together=True)
+    monkeypatch.setattr("core.sweep.pools.DRIVERS", (str(ROOT),))  # a driver, and nothing to use it
+    assert not cuda_is_present()
+    assert not engines._cuda_is_present()
+
+
+@pytest.mark.usefixtures("without")
+def test_a_users_network_is_refused_before_its_code_runs(tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    mine = tmp_path / "mine.py"
+    mine.write_text(f"open({str(done)!r}, 'w')\ndef initial(*a): ...\ndef outputs(*a): ...\n")
+    network = {"kind": "custom", "m": 4, "path": str(mine)}
+    experiment = build_experiment({"network": network}, "a study")
+    with pytest.raises(InputError, match=r'^network\.kind = "custom" needs PyTorch.*\[torch\]'):
+        resolve(experiment)
+    assert not done.exists()
+
+
+@pytest.mark.slow
+def test_every_other_network_trains_where_torch_cannot_be_imported(tmp_path: Path) -> None:
+    done = process(tmp_path, "-c", EVERY_NETWORK)
+    assert {*done.stdout.split()} == {*NETWORKS} - {"custom"}
+
+
+@pytest.mark.slow
+def test_a_sweep_by_processes_where_torch_cannot_be_imported(tmp_path: Path) -> None:
+    """Its workers are told to keep to one thread, torch among what they tell it to."""
+    words = ["-m", "core", "run", "telgarsky22-figure-1", "--out", "out"]
+    small = ["--set", "network.m=[8,12]", "--set", "dynamics.until_log10_time=2"]
+    done = process(tmp_path, *words, "--jobs", "2", *small)
+    assert len([*(tmp_path / "out").glob("*.msrun")]) == 2, done.stdout
+    refused = process(tmp_path, *words, "--together", "--force", *small, code=2)
+    assert "--together needs PyTorch" in refused.stderr

@@ -1,0 +1,141 @@
+"""What is looked at before anything is built, and of each thing that was."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+LINK = re.compile(r'(?:href|src)="([^"#][^"]*)"')
+
+
+class NotReadyError(Exception):
+    """Something that keeps a release from being made; its text is a sentence."""
+
+
+def require(holds: bool, sentence: str) -> None:
+    """Raise NotReadyError with the sentence where something does not hold."""
+    if not holds:
+        raise NotReadyError(sentence)
+
+
+def git(folder: Path, *words: str) -> str:
+    """What a git command prints."""
+    done = subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def check_tree(root: Path, version: str, released: str) -> None:
+    """The tree is committed, and its changelog and citation are of this version."""
+    left = git(root, "status", "--porcelain")
+    require(not left, f"There are changes that are not committed:\n{left}")
+    log = (root / "CHANGELOG.md").read_text("utf-8")
+    heading = f"## {version} - {released}\n"
+    require(heading in log, f"CHANGELOG.md has no section {heading.strip()!r}.")
+    citation = (root / "CITATION.cff").read_text("utf-8")
+    require(
+        f"\nversion: {version}\n" in citation and f'\ndate-released: "{released}"\n' in citation,
+        f"CITATION.cff is not of version {version}, {released}.",
+    )
+
+
+def run(command: Iterable[object], folder: Path, **environment: str) -> str:
+    """A command's output; NotReadyError with its last lines where it fails."""
+    words = [str(word) for word in command]
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        last = "\n".join((done.stdout + done.stderr).splitlines()[-25:])
+        raise NotReadyError(f"`{' '.join(words)}` ended with {done.returncode}:\n{last}")
+    return done.stdout
+
+
+def bare_environment(folder: Path) -> Path:
+    """A fresh environment with nothing but pip; its folder of programs."""
+    venv.create(folder, with_pip=True, clear=True)
+    return folder / ("Scripts" if os.name == "nt" else "bin")
+
+
+def check_wheel(wheel: Path, constraints: Path, folder: Path, version: str) -> str:
+    """Installed where nothing is, its commands work away from the source; what it takes on disk."""
+    programs = bare_environment(folder / "bare")
+    run([programs / "python", "-m", "pip", "install", "-q", "-c", constraints, wheel], folder)
+    elsewhere = folder / "else where"
+    elsewhere.mkdir(exist_ok=True)
+    told = run([programs / "marginscope-core", "--version"], elsewhere)
+    require(told == f"marginscope {version}\n", f"The wheel calls itself {told!r}.")
+    run([programs / "marginscope", "--self-test"], elsewhere, QT_QPA_PLATFORM="offscreen")
+    size = sum(path.lstat().st_size for path in (folder / "bare").rglob("*")) / 1e6
+    require(size < 1000, f"Installed it takes {size:.0f} MB; 1,000 are promised.")
+    return f"{size:.0f} MB installed; its self-test passes"
+
+
+def members(archive: Path) -> set[str]:
+    """The files in a wheel or a compressed tar."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            return {name for name in wheel.namelist() if not name.endswith("/")}
+    with tarfile.open(archive) as tar:
+        return {one.name for one in tar.getmembers() if one.isfile()}
+
+
+def check_source(archive: Path, wheel: Path, site: Path, folder: Path) -> str:
+    """A wheel that is built from the source archive has the files of the wheel, but for the site's
+    pages, which are made and not written."""
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    source = folder / archive.name.removesuffix(".tar.gz")
+    words = ["-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, source]
+    run([sys.executable, *words], folder)
+    (made,) = folder.glob("*.whl")
+    ours, theirs = members(wheel), members(made)
+    extra = {name for name in ours - theirs if not name.startswith(site.as_posix())}
+    require(not extra, f"The source archive lacks what the wheel has: {sorted(extra)[:5]}.")
+    require(theirs <= ours, f"The wheel lacks what the source has: {sorted(theirs - ours)[:5]}.")
+    return f"{len(theirs)} files of a wheel built from it are the wheel's"
+
+
+def dangling(site: Path) -> dict[str, str]:
+    """Links of pages to files of the site that are not there, by page."""
+    found: dict[str, str] = {}
+    for page in site.rglob("*.html"):
+        for link in LINK.findall(page.read_text("utf-8")):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc or not parts.path:
+                continue
+            if not (page.parent / unquote(parts.path)).exists():
+                found[page.relative_to(site).as_posix()] = link
+    return found
+
+
+def check_site(site: Path, studies: Iterable[str]) -> str:
+    """A page for each study, and no link that leads to nothing."""
+    pages = {page.stem for page in site.rglob("*.html")}
+    absent = [study for study in studies if study not in pages]
+    require(not absent, f"The site has no page of {', '.join(absent)}.")
+    wrong = dangling(site)
+    require(not wrong, f"Links of the site lead to nothing: {wrong}.")
+    return f"{len(pages)} pages, no link that leads to nothing"
+
+
+def checksums(files: Iterable[Path]) -> str:
+    """Lines as `sha256sum -c` reads them."""
+    lines: Mapping[str, str] = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files)
+    }
+    return "".join(f"{digest}  {name}\n" for name, digest in lines.items())
