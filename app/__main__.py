@@ -73,6 +73,11 @@ def main() -> int:
         metavar="N",
         help="how often the self-test repaints the window (2000)",
     )
+    parser.add_argument(
+        "--time-start",
+        action="store_true",
+        help="open the window, print as JSON when it was seen and when it moved, and close it",
+    )
     arguments = parser.parse_args()
     complete_libraries()
     load_torch_first()
@@ -80,6 +85,10 @@ def main() -> int:
         from app.self_test import main as self_test
 
         return self_test(max(1, arguments.repaints))
+    if arguments.time_start:
+        from app.timed_start import main as timed
+
+        return timed(arguments.names)
     from app.start import main as open_window
 
     return open_window(arguments.names)
