@@ -43,6 +43,22 @@ def test_all_is_well_here_and_nothing_is_left(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*marginscope*"))
 
 
+@pytest.mark.slow
+def test_a_start_is_timed_by_the_program_itself(tmp_path: Path) -> None:
+    homes = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("DATA", "CONFIG", "STATE")}
+    done = subprocess.run(
+        [sys.executable, "-m", "app", "--time-start"],
+        cwd=ROOT,
+        env={**os.environ, **homes, "QT_QPA_PLATFORM": "offscreen"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    first, last = (json.loads(line) for line in done.stdout.splitlines())
+    assert last["moved"] >= first["painted"] > 0
+
+
 def test_a_step_that_fails_is_told_and_the_others_are_tried(
     qtbot: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
