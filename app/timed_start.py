@@ -1,7 +1,8 @@
 """`marginscope --time-start`: when the window was seen, and when its picture moved, as JSON.
 
 The window opens as for a user, and is closed then. Seconds are those since 1970, so that whoever
-started the program can tell how long that took from nothing.
+started the program can tell how long that took from nothing. Beside each stands how long the
+window's thread waited for a processor until then, which is the doing of other programs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QObject, QTimer
@@ -20,6 +22,16 @@ from app.main_window import MainWindow
 from app.start import main as open_window
 
 LOOK_MS = 10
+
+
+def waited() -> float:
+    """Seconds for which this thread could have run and other programs did; 0 where the system does
+    not tell."""
+    try:
+        told = Path("/proc/self/schedstat").read_text("ascii")
+    except OSError:
+        return 0.0
+    return int(told.split()[1]) / 1e9
 
 
 @final
@@ -52,7 +64,7 @@ class Watch(QObject):
         self._tell("painted")
 
     def _tell(self, what: str) -> None:
-        print(json.dumps({what: time.time()}), flush=True)
+        print(json.dumps({what: time.time(), f"{what}_waited": waited()}), flush=True)
 
 
 def main(names: Sequence[str]) -> int:

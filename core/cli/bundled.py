@@ -24,9 +24,9 @@ TRACKER = re.compile(
 )
 FALLBACK = "fallback"  # the folder of libraries that a bare system lacks, in order.txt's order
 FORKED = "--multiprocessing-fork"  # on Windows, where loky knows bundles
-# What PyInstaller's loader and its hooks set; where there was something they keep it as NAME_ORIG.
-# Qt in a bundle finds its plugins from where its own library lies.
-PATHS = ("LD_LIBRARY_PATH", "QT_PLUGIN_PATH", "QML2_IMPORT_PATH")
+# What PyInstaller sets: its loader, keeping what there was as NAME_ORIG, and its hook for Qt.
+# Qt would find its plugins by itself, but not in a folder with a quote in its name.
+LOADER, QT = ("LD_LIBRARY_PATH",), ("QT_PLUGIN_PATH", "QML2_IMPORT_PATH")
 AFRESH = "PYINSTALLER_RESET_ENVIRONMENT"  # so that a bundle started from one sets them again
 
 
@@ -42,7 +42,7 @@ def stand_in() -> None:
     """
     if not is_bundled():
         return
-    give_back(os.environ)
+    give_back(os.environ, LOADER)
     arguments = sys.argv[1:]
     if arguments[:2] == ["-m", WORKER]:
         from runpy import run_module
@@ -79,19 +79,19 @@ def complete_libraries() -> None:
                 ctypes.CDLL(str(folder / name))
 
 
-def give_back(environment: MutableMapping[str, str]) -> None:
+def give_back(environment: MutableMapping[str, str], names: Sequence[str]) -> None:
     """Undo what PyInstaller's loader did to the environment, for programs of the system that are
     started from here (ffmpeg, xdg-open): they want their own libraries, not those of the bundle.
 
     This program itself, started again, makes its own environment.
 
     >>> found = {"LD_LIBRARY_PATH": "/the/bundle", "LD_LIBRARY_PATH_ORIG": "/usr/lib"}
-    >>> give_back(found)
+    >>> give_back(found, LOADER)
     >>> found.pop(AFRESH), found
     ('1', {'LD_LIBRARY_PATH': '/usr/lib'})
     """
     bundle = str(getattr(sys, "_MEIPASS", ""))
-    for name in PATHS:
+    for name in names:
         before = environment.pop(f"{name}_ORIG", None)
         if before is not None:
             environment[name] = before

@@ -1,4 +1,4 @@
-"""Licences of what a bundle carries, found from the files; the whole bundle has a target of its own."""
+"""Licences of what a bundle carries, found from its files; `make test-bundle` tries all of it."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class BareRoot:
             shutil.rmtree(self.place, ignore_errors=True)
             words = ["debootstrap", "--variant=minbase", SUITE, str(self.place)]
             subprocess.run(words, check=True, capture_output=True, timeout=PATIENCE_S)
-        for name in ("opt/marginscope", "home/somebody", "tmp"):
+        for name in ("opt/marginscope", "srv/somebody", "tmp"):
             shutil.rmtree(self.place / name, ignore_errors=True)
             (self.place / name).mkdir(parents=True)
         shutil.copytree(
@@ -95,6 +95,6 @@ class BareRoot:
         root = str(self.place)
         script = (
             'mount --bind /dev "$0/dev" && mount -t proc proc "$0/proc" && '
-            'exec chroot "$0" /usr/bin/env -i HOME=/home/somebody PATH=/usr/bin:/bin "$@"'
+            'exec chroot "$0" /usr/bin/env -i HOME=/srv/somebody PATH=/usr/bin:/bin "$@"'
         )
         return ["unshare", "--mount", "sh", "-c", script, root, *command]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
+from operator import itemgetter
 from pathlib import Path
 
 from tests.bundle.trying import require
@@ -11,7 +12,7 @@ from tests.bundle.trying import require
 MOST_MB = 800
 # What came along once, or comes along by default, and is of no use to who gets the bundle.
 USELESS = re.compile(
-    r"(^|/)(numba/tests|numba/cuda|torch/test|torch/include|sklearn/(?!datasets/data/digits)"
+    r"(^|/)(numba/tests|numba/cuda|torch/test|torch/include|sklearn/(?!datasets)\w+"
     r"|tkinter|tcl|PyQt\d|QtWebEngine\w*|libQt6(Quick|Qml|Designer|Test|Sql)\w*|libgtk\S*"
     r"|qml|translations|sample_data|pytest|hypothesis|IPython|setuptools|pip|examples)(/|\.|$)"
 )
@@ -29,11 +30,11 @@ PROGRAMS = "the programs, all Python code in them"
 
 def weighed(bundle: Path) -> dict[str, float]:
     """Megabytes by parts, the heaviest first."""
-    megabytes: Counter[str] = Counter()
+    megabytes: dict[str, float] = defaultdict(float)
     for path in bundle.rglob("*"):
         if path.is_file() and not path.is_symlink():
             megabytes[_part(path.relative_to(bundle))] += path.stat().st_size / 1e6
-    return dict(megabytes.most_common())
+    return dict(sorted(megabytes.items(), key=itemgetter(1), reverse=True))
 
 
 def _part(path: Path) -> str:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.bundled import AFRESH, give_back
+from core.cli.bundled import AFRESH, LOADER, QT, give_back
 from core.runs import open_run
 
 ROOT = Path(__file__).resolve().parents[2]
 # As PyInstaller's loader begins: one program, which says of itself that it is the interpreter.
-LOADER = """
+PROGRAM = """
 import os, sys
 sys.frozen, sys._MEIPASS, sys.executable = True, {root!r}, {program!r}
 sys.argv[0] = {program!r}
@@ -46,7 +46,7 @@ def program(tmp_path: Path) -> Path:
     """A program that does not take the options of an interpreter by itself."""
     path = tmp_path / "marginscope-core"
     script = tmp_path / "loader.py"
-    script.write_text(LOADER.format(root=str(ROOT), program=str(path)))
+    script.write_text(PROGRAM.format(root=str(ROOT), program=str(path)))
     path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n')
     path.chmod(0o755)
     return path
@@ -94,8 +94,8 @@ def test_it_is_no_interpreter_for_others(program: Path, words: list[str]) -> Non
 def test_what_others_start_gets_its_libraries_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "_MEIPASS", "/opt/bundle", raising=False)
     found = {"LD_LIBRARY_PATH": "/opt/bundle", "QT_PLUGIN_PATH": "/opt/bundle/Qt", "HOME": "/h"}
-    give_back(found)
+    give_back(found, (*LOADER, *QT))
     assert found == {"HOME": "/h", AFRESH: "1"}
     mine = {"LD_LIBRARY_PATH": "/usr/local/lib"}  # the user's own, which no loader has changed
-    give_back(mine)
+    give_back(mine, (*LOADER, *QT))
     assert mine == {"LD_LIBRARY_PATH": "/usr/local/lib", AFRESH: "1"}

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from app import self_test
+from app.desktop import SIZES
 from app.self_test import SelfTest, require
+from app.start import icon
 from marginscope._version import __version__
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -57,6 +59,12 @@ def test_a_start_is_timed_by_the_program_itself(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     first, last = (json.loads(line) for line in done.stdout.splitlines())
     assert last["moved"] >= first["painted"] > 0
+    assert last["moved_waited"] >= first["painted_waited"] >= 0
+
+
+def test_the_window_has_an_icon_in_every_size(qtbot: object) -> None:
+    assert {size.width() for size in icon().availableSizes()} == set(SIZES)
+    assert not icon().pixmap(32, 32).isNull()
 
 
 def test_a_step_that_fails_is_told_and_the_others_are_tried(
