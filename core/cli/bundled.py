@@ -22,6 +22,7 @@ TRACKER = re.compile(
     rf"from ((?:multiprocessing|{re.escape(LOKY)})\.resource_tracker) import main; ?"
     r"main\((\d+)(?:, ?(True|False))?\)"
 )
+HEADLESS = "--headless"  # core.compiled.beside, which loads more than is needed here
 FALLBACK = "fallback"  # the folder of libraries that a bare system lacks, in order.txt's order
 FORKED = "--multiprocessing-fork"  # on Windows, where loky knows bundles
 # What PyInstaller sets: its loader, keeping what there was as NAME_ORIG, and its hook for Qt.

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.bundled import AFRESH, LOADER, QT, give_back
+from core.cli.bundled import AFRESH, HEADLESS, LOADER, QT, give_back
+from core.compiled import beside
 from core.runs import open_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,6 +75,17 @@ def test_the_cells_of_a_sweep_run_in_processes_of_the_bundle(program: Path, tmp_
     for path in runs:
         with open_run(path) as run:
             assert run.frames > 1
+
+
+@pytest.mark.parametrize("module", ["core.__main__", "app.__main__"])
+def test_both_programs_do_commands_for_whoever_started_them(program: Path, module: str) -> None:
+    """So are kernels compiled and films drawn beside: by the program that asks for it."""
+    loader = program.parent / "loader.py"
+    loader.write_text(loader.read_text().replace("core.__main__", module))
+    assert HEADLESS == beside.HEADLESS
+    done = said(program, HEADLESS, "list")
+    assert done.returncode == 0, done.stderr
+    assert "telgarsky22-figure-1" in done.stdout
 
 
 @pytest.mark.parametrize(
