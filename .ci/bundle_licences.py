@@ -24,10 +24,12 @@ GIVEN = {
     "shiboken6": ("LGPL-3.0.txt", "GPL-3.0.txt"),
 }
 PYTHON = "Python"
+COMMON = re.compile(r"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])")
 HEAD = """# Licences
 
 Marginscope is under the MIT licence ([marginscope/LICENSE.txt](marginscope/LICENSE.txt)). This
-folder holds the licences of what its bundle carries, one folder each.
+folder holds the licences of what its bundle carries, one folder each. Texts that Debian's files
+name by their path, /usr/share/common-licenses, are in `common-licenses`.
 
 Qt (PySide6, shiboken6) is under the LGPL, version 3. Its libraries are separate files, in
 `_internal/PySide6`, `_internal/PySide6/Qt` and `_internal/shiboken6`: put others of the same
@@ -137,6 +139,17 @@ def parts(sources: Iterable[str], root: Path) -> list[Part]:
     return sorted(found.values(), key=lambda part: part.name.lower())
 
 
+def _copy_common(folder: Path) -> None:
+    """The licences that Debian's own files only name by where they lie on a Debian."""
+    for page in list(folder.rglob("copyright")):
+        for name in set(COMMON.findall(page.read_text("utf-8", "replace"))):
+            text = Path("/usr/share/common-licenses") / name
+            if text.is_file():
+                place = folder / "common-licenses"
+                place.mkdir(exist_ok=True)
+                shutil.copy(text, place / name)
+
+
 def write(sources: Iterable[str], root: Path, folder: Path) -> list[Part]:
     """Fill a folder with the licences of all that comes from some places; whose they are."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -152,5 +165,6 @@ def write(sources: Iterable[str], root: Path, folder: Path) -> list[Part]:
             name = text.name if not (place / text.name).exists() else f"{number}-{text.name}"
             shutil.copy(text, place / name)
         lines.append(f"| [{part.name}]({place.name}) | {part.version} | {part.licence} |")
+    _copy_common(folder)
     (folder / "README.md").write_text(HEAD + "\n".join(lines) + "\n", "utf-8")
     return found

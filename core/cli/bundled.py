@@ -7,7 +7,6 @@ answers to these very lines, and to no others: it is no interpreter for whoever 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import sys
@@ -72,6 +71,8 @@ def complete_libraries() -> None:
     order = folder / "order.txt"
     if not (is_bundled() and order.is_file()):
         return
+    import ctypes
+
     for name in order.read_text("utf-8").split():
         try:
             ctypes.CDLL(name)

@@ -13,7 +13,7 @@ MOST_MB = 800
 # What came along once, or comes along by default, and is of no use to who gets the bundle.
 USELESS = re.compile(
     r"(^|/)(numba/tests|numba/cuda|torch/test|torch/include|sklearn/(?!datasets)\w+"
-    r"|tkinter|tcl|PyQt\d|QtWebEngine\w*|libQt6(Quick|Qml|Designer|Test|Sql)\w*|libgtk\S*"
+    r"|tkinter|tcl|PyQt\d|QtWebEngine\w*|libQt6(Quick|Qml|Designer|Test|Sql)\w*|libgtk\S*|libreadline\S*"
     r"|qml|translations|sample_data|pytest|hypothesis|IPython|setuptools|pip|examples)(/|\.|$)"
 )
 PARTS = {
