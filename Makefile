@@ -27,10 +27,10 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.t
 # Two pytest workers with many BLAS threads each would fight over the processors.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: setup run test lint bench fuzz hunt recording drawing docs release format clean help
+.PHONY: setup run test lint bench fuzz hunt recording drawing docs bundle test-bundle release format clean help
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: $(TOOLS) $(KERNELS) ## create .venv with the pinned versions and compile the kernels
 	@.ci/qt-libraries --optional
@@ -74,6 +74,12 @@ fuzz: setup ## open 6,000 damaged files of every format, and count what came of 
 
 hunt: setup ## train and judge 500 random studies; ARGS="--count 200 --seed 2 --jobs 2"
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.hunt $(ARGS)
+
+bundle: ## both programs as one folder that needs nothing: dist/marginscope
+	PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" .ci/bundle
+
+test-bundle: setup bundle ## try the bundle: in a bare Debian, from elsewhere, as a new version, on a screen
+	$(PY) -m tests.bundle $(ARGS)
 
 release: setup ## wheel, source archive, bundle and site in dist/, from a clean clone, each checked
 	$(PY) -m tests.release $(ARGS)

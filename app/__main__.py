@@ -40,6 +40,9 @@ def shown(link: str) -> int:
 
 def main() -> int:
     """Read the command line and open the window."""
+    from core.cli.bundled import complete_libraries, stand_in
+
+    stand_in()
     if sys.argv[1:2] == [HEADLESS]:  # how a bundled program compiles kernels and draws films
         from core.stopping import answer_signals
 
@@ -58,11 +61,37 @@ def main() -> int:
         metavar="RUN.msrun | STUDY",
         help="run files, or a study by its id or file; without any the first figure plays",
     )
-    names = parser.parse_args().names
+    parser.add_argument(
+        "--self-test",
+        action="store_true",
+        help="try out this installation without a screen, and print what works as JSON",
+    )
+    parser.add_argument(
+        "--repaints",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="how often the self-test repaints the window (2000)",
+    )
+    parser.add_argument(
+        "--time-start",
+        action="store_true",
+        help="open the window, print as JSON when it was seen and when it moved, and close it",
+    )
+    arguments = parser.parse_args()
+    complete_libraries()
     load_torch_first()
+    if arguments.self_test:
+        from app.self_test import main as self_test
+
+        return self_test(max(1, arguments.repaints))
+    if arguments.time_start:
+        from app.timed_start import main as timed
+
+        return timed(arguments.names)
     from app.start import main as open_window
 
-    return open_window(names)
+    return open_window(arguments.names)
 
 
 if __name__ == "__main__":

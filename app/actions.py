@@ -64,7 +64,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         None,
         ActionRow("copy_link", "&Copy link", "links.copy", "Ctrl+Alt+C"),
         ActionRow("open_link", "&Open link ...", "links.ask", "Ctrl+Alt+O"),
-        ActionRow("register", "L&et the system open links here", "links.register"),
+        ActionRow("register", "L&et the system open links and runs here", "links.register"),
         ActionRow("save_view", "&Save view ...", "links.save", "Ctrl+Alt+S"),
     ),
     "&Experiment": (
@@ -171,7 +171,7 @@ TIPS = {
     "selection_forward": "The nodes that were pinned after these",
     "copy_link": "A link to this picture: runs, time, views, zoom and pins",
     "open_link": "Show the picture of a link",
-    "register": "A click on a link of this program, in a mail or a page, opens it here",
+    "register": "A click on a link in a mail, or on a run file, opens it here; again: no longer",
     "save_view": "Save this picture as a small file beside its runs",
     "folder": "Open the folder where runs are recorded",
     "close": "Stop and close the runs that are shown; they stay on the disk",

@@ -1,8 +1,8 @@
-"""Tells the system that links which begin with marginscope:// are opened by this program.
+"""Tells the system that this program opens links (marginscope://) and run files, and takes it back.
 
-On Linux a desktop entry in the user's folder, made the default of the scheme by xdg-mime; on
-Windows keys of the user's registry. On macOS only the bundle of an application can open links, and
-there is none yet.
+On Linux by files in the user's folder (app.desktop), made the usual program by xdg-mime; on
+Windows by keys of the user's registry. On macOS only the bundle of an application can open links
+and files, and the system reads that by itself.
 """
 
 from __future__ import annotations
@@ -11,84 +11,111 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import QSettings
 
+from app.desktop import KINDS, RUN_KIND, SCHEME, files, without_defaults
+from core.cli.bundled import is_bundled
 from core.errors import MarginscopeError
 from core.files import write_whole
 
-SCHEME, ENTRY = "marginscope", "marginscope-links.desktop"
-MIME = f"x-scheme-handler/{SCHEME}"
 PATIENCE_S = 10
-DONE = "Links to pictures, marginscope://..., are opened by this program now."
-NO_TOOL = (
-    "The entry for links is written, but xdg-mime was not found to make it the one that is used; "
-    "the system may ask which program opens a link."
+DONE = (
+    "Links to pictures, marginscope://..., and run files are opened by this program now; the same "
+    "action takes that back."
 )
-BUNDLE = "On macOS links cannot be opened by a click yet; Open link takes one from the clipboard."
+UNDONE = "Links and run files are not opened by this program any more."
+NO_TOOL = (
+    "The entries for links and run files are written, but xdg-mime was not found to make them "
+    "those that are used; the system may ask which program opens them."
+)
+MAC = (
+    "On macOS the system itself knows what the bundle opens; Open link takes one from a clipboard."
+)
+CLASS = "Marginscope.Run"
+CLASSES = r"HKEY_CURRENT_USER\Software\Classes"
 
 
 def command() -> list[str]:
     """How this very program is started."""
-    if getattr(sys, "frozen", False):
+    if is_bundled():
         return [sys.executable]
     return [sys.executable, "-m", "app"]
 
 
-def register() -> str:
-    """Have links opened by this program; a sentence about it. Raises MarginscopeError where the
-    user's settings cannot be written."""
+def place() -> Path:
+    """The folder from which it is started: Python finds the packages of a clone from there."""
+    if is_bundled():
+        return Path(sys.executable).resolve().parent
+    return Path(__file__).resolve().parents[1]
+
+
+def change() -> str:
+    """Have links and runs opened by this program, or not any more where they already are; a
+    sentence about it. Raises MarginscopeError where the user's settings cannot be written."""
     if sys.platform == "win32":
-        return _register_windows(command())
+        return _change_windows(command())
     if sys.platform == "darwin":
-        return BUNDLE
-    return _register_freedesktop(command())
+        return MAC
+    wanted, data = files(command(), place()), data_folder()
+    if all(_content(data / name) == content for name, content in wanted.items()):
+        return _remove(wanted, data)
+    return _write(wanted, data)
 
 
-def _register_freedesktop(start: Sequence[str]) -> str:
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    folder = data / "applications"
+def data_folder() -> Path:
+    """The user's folder of data, by the XDG Base Directory Specification."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+
+
+def _content(path: Path) -> bytes | None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MarginscopeError(f"{folder} cannot be made: {error.strerror or error}.") from error
-    write_whole(folder / ENTRY, desktop_entry(start).encode())
-    _run("update-desktop-database", str(folder))  # where there is one, menus know it at once
-    return DONE if _run("xdg-mime", "default", ENTRY, MIME) else NO_TOOL
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
-def desktop_entry(start: Sequence[str]) -> str:
-    """The file by which desktops know the program that opens links.
-
-    >>> [line for line in desktop_entry(["/opt/a b/run", "-m"]).splitlines() if "Exec" in line]
-    ['Exec="/opt/a b/run" "-m" %u']
-    """
-    words = " ".join(_quoted(word) for word in start)
-    # Python finds the packages of a clone from its folder.
-    lines = [
-        "[Desktop Entry]",
-        "Type=Application",
-        "Name=Marginscope",
-        "Comment=Watch shallow networks learn",
-        f"Exec={words} %u",
-        f"Path={_escaped(str(Path(__file__).resolve().parents[1]))}",
-        f"MimeType={MIME};",
-        "NoDisplay=true",
-        "Terminal=false",
-    ]
-    return "\n".join(lines) + "\n"
+def _write(wanted: dict[str, bytes], data: Path) -> str:
+    for name, content in wanted.items():
+        path = data / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise MarginscopeError(
+                f"{path.parent} cannot be made: {error.strerror or error}."
+            ) from error
+        write_whole(path, content)
+    _tell(data)
+    told = [_run("xdg-mime", "default", entry, *kinds) for entry, kinds in KINDS.items()]
+    return DONE if all(told) else NO_TOOL
 
 
-def _quoted(word: str) -> str:
-    """An argument as the Desktop Entry Specification has it: quoted, then escaped as a string."""
-    for letter in '\\"`$':
-        word = word.replace(letter, f"\\{letter}")
-    return '"' + _escaped(word).replace("%", "%%") + '"'
+def _remove(wanted: dict[str, bytes], data: Path) -> str:
+    for name in wanted:
+        path = data / name
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise MarginscopeError(
+                f"{path} cannot be removed: {error.strerror or error}."
+            ) from error
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    for chosen in (settings / "mimeapps.list", data / "applications" / "mimeapps.list"):
+        with suppress(OSError, UnicodeDecodeError):
+            text = chosen.read_text("utf-8")
+            if (left := without_defaults(text)) != text:
+                write_whole(chosen, left.encode())
+    _tell(data)
+    return UNDONE
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+def _tell(data: Path) -> None:
+    """Have the system look anew, where it has the tools: menus know of it at once then."""
+    _run("update-desktop-database", str(data / "applications"))
+    _run("update-mime-database", str(data / "mime"))
+    _run("gtk-update-icon-cache", "-q", "-t", "-f", str(data / "icons" / "hicolor"))
 
 
 def _run(*words: str) -> bool:
@@ -101,14 +128,24 @@ def _run(*words: str) -> bool:
     return done.returncode == 0
 
 
-def _register_windows(start: Sequence[str]) -> str:
-    base = rf"HKEY_CURRENT_USER\Software\Classes\{SCHEME}"
+def _change_windows(start: Sequence[str]) -> str:
     line = f'{subprocess.list2cmdline(start)} "%1"'
-    classes = QSettings(base, QSettings.Format.NativeFormat)
-    classes.setValue("Default", "URL:Marginscope")
-    classes.setValue("URL Protocol", "")
-    classes.setValue("shell/open/command/Default", line)
+    classes = QSettings(CLASSES, QSettings.Format.NativeFormat)
+    opener = "shell/open/command/Default"
+    there = classes.value(f"{SCHEME}/{opener}") == classes.value(f"{CLASS}/{opener}") == line
+    if there:
+        for key in (SCHEME, CLASS, ".msrun"):
+            classes.remove(key)
+    else:
+        classes.setValue(f"{SCHEME}/Default", "URL:Marginscope")
+        classes.setValue(f"{SCHEME}/URL Protocol", "")
+        classes.setValue(".msrun/Default", CLASS)
+        classes.setValue(".msrun/Content Type", RUN_KIND)
+        classes.setValue(f"{CLASS}/Default", "Recorded run of Marginscope")
+        classes.setValue(f"{CLASS}/DefaultIcon/Default", f"{start[0]},0")
+        for key in (SCHEME, CLASS):
+            classes.setValue(f"{key}/{opener}", line)
     classes.sync()
     if classes.status() is not QSettings.Status.NoError:
-        raise MarginscopeError(f"{base} in the registry cannot be written.")
-    return DONE
+        raise MarginscopeError(f"{CLASSES} in the registry cannot be written.")
+    return UNDONE if there else DONE

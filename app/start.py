@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
 
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from app.application import Marginscope
 from app.controllers.serving import ShowServer, refusal, tell, training
+from app.desktop import FILES, FOLDER, SIZES
 from app.errors import LOG_FILE, Reporter, open_log
 from app.places import user_places
 from app.termination import Termination
+from core.cli.bundled import QT, give_back, is_bundled
 from marginscope._show.address import OK, REFUSED, address
 
 # Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
 SWITCH_S = 2e-4
+
+
+def icon() -> QIcon:
+    """The program's own, in all sizes that windows and their lists show."""
+    found = QIcon()
+    for size in SIZES:
+        found.addFile(str(FOLDER / f"marginscope-{size}.png"), QSize(size, size))
+    return found
 
 
 def main(arguments: Sequence[str], shown: bool = False) -> int:
@@ -33,8 +46,12 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     # Without the names of files, which Qt might take for options of its own.
     application = QApplication.instance() or QApplication([sys.argv[0]])
     assert isinstance(application, QApplication)
+    if is_bundled():  # Qt has read them
+        give_back(os.environ, QT)
     application.setApplicationName("marginscope")
     application.setApplicationDisplayName("Marginscope")
+    application.setDesktopFileName(FILES.removesuffix(".desktop"))
+    application.setWindowIcon(icon())
     if shown and (problem := refusal(arguments[0])):
         tell(REFUSED + problem)
         return 2

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
-from app.scheme import register
+from app.scheme import change
 from app.state.intent import Intent
 from app.state.link import (
     MOST_BYTES,
@@ -53,9 +53,9 @@ class LinkController(QObject):
         self._window, self._scenes = window, scenes
 
     def register(self) -> None:
-        """Have the system open links by this program."""
+        """Have the system open links and runs by this program, or no longer."""
         try:
-            self.status.emit(register())
+            self.status.emit(change())
             self.message.emit("")
         except MarginscopeError as error:
             self.message.emit(error.sentence)

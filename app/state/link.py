@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import tomli_w
 
-from app.scheme import SCHEME
+from app.desktop import SCHEME
 from app.state.fields import OF_PICTURE, read, written
 from app.state.scene import Scene
 from core.errors import InputError, did_you_mean

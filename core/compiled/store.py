@@ -3,7 +3,7 @@
 A file holds one kernel for one list of argument types. Its folder is named by everything that the
 code depends on: the byte code of all kernels, the versions of what compiles them, the processor
 and numba's settings. So the same code is compiled once for a user, wherever it is started from,
-also from an installed wheel or a bundle whose sources are not there.
+also from an installed wheel or a bundle whose sources are not there, and by whichever version.
 
 Files are pickles, and loading one runs what is in it. So the folder is the user's own, nobody else
 may write to it or to its files, and whatever is not so is neither read nor written.
@@ -26,7 +26,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from core import __version__
 from core.files import beside
 
 PACKAGE = "core.compiled"
@@ -115,7 +114,7 @@ def folder() -> Path:
 
         parent = user_cache_path("marginscope") / "kernels"
     settings = [os.environ.get(f"NUMBA_{name}", "") for name in SETTINGS]
-    known = (code_digest(), __version__, sys.implementation.cache_tag, _versions(), settings)
+    known = (code_digest(), sys.implementation.cache_tag, _versions(), settings)
     digest = hashlib.sha256(f"{known} {processor()}".encode())
     return parent / digest.hexdigest()[:24]
 

@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
 from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from pydantic import model_validator
 
 from core.data.dataset import Dataset, Distribution
 from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, Images, check_classes
 from core.data.section import N_MEANING, DataSection
-from core.errors import RuleError
+from core.errors import InputError, RuleError
 from core.settings import MAX_SEED, SEED_MEANING, setting
 
+FILE = ("datasets", "data", "digits.csv.gz")  # in the package
 # Written down, since a study must be checked without loading scikit-learn.
 # How many of scikit-learn's bundled digits show 0, 1, ..., 9.
 DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
+
+
+def bundled_digits() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Pixels (1797, 64) from 0 to 16 and what they show, from scikit-learn's own file.
+
+    scikit-learn itself is not loaded, which takes a second, and need not be there: a bundle has
+    this file of it and nothing else. Raises InputError where there is none.
+    """
+    spec = find_spec("sklearn")
+    places = [] if spec is None else list(spec.submodule_search_locations or ())
+    files = [place for name in places if (place := Path(name, *FILE)).is_file()]
+    if not files:
+        raise InputError(
+            "The digits are those of scikit-learn, which is not there",
+            remedy="install it (pip install scikit-learn), or choose other data",
+        )
+    rows = np.loadtxt(files[0], delimiter=",")
+    return rows[:, :-1], rows[:, -1].astype(np.int64)
 
 
 @final
@@ -57,10 +79,8 @@ class DigitsData(DataSection, Distribution):
         return self
 
     def sample(self, generator: Generator) -> Dataset:
-        from sklearn.datasets import load_digits  # slow to load, and not always needed
-
-        pixels, labels = load_digits(return_X_y=True)
-        images = Images(pixels, np.asarray(labels, dtype=np.int64), 16.0)
+        pixels, labels = bundled_digits()
+        images = Images(pixels, labels, 16.0)
         choice = Choice(self.classes, self.n, self.scale)
         return choice.dataset(generator, images, None, "the bundled set of digits")
 

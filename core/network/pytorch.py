@@ -6,12 +6,15 @@ it is an extra of the distribution, and every part that can do without it does.
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from importlib.util import find_spec
 
 from core.errors import InputError
 
 INSTALL = "install it with: pip install 'marginscope[torch]'"
+# Nothing can be installed into a bundle.
+OTHERWISE = "take a bundle that was made with it, or the package: pip install 'marginscope[torch]'"
 
 
 @cache
@@ -26,4 +29,5 @@ def is_installed() -> bool:
 def needed_for(what: str) -> None:
     """Raise InputError where torch is not installed. `what` begins the sentence: "A batch"."""
     if not is_installed():
-        raise InputError(f"{what} needs PyTorch, which is not installed here; {INSTALL}.")
+        remedy = OTHERWISE if getattr(sys, "frozen", False) else INSTALL
+        raise InputError(f"{what} needs PyTorch, which is not installed here; {remedy}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import compileall
 import json
 import os
@@ -16,9 +17,12 @@ import pytest
 
 from core.compiled import kernel, outer, store, warming
 from core.compiled.jit import compiled
+from tests.test_architecture import imports
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGEST = "from core.compiled import store; print(store.code_digest())"
+VERSION = "import core; print(core.__version__)"
+FOLDER = "from core.compiled import store; print(store.folder())"
 posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
 
 
@@ -95,6 +99,34 @@ def test_other_code_has_another_name(tmp_path: Path, module: str, code: str, oth
     source.write_text("# a line more, which is no code\n" + text)
     same, _ = python("-c", DIGEST, root=tmp_path).communicate(timeout=60)
     assert same.strip() == store.code_digest()
+
+
+def test_a_new_version_with_the_same_kernels_finds_them(tmp_path: Path, cold: Path) -> None:
+    root = copied(tmp_path / "new", sources=True)
+    (root / "marginscope" / "_version.py").write_text('__version__ = "999.0"\n')
+    told, _ = python("-c", VERSION, root=root).communicate(timeout=60)
+    assert told.strip() == "999.0"
+    found, _ = python("-c", FOLDER, root=root).communicate(timeout=60)
+    assert found.strip() == str(store.folder())
+
+
+def test_whatever_kernels_take_from_elsewhere_is_part_of_their_name() -> None:
+    """The name of the cache says nothing of the version: all that is compiled must be in it."""
+    files = (ROOT / "core" / "compiled").glob("*.py")
+    counted = [path for path in files if path.stem not in store.WITHOUT_CODE]
+    assert len(counted) > 20
+    taken = {
+        name
+        for path in counted
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for name in imports(node)
+        if name.split(".")[0] in ("core", "marginscope")
+    }
+    assert {name for name in taken if not name.startswith(store.PACKAGE)} == set(store.CODES)
+    # What those import is no constant of theirs that the name would not show.
+    for module in store.CODES:
+        tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8"))
+        assert not [name for node in ast.walk(tree) for name in imports(node) if "core" in name]
 
 
 def test_what_is_kept_is_whole_or_not_there(cold: Path) -> None:

@@ -5,25 +5,55 @@ from __future__ import annotations
 import gzip
 import os
 import pickle
+import shutil
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.datasets import load_digits
 
-from core.data.digits import DIGIT_COUNTS
+from core.data.digits import DIGIT_COUNTS, FILE, bundled_digits
 from core.data.pickled import PickleError, read_pickle
 from core.errors import InputError
 from core.problem.problem import points_for_test
 from tests.data.drawing import data_of, problem_of
 
+ROOT = Path(__file__).resolve().parents[2]
 RNG = np.random.default_rng(5)
 
 
 def test_the_bundle_has_the_counts_that_are_stated() -> None:
     _, labels = load_digits(return_X_y=True)
     assert tuple(np.bincount(labels)) == DIGIT_COUNTS
+
+
+def test_the_digits_need_one_file_of_scikit_learn_and_none_of_its_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a bundle, which has no more of it."""
+    pixels, labels = load_digits(return_X_y=True)
+    assert np.array_equal(bundled_digits()[0], pixels)
+    assert np.array_equal(bundled_digits()[1], labels)
+    found = Path(sklearn.__file__).parent.joinpath(*FILE)
+    carried = tmp_path.joinpath("sklearn", *FILE)
+    carried.parent.mkdir(parents=True)
+    shutil.copy(found, carried)
+    code = "from core.data.digits import bundled_digits as f; print(f()[0].sum(), f()[1].sum())"
+    guard = f"import sys; sys.path[:] = [{str(tmp_path)!r}, *sys.path]; {code}"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{guard}; print(*(n for n in sys.modules if 'sklearn' in n))"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == [str(pixels.sum()), str(labels.sum())]
+    monkeypatch.setattr("core.data.digits.find_spec", lambda name: None)
+    with pytest.raises(InputError, match="scikit-learn, which is not there; install it"):
+        bundled_digits()
 
 
 @pytest.mark.parametrize(("scale", "factor"), [("pixels", 16.0), ("unit_max", None)])

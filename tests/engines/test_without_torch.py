@@ -109,6 +109,15 @@ def test_cuda_and_batches_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("without")
+def test_into_a_bundle_nothing_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"A batch needs PyTorch.*; install it with"):
+        pytorch.needed_for("A batch")
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    with pytest.raises(InputError, match=r"A batch needs PyTorch.*; take a bundle that was made"):
+        pytorch.needed_for("A batch")
+
+
+@pytest.mark.usefixtures("without")
 def test_a_users_network_is_refused_before_its_code_runs(tmp_path: Path) -> None:
     done = tmp_path / "done"
     mine = tmp_path / "mine.py"

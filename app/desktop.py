@@ -1,0 +1,87 @@
+"""What desktops are told of this program: entries, kinds of files, icons. No Qt, no side effects.
+
+By the Desktop Entry, Shared MIME-info and Icon Theme specifications: files below a user's folder of
+data, as values (`files`), so that what is written can be compared with what is there, and taken
+away again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from marginscope._files.schema import APPLICATION_ID
+
+SCHEME = "marginscope"
+LINKS, FILES = "marginscope-links.desktop", "marginscope.desktop"
+LINK_KIND = f"x-scheme-handler/{SCHEME}"
+RUN_KIND, VIEW_KIND = "application/vnd.marginscope.run", "application/vnd.marginscope.view"
+# What each entry is made the usual program for.
+KINDS: Mapping[str, tuple[str, ...]] = {LINKS: (LINK_KIND,), FILES: (RUN_KIND, VIEW_KIND)}
+SIZES = (16, 32, 48, 64, 128, 256)
+FOLDER = resources.files("resources") / "desktop"
+
+
+def desktop_entry(start: Sequence[str], folder: Path, name: str = LINKS) -> str:
+    """The file by which desktops know the program that opens links, or the one for files.
+
+    >>> [line for line in desktop_entry(["/opt/a b/run", "-m"], Path("/opt")).splitlines()
+    ...  if "Exec" in line]
+    ['Exec="/opt/a b/run" "-m" %u']
+    """
+    words = " ".join(_quoted(word) for word in start)
+    return Template((FOLDER / name).read_text("utf-8")).substitute(
+        start=words, folder=_escaped(str(folder))
+    )
+
+
+def files(start: Sequence[str], folder: Path) -> dict[str, bytes]:
+    """All that desktops are told, by paths below the folder of a user's data; `start` begins the
+    program, from `folder`."""
+    found = {f"applications/{name}": desktop_entry(start, folder, name).encode() for name in KINDS}
+    kinds = Template((FOLDER / "marginscope.xml").read_text("utf-8"))
+    found["mime/packages/marginscope.xml"] = kinds.substitute(id=f"0x{APPLICATION_ID:08x}").encode()
+    for size in SIZES:
+        picture = (FOLDER / f"marginscope-{size}.png").read_bytes()
+        for place in _icons(f"{size}x{size}"):
+            found[f"{place}.png"] = picture
+    for place in _icons("scalable"):
+        found[f"{place}.svg"] = (FOLDER / "marginscope.svg").read_bytes()
+    return found
+
+
+def _icons(size: str) -> tuple[str, ...]:
+    """Of the program and of the files that it opens."""
+    names = ("apps/marginscope", *(f"mimetypes/{kind.replace('/', '-')}" for kind in KINDS[FILES]))
+    return tuple(f"icons/hicolor/{size}/{name}" for name in names)
+
+
+def without_defaults(text: str) -> str:
+    """A user's mimeapps.list without these entries, everything else as it was.
+
+    >>> without_defaults("x-scheme-handler/marginscope=other.desktop;marginscope-links.desktop;\\n")
+    'x-scheme-handler/marginscope=other.desktop;\\n'
+    """
+    lines = []
+    for line in text.splitlines(keepends=True):
+        kind, equals, value = line.partition("=")
+        names = [name for name in value.strip().split(";") if name]
+        left = [name for name in names if name not in KINDS]
+        if not equals or left == names:
+            lines.append(line)
+        elif left:
+            lines.append(f"{kind}={';'.join(left)};\n")
+    return "".join(lines)
+
+
+def _quoted(word: str) -> str:
+    """An argument as the Desktop Entry Specification has it: quoted, then escaped as a string."""
+    for letter in '\\"`$':
+        word = word.replace(letter, f"\\{letter}")
+    return '"' + _escaped(word).replace("%", "%%") + '"'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")

@@ -1,0 +1,382 @@
+"""`marginscope --self-test`: whether this installation works, as JSON on standard output.
+
+It opens the window offscreen in folders of its own, trains a run in it, reads the file, scrubs
+through it, saves a figure and a film, computes a margin that is known in closed form, starts a
+process for the cells of studies, and is given files that nobody should trust. What it prints is
+{version, frozen, python, system, torch, kernels, steps: [{name, ok, seconds, detail}], ok}; the
+status is 0 where all is well, and 1 otherwise.
+
+The cache of kernels is the user's own: that is what one wants to know about.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, final
+
+from PySide6.QtCore import QEvent, QEventLoop, QObject, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.application import Marginscope
+from app.errors import LOG_FILE, Reporter, open_log
+from app.places import Places
+from app.start import SWITCH_S
+from core.cli.bundled import is_bundled
+from core.compiled import store
+from marginscope._version import __version__
+
+REPAINTS = 2000
+PATIENCE_S = 300.0  # for each step: a slow machine compiles kernels meanwhile
+LOOK_MS = 5
+# y x is (3, 1) or (3, -1) for each of them, so that the nearest point of their hull is (3, 0).
+STUDY = """
+title = "Four points"
+[data]
+kind = "points"
+points = [[3, 1, 1], [3, -1, 1], [-3, 1, -1], [-3, -1, -1]]
+[network]
+m = 16
+[dynamics]
+kind = "flow"
+until_log10_time = 2.0
+[recording]
+frames = 120
+"""
+MARGIN, CLOSED_FORM, DIGITS = "gamma_linear", 3.0, 1e-9
+
+
+class FailedError(Exception):
+    """A step found that something is not as it should be; the text says what."""
+
+
+def require(condition: object, sentence: str) -> None:
+    """Raise FailedError unless a condition holds."""
+    if not condition:
+        raise FailedError(sentence)
+
+
+@final
+class Paints(QObject):
+    """Counts the paints of the plots of a window."""
+
+    def __init__(self, program: Marginscope) -> None:
+        from app.widgets.plot_item import Plot
+
+        super().__init__(program)
+        self.count, self.fresh = 0, False
+        self._plots = [one.viewport() for one in program.window.findChildren(Plot)]
+        for plot in self._plots:
+            plot.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.Paint:
+            self.count += 1
+            self.fresh = True
+        return False
+
+    def is_fresh(self) -> bool:
+        """Whether anything was painted since `fresh` was taken away."""
+        return self.fresh
+
+    def stop(self) -> None:
+        """Count no more."""
+        for plot in self._plots:
+            plot.removeEventFilter(self)
+
+
+@final
+class Heard:
+    """What the window has said of something: whether it went well, and its words."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[bool, str]] = []
+
+    def good(self, words: str = "") -> None:
+        """It went well."""
+        self.answers.append((True, words))
+
+    def bad(self, words: str) -> None:
+        """It did not."""
+        self.answers.append((False, words))
+
+    def any(self) -> bool:
+        """Whether there was an answer."""
+        return bool(self.answers)
+
+
+@final
+class SelfTest:
+    """The steps, in their order; each one that fails is told, and the others are still tried."""
+
+    def __init__(self, folder: Path, repaints: int) -> None:
+        self._folder, self._repaints = folder, repaints
+        self._places = Places.under(folder / "user")
+        self._program: Marginscope | None = None
+        self.steps: list[dict[str, Any]] = []
+        self._uncaught = Heard()
+
+    def run(self) -> bool:
+        """Do all steps; whether all went well."""
+        steps = (
+            self.window,
+            self.training,
+            self.recording,
+            self.scrubbing,
+            self.figure,
+            self.film,
+            self.margin,
+            self.processes,
+            self.refusing,
+            self.documents,
+            self.closing,
+        )
+        open_log(self._places.logs)
+        reporter = Reporter(self._places.logs / LOG_FILE)
+        reporter.message.connect(self._uncaught.bad)
+        reporter.install()
+        for step in steps:
+            self._do(step)
+        reporter.uninstall()
+        return all(step["ok"] for step in self.steps)
+
+    def _do(self, step: Callable[[], str]) -> None:
+        begun = time.perf_counter()
+        try:
+            ok, detail = True, step()
+        except Exception as error:  # what goes wrong in any of them is what is asked for
+            ok, detail = False, f"{type(error).__name__}: {error}"
+        seconds = round(time.perf_counter() - begun, 3)
+        self.steps.append({"name": step.__name__, "ok": ok, "seconds": seconds, "detail": detail})
+        print(f"{step.__name__}: {'ok' if ok else 'FAILED'}, {detail}", file=sys.stderr, flush=True)
+
+    # -------------------------------------------------------------------------------- helpers
+
+    @property
+    def program(self) -> Marginscope:
+        """The window; FailedError where it did not open."""
+        if self._program is None:
+            raise FailedError("there is no window")
+        return self._program
+
+    def _until(self, true: Callable[[], bool], what: str) -> None:
+        """Let the window live until something holds."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not true():
+            loop = QEventLoop()
+            QTimer.singleShot(LOOK_MS, loop.quit)
+            loop.exec()
+            require(not self._uncaught.any(), "an error that nobody caught; the log has it")
+            require(time.monotonic() < deadline, f"{what} took more than {PATIENCE_S:.0f} s")
+
+    def _run_file(self) -> Path:
+        runs = list(self.program.session)
+        require(len(runs) == 1, f"{len(runs)} runs are open, and it should be one")
+        return runs[0].path
+
+    # ---------------------------------------------------------------------------------- steps
+
+    def window(self) -> str:
+        """The window opens, and is painted."""
+        study = self._folder / "four-points.toml"
+        study.write_text(STUDY, "utf-8")
+        program = self._program = Marginscope(self._places, [str(study)])
+        painted = Heard()
+        program.window.painted.connect(painted.good)
+        program.window.resize(1280, 800)
+        program.worker.started.connect(program.settle)
+        program.start()
+        self._until(painted.any, "the first paint")
+        picture = program.window.grab().toImage()
+        colours = {picture.pixel(x, y) for x in range(0, 1280, 16) for y in range(0, 800, 16)}
+        require(len(colours) > 2, "the window is empty")
+        return f"{picture.width()} x {picture.height()} on {QApplication.platformName()}"
+
+    def training(self) -> str:
+        """The window's thread trains, and the views follow to the end."""
+        session = self.program.session
+
+        def trained() -> bool:
+            runs = list(session)
+            return bool(runs) and all(
+                run.data is not None and not run.live and not run.behind for run in runs
+            )
+
+        self._until(trained, "the training")
+        (run,) = session
+        require(not run.failure, run.failure)
+        assert run.data is not None
+        return f"{run.data.frames} frames to log10 t = {run.data.until:g}"
+
+    def recording(self) -> str:
+        """The run's file is whole, and says the same."""
+        from core.runs import open_run
+
+        path = self._run_file()
+        with open_run(path) as run:
+            require(run.status == "finished", f"the run is {run.status}")
+            last = float(run.log10_time[run.frames - 1])
+            require(run.frames > 50, f"only {run.frames} frames were recorded")
+            require(math.isclose(last, 2.0, abs_tol=1e-9), f"it ended at log10 t = {last}")
+            return f"{run.frames} frames, {path.stat().st_size} bytes"
+
+    def scrubbing(self) -> str:
+        """The time line is pulled to and fro, and every view is painted anew each time."""
+        program = self.program
+        program.display.ask(playing=False, follow=False)
+        paints, waits = Paints(program), []
+        for turn in range(self._repaints):
+            begun = time.perf_counter()
+            paints.fresh = False
+            program.playback.to_moment(-1.0 + 3.0 * ((17 * turn) % 101) / 101.0)
+            self._until(paints.is_fresh, "a repaint")
+            waits.append(time.perf_counter() - begun)
+        paints.stop()
+        require(paints.count >= self._repaints, f"{paints.count} repaints")
+        return (
+            f"{self._repaints} moments, {paints.count} plots painted, "
+            f"{1e3 * statistics.median(waits):.0f} ms the median"
+        )
+
+    def _exported(self, job: Any) -> bytes:
+        """What a job of the window's exports writes."""
+        heard, export = Heard(), self.program.export
+        export.finished.connect(heard.good)
+        export.error.connect(heard.bad)
+        export.start(job)
+        self._until(heard.any, "the export")
+        done, words = heard.answers[0]
+        require(done and job.path.is_file(), words)
+        content: bytes = job.path.read_bytes()
+        return content
+
+    def figure(self) -> str:
+        """A figure as PDF, with its fonts in it."""
+        from app.state.exports import FigureJob
+
+        content = self._exported(FigureJob((self._run_file(),), self._folder / "figure.pdf"))
+        require(content.startswith(b"%PDF-"), "the figure is no PDF")
+        require(content.rstrip().endswith(b"%%EOF"), "the figure is not whole")
+        require(b"/Font" in content, "the figure has no fonts")
+        return f"{len(content)} bytes"
+
+    def film(self) -> str:
+        """A film, drawn by this program in another process."""
+        from PIL import Image
+
+        from app.state.exports import FilmJob
+
+        path = self._folder / "film.gif"
+        job = FilmJob((self._run_file(),), path, seconds=1.0, frames_per_second=5.0)
+        self._exported(job)
+        with Image.open(path) as film:
+            frames = int(getattr(film, "n_frames", 1))
+        require(frames > 1, "the film does not move")
+        return f"{frames} pictures"
+
+    def margin(self) -> str:
+        """A margin, against its closed form."""
+        from core.reference.registry import REFERENCES, compute
+        from core.reference.watch import Watch
+        from core.runs import open_run
+
+        with open_run(self._run_file()) as run:
+            bracket = compute(REFERENCES[MARGIN], run.problem, Watch()).bracket
+        wrong = abs(bracket.value - CLOSED_FORM)
+        require(wrong <= DIGITS, f"{MARGIN} is {bracket.value!r}, and {CLOSED_FORM} is right")
+        require(bracket.certified, f"{MARGIN} has no certificate")
+        return f"{MARGIN} = {bracket.value:.12g}, off by {wrong:.1e}"
+
+    def processes(self) -> str:
+        """A process as the cells of a study get it."""
+        from core.sweep.pools import elsewhere
+
+        number = elsewhere(lambda: False, os.getpid)
+        require(number not in (None, os.getpid()), "no other process answered")
+        return "a process of this program answered"
+
+    def refusing(self) -> str:
+        """Files that are damaged, or not what they seem, get a sentence, and nothing is lost."""
+        whole = self._run_file().read_bytes()
+        flipped = bytearray(whole)
+        for place in range(100, 164):  # behind the first words of an SQLite file
+            flipped[place] ^= 0xFF
+        bad = {
+            "cut.msrun": whole[: len(whole) // 2],
+            "flipped.msrun": bytes(flipped),
+            "text.msrun": b"#!/bin/sh\nrm -rf ~\n",
+            "empty.msrun": b"",
+            "deep.msview": b"[" * 100_000,
+            "wrong.toml": b'[dynamics]\nkind = "gd"\nstep = "__import__(\'os\')"\n',
+        }
+        shown = self._run_file()
+        for name, content in bad.items():
+            path = self._folder / name
+            path.write_bytes(content)
+            self.program.files.message.emit("")
+            self.program.files.open_files([str(path)])
+            self._until(lambda: bool(self.program.window.bar.text), f"a word about {name}")
+            words = self.program.window.bar.text
+            require("Traceback" not in words and words.endswith("."), f"{name}: {words[:200]}")
+            require(self._run_file() == shown, f"{name} took the place of what is shown")
+        return f"{len(bad)} files were refused in a sentence each"
+
+    def documents(self) -> str:
+        """What Help shows is there, and so are the studies."""
+        from app.state.documents import documents
+        from core.studies.study import load_study, shipped_ids
+
+        pages = len(documents())
+        require(pages > 10, f"{pages} documents were found")
+        studies = [load_study(name) for name in shipped_ids()]
+        return f"{pages} documents, {len(studies)} studies"
+
+    def closing(self) -> str:
+        """The window goes, with its threads and processes, and nothing went into the log."""
+        program = self.program
+        program.window.close()
+        require(program.worker.close(), "the training did not end in time")
+        log = self._places.logs / LOG_FILE
+        told = log.read_text("utf-8") if log.is_file() else ""
+        require("Traceback" not in told, f"the log says: {told[-500:]}")
+        return "nothing in the log"
+
+
+def report(folder: Path, repaints: int) -> dict[str, Any]:
+    """Do it all in a folder; what is printed."""
+    before = store.names()
+    test = SelfTest(folder, repaints)
+    begun = time.perf_counter()
+    ok = test.run()
+    return {
+        "version": __version__,
+        "frozen": is_bundled(),
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "torch": find_spec("torch") is not None,
+        "kernels": {"place": store.folder().name, "found": len(before), "now": len(store.names())},
+        "seconds": round(time.perf_counter() - begun, 3),
+        "steps": test.steps,
+        "ok": ok,
+    }
+
+
+def main(repaints: int = REPAINTS) -> int:
+    """Test this installation, and print what came of it."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    sys.setswitchinterval(SWITCH_S)
+    application = QApplication.instance() or QApplication([sys.argv[0]])
+    with tempfile.TemporaryDirectory(prefix="marginscope-self-test-") as name:
+        told = report(Path(name), repaints)
+    print(json.dumps(told, indent=2), flush=True)
+    del application
+    return 0 if told["ok"] else 1

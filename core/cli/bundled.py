@@ -1,0 +1,120 @@
+"""What a bundled program is when a library starts `sys.executable`, and what it hands to others.
+
+joblib's loky, which runs the cells of a sweep, and the trackers of its semaphores take that for an
+interpreter: `-m MODULE` for a worker, `-c CODE` for a tracker. In a bundle it is this program; it
+answers to these very lines, and to no others: it is no interpreter for whoever writes a command.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import MutableMapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+
+LOKY = "joblib.externals.loky.backend"
+WORKER = f"{LOKY}.popen_loky_posix"
+TRACKER = re.compile(
+    rf"from ((?:multiprocessing|{re.escape(LOKY)})\.resource_tracker) import main; ?"
+    r"main\((\d+)(?:, ?(True|False))?\)"
+)
+HEADLESS = "--headless"  # core.compiled.beside, which loads more than is needed here
+FALLBACK = "fallback"  # the folder of libraries that a bare system lacks, in order.txt's order
+FORKED = "--multiprocessing-fork"  # on Windows, where loky knows bundles
+# What PyInstaller sets: its loader, keeping what there was as NAME_ORIG, and its hook for Qt.
+# Qt would find its plugins by itself, but not in a folder with a quote in its name.
+LOADER, QT = ("LD_LIBRARY_PATH",), ("QT_PLUGIN_PATH", "QML2_IMPORT_PATH")
+AFRESH = "PYINSTALLER_RESET_ENVIRONMENT"  # so that a bundle started from one sets them again
+
+
+def is_bundled() -> bool:
+    """Whether this program is one of a bundle, which brings its own interpreter."""
+    return bool(getattr(sys, "frozen", False))
+
+
+def stand_in() -> None:
+    """In a bundle: be the process that a library asked for, and end; otherwise return.
+
+    Comes first in a program's main, before its command line is read.
+    """
+    if not is_bundled():
+        return
+    give_back(os.environ, LOADER)
+    arguments = sys.argv[1:]
+    if arguments[:2] == ["-m", WORKER]:
+        from runpy import run_module
+
+        del sys.argv[1:3]
+        run_module(WORKER, run_name="__main__")
+        sys.exit(0)
+    if arguments[:1] == [FORKED] and len(arguments) == 3:
+        parent, pipe = map(int, arguments[1:])
+        import_module(f"{LOKY}.popen_loky_win32").main(pipe, parent)
+        sys.exit(0)
+    if tracker := _tracker(arguments):
+        module, *numbers = tracker
+        import_module(str(module)).main(*numbers)
+        sys.exit(0)
+
+
+def complete_libraries() -> None:
+    """In a bundle: load what Qt asks for from the system and the system does not have, as a bare
+    Linux without a desktop, from the bundle's own folder of such libraries.
+
+    Qt only links to OpenGL, and nothing is drawn by it here. The system's own come first, since
+    they go with its drivers and its server of windows; hence they are not among the others.
+    """
+    folder = Path(getattr(sys, "_MEIPASS", "")) / FALLBACK
+    order = folder / "order.txt"
+    if not (is_bundled() and order.is_file()):
+        return
+    import ctypes
+
+    for name in order.read_text("utf-8").split():
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            with suppress(OSError):
+                ctypes.CDLL(str(folder / name))
+
+
+def give_back(environment: MutableMapping[str, str], names: Sequence[str]) -> None:
+    """Undo what PyInstaller's loader did to the environment, for programs of the system that are
+    started from here (ffmpeg, xdg-open): they want their own libraries, not those of the bundle.
+
+    This program itself, started again, makes its own environment.
+
+    >>> found = {"LD_LIBRARY_PATH": "/the/bundle", "LD_LIBRARY_PATH_ORIG": "/usr/lib"}
+    >>> give_back(found, LOADER)
+    >>> found.pop(AFRESH), found
+    ('1', {'LD_LIBRARY_PATH': '/usr/lib'})
+    """
+    bundle = str(getattr(sys, "_MEIPASS", ""))
+    for name in names:
+        before = environment.pop(f"{name}_ORIG", None)
+        if before is not None:
+            environment[name] = before
+        elif bundle and environment.get(name, "").startswith(bundle):
+            del environment[name]
+    environment[AFRESH] = "1"
+
+
+def _tracker(arguments: Sequence[str]) -> list[str | int]:
+    """The module of a tracker that is asked for and the arguments of its main, or nothing.
+
+    >>> _tracker(["-B", "-c", "from multiprocessing.resource_tracker import main;main(7)"])
+    ['multiprocessing.resource_tracker', 7]
+    >>> _tracker(["-c", "import os"])
+    []
+    """
+    flags = next((i for i, one in enumerate(arguments) if one == "-c"), len(arguments))
+    if not all(one.startswith("-") for one in arguments[:flags]) or len(arguments) != flags + 2:
+        return []
+    found = TRACKER.fullmatch(arguments[flags + 1])
+    if found is None:
+        return []
+    module, number, verbose = found.groups()
+    return [module, int(number), *([] if verbose is None else [int(verbose == "True")])]

@@ -1,0 +1,1 @@
+"""`make test-bundle`: what the bundle weighs and carries, and whether it works where nothing is."""

@@ -1,0 +1,100 @@
+"""Starting the programs of a bundle: with an empty home, elsewhere, and in a bare Debian."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+PATIENCE_S = 900
+SUITE = "bookworm"
+# What a user's session has and a check must not take along.
+LEFT_BEHIND = ("PYTHON", "QT_", "NUMBA_", "OMP_", "XDG_", "DISPLAY", "WAYLAND", "MARGINSCOPE_")
+
+
+class TriedError(Exception):
+    """Something that was promised does not hold; the text says what."""
+
+
+def require(condition: object, sentence: str) -> None:
+    """Raise TriedError unless a condition holds."""
+    if not condition:
+        raise TriedError(sentence)
+
+
+def surroundings(home: Path, **more: str) -> dict[str, str]:
+    """The environment of a user whose home is a folder, and nothing of this one's."""
+    home.mkdir(parents=True, exist_ok=True)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(LEFT_BEHIND)}
+    return {**kept, "HOME": str(home), **more}
+
+
+def said(words: Sequence[object], home: Path, folder: Path, **more: str) -> str:
+    """What a program prints; TriedError where it fails."""
+    done = subprocess.run(
+        [str(word) for word in words],
+        cwd=folder,
+        env=surroundings(home, **more),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    name = Path(str(words[0])).name
+    told = (done.stdout + done.stderr)[-3000:]
+    require(done.returncode == 0, f"{name} ended with {done.returncode}:\n{told}")
+    require("Traceback" not in done.stderr, f"{name} shows a traceback:\n{told}")
+    return done.stdout
+
+
+def self_test(
+    words: Sequence[object], home: Path, folder: Path, repaints: int
+) -> tuple[dict[str, Any], float]:
+    """What the self-test says, all of it well, and the seconds that it took with its start."""
+    begun = time.monotonic()
+    told = json.loads(said([*words, "--self-test", "--repaints", repaints], home, folder))
+    require(told["ok"] and told["frozen"], f"the self-test says {told}")
+    return told, time.monotonic() - begun
+
+
+class BareRoot:
+    """A Debian with nothing but what every Debian has, and the bundle in it."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    @staticmethod
+    def possible() -> str:
+        """Why there can be none here; "" where there can."""
+        missing = [tool for tool in ("debootstrap", "unshare", "chroot") if not shutil.which(tool)]
+        if missing:
+            return f"{', '.join(missing)} not found"
+        return "" if os.geteuid() == 0 else "needs root"
+
+    def make(self, bundle: Path) -> None:
+        """Unpack Debian unless it is there, and put a bundle into it, with an empty home."""
+        if not (self.place / "etc" / "debian_version").is_file():
+            shutil.rmtree(self.place, ignore_errors=True)
+            words = ["debootstrap", "--variant=minbase", SUITE, str(self.place)]
+            subprocess.run(words, check=True, capture_output=True, timeout=PATIENCE_S)
+        for name in ("opt/marginscope", "srv/somebody", "tmp"):
+            shutil.rmtree(self.place / name, ignore_errors=True)
+            (self.place / name).mkdir(parents=True)
+        shutil.copytree(
+            bundle, self.place / "opt" / "marginscope", symlinks=True, dirs_exist_ok=True
+        )
+        there = [path for path in (self.place / "usr" / "bin").iterdir() if "python" in path.name]
+        require(not there, f"the bare root has Python: {there}")
+
+    def words(self, *command: object) -> list[object]:
+        """The command that runs another one in it, with devices and processes to see."""
+        root = str(self.place)
+        script = (
+            'mount --bind /dev "$0/dev" && mount -t proc proc "$0/proc" && '
+            'exec chroot "$0" /usr/bin/env -i HOME=/srv/somebody PATH=/usr/bin:/bin "$@"'
+        )
+        return ["unshare", "--mount", "sh", "-c", script, root, *command]
