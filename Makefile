@@ -89,7 +89,7 @@ format: $(TOOLS) ## rewrite the code in the project's style
 	$(PY) -m ruff format .
 
 clean: ## remove caches and build products; keep .venv, runs/ and out/
-	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist resources/site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -rf .import_linter_cache
 	find app core resources tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
