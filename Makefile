@@ -26,10 +26,10 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.t
 # Two pytest workers with many BLAS threads each would fight over the processors.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: setup run test lint bench fuzz hunt recording drawing format clean help
+.PHONY: setup run test test-long lint bench fuzz faults soak hunt recording drawing format clean help
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 setup: $(TOOLS) $(KERNELS) ## create .venv with the pinned versions and compile the kernels
 	@.ci/qt-libraries --optional
@@ -65,8 +65,25 @@ recording: setup ## record anew the Figure 1 that a first start plays; after cha
 drawing: $(TOOLS) ## make docs/images/architecture.svg anew from the code
 	$(PY) -m tests.drawing
 
-fuzz: setup ## open 6,000 damaged files of every format, and count what came of them
+fuzz: setup ## open 10,000 damaged files of every format, and count what came of them
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.fuzz $(ARGS)
+
+faults: setup ## kills, full disks, files taken away, 50 kills of each: what was lost, counted
+	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.faults $(ARGS)
+
+# On a virtual screen where there is one: a real platform holds more than none.
+SOAK = if command -v xvfb-run >/dev/null 2>&1; then \
+	    QT_QPA_PLATFORM=xcb $(ONE_THREAD) xvfb-run -a -s '-screen 0 1600x1000x24' \
+	        $(PY) -m tests.soak $(ARGS) --minutes
+
+soak: setup ## two hours of a random walk through the window: what it holds then
+	@.ci/qt-libraries --tests
+	@$(SOAK) 120; \
+	else QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.soak $(ARGS) --minutes 120; fi
+
+test-long: test faults ## all tests, all faults, and ten minutes of the walk
+	@$(SOAK) 10; \
+	else QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.soak $(ARGS) --minutes 10; fi
 
 hunt: setup ## train and judge 500 random studies; ARGS="--count 200 --seed 2 --jobs 2"
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.hunt $(ARGS)
