@@ -47,6 +47,24 @@ class TextFormat(Format):
         return damaged_text(data, chance)
 
 
+class OneOfTexts(TextFormat):
+    """A format of one text; its whole files are several such, of which one is damaged at a time."""
+
+    texts: tuple[str, ...] = ()
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        return {f"{k}": text.encode() for k, text in enumerate(self.texts)}
+
+    @final
+    def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
+        name = chance.choice([*files])
+        return {name: self.damage(files[name], chance)}
+
+    @final
+    def each(self, files: dict[str, bytes]) -> list[str]:
+        return [*files]
+
+
 def text_of(path: Path) -> str:
     """What a program gets from a command line or the clipboard, which is text in any case."""
     return path.read_bytes().decode("utf-8", "surrogateescape")
@@ -109,7 +127,7 @@ class SessionFile(TextFormat):
 
 
 @final
-class PastedPoints(TextFormat):
+class PastedPoints(OneOfTexts):
     """Points of the clipboard: where they stand between commas, every number is Python's own."""
 
     name, count = "pasted points", 400
@@ -124,13 +142,6 @@ class PastedPoints(TextFormat):
         found["header"] = b"x1,x2,y\n" + found["commas"]
         found["words"] = b"0,5; 1; cat\n0,25; 2; dog\n1e-2; -3; cat\n"
         return found
-
-    def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
-        name = chance.choice([*files])
-        return {name: self.damage(files[name], chance)}
-
-    def each(self, files: dict[str, bytes]) -> list[str]:
-        return [*files]
 
     def open(self, path: Path) -> None:
         points = parse_points(text_of(path)).points
@@ -148,12 +159,12 @@ class PastedPoints(TextFormat):
 
 
 @final
-class SearchText(TextFormat):
+class SearchText(OneOfTexts):
     """Searches of the library, which find some of its runs."""
 
     name, count = "search", 300
     entries = many(40)
-    searches = (
+    texts = (
         'm >= 256 and hard_margin > .9 * gamma_gl / 2 or tag == "talk"',
         'share > 90 / 100 and date >= "2026-11" and not tag == "talk"',
         'dynamics == "gd" and (step < .1 or log10_risk < -20) and size < 20 MB',
@@ -161,37 +172,17 @@ class SearchText(TextFormat):
         "2 <= seed <= 2^3 - 1 and log10(m) > 1",
     )
 
-    def files(self, folder: Path) -> dict[str, bytes]:
-        return {f"{k}": text.encode() for k, text in enumerate(self.searches)}
-
-    def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
-        name = chance.choice([*files])
-        return {name: self.damage(files[name], chance)}
-
-    def each(self, files: dict[str, bytes]) -> list[str]:
-        return [*files]
-
     def open(self, path: Path) -> None:
         found = chosen(self.entries, text_of(path))
         assert set(map(id, found)) <= set(map(id, self.entries))
 
 
 @final
-class FormulaText(TextFormat):
+class FormulaText(OneOfTexts):
     """Formulas of fields and of derived settings."""
 
     name, count = "formula", 300
-    formulas = ("3.2 * d / (m + d)", "min(2 d, d^2) - ln(n)", "round(sqrt(2 * d)) ^ -2", "m")
-
-    def files(self, folder: Path) -> dict[str, bytes]:
-        return {f"{k}": text.encode() for k, text in enumerate(self.formulas)}
-
-    def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
-        name = chance.choice([*files])
-        return {name: self.damage(files[name], chance)}
-
-    def each(self, files: dict[str, bytes]) -> list[str]:
-        return [*files]
+    texts = ("3.2 * d / (m + d)", "min(2 d, d^2) - ln(n)", "round(sqrt(2 * d)) ^ -2", "m")
 
     def open(self, path: Path) -> None:
         value = evaluate(text_of(path), {"d": 20.0, "m": 44.0, "n": 100.0})
