@@ -26,6 +26,7 @@ from PySide6.QtWidgets import QApplication
 from app.application import Marginscope
 from app.errors import LOG_FILE, Reporter, open_log
 from app.places import Places
+from app.process import prepare
 from app.state.resolve import span_of
 from tests.faults.processes import Program
 
@@ -134,8 +135,8 @@ class Window:
 def main() -> int:
     """Open the window, and stay until it is closed."""
     folder, *names = sys.argv[1:]
+    prepare()
     application = QApplication(["marginscope"])
-    sys.setswitchinterval(2e-4)
     places = Places.under(Path(folder))
     open_log(places.logs)
     program = Marginscope(places, names)

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 from app.application import Marginscope
 from app.errors import LOG_FILE, Reporter, open_log
 from app.places import Places
+from app.process import prepare
 from tests.soak.holdings import Holdings, grown, held, kinds, trim
 from tests.soak.walk import Walk
 
@@ -102,7 +103,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     faulthandler.enable()  # where a crash came from
-    sys.setswitchinterval(2e-4)
+    prepare()
     with tempfile.TemporaryDirectory(prefix="marginscope-soak-") as name:
         folder = Path(name)
         os.environ["MARGINSCOPE_CACHE"] = str(folder / "cache")
