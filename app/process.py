@@ -14,11 +14,17 @@ from contextlib import suppress
 SWITCH_S = 2e-4
 
 # glibc's numbers of the options, and the variables by which users set them; theirs stand.
-ARENA_MAX, MMAP_THRESHOLD = -8, -3
-ASKED = {ARENA_MAX: "MALLOC_ARENA_MAX", MMAP_THRESHOLD: "MALLOC_MMAP_THRESHOLD_"}
+ARENA_MAX, MMAP_THRESHOLD, TRIM_THRESHOLD = -8, -3, -1
+ASKED = {
+    ARENA_MAX: "MALLOC_ARENA_MAX",
+    MMAP_THRESHOLD: "MALLOC_MMAP_THRESHOLD_",
+    TRIM_THRESHOLD: "MALLOC_TRIM_THRESHOLD_",
+}
 # Heaps that the threads share; bytes from which a block has pages of its own, which the system has
-# back once it is freed.
-WANTED = {ARENA_MAX: 2, MMAP_THRESHOLD: 1 << 20}
+# back once it is freed; bytes that may lie free at a heap's end. The last is set with the second,
+# which would leave it at 128 KiB: each redraw would give back two thousand pages and take them
+# again.
+WANTED = {ARENA_MAX: 2, MMAP_THRESHOLD: 4 << 20, TRIM_THRESHOLD: 64 << 20}
 
 
 def prepare() -> None:
