@@ -27,7 +27,8 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.t
 # Two pytest workers with many BLAS threads each would fight over the processors.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: setup run test lint bench fuzz hunt recording drawing docs bundle test-bundle release format clean help
+.PHONY: setup run test test-long lint bench fuzz faults soak hunt recording drawing docs
+.PHONY: bundle test-bundle release format clean help
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -69,8 +70,18 @@ drawing: $(TOOLS) ## make docs/images/architecture.svg anew from the code
 docs: $(SITE) $(KERNELS) ## the web site of the documents, which Help opens; runs every study once
 	$(ONE_THREAD) $(PY) -m docs.site $(ARGS)
 
-fuzz: setup ## open 6,000 damaged files of every format, and count what came of them
+fuzz: setup ## open 10,000 damaged files of every format, and count what came of them
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.fuzz $(ARGS)
+
+faults: setup ## kills, full disks, files taken away, 50 kills of each: what was lost, counted
+	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.faults $(ARGS)
+
+soak: setup ## two hours of a random walk through the window: what it holds then
+	@.ci/qt-libraries --tests
+	$(ONE_THREAD) .ci/soak $(PY) 120 $(ARGS)
+
+test-long: test faults ## all tests, all faults, and ten minutes of the walk
+	$(ONE_THREAD) .ci/soak $(PY) 10 $(ARGS)
 
 hunt: setup ## train and judge 500 random studies; ARGS="--count 200 --seed 2 --jobs 2"
 	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.hunt $(ARGS)
@@ -89,7 +100,7 @@ format: $(TOOLS) ## rewrite the code in the project's style
 	$(PY) -m ruff format .
 
 clean: ## remove caches and build products; keep .venv, runs/ and out/
-	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist resources/site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -rf .import_linter_cache
 	find app core resources tests -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -114,6 +114,14 @@ def _places(sources: Iterable[str]) -> Iterator[Path]:
     yield from {Path(source).resolve() for source in sources if source and Path(source).is_file()}
 
 
+def _is_python(path: Path, base: Path) -> bool:
+    """Whether a file is the interpreter's own: where that is the system's, much else is beside."""
+    if "site-packages" in path.parts:
+        return False
+    stdlib = Path(sysconfig.get_path("stdlib")).resolve()
+    return stdlib in path.parents or (base != Path("/usr") and base in path.parents)
+
+
 def parts(sources: Iterable[str], root: Path) -> list[Part]:
     """Whose files the bundle carries, by the places on this machine that they come from."""
     own = (root / "app", root / "core", root / "marginscope", root / "resources", root / "docs")
@@ -123,16 +131,17 @@ def parts(sources: Iterable[str], root: Path) -> list[Part]:
     # Its loader is part of the programs.
     found["pyinstaller"] = _of_distribution("pyinstaller", given)
     for path in _places(sources):
+        # First: where the project is installed in place, its files belong to a distribution too.
+        if path.parent == root or any(folder in path.parents for folder in own):
+            continue
         if path in _owners():
             name = _owners()[path]
             if _key(name) not in found:
                 found[_key(name)] = _of_distribution(name, given)
         elif site in path.parents:
             raise SystemExit(f"{path} is carried, and belongs to no installed distribution.")
-        elif base in path.parents and "site-packages" not in path.parts:
+        elif _is_python(path, base):
             found.setdefault(PYTHON, _of_python())
-        elif root in path.parents and (path.parent == root or any(o in path.parents for o in own)):
-            continue
         elif root not in path.parents:
             part = _of_system(path)
             found.setdefault(part.name, part)

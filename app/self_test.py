@@ -30,7 +30,7 @@ from PySide6.QtWidgets import QApplication
 from app.application import Marginscope
 from app.errors import LOG_FILE, Reporter, open_log
 from app.places import Places
-from app.start import SWITCH_S
+from app.process import prepare
 from core.cli.bundled import is_bundled
 from core.compiled import store
 from marginscope._version import __version__
@@ -373,7 +373,7 @@ def report(folder: Path, repaints: int) -> dict[str, Any]:
 def main(repaints: int = REPAINTS) -> int:
     """Test this installation, and print what came of it."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    sys.setswitchinterval(SWITCH_S)
+    prepare()
     application = QApplication.instance() or QApplication([sys.argv[0]])
     with tempfile.TemporaryDirectory(prefix="marginscope-self-test-") as name:
         told = report(Path(name), repaints)

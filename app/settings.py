@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
+import json
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -94,10 +95,11 @@ def load_settings(path: Path) -> tuple[Settings, str]:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ValueError("too large")
-        return Settings.model_validate_json(path.read_bytes()), ""
+        # By Python's own JSON: names of files that are no text are surrogates in it.
+        return Settings.model_validate(json.loads(path.read_bytes())), ""
     except FileNotFoundError:
         return Settings.model_validate({}), ""
-    except (OSError, ValidationError, ValueError):
+    except (OSError, ValidationError, ValueError, RecursionError):
         return Settings.model_validate({}), _set_aside(path)
 
 
@@ -113,4 +115,4 @@ def _set_aside(path: Path) -> str:
 def save_settings(path: Path, settings: Settings) -> None:
     """Write the settings; a folder that cannot be written is no reason to stop."""
     with contextlib.suppress(MarginscopeError, OSError):
-        write_whole(path, settings.model_dump_json(indent=2).encode())
+        write_whole(path, json.dumps(settings.model_dump(), indent=2).encode())

@@ -16,12 +16,10 @@ from app.controllers.serving import ShowServer, refusal, tell, training
 from app.desktop import FILES, FOLDER, SIZES
 from app.errors import LOG_FILE, Reporter, open_log
 from app.places import user_places
+from app.process import prepare
 from app.termination import Termination
 from core.cli.bundled import QT, give_back, is_bundled
 from marginscope._show.address import OK, REFUSED, address
-
-# Threads of Python that compute hand the interpreter over at least so often, for the window's sake.
-SWITCH_S = 2e-4
 
 
 def icon() -> QIcon:
@@ -40,7 +38,7 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     """
     # Ctrl-C in the terminal ends the program at once; what is committed is safe in the run files.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.setswitchinterval(SWITCH_S)
+    prepare()
     places = user_places()
     open_log(places.logs)
     # Without the names of files, which Qt might take for options of its own.

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import marginscope as ms
 from app.state.documents import PARTS
@@ -177,6 +178,15 @@ def test_formulas_are_drawn_without_a_script(site: dict[Path, Page], work: Path)
 
 
 # --------------------------------------------------------------------- what the documents say
+
+
+def test_the_first_page_is_short_and_moves() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.splitlines()) <= 110
+    film = ROOT / re.findall(r"!\[.*?\]\((\S+\.gif)\)", text)[0]
+    with Image.open(film) as picture:
+        assert getattr(picture, "n_frames", 1) > 50
+    assert film.stat().st_size < 1_200_000
 
 
 def code_blocks(name: str) -> Iterator[str]:

@@ -12,7 +12,10 @@ from app.main_window import MainWindow
 if TYPE_CHECKING:
     from app.panels.documents import DocumentsWindow
 
-NO_SITE = "The web site of the documents was not made here: `make docs` makes it, in some minutes."
+NO_SITE = (
+    "The web site of the documents was not made here; make docs, typed in the source's folder, "
+    "makes it. Help, Documents has the texts in the window."
+)
 
 
 @final

@@ -180,7 +180,7 @@ class LibraryController(QObject):
         panel, listing = self.panel, self._listing
         if panel is None or listing is None or self._ended:
             return
-        from app.widgets.screen_text import size_text
+        from core.study_file.amounts import size_text
 
         trashed, condition = panel.trash.isChecked(), self._condition
         there = [entry for entry in listing.entries if entry.trashed == trashed]
@@ -241,8 +241,8 @@ class LibraryController(QObject):
         self.librarian.list()
 
     def _tidy(self, listing: Listing) -> None:
-        from app.widgets.screen_text import size_text
         from core.library.library import surplus
+        from core.study_file.amounts import size_text
 
         root = self._places.runs.absolute()
         shown = self.deeds.open_paths()

@@ -124,7 +124,7 @@ class LibraryDeeds(QObject):
         return paths | {run.source.absolute() for run in self._session}
 
     def _ask_to_purge(self, chosen: Sequence[Entry]) -> None:
-        from app.widgets.screen_text import size_text
+        from core.study_file.amounts import size_text
 
         size = size_text(sum(entry.size for entry in chosen))
         buttons = QMessageBox.StandardButton

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QMessageBox
 from app.controllers.experiment import ExperimentController
 from app.main_window import MainWindow
 from app.panels.form_words import in_words
-from app.panels.weight import concerns, refusal, room_at, weigh
 from app.places import Places
 from core.study_file.experiment import Experiment
+from core.study_file.weight import concerns, refusal, room_at, weigh
 
 TRAIN, CANCEL = "Train anyway", "Cancel"
 PAUSE = 200  # ms; while somebody types, nothing is said for every letter

@@ -24,12 +24,12 @@ from app.panels.inputs import ChoiceBox, ValueEdit, quiet_label, text_width
 from app.state.data_exports import Column, DataJob
 from app.state.exports import Exportable, ExportJob, FilmJob
 from app.widgets.layouts import filled, laid
-from app.widgets.screen_text import duration_text
 from core.errors import InputError
 from core.figures.film_sizes import LEAST, MOST, USUAL, kinds_of, mp4_problem
 from core.figures.names import EVERY_PANEL
 from core.figures.palette import PALETTES
 from core.problem.schedule import parse_time
+from core.study_file.amounts import duration_text
 
 FILM_FORMATS = {".gif": "GIF", ".webp": "WebP", ".mp4": "MP4"}
 DATA_FORMATS = {".npz": "NPZ: also node by node", ".csv": "CSV: one row a frame"}

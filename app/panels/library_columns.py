@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from app.widgets.screen_text import raised, shown_number, size_text
+from app.widgets.screen_text import raised, shown_number
 from core.library.entry import Entry, Setting, shown
 from core.problem.schedule import time_text
+from core.study_file.amounts import size_text
 
 Key = float | str
 DASH = "\u2013"

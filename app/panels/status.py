@@ -15,8 +15,9 @@ from app.panels.inputs import line_height
 from app.style import tabular
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import laid
-from app.widgets.screen_text import duration_text, whole_text
+from app.widgets.screen_text import whole_text
 from core.figures.numbers import MINUS, clock_text, count_text
+from core.study_file.amounts import duration_text
 
 # The longest texts that are usual: each place is this wide from the start, so nothing jumps.
 WIDEST = {

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 from app.panels.inputs import push_button
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import filled, laid
-from app.widgets.screen_text import duration_text, whole_text
+from app.widgets.screen_text import whole_text
+from core.study_file.amounts import duration_text
 
 if TYPE_CHECKING:
     from core.sweep.control import SweepStatus

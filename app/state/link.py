@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +36,9 @@ def link_of(scene: Scene) -> str:
     'marginscope://view?run=/runs/a%20b.msrun'
     """
     pairs = [(name, text) for name, some in written(scene, OF_PICTURE).items() for text in some]
-    return PREFIX + urlencode(pairs, quote_via=quote, safe="/:,^")
+    # Names of files are bytes, and not all of them text: those come back as they are.
+    errors = "surrogateescape"
+    return PREFIX + urlencode(pairs, quote_via=quote, safe="/:,^", errors=errors)
 
 
 def study_link(name: str) -> str:
@@ -67,8 +70,9 @@ def parse_link(text: str, base: Scene) -> Scene:
     if scheme.lower().rstrip("/") != PREFIX.rstrip("?") or not mark:
         raise InputError(f"{text[:60]!r} is no link of this program; one begins with {PREFIX}")
     try:
-        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict")
-    except (ValueError, UnicodeDecodeError):
+        errors = "surrogateescape"
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors=errors)
+    except ValueError:
         raise InputError("the link is damaged; copy it whole, from marginscope: on.") from None
     texts: dict[str, list[str]] = {}
     for name, value in pairs:
@@ -78,9 +82,12 @@ def parse_link(text: str, base: Scene) -> Scene:
 
 def view_text(scene: Scene, folder: Path) -> str:
     """The text of a view file; runs beside it or below are named from there, so that the folder
-    can be moved."""
+    can be moved. Raises InputError for a name that is no text, which no view file can hold."""
     scene = _with_files(scene, lambda path: _from(path, folder))
     texts = written(scene, OF_PICTURE)
+    for name in (*texts.get("run", ()), *texts.get("compare", ())):
+        if name != os.fsencode(name).decode("utf-8", "replace"):
+            raise InputError(f"{name!a} has a name that is no text; rename it, or copy a link.")
     return "# A picture of Marginscope: open it with the program.\n" + tomli_w.dumps(
         {name: some[0] if len(some) == 1 else list(some) for name, some in texts.items()}
     )

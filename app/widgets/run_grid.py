@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QWidget
 
@@ -32,6 +32,10 @@ class RunGrid(QScrollArea):
         super().__init__(parent)
         self._panels: list[QWidget] = []
         self._shape = (0, 0)
+        # Not while the size changes: that happens in the middle of a new style sheet too, when Qt
+        # goes through a list of all widgets, and a panel that moves takes a splitter's handle away.
+        self._soon = QTimer(self, interval=0, singleShot=True)
+        self._soon.timeout.connect(self.arrange)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -76,4 +80,4 @@ class RunGrid(QScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.arrange()
+        self._soon.start()

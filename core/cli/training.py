@@ -21,6 +21,7 @@ from core.runs import RecordedRun, RecorderAt, estimated_bytes, open_run
 from core.runs.lineage import Changes, changes_text
 from core.studies.code import check_code
 from core.studies.study import Study, load_study, shipped_ids
+from core.study_file.weight import check_room
 from core.sweep.plan import run_file
 from core.training.branching import asked_for, branched, file_stem, frame_of, made_changes
 from core.training.continuation import continued, frame_to_begin, note_of
@@ -128,6 +129,7 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
     for path in paths:
         check_target(path, force)
     worst = 0
+    check_room((cell.experiment for cell in study.cells()), folder)
     for _ in problems(study):  # all input is read once before anything is written
         pass
     for problem, path in zip(problems(study), paths, strict=True):
@@ -185,6 +187,7 @@ def continue_run(arguments: argparse.Namespace) -> int:
     folder = source.parent if arguments.out is None else Path(arguments.out)
     path = folder / f"{source.stem}__from={index}.msrun"
     check_target(path, arguments.force)
+    check_room([problem.experiment], path.parent)
     if note_of(problem):
         say(note_of(problem))
     return _record_one(problem, path, arguments.force, arguments.quiet)
@@ -202,6 +205,7 @@ def branch_run(arguments: argparse.Namespace) -> int:
     if path.exists() and path.samefile(source):
         raise InputError(f"--out {path} is the run that the branch begins at; name another file.")
     check_target(path, arguments.force)
+    check_room([problem.experiment], path.parent)
     if note_of(problem):
         say(note_of(problem))
     code = _record_one(problem, path, arguments.force, arguments.quiet)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -71,11 +72,11 @@ class RunIndex:
         sql = "SELECT path, stamp, facts, noted, about, verdicts FROM run"
         rows = self._do(lambda database: database.execute(sql).fetchall()) or []
         known = {}
-        for path, stamp, facts, noted, about, verdicts in rows:
-            one = load_facts(facts)
+        for path, stamp, sealed, noted, about, verdicts in rows:
+            one = load_facts(_unsealed(sealed, (stamp, noted, about)))
             other = NO_NOTES if about == EMPTY else load_about(about)
             if one is not None and other is not None and isinstance(path, bytes):
-                counts = load_counts(verdicts) if verdicts is not None else None
+                counts = None if verdicts is None else load_counts(_unsealed(verdicts, (stamp,)))
                 known[os.fsdecode(path)] = Row(stamp, one, noted, other, counts)
         return known
 
@@ -89,10 +90,11 @@ class RunIndex:
             " stamp = excluded.stamp, facts = excluded.facts,"
             " noted = excluded.noted, about = excluded.about"
         )
-        values = [
-            (_key(path), row.stamp, dump_facts(row.facts), row.noted, dump_about(row.about))
-            for path, row in rows.items()
-        ]
+        values = []
+        for path, row in rows.items():
+            about = dump_about(row.about)
+            facts = _sealed(dump_facts(row.facts), (row.stamp, row.noted, about))
+            values.append((_key(path), row.stamp, facts, row.noted, about))
         self._do(lambda database: database.executemany(sql, values))
 
     def forget(self, paths: Iterable[str]) -> None:
@@ -110,9 +112,13 @@ class RunIndex:
         """Keep what statements say of a run; lost with the next change of its file."""
         import json
 
-        values = (json.dumps(dict(verdicts)), _key(path))
-        sql = "UPDATE run SET verdicts = ? WHERE path = ?"
-        self._do(lambda database: database.execute(sql, values))
+        def keep(database: sqlite3.Connection) -> None:
+            sql = "SELECT stamp FROM run WHERE path = ?"
+            for (stamp,) in database.execute(sql, (_key(path),)).fetchall():
+                values = (_sealed(json.dumps(dict(verdicts)), (stamp,)), _key(path))
+                database.execute("UPDATE run SET verdicts = ? WHERE path = ?", values)
+
+        self._do(keep)
 
     def picture(self, path: str) -> bytes | None:
         """The picture of a run; None where there is none yet."""
@@ -186,6 +192,17 @@ class RunIndex:
     def _say(self, sentence: str) -> None:
         if sentence not in self.said:
             self.said.append(sentence)
+
+
+def _sealed(text: str, others: tuple[object, ...]) -> str:
+    """A text after a checksum of it and of what stands beside it in its row."""
+    return f"{zlib.crc32(repr((text, *others)).encode()):08x}{text}"
+
+
+def _unsealed(text: object, others: tuple[object, ...]) -> str:
+    """The text; empty, which nothing reads, where anything of it was changed on the disk."""
+    inner = text[8:] if isinstance(text, str) else ""
+    return inner if text == _sealed(inner, others) else ""
 
 
 def _key(path: str) -> bytes:

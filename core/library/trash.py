@@ -29,6 +29,8 @@ from core.library.scan import RUN, TRASH, WAL, Found, in_folder, listed
 
 ORIGIN, GOING = "origin.json", ".purged"
 BESIDE = (WAL, NOTES)
+# What the JSON of somebody else leads to.
+NOT_OURS = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 MOST_BYTES = 20_000
 MOVING = threading.RLock()  # one for all: what `mend` takes for left half done may be under way
 
@@ -219,7 +221,7 @@ def _origin(folder: Path) -> dict[str, Any] | None:
         if "\0" in path or not Path(path).is_absolute() or not path.endswith(RUN):
             return None
         return {"path": path, "host": str(fields["host"]), "pid": int(fields["pid"])}
-    except (MarginscopeError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (MarginscopeError, *NOT_OURS):
         return None
 
 

@@ -129,6 +129,11 @@ class Connection:
             for name in ("application_id", "user_version")
         ]
         if values[0] != APPLICATION_ID:
+            if self.real.stat().st_size == 0:  # as a kill leaves one just made
+                raise RunFileError(
+                    f"{self.shown} is empty: its recording was ended before its first frame; "
+                    "record the run again."
+                )
             raise RunFileError(
                 f"{self.shown} is a database of another program, not a run file; name a file that "
                 f"`{headless_program()} run` or the window has recorded."

@@ -1,7 +1,8 @@
 """The ledger of a sweep: `<id>.sweep.json` beside the run files, written whole or not at all.
 
 It holds the study as it was swept and a row for each cell that ended, failed ones with the reason.
-Run files are the truth: a row whose file is gone counts for nothing.
+Run files are the truth: a row whose file is gone counts for nothing, and one whose checksum is
+wrong is as if it were not there.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +23,7 @@ from core.studies.study import Study, parse_study
 from core.studies.tables import MAX_CELLS
 from core.study_file.experiment import Experiment
 
-FORMAT = 1
+FORMAT, WITHOUT_SUMS = 2, 1  # earlier versions wrote no checksums
 SUFFIX = ".sweep.json"
 MOST_BYTES = 100_000_000  # a cell takes half a kilobyte
 # A cell has nine fields, its columns, and at most 24 moments (core.studies.moments).
@@ -69,7 +71,7 @@ class Ledger:
             "study": self.study.id,
             "size": self.size,
             "toml": self.study.to_toml(),
-            "cells": {name: _plain(entry) for name, entry in self.entries.items()},
+            "cells": {name: _summed(name, _plain(entry)) for name, entry in self.entries.items()},
         }
         write_whole(self.path, json.dumps(document, indent=1, allow_nan=False).encode())
 
@@ -88,7 +90,7 @@ def read_ledger(path: Path) -> Ledger:
     """The ledger of a file; InputError where it is none."""
     try:
         document = _document(path)
-        if document["format"] != FORMAT:
+        if document["format"] not in (FORMAT, WITHOUT_SUMS):
             raise InputError(f"{path} was written by another version of the program.")
         name = str(document["study"])
         if path.name != f"{name}{SUFFIX}":  # or its runs would be looked for somewhere else
@@ -97,7 +99,8 @@ def read_ledger(path: Path) -> Ledger:
         size = document["size"]
         ledger = Ledger(path, study, None if size is None else str(size))
         for cell, fields in document["cells"].items():
-            ledger.entries[cell] = _entry(cell, fields)
+            if document["format"] == WITHOUT_SUMS or _is_whole(cell, fields):
+                ledger.entries[cell] = _entry(cell, fields)
     except UNREADABLE as error:
         raise InputError(
             f"{path} cannot be read as the ledger of a sweep ({str(error)[:200]}); move it away, "
@@ -125,6 +128,21 @@ def _plain(entry: LedgerEntry) -> dict[str, Any]:
         fields[table] = {k: v if math.isfinite(v) else str(v) for k, v in fields[table].items()}
     fields["seconds"] = entry.row.seconds if math.isfinite(entry.row.seconds) else "nan"
     return fields | {"digest": entry.digest}
+
+
+def _summed(name: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a cell with a checksum of all of them."""
+    return fields | {"sum": _sum(name, fields)}
+
+
+def _is_whole(name: str, fields: Mapping[str, Any]) -> bool:
+    """Whether the fields of a cell are those that were written."""
+    others = {key: value for key, value in fields.items() if key != "sum"}
+    return bool(fields["sum"] == _sum(name, others))
+
+
+def _sum(name: str, fields: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps([name, fields], sort_keys=True).encode())
 
 
 def _entry(name: str, fields: Mapping[str, Any]) -> LedgerEntry:

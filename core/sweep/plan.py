@@ -14,6 +14,7 @@ from core.runs import open_run
 from core.studies.row import Row
 from core.studies.study import Cell, Study
 from core.study_file.experiment import Experiment
+from core.study_file.weight import check_room
 from core.sweep.cell import Task, expected, finished, row_of
 from core.sweep.ledger import Ledger, digest_of, place, read_ledger
 
@@ -54,7 +55,8 @@ def plan(
     """Look at what a folder holds of a study.
 
     A finished file of the same experiment is kept; one that was cut off is recorded again; with
-    `force` all are. Raises InputError for a file that holds another experiment.
+    `force` all are. Raises InputError for a file that holds another experiment, and for more than
+    this machine holds; what a cluster's workers have is not known (`shared`).
     """
     from core.studies.moments import requested_of  # loads the observables
 
@@ -89,6 +91,7 @@ def plan(
         else:
             kept.append(row)
             ledger.put(row, digest)
+    check_room((task.experiment for task in tasks), folder, memory=not shared)
     return Plan(study, folder, ledger, paths, digests, tuple(tasks), tuple(kept))
 
 

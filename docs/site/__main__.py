@@ -14,6 +14,7 @@ from docs.site.films import EXTRA, figure_1
 from docs.site.places import BUILD, OWN, ROOT, SITE, SOURCES
 from docs.site.results import StudyError, result_of
 
+MOST_BYTES = 12_000_000
 LEFT = (".buildinfo", "objects.inv", "_static/**/*.map")  # for Sphinx, and for who mends themes
 
 
@@ -64,6 +65,9 @@ def built(work: Path, target: Path) -> int:
     shutil.move(fresh, target)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     print(f"{target / 'index.html'}: {size / 1e6:.1f} MB in all")
+    if size > MOST_BYTES:  # every wheel and every bundle carries it
+        print(f"That is more than {MOST_BYTES / 1e6:g} MB: make pictures smaller.", file=sys.stderr)
+        return 1
     return 0
 
 

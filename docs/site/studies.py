@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -104,7 +105,7 @@ def _text(name: str) -> str:
 def _about(study: Study) -> str:
     short = study.source.split(",")[0]
     cited = PAPERS[short].citation() if short in PAPERS else study.source
-    return page(f"Of: {plain(cited)}", plain(study.note)).rstrip()
+    return page(f"Paper: {plain(cited)}", plain(study.note)).rstrip()
 
 
 def _results(study: Study, result: Result | None) -> list[str]:
@@ -152,8 +153,12 @@ def asked(claim: Mapping[str, Any]) -> str:
     >>> asked({"compare": "~", "value": 0.399, "tolerance": 0.003})
     'about 0.399, within 0.003'
     """
-    slack = f", within {claim['tolerance']:g}" if claim["tolerance"] else ""
-    return f"{SIGNS[claim['compare']]} {claim['value']:g}{slack}"
+    slack = f", within {_number(claim['tolerance'])}" if claim["tolerance"] else ""
+    return f"{SIGNS[claim['compare']]} {_number(claim['value'])}{slack}"
+
+
+def _number(value: float) -> str:
+    return re.sub(r"e-0(\d)$", r"e-\1", f"{value:g}")
 
 
 def _commands(study: Study) -> str:

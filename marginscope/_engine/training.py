@@ -16,6 +16,7 @@ from core.dynamics.needs import groups_of
 from core.problem.problem import Problem
 from core.runs import RecorderAt
 from core.studies.study import shipped_ids
+from core.study_file.weight import check_room
 from core.training.control import Control, FinishReason
 from core.training.ending import ending_sentences
 from core.training.trajectory import record
@@ -97,14 +98,15 @@ def train(
     TrainingWarning. Ctrl-C ends the training, leaves what was recorded in `path` or `out`, and is
     raised as KeyboardInterrupt.
 
-    Raises InputError for settings that are not allowed and files that exist, DiskError where the
-    disk is full.
+    Raises InputError for settings that are not allowed, files that exist, and runs that this
+    machine cannot hold, DiskError where the disk is full.
     """
     chosen = found(study, settings, size)
     places, folder = _places(chosen, path, out)
     for place in places:
         check_free(place, overwrite)
     made = core_study(chosen)
+    check_room((cell.experiment for cell in made.cells()), places[0].parent)
     if len(places) > 1:
         for _ in problems(made):  # all input is read once before anything is written
             pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
+import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -71,6 +72,8 @@ def load(
         made.close("failed")
         if made.frames:
             made.path.unlink(missing_ok=True)
+        if folder is not None:
+            folder.cleanup()
         raise
     made.close()
     run = open_run(made.path)
@@ -91,6 +94,10 @@ def read(state: Any) -> Any:
         if path.suffix.lower() in PICKLED:
             import torch
 
+            if zipfile.is_zipfile(path):
+                with zipfile.ZipFile(path) as archive:  # PyTorch does not look at its checksums
+                    if (damaged := archive.testzip()) is not None:
+                        raise ValueError(f"{damaged} in it is damaged")
             return torch.load(path, map_location="cpu", weights_only=True)
     except ImportError as error:
         raise InputError(f"{path} is PyTorch's, which is not installed here.") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ import numpy as np
 from PySide6.QtWidgets import QApplication
 
 from app.application import Marginscope
-from app.start import SWITCH_S
+from app.process import prepare
 from app.state.exports import FilmJob
 from tests.benchmarks.measure import heading, row
 from tests.benchmarks.window import (
@@ -68,7 +67,7 @@ def told(name: str, seconds: Sequence[float], asked: str = "") -> None:
 def main(rounds: int) -> None:
     """Both, offscreen."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    sys.setswitchinterval(SWITCH_S)
+    prepare()
     application = QApplication.instance() or QApplication([])
     assert isinstance(application, QApplication)
     alone: list[float] = []

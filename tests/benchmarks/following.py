@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import statistics
-import sys
 import tempfile
 import time
 from functools import partial
@@ -14,7 +13,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from app.application import Marginscope
-from app.start import SWITCH_S
+from app.process import prepare
 from tests.app.shell.apart import Apart
 from tests.benchmarks.measure import heading, row, spread
 from tests.benchmarks.window import event_loop, opened, put_away, until
@@ -26,7 +25,7 @@ REST_S = 8.0
 def main() -> None:
     """One window, one loop in a process of its own."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    sys.setswitchinterval(SWITCH_S)  # as the program does
+    prepare()  # as the program does
     application = QApplication.instance() or QApplication([])
     assert isinstance(application, QApplication)
     with tempfile.TemporaryDirectory() as name, Apart(Path(name) / "mine.msrun") as loop:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import sys
 import tempfile
 import time
 from functools import partial
@@ -14,7 +13,7 @@ from typing import Any
 from PySide6.QtWidgets import QApplication
 
 from app.application import Marginscope
-from app.start import SWITCH_S
+from app.process import prepare
 from app.state.link import link_of
 from core.figures.film import film_frames
 from core.figures.material import Shown
@@ -54,7 +53,7 @@ def _plots(panel: Any) -> list[Any]:
 def main(rounds: int) -> None:
     """All of it, offscreen."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    sys.setswitchinterval(SWITCH_S)
+    prepare()
     application = QApplication.instance() or QApplication([])
     assert isinstance(application, QApplication)
     with tempfile.TemporaryDirectory() as name:

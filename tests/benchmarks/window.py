@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import statistics
-import sys
 import tempfile
 import threading
 import time
@@ -22,7 +21,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import Marginscope
 from app.places import Places
-from app.start import SWITCH_S
+from app.process import prepare
 from app.state.views import VIEWS
 from core.runs import Recorder
 from core.training.trajectory import run
@@ -306,7 +305,7 @@ def turns(application: QApplication, folder: Path, study: Path, count: int) -> N
 def main(rounds: int = 3, count: int = 2000) -> None:
     """All of it, offscreen."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    sys.setswitchinterval(SWITCH_S)  # as the program does
+    prepare()  # as the program does
     application = QApplication.instance() or QApplication([])
     assert isinstance(application, QApplication)
     heading("the window", "ours", "beside", "cost")

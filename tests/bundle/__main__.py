@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bundle import screen, weights
-from tests.bundle.trying import BareRoot, TriedError, require, said, self_test
+from tests.bundle.trying import GRID, BareRoot, TriedError, require, said, self_test
 
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "bundle-test"
@@ -27,20 +27,6 @@ BESIDE = ("README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "constraints
 SOMEBODY = WORK / "somebody"  # whose cache of kernels is filled by the first start
 # A name that shells, command lines and addresses have trouble with.
 ELSEWHERE = 'an other\'s "place" 100% $HOME ü'
-GRID = """
-title = "Four small runs"
-[data]
-d = 4
-n = 16
-[network]
-m = 4
-[dynamics]
-kind = "gd"
-step = 0.1
-until_log10_time = 1.0
-[axes]
-"run.seed" = [0, 1, 2, 3]
-"""
 
 
 def kernels(told: dict[str, Any]) -> tuple[str, int]:

@@ -16,6 +16,24 @@ SUITE = "bookworm"
 # What a user's session has and a check must not take along.
 LEFT_BEHIND = ("PYTHON", "QT_", "NUMBA_", "OMP_", "XDG_", "DISPLAY", "WAYLAND", "MARGINSCOPE_")
 
+# What the processes of a bundle train.
+GRID = """
+title = "Four small runs"
+[data]
+d = 4
+n = 16
+[network]
+m = 4
+[dynamics]
+kind = "gd"
+step = 0.1
+until_log10_time = 1.0
+[recording]
+frames = 5
+[axes]
+"run.seed" = [0, 1, 2, 3]
+"""
+
 
 class TriedError(Exception):
     """Something that was promised does not hold; the text says what."""

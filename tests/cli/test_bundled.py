@@ -12,6 +12,7 @@ import pytest
 from core.cli.bundled import AFRESH, HEADLESS, LOADER, QT, give_back
 from core.compiled import beside
 from core.runs import open_run
+from tests.bundle.trying import GRID
 
 ROOT = Path(__file__).resolve().parents[2]
 # As PyInstaller's loader begins: one program, which says of itself that it is the interpreter.
@@ -22,22 +23,6 @@ sys.argv[0] = {program!r}
 from core.__main__ import main
 if __name__ == "__main__":
     sys.exit(main())
-"""
-STUDY = """
-title = "Four small runs"
-[data]
-d = 4
-n = 16
-[network]
-m = 4
-[dynamics]
-kind = "gd"
-step = 0.1
-until_log10_time = 1.0
-[recording]
-frames = 5
-[axes]
-"run.seed" = [0, 1, 2, 3]
 """
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a script that is a program")
 
@@ -66,7 +51,7 @@ def said(program: Path, *words: object, **more: str) -> subprocess.CompletedProc
 
 @pytest.mark.slow
 def test_the_cells_of_a_sweep_run_in_processes_of_the_bundle(program: Path, tmp_path: Path) -> None:
-    (tmp_path / "small.toml").write_text(STUDY)
+    (tmp_path / "small.toml").write_text(GRID)
     done = said(program, "run", "small.toml", "--out", "out", "--jobs", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import resource
 import signal
 import subprocess
@@ -14,11 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.cli.main import main
 from core.errors import InputError, RunFileError
 from core.runs import open_run
+from core.study_file.size import size_of
+from core.study_file.weight import Room, check_room
 from marginscope._files.new_file import claim
-from tests.problems import FIGURE_1
+from tests.problems import FIGURE_1, figure_1
 
+M16 = "network.m=16"
 LONG = ("--set", "network.m=256", "--set", "dynamics.until_log10_time=1e12")
 SLOW = ("--set", "dynamics.scheme=euler", "--set", "recording.frames=2000")
 
@@ -64,26 +67,6 @@ def test_interrupting_keeps_what_is_recorded(tmp_path: Path, number: signal.Sign
     with open_run(path) as run:
         assert run.reason == "cancelled"
         assert run.frames >= 3
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_killed_at_random_moments(tmp_path: Path, seed: int) -> None:
-    """kill -9: what the file showed before the kill is all there after it."""
-    process = start("run", FIGURE_1, *LONG, *SLOW, "--out", tmp_path)
-    path = tmp_path / f"{FIGURE_1}.msrun"
-    wait_for_frames(path, 2, process)
-    time.sleep(random.Random(seed).uniform(0.0, 0.4))
-    with open_run(path) as run:
-        seen = run.frames
-        last = run.parameters(seen - 1).copy()
-    process.kill()
-    process.communicate()
-    with open_run(path) as run:
-        assert run.frames >= seen
-        assert run.status == "recording"
-        assert np.array_equal(run.parameters(seen - 1), last)
-        for index in range(run.frames):
-            assert np.isfinite(run.parameters(index)).all()
 
 
 def small_files() -> None:
@@ -135,3 +118,32 @@ def test_a_closed_pipe_is_no_error() -> None:
     process.stderr.close()
     process.wait(timeout=60)
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("more", [(), ("--jobs", "2")])
+def test_what_this_machine_cannot_hold_is_refused_with_its_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    """Before anything is made; also as a cell of a sweep, and where a run goes on."""
+    large = ("--set", "network.m=1000000", "--set", "data.n=1000000")
+    out = tmp_path / "out"
+    assert main(["run", FIGURE_1, *large, "--out", str(out), *more]) == 2
+    said = capsys.readouterr().err
+    assert "network.m = 1000000 and data.n = 1000000 take about 32.0 TB of memory" in said
+    assert "choose a smaller network.m or data.n." in said
+    assert not out.exists()
+
+
+def test_files_that_the_disk_has_no_room_for_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them would fit, and all of them do not; a cluster's memory is not this machine's."""
+    one, *others = [cell.experiment for cell in figure_1("run.seed=[0, 1, 2, 3]", M16).cells()]
+    room = Room(memory=1.0, disk=2.0 * size_of(one).file)
+    monkeypatch.setattr("core.study_file.weight.room_at", lambda _folder: room)
+    check_room([one], tmp_path, memory=False)
+    check_room([], tmp_path)
+    with pytest.raises(InputError, match="on disk, and"):
+        check_room([one, *others], tmp_path, memory=False)
+    with pytest.raises(InputError, match="of memory, and this machine has"):
+        check_room([one], tmp_path)

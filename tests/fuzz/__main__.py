@@ -29,7 +29,7 @@ def counted(place: int, step: int) -> tuple[Counter[str], list[str]]:
             check=False,
         )
         for line in done.stdout.splitlines():
-            number, _, result = line.partition(" ")
+            _, number, result = line.split(" ", 2)
             first = int(number) + step
             outcomes[result if result in GOOD else result.partition(":")[0]] += 1
             if result not in GOOD:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
-import json
 import pickle
 import random
 import struct
-from abc import ABC, abstractmethod
 from functools import cache
 from pathlib import Path
 from typing import final
@@ -21,42 +20,31 @@ from core.data.images import Choice, ImageFiles
 from core.data.mnist import IMAGES, LABELS, read_mnist
 from core.runs import code_of, open_run
 from core.studies.code import codes_of
+from core.studies.row import Row
 from core.studies.study import parse_study, shipped_ids
-from core.sweep.ledger import read_ledger
+from core.sweep.ledger import Ledger, read_ledger
 from core.sweep.plan import ledger_rows
+from tests.fuzz.format import Format, WrongError
 from tests.fuzz.mutations import damaged_bytes, damaged_text
+from tests.fuzz.texts import (
+    FormulaText,
+    LinkText,
+    PastedPoints,
+    SearchText,
+    SessionFile,
+    ViewFile,
+)
+from tests.fuzz.user_files import (
+    Checkpoint,
+    LibraryIndex,
+    NotesFile,
+    RunWithCode,
+    TrashOrigin,
+)
 from tests.runs.helpers import crash, frame_of, record, small_problem
 
 FRAMES = 24
 CHOICE = Choice((0, 1), 2, "unit_max")
-
-
-class WrongError(Exception):
-    """A damaged file was read as if it were whole, and what was read is wrong."""
-
-
-class Format(ABC):
-    """A format; `count` damaged files of it are opened."""
-
-    name: str
-    count: int
-
-    @abstractmethod
-    def files(self, folder: Path) -> dict[str, bytes]:
-        """Whole files by their names; the first is the one that is opened."""
-
-    @abstractmethod
-    def open(self, path: Path) -> None:
-        """Read all there is. Raises InputError for what is damaged."""
-
-    def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
-        """The files with one of them damaged."""
-        name = chance.choice([*files])
-        return files | {name: self.damage(files[name], chance)}
-
-    def damage(self, data: bytes, chance: random.Random) -> bytes:
-        """One file, damaged."""
-        return damaged_bytes(data, chance)
 
 
 @cache
@@ -176,7 +164,11 @@ class NpzData(Format):
 
     def open(self, path: Path) -> None:
         data = FileSource(path).sample(np.random.default_rng(0))
-        assert data.x.shape == (data.n, data.d)
+        # Checksums of the archive cover the arrays: what is read is what was written.
+        if not np.array_equal(data.x, np.arange(30.0).reshape(10, 3)):
+            raise WrongError("other coordinates than those of the archive")
+        if not np.array_equal(data.y, 2.0 * (np.arange(10) % 2) - 1.0):
+            raise WrongError("other labels than those of the archive")
 
 
 @final
@@ -195,6 +187,12 @@ class CsvData(Format):
     def open(self, path: Path) -> None:
         data = FileSource(path).sample(np.random.default_rng(0))
         assert np.isfinite(data.x).all()
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header, *rows = [row for row in csv.reader(file) if row]
+        column = [name.strip() for name in header].index("y")
+        wanted = np.array([[float(text) for text in row] for row in rows])
+        if not np.array_equal(np.delete(wanted, column, axis=1), data.x):
+            raise WrongError("other numbers than those of the file")
 
 
 @final
@@ -243,10 +241,10 @@ class CifarBatches(Format):
 
 
 @final
-class SessionFile(Format):
+class SettingsFile(Format):
     """What the window remembers, which never stops it."""
 
-    name, count = "session", 300
+    name, count = "settings", 300
 
     def files(self, folder: Path) -> dict[str, bytes]:
         from app.settings import Settings
@@ -271,26 +269,25 @@ class LedgerFile(Format):
     name, count = "ledger", 500
 
     def files(self, folder: Path) -> dict[str, bytes]:
-        toml = '[network]\nm = 4\n[axes]\n"run.seed" = [0, 1, 2]\n'
-        row = {
-            "state": "done",
-            "reason": "completed",
-            "seconds": 1.5,
-            "engine": "compiled",
-            "values": {"risk": 0.25, "test_error": "nan"},
-            "bytes": 4096,
-            "worker": "a:1",
-            "digest": "0" * 32,
-        }
-        cells = {f"run.seed={seed}": row for seed in range(3)}
-        document = {"format": 1, "study": "a", "size": None, "toml": toml, "cells": cells}
-        return {"a.sweep.json": json.dumps(document, indent=1).encode()}
+        study = parse_study('[network]\nm = 4\n[axes]\n"run.seed" = [0, 1, 2]\n', "a")
+        ledger = Ledger(folder / "a.sweep.json", study, None)
+        values = {"risk": 0.25, "test_error": float("nan")}
+        for seed in range(3):
+            row = Row(f"run.seed={seed}", "done", "completed", 1.5, "compiled", values, 4096, "a:1")
+            ledger.put(row, "0" * 32)
+        ledger.save()
+        return {"a.sweep.json": ledger.path.read_bytes()}
 
     def damage(self, data: bytes, chance: random.Random) -> bytes:
         return damaged_text(data, chance)
 
     def open(self, path: Path) -> None:
         ledger = read_ledger(path)
+        for entry in ledger.entries.values():  # each with a checksum of its own
+            if (entry.row.seconds, entry.row.bytes) != (1.5, 4096):
+                raise WrongError("other numbers of a cell")
+            if str(entry.row.values) != "{'risk': 0.25, 'test_error': nan}":
+                raise WrongError("other results of a cell")
         if ledger.study.count < 100:
             ledger_rows(ledger.study, path.parent)
 
@@ -303,6 +300,17 @@ FORMATS: tuple[Format, ...] = (
     CsvData(),
     IdxImages(),
     CifarBatches(),
-    SessionFile(),
+    SettingsFile(),
     LedgerFile(),
+    SessionFile(),
+    LinkText(),
+    ViewFile(),
+    NotesFile(),
+    LibraryIndex(),
+    TrashOrigin(),
+    Checkpoint(),
+    RunWithCode(),
+    PastedPoints(),
+    SearchText(),
+    FormulaText(),
 )

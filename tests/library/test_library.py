@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.library.about import change_about, place, read_about, tags_of
 from core.library.entry import About, Entry, Facts
+from core.library.index import Row, RunIndex
 from core.library.library import Listing, surplus
 from core.library.query import chosen
 from core.library.reading import heights, picture_of, read_facts
@@ -516,3 +517,25 @@ def test_the_oldest_runs_of_first_starts_are_too_many() -> None:
 
 def _on(facts: Facts, day: int) -> Facts:
     return replace(facts, created=f"2026-11-{day:02d}T10:00:00+00:00")
+
+
+def test_a_row_that_was_changed_on_the_disk_is_read_anew(tmp_path: Path) -> None:
+    """A number of the list that is not what was read of the run is worse than none."""
+    path = tmp_path / "library.sqlite"
+    index = RunIndex(path)
+    rows = {f"/r/{k}.msrun": Row(f"{k}", Facts(results={"risk": 0.125})) for k in range(3)}
+    index.put(rows)
+    for name in rows:
+        index.judged(name, {"holds": 3})
+    index.close()
+    database = sqlite3.connect(path)
+    database.execute("UPDATE run SET facts = replace(facts, '0.125', '0.625') WHERE stamp = '0'")
+    database.execute("UPDATE run SET verdicts = replace(verdicts, '3', '4') WHERE stamp = '1'")
+    database.commit()
+    database.close()
+    index = RunIndex(path)
+    known = index.load()
+    assert sorted(known) == ["/r/1.msrun", "/r/2.msrun"]
+    assert [known[name].verdicts for name in sorted(known)] == [None, {"holds": 3}]
+    assert not index.said
+    index.close()

@@ -136,6 +136,7 @@ def test_a_trash_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
         '{"path": "/a.txt", "host": "h", "pid": 1}',
         '{"path": 3, "host": "h", "pid": 1}',
         '{"path": "/a.msrun", "host": "h", "pid": "x"}',
+        '{"path": "/a.msrun", "host": "h", "pid": 1e999}',
     ],
 )
 def test_folders_of_others_in_the_trash_are_left_alone(tmp_path: Path, origin: str) -> None:

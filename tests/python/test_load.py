@@ -90,6 +90,18 @@ def test_only_tensors_are_read(tmp_path: Path) -> None:
     assert not (tmp_path / "a.msrun").exists()
 
 
+def test_a_damaged_checkpoint_is_not_read_as_other_weights(tmp_path: Path) -> None:
+    """PyTorch passes over the checksums of its archive."""
+    steps, paths = as_files(tmp_path, ".pt")
+    content = bytearray(Path(paths[1]).read_bytes())
+    weight = [*states()][1][1]["fc1.weight"]
+    place = content.index(np.asarray(weight).tobytes())
+    content[place + 3] ^= 16
+    Path(paths[1]).write_bytes(content)
+    with pytest.raises(ms.InputError, match="is damaged"):
+        load(paths, steps)
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

@@ -59,6 +59,13 @@ def test_other_files(tmp_path: Path, data: bytes) -> None:
     refused(path)
 
 
+def test_a_file_that_a_kill_has_left_empty_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "a.msrun").touch()
+    assert "is empty: its recording was ended before its first frame" in refused(
+        tmp_path / "a.msrun"
+    )
+
+
 def test_a_link_to_a_run_is_followed(run_path: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.msrun"
     link.symlink_to(run_path)

@@ -19,7 +19,7 @@ from core.studies.row import Row
 from core.studies.statistics import spread
 from core.studies.study import Study, parse_study
 from core.sweep.control import SweepControl, SweepStatus
-from core.sweep.ledger import read_ledger
+from core.sweep.ledger import Ledger, read_ledger
 from core.sweep.loop import sweep
 from core.sweep.plan import Plan, plan
 from core.sweep.pools import HerePool, ProcessPool, pool_for
@@ -265,3 +265,19 @@ def test_a_ledger_reads_back_what_was_written(study: Study, tmp_path: Path) -> N
     made.ledger.path.write_text(json.dumps({"format": 99}))
     with pytest.raises(InputError, match="version"):
         read_ledger(made.ledger.path)
+
+
+def test_a_row_that_was_changed_counts_for_nothing(study: Study, tmp_path: Path) -> None:
+    """The run file is read instead; ledgers of earlier versions have no checksums."""
+    ledger = Ledger(tmp_path / f"{study.id}.sweep.json", study, None)
+    for name in ("a", "b"):
+        ledger.put(Row(name, "done", "completed", 1.5, "tests", {"risk": 0.125}), "0" * 32)
+    ledger.save()
+    text = ledger.path.read_text()
+    ledger.path.write_text(text.replace("0.125", "0.625", 1))
+    assert [*read_ledger(ledger.path).entries] == ["b"]
+    ledger.path.write_text(text.replace('"format": 2', '"format": 1').replace("0.125", "0.625", 1))
+    assert [one.row.values["risk"] for one in read_ledger(ledger.path).entries.values()] == [
+        0.625,
+        0.125,
+    ]

@@ -29,9 +29,9 @@ from app.controllers import scale
 from app.panels.inputs import text_width
 from app.panels.library import LibraryPanel
 from app.panels.step_dialog import StepDialog
-from app.panels.weight import Room
 from app.widgets.elided import ElidedLabel
 from app.widgets.header import ViewHeader
+from core.study_file.weight import Room
 from tests.app.mouse import LEFT
 from tests.app.shell.conftest import STUDY, Opener, trained
 

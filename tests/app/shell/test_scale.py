@@ -15,12 +15,12 @@ from app.application import Marginscope
 from app.controllers import scale
 from app.controllers.scale import CANCEL, TRAIN
 from app.panels.section_form import FieldRow
-from app.panels.weight import Room, concerns, refusal, room_at, weigh
 from app.state.watched import watched
 from core.studies.study import load_study, shipped_summaries
 from core.studies.watching import worth_seeing
 from core.study_file.experiment import Experiment
 from core.study_file.validation import build_experiment
+from core.study_file.weight import Room, concerns, refusal, room_at, weigh
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener, trained
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ def test_settings_are_read_back(tmp_path: Path) -> None:
     kept = Settings.model_validate({"palette": "dark", "pace": 2.0, "recent": ("a", "b")})
     save_settings(path, kept)
     assert load_settings(path) == (kept, "")
+
+
+def test_a_name_that_is_no_text_is_remembered(tmp_path: Path) -> None:
+    settings = Settings().with_recent(tmp_path / os.fsdecode(b"a\xff.msrun"))
+    save_settings(tmp_path / "settings.json", settings)
+    assert load_settings(tmp_path / "settings.json") == (settings, "")
 
 
 def test_the_latest_file_comes_first_once(tmp_path: Path) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QApplication, QSplitterHandle, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
+from app import style
 from app.application import Marginscope
 from app.state.session import MOST_RUNS
-from app.widgets.run_grid import columns_of
+from app.widgets.run_grid import RunGrid, columns_of
 from tests.app.mouse import wheel
 from tests.app.shell.conftest import Opener, trained
 from tests.runs.helpers import record, small_problem
@@ -146,3 +150,44 @@ def test_wishes_reach_panels_that_come_later(
             qtbot.waitUntil(partial(says, own, text))  # views draw in turn
         assert panel._palette is first._palette
         assert panel._equal
+
+
+def test_a_new_size_moves_panels_only_afterwards(qtbot: QtBot) -> None:
+    grid = RunGrid()
+    qtbot.addWidget(grid)
+    for _ in range(3):
+        grid.add(QWidget())
+    grid.resize(1000, 600)
+    grid.show()
+    qtbot.waitUntil(lambda: len(rows_of(grid)) == 2)
+    handles = grid.findChildren(QSplitterHandle)
+    grid.resize(1600, 600)
+    assert all(isValid(handle) for handle in handles)
+    qtbot.waitUntil(lambda: len(rows_of(grid)) == 1)
+
+
+def rows_of(grid: RunGrid) -> set[int]:
+    panels = [panel for panel in grid._panels if panel.isVisible()]
+    return {panel.mapTo(grid, QPoint(0, 0)).y() for panel in panels}
+
+
+def test_a_new_look_deletes_nothing_while_qt_goes_through_all_widgets(
+    program: Marginscope, qtbot: QtBot, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended in a segmentation fault: in the lecture's look three runs find room in one row."""
+    program.window.resize(1600, 900)
+    program.files.open_files(files[:3])
+    qtbot.waitUntil(lambda: places(program) == [(0, 0), (0, 1), (1, 0)])
+    real, deleted = style.apply, []
+
+    def watched(*arguments: Any) -> None:
+        widgets = QApplication.allWidgets()
+        real(*arguments)
+        deleted.extend(widget for widget in widgets if not isValid(widget))
+
+    monkeypatch.setattr(style, "apply", watched)
+    program.actions["lecture"].trigger()
+    qtbot.waitUntil(lambda: places(program) == [(0, 0), (0, 1), (0, 2)])
+    program.actions["lecture"].trigger()
+    qtbot.waitUntil(lambda: places(program) == [(0, 0), (0, 1), (1, 0)])
+    assert not deleted

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import inf
 from operator import add
 from pathlib import Path
 from typing import final
 
-from app.widgets.screen_text import duration_text, size_text
+from core.errors import InputError
+from core.study_file.amounts import duration_text, size_text
 from core.study_file.experiment import Experiment
 from core.study_file.size import RunSize, size_of
 
@@ -116,6 +117,25 @@ def refusal(weight: Weight, room: Room) -> str:
     keys = _keys(weight, memory=size.memory > room.memory)
     named = " and ".join(f"{key} = {value}" for key, value in keys.items())
     return f"{named} take about {take}, and {there}; {LOWER.format(keys=_either(list(keys)))}."
+
+
+def check_room(experiments: Iterable[Experiment], folder: Path, memory: bool = True) -> None:
+    """Raise InputError where runs that are trained one after another cannot be: one of them takes
+    more memory than there is (asked where it is trained here), or all more than is free of a disk.
+    """
+    weights = [weigh([one]) for one in experiments]
+    if not weights:
+        return
+    room = room_at(folder)
+    if memory:
+        largest = max(weights, key=lambda one: one.size.memory)
+        if problem := refusal(largest, replace(room, disk=inf)):
+            raise InputError(problem)
+    together = Weight(
+        tuple(one.experiments[0] for one in weights), reduce(add, (one.size for one in weights))
+    )
+    if problem := refusal(together, replace(room, memory=inf)):
+        raise InputError(problem)
 
 
 def concerns(weight: Weight, room: Room) -> list[str]:

@@ -1,0 +1,57 @@
+"""What a fault is, and what is counted of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What came of faults.
+
+    told: frames, files and words that the program had said are safe; lost: those of them that were
+    not there, or not as they were, afterwards; crashes: programs that ended by themselves in a
+    traceback, by a signal or as an internal error; unsaid: refusals that are not one sentence;
+    left: processes, and half-written files under their final names, that stayed behind.
+    """
+
+    told: int = 0
+    lost: int = 0
+    crashes: int = 0
+    unsaid: int = 0
+    left: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.told + other.told,
+            self.lost + other.lost,
+            self.crashes + other.crashes,
+            self.unsaid + other.unsaid,
+            self.left + other.left,
+        )
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything held."""
+        return not (self.lost or self.crashes or self.unsaid or self.left)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that goes wrong: in `attempt(folder, number)`, in an empty folder of its own.
+
+    `holds` is what must be so afterwards; what is not is counted, or an AssertionError. `times` is
+    how often all of it is tried, and `part` how often in `make test`.
+    """
+
+    name: str
+    holds: str
+    attempt: Callable[[Path, int], Tally]
+    times: int
+    part: int
+    mounts: bool = False  # whether it needs a disk of its own, which only root can mount

@@ -1,0 +1,4 @@
+"""The window used for hours by a random walk, and what it holds then: memory, threads, handles.
+
+`python -m tests.soak --minutes 120` (`make soak`); `make test-long` has ten minutes of it.
+"""

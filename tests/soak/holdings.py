@@ -1,0 +1,103 @@
+"""What a process holds: memory, threads, timers, widgets, handles, other processes."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections import Counter
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, final
+
+from PySide6.QtCore import QCoreApplication, QEvent, QTimer
+from PySide6.QtWidgets import QApplication
+
+from tests.guards import child_processes
+
+# Where files and pipes are counted; /proc/self/fd itself is one of them while it is looked at.
+HANDLES, TASKS = Path("/proc/self/fd"), Path("/proc/self/task")
+MOST_GROWTH = 0.05
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """Counts at a moment when nothing is open; memory in bytes."""
+
+    memory: int
+    objects: int
+    widgets: int
+    timers: int
+    threads: int
+    handles: int
+    children: int
+
+
+def trim() -> None:
+    """Give back what is free: deleted objects of Qt, garbage, and what the allocator keeps."""
+    for _ in range(3):
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+        gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError):  # not the GNU library
+        return
+
+
+def resident() -> int:
+    """Bytes of memory that are the process's own now."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return 1024 * int(line.split()[1])
+    raise AssertionError
+
+
+def held() -> Holdings:
+    """What is held now; call `trim` before."""
+    widgets = QApplication.allWidgets()
+    active = [timer for timer in timers() if timer.isActive()]
+    return Holdings(
+        resident(),
+        len(gc.get_objects()),
+        len(widgets),
+        len(active),
+        len(list(TASKS.iterdir())),
+        len(list(HANDLES.iterdir())),
+        len(child_processes()),
+    )
+
+
+def timers() -> list[QTimer]:
+    """All timers whose owners are known to Python or are parts of windows."""
+    application = QApplication.instance()
+    assert application is not None
+    roots: list[Any] = [application, *QApplication.topLevelWidgets()]
+    return [timer for root in roots for timer in root.findChildren(QTimer)]
+
+
+def kinds() -> Counter[str]:
+    """How many widgets there are of each kind, for whoever looks for a leak."""
+    return Counter(type(widget).__name__ for widget in QApplication.allWidgets())
+
+
+def grown(before: list[Holdings], after: list[Holdings]) -> list[str]:
+    """What there is more of: memory by more than 5 % in the mean, anything else by one at least.
+
+    >>> one = Holdings(100, 5, 1, 1, 1, 1, 0)
+    >>> grown([one], [Holdings(106, 5, 1, 1, 2, 1, 0)])
+    ['memory grew by 6.0 %', 'threads: 2 where there were 1']
+    >>> grown([one], [Holdings(104, 9, 1, 0, 1, 1, 0)])
+    []
+    """
+    memory = [sum(one.memory for one in some) / len(some) for some in (before, after)]
+    share = memory[1] / memory[0] - 1.0
+    wrong = [f"memory grew by {100 * share:.1f} %"] if share > MOST_GROWTH else []
+    for field in fields(Holdings):
+        if field.name in ("memory", "objects"):
+            continue
+        # The least of the last ones: what some of them are without is no leak.
+        most = max(getattr(one, field.name) for one in before)
+        least = min(getattr(one, field.name) for one in after)
+        if least > most:
+            wrong.append(f"{field.name}: {least} where there were {most}")
+    return wrong
