@@ -147,7 +147,7 @@ class DrawingController(QObject):
         if study is None:
             return ()
         data = next(study.each()).experiment.data
-        return data.points if isinstance(data, PointsData) else ()
+        return data.points if isinstance(data, PointsData) and not data.real else ()
 
     def _left(self) -> None:
         window = self.window

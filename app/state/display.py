@@ -238,9 +238,8 @@ class DisplayData:
 
     @cached_property
     def labels(self) -> Indices:
-        """The class of each training example, (n,): 0 for -1 and 1 for +1, else its number."""
-        y = self.run.dataset.y
-        return np.asarray(y > 0 if self.classes == 2 else y, dtype=np.int64)
+        """The class of each training example, (n,), as core.data.dataset numbers them."""
+        return self.run.dataset.labels
 
     @property
     def until(self) -> float:

@@ -23,6 +23,10 @@ def _nodes(data: DisplayData) -> bool:
     return data.has_nodes
 
 
+def _margins(data: DisplayData) -> bool:
+    return data.has_nodes and not data.run.dataset.real
+
+
 def _inner(data: DisplayData) -> bool:
     return data.has_nodes and data.has_inner
 
@@ -57,7 +61,7 @@ VIEWS: Registry[ViewKind] = Registry(
     ViewKind("neurons", "Neurons", "app.views.neurons:NeuronsView", _inner),
     ViewKind("rotations", "Rotations", "app.views.sorted_nodes:rotations_view", _inner),
     ViewKind("norms", "Norms", "app.views.sorted_nodes:norms_view", _nodes),
-    ViewKind("margins", "Margins", "app.views.margins:MarginsView", _nodes),
+    ViewKind("margins", "Margins", "app.views.margins:MarginsView", _margins),
     ViewKind("curves", "Curves", "app.views.curves:CurvesView", _nodes),
     ViewKind("spectrum", "Spectrum", "app.views.spectrum:SpectrumView", _inner),
     ViewKind("predictor", "Predictor", "app.views.predictor:PredictorView"),
@@ -84,11 +88,14 @@ def suited(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[str, ...
         return known(wished) or FIGURE_1
     useful = [name for name in VIEWS if any(VIEWS[name].fits(run) for run in runs)]
     first = known(wished) or _usual(runs)
+    count = len(first)
+    if "margins" not in useful:  # the risk is what is watched instead
+        first = known(["curves" if name == "margins" else name for name in first])
     chosen = [name for name in first if name in useful]
     others = [
         name for name in dict.fromkeys((*NEXT, *VIEWS)) if name in useful and name not in chosen
     ]
-    chosen += others[: len(first) - len(chosen)]
+    chosen += others[: count - len(chosen)]
     for run in runs:  # none is left with sentences alone
         own = [name for name in dict.fromkeys((*NEXT, *VIEWS)) if VIEWS[name].fits(run)]
         if own and not set(own) & set(chosen):

@@ -47,6 +47,8 @@ class Dataset:
     """n labelled examples: x (n, d), y (n,); a test set when a file brought one.
 
     Labels are -1 and +1 for two classes, and the class numbers 0, 1, ..., classes - 1 for more.
+    Where they are `real` they are targets, any finite numbers, and the two classes are their signs,
+    by which they are drawn.
     `directions` are what the distribution knows of itself (mu, a teacher's weights, the axes of
     cones), each (k, d): drawn over the data, and needed for its test points. Run files do not hold
     them: they are drawn anew.
@@ -58,6 +60,7 @@ class Dataset:
     y_test: Array | None = None
     classes: int = 2
     directions: Directions = field(default_factory=dict)
+    real: bool = False
 
     @property
     def n(self) -> int:
@@ -66,6 +69,23 @@ class Dataset:
     @property
     def d(self) -> int:
         return int(self.x.shape[1])
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The class of each training example, (n,): 0 for -1 and 1 for +1, else its number; of real
+        targets the sign, 0 for those that are not positive."""
+        return np.asarray(self.y > 0.0 if self.classes == 2 else self.y, dtype=np.int64)
+
+    def words(self, label: int) -> str:
+        """What one of `labels` is, as it is written.
+
+        >>> two = Dataset(np.eye(2), np.array([1.0, -1.0]))
+        >>> two.words(0), two.words(1)
+        ('-1', '+1')
+        """
+        if self.real:
+            return "y > 0" if label else "y <= 0"
+        return f"{2 * label - 1:+d}" if self.classes == 2 else f"{label}"
 
     def digest(self) -> str:
         """SHA-256 of the shapes and values, as hexadecimal digits."""

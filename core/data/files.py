@@ -14,7 +14,7 @@ from numpy.random import Generator
 from core.data.csv_file import read_csv
 from core.data.dataset import Array, Dataset, Distribution
 from core.data.npz import NpzFile
-from core.data.section import CONTENT_MEANING, FileSection, check_sizes, check_stated
+from core.data.section import CONTENT_MEANING, TARGETS, FileSection, check_sizes, check_stated
 from core.errors import InputError, did_you_mean
 from core.settings import MAX_ELEMENTS, MAX_SEED, SEED_MEANING, setting
 
@@ -115,6 +115,17 @@ def checked(
 
     `classes` are those of the training labels where these are test labels. Raises InputError.
     """
+    check_finite(x, y, path, names)
+    where = f"data.path: {names[1]} in {path}"
+    count = class_count(y, where) if classes is None else classes
+    if count > 2:
+        return x, class_numbers(y, count, where), count
+    # Test points may all be of one class; what is learnt from must have both.
+    return x, binary_labels(y, where, both=classes is None), 2
+
+
+def check_finite(x: Array, y: Array, path: Path, names: tuple[str, str]) -> None:
+    """Raise InputError for a value that is not finite."""
     for name, array in zip(names, (x, y), strict=True):
         finite = np.isfinite(array)
         if not finite.all():
@@ -124,12 +135,6 @@ def checked(
                 f"data.path: {name} in {path} has the value {array[bad]} at index "
                 f"({place}), counted from 0; every value must be finite."
             )
-    where = f"data.path: {names[1]} in {path}"
-    count = class_count(y, where) if classes is None else classes
-    if count > 2:
-        return x, class_numbers(y, count, where), count
-    # Test points may all be of one class; what is learnt from must have both.
-    return x, binary_labels(y, where, both=classes is None), 2
 
 
 @final
@@ -140,18 +145,28 @@ class FileSource(Distribution):
     path: Path
     d: int | None = None
     n: int | None = None
+    real: bool = False
 
     def sample(self, generator: Generator) -> Dataset:
         with ExitStack() as stack:
             arrays = self._arrays(stack)
-        x, y, classes = checked(arrays["x"], arrays["y"], self.path, NAMES[0])
-        if "x_test" not in arrays:
-            dataset = Dataset(x, y, classes=classes)
-        else:
-            test = arrays["x_test"], arrays["y_test"]
-            dataset = Dataset(x, y, *checked(*test, self.path, NAMES[1], classes)[:2], classes)
+        dataset = self._fitted(arrays) if self.real else self._labelled(arrays)
         check_sizes(dataset, self.path, self.d, self.n)
         return dataset
+
+    def _labelled(self, arrays: Mapping[str, Array]) -> Dataset:
+        x, y, classes = checked(arrays["x"], arrays["y"], self.path, NAMES[0])
+        if "x_test" not in arrays:
+            return Dataset(x, y, classes=classes)
+        test = arrays["x_test"], arrays["y_test"]
+        return Dataset(x, y, *checked(*test, self.path, NAMES[1], classes)[:2], classes)
+
+    def _fitted(self, arrays: Mapping[str, Array]) -> Dataset:
+        for names in NAMES[: len(arrays) // 2]:
+            check_finite(arrays[names[0]], arrays[names[1]], self.path, names)
+        return Dataset(
+            arrays["x"], arrays["y"], arrays.get("x_test"), arrays.get("y_test"), real=True
+        )
 
     def _arrays(self, stack: ExitStack) -> dict[str, Array]:
         """What the file holds, once the shapes that it states are right."""
@@ -189,12 +204,17 @@ class FileData(FileSection):
     path: str | None = setting(
         None,
         meaning="NPZ or CSV file, relative to the study file; labels -1 and +1, 0 and 1, or class "
-        "numbers 0, 1, ..., k - 1",
+        "numbers 0, 1, ..., k - 1, unless targets are real",
     )
+    targets: Literal["labels", "real"] = setting("labels", meaning=f"what y is: {TARGETS}")
     d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
     n: int | None = setting(None, meaning="number of examples, if it should be checked", ge=1)
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def read_from(self, path: Path) -> FileSource:
-        return FileSource(path, self.d, self.n)
+        return FileSource(path, self.d, self.n, self.real)
+
+    @property
+    def real(self) -> bool:
+        return self.targets == "real"

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from pydantic import model_validator
 
 from core.data.dataset import Dataset, Distribution
-from core.data.section import MAX_D, MAX_N, DataSection
+from core.data.section import MAX_D, MAX_N, TARGETS, DataSection
 from core.errors import RuleError
 from core.settings import MAX_SEED, SEED_MEANING, setting
 
@@ -37,8 +37,9 @@ ISLAND: Points = (
 )
 
 
-def fault_of(points: Sequence[Sequence[float]]) -> str:
-    """What is wrong with points as rows of coordinates and a label, as a clause; "" for nothing.
+def fault_of(points: Sequence[Sequence[float]], real: bool = False) -> str:
+    """What is wrong with points as rows of coordinates and a label, or a real target, as a clause;
+    "" for nothing.
 
     >>> fault_of([(0.5, 1), (0.25, -1)])
     ''
@@ -57,7 +58,7 @@ def fault_of(points: Sequence[Sequence[float]]) -> str:
                 f"point {number} has {_counted(len(row))} and point 1 has {_counted(width)}; give "
                 "each point its coordinates, as many as the others have, and then its label"
             )
-        if row[-1] not in (-1.0, 1.0):
+        if not real and row[-1] not in (-1.0, 1.0):
             return f"point {number} has the label {row[-1]:g}; labels are -1 and +1"
         far = next((value for value in row if not abs(value) <= LARGEST), None)
         if far is not None:
@@ -71,7 +72,7 @@ def fault_of(points: Sequence[Sequence[float]]) -> str:
             'give fewer, or name a file with data.kind = "file"'
         )
     labels = {row[-1] for row in points}
-    if len(labels) == 1:
+    if len(labels) == 1 and not real:
         label = labels.pop()
         return (
             f"all points have the label {label:+g}, and both classes are needed; give one of them "
@@ -100,8 +101,11 @@ class PointsData(DataSection, Distribution):
     kind: Literal["points"] = "points"
     points: Points = setting(
         ISLAND,
-        meaning="a row for each point: its coordinates as they are, and then its label, -1 or +1; "
-        "networks without biases see them from the origin",
+        meaning="a row for each point: its coordinates as they are, and then its label, -1 or +1, "
+        "or its target; networks without biases see them from the origin",
+    )
+    targets: Literal["labels", "real"] = setting(
+        "labels", meaning=f"what the last number of a point is: {TARGETS}"
     )
     d: int | None = setting(
         None, meaning="dimension of the inputs; follows the points", ge=1, le=MAX_D, advanced=True
@@ -122,7 +126,7 @@ class PointsData(DataSection, Distribution):
 
     @model_validator(mode="after")
     def _sizes(self) -> PointsData:
-        if fault := fault_of(self.points):
+        if fault := fault_of(self.points, self.real):
             raise RuleError(fault, keys=("points",))
         for name, there in (("n", len(self.points)), ("d", len(self.points[0]) - 1)):
             stated = getattr(self, name)
@@ -138,4 +142,8 @@ class PointsData(DataSection, Distribution):
 
     def sample(self, generator: Generator) -> Dataset:
         rows = np.array(self.points, dtype=np.float64)
-        return Dataset(rows[:, :-1].copy(), rows[:, -1].copy())
+        return Dataset(rows[:, :-1].copy(), rows[:, -1].copy(), real=self.real)
+
+    @property
+    def real(self) -> bool:
+        return self.targets == "real"

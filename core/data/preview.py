@@ -35,9 +35,10 @@ class Plane:
 class Preview:
     """A data set as it is shown before training.
 
-    `counts` are (label, how many); `which` (k,) is the class of each point drawn, as a place in
-    `counts`; `shortest` and `longest` are the least and the largest |x_i|; `planes` are the
-    projections that say most, the best first; `pictures` (p, h, w) or (p, h, w, 3) of bytes.
+    `counts` are (label, how many), for real targets those of a sign; `which` (k,) is the
+    class of each point drawn, as a place in `counts`; `shortest` and `longest` are the least and
+    the largest |x_i|; `planes` are the projections that say most, the best first; `pictures`
+    (p, h, w) or (p, h, w, 3) of bytes.
     """
 
     dataset: Dataset
@@ -66,13 +67,13 @@ def preview(section: DataSection, run_seed: int, folder: Path | None) -> Preview
     seed = run_seed if section.seed is None else section.seed
     # A run draws its data before all else, so that these are its data whatever the network.
     dataset = draw(section, np.random.default_rng(seed), folder)
-    labels, places, counts = np.unique(dataset.y, return_inverse=True, return_counts=True)
+    labels, places, counts = np.unique(dataset.labels, return_inverse=True, return_counts=True)
     norms = np.linalg.norm(dataset.x, axis=1)
     return Preview(
         dataset,
         tuple(
-            (f"{label:+g}" if dataset.classes == 2 else f"{label:g}", int(count))
-            for label, count in zip(labels, counts, strict=True)
+            (dataset.words(label), count)
+            for label, count in zip(labels.tolist(), counts.tolist(), strict=True)
         ),
         float(norms.min()),
         float(norms.max()),

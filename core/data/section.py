@@ -13,6 +13,7 @@ from core.settings import Section
 
 D_MEANING, N_MEANING = "dimension of the inputs", "number of training examples"
 MAX_D = MAX_N = 1_000_000
+TARGETS = '"labels" of classes, or "real" numbers that are fitted with loss.kind = "least_squares"'
 CONTENT_MEANING = "SHA-256 of the embedded data; set by the program"
 
 
@@ -31,6 +32,11 @@ class DataSection(Section):
         d: int | None
         n: int | None
         seed: int | None
+
+    @property
+    def real(self) -> bool:
+        """Whether y are real targets, and no labels of classes."""
+        return False
 
     @property
     def single(self) -> bool:

@@ -26,7 +26,7 @@ from core.figures.neurons import trail_frames
 from core.figures.numbers import clock_text, math_text
 from core.figures.palette import LIGHT, Palette, film_colours
 from core.figures.primitives import Dots, FigureScene, Ink, Panel, Text
-from core.figures.scene import check_runs, last_frame
+from core.figures.scene import check_runs, last_frame, suited
 from core.figures.time_axis import TimeAxis, time_axis
 from core.figures.writers import (
     FilmWriter,
@@ -186,7 +186,7 @@ def film_frames(
     captions: bool = True,
 ) -> Iterator[Pixels]:
     """The pictures (height, width, 3) of a film, drawn as they are asked for."""
-    kinds = kinds_of(panel)
+    kinds = suited(kinds_of(panel), runs)
     since, until = (-math.inf, None) if interval is None else interval
     lasts = [last_frame(run, until) for run in runs]
     axis = time_axis(runs, lasts)
@@ -296,7 +296,7 @@ def save_film(
     check_look(look)
     if interval is not None:
         check_interval(runs, interval)
-    kinds = kinds_of(panel)
+    kinds = suited(kinds_of(panel), runs)
     requested = size or film_size(len(runs), len(kinds))
     count = _check(path, seconds, frames_per_second, requested)
     # H.264 as every player reads it keeps its colours for two by two pixels.

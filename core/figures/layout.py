@@ -50,10 +50,12 @@ CAPTIONS = {
     ),
 }
 LINE_CAPTION = "the predictor $f$ over the line of inputs"
-TWO_CLASSES = (
+OF_NODES = (
     "blue where $a_j>0$ at the end and vermilion where $a_j<0$, {stronger} for larger "
-    "$|a_j|\\,\\Vert v_j\\Vert$; plus and cross: data with $y=1$ and $y=-1$"
+    "$|a_j|\\,\\Vert v_j\\Vert$; "
 )
+TWO_CLASSES = OF_NODES + "plus and cross: data with $y=1$ and $y=-1$"
+REAL = OF_NODES + "plus and cross: data with $y>0$ and $y\\leq 0$"
 SEVERAL = (
     "in the colour of the class of a node's largest outer weight at the end, {stronger} for larger "
     "$\\Vert A_j\\Vert\\,\\Vert v_j\\Vert$; pluses: data in the colours of their classes"
@@ -92,12 +94,13 @@ def wrapped(text: str, width_mm: float, points: float) -> list[str]:
 def captions(
     letters: Sequence[tuple[str, str]],
     palette: Palette,
-    several: bool = False,
+    data: str = TWO_CLASSES,
     plane: str = "two coordinates",
 ) -> str:
     """What the panels show, as one text; `letters` are (letters of a kind, kind).
 
-    `several`: some run has more than two classes. `plane`: where the trajectories are drawn.
+    `data`: the words for colours and signs (TWO_CLASSES, SEVERAL, REAL). `plane`: where the
+    trajectories are drawn.
     """
     stronger = "darker" if palette.name == "light" else "lighter"
     # No-break spaces keep the letters together with what they stand before.
@@ -105,8 +108,7 @@ def captions(
         f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}{CAPTIONS[kind]}" for names, kind in letters
     ]
     text = "; ".join(parts) + "."
-    classes = SEVERAL if several else TWO_CLASSES
-    for place, words in (("{classes}", classes), ("{stronger}", stronger), ("{plane}", plane)):
+    for place, words in (("{classes}", data), ("{stronger}", stronger), ("{plane}", plane)):
         text = text.replace(place, words)
     return text
 

@@ -173,15 +173,15 @@ def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Tr
     points = np.round(projection.inputs(inputs), 9)
     two = run.dataset.classes == 2
     for number, colour in enumerate(class_colours(run.dataset.classes, palette)):
-        label = 2.0 * number - 1.0 if two else float(number)
         marker = Marker.CROSS if two and number == 0 else Marker.PLUS
-        places, counts = np.unique(points[run.dataset.y == label], axis=0, return_counts=True)
+        places, counts = np.unique(points[run.dataset.labels == number], axis=0, return_counts=True)
         if places.size == 0:
             continue
         crowded = places.shape[0] > 24
         areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
         colours = np.tile(rgba(colour, 0.55 if crowded else 0.9), (counts.size, 1))
-        name = f"data y = {label:+.0f}" if two else f"data y = {number}"
+        words = run.dataset.words(number)
+        name = f"data {words}" if run.dataset.real else f"data y = {words}"
         x, y = (spread(factor * places[:, axis], nodes) for axis in (0, 1))
         result.append(Dots(name, x, y, colours, areas, marker, palette.background))
     return result

@@ -34,7 +34,7 @@ from core.figures.names import (
 )
 from core.figures.page_data import content, frames_of, gathered, numbers_in
 from core.figures.palette import LIGHT
-from core.figures.scene import check_runs
+from core.figures.scene import check_runs, suited
 from core.files import write_whole
 from core.observables.spectrum import has_inner
 from core.runs import Run
@@ -85,9 +85,10 @@ def views_of(runs: Sequence[Run]) -> tuple[str, ...]:
 
     Without inner weights nodes have neither a place nor a direction.
     """
+    panels = suited(PANELS, runs)
     if any(has_inner(run) for run in runs):
-        return PANELS
-    return tuple(name for name in PANELS if name not in ("neurons", "rotations"))
+        return panels
+    return tuple(name for name in panels if name not in ("neurons", "rotations"))
 
 
 def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions) -> None:
@@ -140,7 +141,7 @@ def page_html(
     CancelledPageError when `cancelled` said so between two parts.
     """
     shown = Shown(LIGHT) if shown is None else shown
-    panels = views_of(runs) if panels is None else panels
+    panels = views_of(runs) if panels is None else suited(panels, runs)
     check_page(runs, panels, options)
     check_look(shown.look)
 

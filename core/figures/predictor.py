@@ -209,7 +209,7 @@ class PredictorPanel:
             points = np.stack([data.x[:, 0], data.y if fitted else np.zeros(data.n)], axis=1)
         else:
             points = np.round(data.x[:, list(self.coordinates)], 9)
-        labels = np.asarray(data.y > 0 if data.classes == 2 else data.y, dtype=np.int64)
+        labels = data.labels
         for number, colour in enumerate(class_colours(int(data.classes), self.palette)):
             places, counts = np.unique(points[labels == number], axis=0, return_counts=True)
             if not places.size:

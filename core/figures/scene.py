@@ -13,7 +13,7 @@ import numpy as np
 import core
 from core.errors import InputError
 from core.figures.labels import headings, settings_line, titles
-from core.figures.layout import captions, page
+from core.figures.layout import REAL, SEVERAL, TWO_CLASSES, captions, page
 from core.figures.look import PLAIN, Look, check_look
 from core.figures.margin_curves import math_label
 from core.figures.material import Material, Selected, Shown, gather
@@ -44,6 +44,14 @@ def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
             f"The panels {given}: name one or more of {', '.join(EVERY_PANEL)}, each once."
         )
     return tuple(panels)
+
+
+def suited(panels: Sequence[str], runs: Sequence[Run]) -> tuple[str, ...]:
+    """The panels as they are drawn of some runs: where all fit real targets there are no margins,
+    and curves take their place."""
+    if not all(run.dataset.real for run in runs):
+        return tuple(panels)
+    return tuple(dict.fromkeys("curves" if name == "margins" else name for name in panels))
 
 
 def check_runs(runs: Sequence[Run]) -> None:
@@ -119,6 +127,8 @@ def build_scene(
 ) -> FigureScene:
     """A page with one row a run and one column a panel, 180 mm wide for three or four panels.
 
+    Runs of real targets have curves in place of margins (`suited`).
+
     `until` is the last frame (int) or the last log10 t (float) shown, None for all; `plane`
     is that of the trajectories. Rotations, norms, margins and colours of time share their
     scales between the rows; trajectories have a scale of their own.
@@ -130,8 +140,8 @@ def build_scene(
     Raises InputError for unknown panels, no or more than six runs, a plane that a run does not
     have, or a sheet without room for the panels.
     """
-    panels = check_panels(panels)
     check_runs(runs)
+    panels = suited(check_panels(panels), runs)
     check_look(look)
     check_sheet(sheet)
     lasts = [last_frame(run, until) for run in runs]
@@ -160,11 +170,13 @@ def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str,
     runs, shown = material.runs, material.shown
     source = titles(runs)[1]
     origin = f"Source: {source}. " if source else ""
-    several = any(run.dataset.classes > 2 for run in runs)
+    data = SEVERAL if any(run.dataset.classes > 2 for run in runs) else TWO_CLASSES
+    if any(run.dataset.real for run in runs):
+        data = REAL
     words = "two coordinates"
     if shown.plane.kind != "coordinates":
         words = f"a plane ({PLANES[shown.plane.kind].title.lower()})"
-    caption = captions(by_kind, shown.palette, several, words)
+    caption = captions(by_kind, shown.palette, data, words)
     if any(material.shown.look.pins(row) for row in range(len(runs))):
         caption += " Rings: pinned nodes."
     settings = settings_line(runs, material.lasts)

@@ -10,7 +10,7 @@ from core.network.head import Head
 from core.network.normalised import Normalised
 from core.network.parametrisation import Network, TwoLayer
 from core.observables.nodes import unit_rows
-from core.observables.observable import Observable, Shape, memoised, once
+from core.observables.observable import Observable, Shape, has_labels, memoised, once
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -21,6 +21,11 @@ MOST_VALUES = 20_000_000
 def has_reparametrisation(run: Run) -> bool:
     """Whether the outer weights are products a_j b_j."""
     return run.network.factored
+
+
+def has_pbar(run: Run) -> bool:
+    """Whether there is a p of largest margin: of factored outer weights, and of labels."""
+    return has_reparametrisation(run) and has_labels(run)
 
 
 def reparametrised(run: Run, index: int) -> Array:
@@ -177,7 +182,7 @@ OBSERVABLES = (
         "<pbar, ln(pbar/u)> + <1, u - pbar>, ln natural; pbar: largest margin of F(x; V(0))",
         SOURCE,
         kl_from_reference,
-        applies=has_reparametrisation,
+        applies=has_pbar,
         tex=r"\langle\bar p,\ln(\bar p/u)\rangle+\langle 1,u-\bar p\rangle",
         normalisation="|pbar|_1 = 1, u of any total; natural logarithm",
         costly=True,

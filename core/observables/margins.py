@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.parametrisation import margins_of
-from core.observables.observable import HOMOGENEOUS, MEAN, Observable, Shape, memoised
+from core.observables.observable import (
+    HOMOGENEOUS,
+    LABELLED,
+    MEAN,
+    Observable,
+    Shape,
+    has_labels,
+    memoised,
+)
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -156,6 +164,8 @@ OBSERVABLES = (
         "min_i p_i / |W|^L, W the homogeneous parameters; for batch_norm min_i p_i / (|a| |c|)",
         "telgarsky22, section 1.2; batchnorm, section 1.3",
         hard_margin,
+        applies=has_labels,
+        where=LABELLED,
         tex=r"\frac{\min_i p_i}{|W|^L}",
         normalisation=HOMOGENEOUS,
     ),
@@ -165,6 +175,8 @@ OBSERVABLES = (
         "l^-1(sum_i l(p_i)) / |W|^L, the sum and not the mean; NaN for the squared loss",
         "telgarsky22, section 1.2; homogeneity, section 3",
         smoothed_margin,
+        applies=has_labels,
+        where=LABELLED,
         tex=r"\frac{\ell^{-1}(\sum_i\ell(p_i))}{|W|^L}",
         normalisation=HOMOGENEOUS + "; the sum of the losses, without 1/n",
     ),
@@ -174,6 +186,8 @@ OBSERVABLES = (
         "min_i p_i / sum_j |a_j| |v_j| for the effective weights; |a_j b_j| alone for the head",
         "telgarsky22, Assumption 1.1",
         l1_margin,
+        applies=has_labels,
+        where=LABELLED,
         tex=r"\frac{\min_i p_i}{\sum_j|a_j|\,|v_j|}",
         normalisation="divided by sum_j |a_j| |v_j| (l1); comparable with |W|^2 after halving",
     ),
@@ -205,6 +219,8 @@ OBSERVABLES = (
         "share of the n examples with not p_i > 0",
         "definition",
         train_error,
+        applies=has_labels,
+        where=LABELLED,
         tex=r"\frac{1}{n}\sum_{i=1}^n 1[\mathrm{not}\ p_i>0]",
         normalisation=MEAN,
     ),

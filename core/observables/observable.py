@@ -40,6 +40,14 @@ def everywhere(run: Run) -> bool:
     return True
 
 
+def has_labels(run: Run) -> bool:
+    """For margins and errors: they are of labels, and not of real targets."""
+    return not run.dataset.real
+
+
+LABELLED = "labels, and no real targets"
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Observable:

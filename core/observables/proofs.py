@@ -12,7 +12,7 @@ from core.data.cones import ConesData
 from core.data.parity import ParityData
 from core.losses import softplus
 from core.network.fixed_outer import FixedOuter
-from core.observables.features import has_reparametrisation, reference_distribution, signed_features
+from core.observables.features import has_pbar, reference_distribution, signed_features
 from core.observables.margins import dual_margin, flat_scores, scale
 from core.observables.nodes import unit_rows
 from core.observables.observable import Observable, once
@@ -318,7 +318,7 @@ OBSERVABLES = (
         "min_i <pbar, z_i>, z_i = y_i beta * F(x_i; V), |pbar|_1 = 1: largest margin at the start",
         "homogeneity, equation 5",
         pbar_margin,
-        applies=has_reparametrisation,
+        applies=has_pbar,
         where="networks whose outer weights are products a_j b_j",
         tex=r"\min_i\langle\bar p,z_i\rangle",
         normalisation="|pbar|_1 = 1 (l1)",

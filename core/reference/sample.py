@@ -17,7 +17,7 @@ from core.reference.watch import Watch
 
 def binary(problem: Problem) -> bool:
     """Whether the data have two labels, -1 and +1, and the network one output."""
-    return problem.dataset.classes == 2
+    return problem.dataset.classes == 2 and not problem.dataset.real
 
 
 def data_key(problem: Problem, *more: object) -> str:
@@ -78,9 +78,12 @@ def signed(problem: Problem) -> Array:
 def refusal(problem: Problem) -> str:
     """Why these data have no margin whatever the predictor, as a sentence; "" where they may.
 
-    More than two classes; a single class where none was meant; equal points of opposite labels.
+    Real targets; more than two classes; a single class where none was meant; equal points of
+    opposite labels.
     """
     data = problem.dataset
+    if data.real:
+        return "The targets are real numbers, and a margin is one of labels."
     if data.classes != 2:
         return f"The data have {data.classes} classes, and this margin is one of two classes."
     if np.unique(data.y).size == 1 and not problem.experiment.data.single:

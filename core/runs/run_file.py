@@ -96,7 +96,7 @@ def read_header(connection: Connection) -> RunHeader:
         raise connection.damaged(f"meta: {place}: {first['msg'].lower()}") from error
     experiment = _experiment(connection, meta)
     arrays = _stored_arrays(connection)
-    dataset = _dataset(connection, meta, arrays)
+    dataset = _dataset(connection, meta, arrays, experiment.data.real)
     reduction = _reduction(connection, meta, experiment, dataset, arrays)
     network = _network(connection, meta, experiment, dataset, reduction, arrays)
     origin = _shaped(connection, arrays, "origin", (network.size,))
@@ -164,7 +164,9 @@ def _shaped(
     return arrays[name]
 
 
-def _dataset(connection: Connection, meta: Meta, arrays: Mapping[str, Array]) -> Dataset:
+def _dataset(
+    connection: Connection, meta: Meta, arrays: Mapping[str, Array], real: bool
+) -> Dataset:
     n, d, k = meta.sizes.n, meta.sizes.d, meta.sizes.k
     x, y = _shaped(connection, arrays, "x", (n, d)), _shaped(connection, arrays, "y", (n,))
     x_test = y_test = None
@@ -173,11 +175,11 @@ def _dataset(connection: Connection, meta: Meta, arrays: Mapping[str, Array]) ->
         x_test = _shaped(connection, arrays, "x_test", (tests, d))
         y_test = _shaped(connection, arrays, "y_test", (tests,))
     allowed = (-1.0, 1.0) if k == 1 else np.arange(float(k))
-    for name, labels in (("y", y), ("y_test", y_test)):
+    for name, labels in () if real else (("y", y), ("y_test", y_test)):
         if labels is not None and not np.isin(labels, allowed).all():
             words = "-1 and +1" if k == 1 else f"0 to {k - 1}"
             raise connection.damaged(f"its array {name} has labels other than {words}")
-    return Dataset(x, y, x_test, y_test, classes=2 if k == 1 else k)
+    return Dataset(x, y, x_test, y_test, classes=2 if k == 1 else k, real=real)
 
 
 def _reduction(

@@ -93,6 +93,12 @@ class Experiment(Section):
                 "losses",
                 keys=("network.kind", "loss.kind"),
             )
+        if self.data.real and loss.known and not loss.real:
+            raise RuleError(
+                f'real targets do not go with loss.kind = "{loss.kind}", which is a loss of '
+                'labels; use "least_squares"',
+                keys=("data.targets", "loss.kind"),
+            )
         d, n, m = self.data.d, self.data.n, self.network.m
         for key, size in (("data.n", n), ("network.m", m)):
             if size is not None and d is not None and size * d > MAX_ELEMENTS:

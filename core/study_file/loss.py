@@ -13,6 +13,7 @@ class LossSection(Section):
     vanishes: ClassVar[bool] = True  # l(z) -> 0 as z -> infinity, so that flow has a log time
     exp_tailed: ClassVar[bool] = False  # of a margin y f, with -l'(z) e^z -> 1
     several: ClassVar[bool] = False  # of the logits of three and more classes
+    real: ClassVar[bool] = False  # of real targets too
     known: ClassVar[bool] = True  # False: whatever it is, for any number of classes
     kind: str
     l2: float = setting(
@@ -55,6 +56,7 @@ class LeastSquaresLoss(LossSection):
     title: ClassVar[str] = "half the squared error: R = (1/2n) sum_i (f(x_i) - y_i)^2"
     source: ClassVar[str] = "the usual risk of regression; Boursier and Flammarion 2025"
     vanishes: ClassVar[bool] = False
+    real: ClassVar[bool] = True
 
     kind: Literal["least_squares"] = "least_squares"
 

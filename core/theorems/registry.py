@@ -50,8 +50,11 @@ STATEMENTS: Registry[Statement] = Registry(
 
 
 def applicable(run: Run) -> tuple[Statement, ...]:
-    """The statements about a run's data, network, loss and dynamics; none without frames."""
-    if run.frames == 0:
+    """The statements about a run's data, network, loss and dynamics; none without frames.
+
+    All of them are about labels: there is none of real targets.
+    """
+    if run.frames == 0 or run.dataset.real:
         return ()
     return tuple(statement for statement in STATEMENTS.values() if statement.applies(run))
 
