@@ -32,8 +32,8 @@ class RunGrid(QScrollArea):
         super().__init__(parent)
         self._panels: list[QWidget] = []
         self._shape = (0, 0)
-        # Not while the size changes: that happens in the middle of a new style sheet too, when Qt
-        # goes through a list of all widgets, and a panel that moves takes a splitter's handle away.
+        # Later: a panel that moves takes a splitter's handle away, and sizes change, and panels are
+        # shown, while Qt goes through a list of widgets that has it (a new style sheet, page).
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.arrange)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -75,7 +75,7 @@ class RunGrid(QScrollArea):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         shown = event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent)
         if shown and watched in self._panels:
-            self.arrange()
+            self._soon.start()
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -166,6 +166,24 @@ def test_a_new_size_moves_panels_only_afterwards(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: len(rows_of(grid)) == 1)
 
 
+def test_panels_that_are_shown_move_only_afterwards(qtbot: QtBot) -> None:
+    """It ended in a segmentation fault: Qt shows children by a list that has the handles too."""
+    grid = RunGrid()
+    qtbot.addWidget(grid)
+    panels = [QWidget() for _ in range(4)]
+    for panel in panels:
+        grid.add(panel)
+        panel.hide()
+    grid.resize(1000, 600)
+    grid.show()
+    qtbot.waitUntil(lambda: not rows_of(grid))
+    handles = grid.findChildren(QSplitterHandle)
+    for panel in panels:
+        panel.show()
+    assert all(isValid(handle) for handle in handles)
+    qtbot.waitUntil(lambda: len(rows_of(grid)) == 2)
+
+
 def rows_of(grid: RunGrid) -> set[int]:
     panels = [panel for panel in grid._panels if panel.isVisible()]
     return {panel.mapTo(grid, QPoint(0, 0)).y() for panel in panels}
