@@ -7,7 +7,7 @@ program once it stands in the registry of its sort.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar, final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -27,6 +27,9 @@ class Section(BaseModel):
     source: ClassVar[str] = ""
     embedded: ClassVar[bool] = False  # made from a file: a run holds the content, never the path
     own: ClassVar[tuple[str, ...]] = ()  # keys whose values another kind's cannot be taken over for
+    fits_targets: ClassVar[bool] = True  # goes with data whose y are real numbers
+    # What other sections turn to when this kind is chosen and theirs do not fit its targets.
+    others: ClassVar[Mapping[str, str]] = {}
 
 
 def setting(

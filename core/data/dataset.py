@@ -127,6 +127,9 @@ class Law(Distribution):
         d: int
         n: int
 
+        @property
+        def real(self) -> bool: ...
+
     def directions(self, generator: Generator) -> dict[str, Array]:
         """What is drawn once, before the examples; nothing unless a law says so."""
         return {}
@@ -139,7 +142,7 @@ class Law(Distribution):
         # Before the examples: with one seed there is one teacher at every n.
         known = self.directions(generator)
         x, y = self.draw(generator, self.n, known)
-        return Dataset(x, y, directions=known)
+        return Dataset(x, y, directions=known, real=self.real)
 
     def test_set(self, generator: Generator, training: Dataset) -> TestSet:
         x, y = self.draw(generator, points_at(self.d), training.directions)

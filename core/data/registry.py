@@ -23,6 +23,7 @@ from core.data.mixtures import MixtureData, XorData
 from core.data.mnist import MnistData
 from core.data.parity import ParityData
 from core.data.points import PointsData
+from core.data.regression import OrthonormalData, RegressionData, SpuriousData
 from core.data.section import DataSection
 from core.data.teacher import TeacherData
 from core.errors import InputError
@@ -41,6 +42,9 @@ DATA: Registry[type[DataSection]] = Registry(
     TeacherData,
     IntervalsData,
     DyadicData,
+    RegressionData,
+    SpuriousData,
+    OrthonormalData,
     DigitsData,
     PointsData,
     FileData,
@@ -53,10 +57,10 @@ def draw(section: DataSection, generator: Generator, folder: Path | None) -> Dat
     """The training examples of a data section, drawn or read.
 
     Raises InputError for what the distribution refuses, and for a draw with a single class, which
-    teaches nothing, unless the distribution is made so.
+    teaches nothing, unless the distribution is made so or y are targets.
     """
     dataset = section.distribution(folder).sample(generator)
-    if section.single or np.unique(dataset.y).size > 1:
+    if section.single or dataset.real or np.unique(dataset.y).size > 1:
         return dataset
     raise InputError(
         f"With data.n = {dataset.n} only the label {dataset.y[0]:g} was drawn, and both classes "

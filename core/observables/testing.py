@@ -21,13 +21,14 @@ MOST_VALUES = 2**24  # of what a row-space run sees of the test points, kept for
 
 
 class TestValues(NamedTuple):
-    """Shares of wrong answers and the mean of min((y - f)^2, 1)."""
+    """Shares of wrong answers, and the means of min((y - f)^2, 1) and of (y - f)^2/2."""
 
     error: float
-    loss: float
+    loss: float = float("nan")
+    risk: float = float("nan")
 
 
-NOTHING = TestValues(float("nan"), float("nan"))
+NOTHING = TestValues(float("nan"))
 
 
 @once
@@ -55,12 +56,12 @@ def test_values(run: Run, index: int) -> TestValues:
         return NOTHING
     flat, network, factor = run.parameters(index), run.network, scale(run, index)
     kept = _seen(run)
-    wrong, total, length = 0, 0.0, max(16, BLOCK_VALUES // network.m)
-    # The squared loss asks for f itself, and not for its sign alone.
-    if kept is not None and kept[1] is None and not is_squared(run):
+    wrong, clipped, squares, length = 0, 0.0, 0.0, max(16, BLOCK_VALUES // network.m)
+    # Losses of squares ask for f itself, and not for its sign alone.
+    if kept is not None and kept[1] is None and not run.loss.fits:
         right = right_on(run, flat, kept[0], points.y, length)
         if right is not None:
-            return TestValues(float(np.count_nonzero(~right)) / points.y.size, float("nan"))
+            return TestValues(float(np.count_nonzero(~right)) / points.y.size)
     for begin in range(0, points.y.size, length):
         block = slice(begin, begin + length)
         inputs, offset = run.seen(points.x[block]) if kept is None else _block(kept, block)
@@ -69,8 +70,11 @@ def test_values(run: Run, index: int) -> TestValues:
         wrong += int(np.count_nonzero(~(margins_of(f, points.y[block]) > 0.0)))
         if f.ndim == 1:
             with np.errstate(over="ignore"):
-                total += float(np.minimum((points.y[block] - factor * f) ** 2, 1.0).sum())
-    return TestValues(wrong / points.y.size, total / points.y.size)
+                apart = (points.y[block] - factor * f) ** 2
+                clipped += float(np.minimum(apart, 1.0).sum())
+                squares += float(apart.sum())
+    count = points.y.size
+    return TestValues(wrong / count, clipped / count, squares / (2.0 * count))
 
 
 def _block(kept: tuple[Array, Array | None], block: slice) -> tuple[Array, Array | None]:
@@ -86,8 +90,16 @@ def loss_on_test(run: Run, index: int) -> float:
     return test_values(run, index).loss if is_squared(run) else float("nan")
 
 
+def risk_on_test(run: Run, index: int) -> float:
+    return test_values(run, index).risk if is_least_squares(run) else float("nan")
+
+
 def is_squared(run: Run) -> bool:
-    return run.loss.fits
+    return run.loss.kind == "squared"
+
+
+def is_least_squares(run: Run) -> bool:
+    return run.loss.kind == "least_squares"
 
 
 def standard_error(run: Run, index: int) -> float:
@@ -136,6 +148,18 @@ OBSERVABLES = (
         applies=is_squared,
         where="squared loss",
         tex=r"\frac{1}{N}\sum_{i=1}^N\min((y_i-f(x_i))^2,1)",
+        normalisation="with 1/N, N test points",
+        costly=True,
+    ),
+    Observable(
+        "test_risk",
+        "test risk",
+        "(1/2N) sum (f(x) - y)^2 over N test points",
+        "definition",
+        risk_on_test,
+        applies=is_least_squares,
+        where="least squares",
+        tex=r"\frac{1}{2N}\sum_{i=1}^N(f(x_i)-y_i)^2",
         normalisation="with 1/N, N test points",
         costly=True,
     ),

@@ -74,6 +74,7 @@ class Index:
 
 
 Event = tuple[int, str, Mapping[str, Any]]
+Arrays = Mapping[str, Array]
 
 
 def short(error: Exception) -> str:
@@ -145,7 +146,7 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
     return experiment
 
 
-def _stored_arrays(connection: Connection) -> dict[str, Array]:
+def _stored_arrays(connection: Connection) -> Arrays:
     sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
     stored = [row[0] for row in connection.query(sql)]
     if len(set(stored)) != len(stored) or None in stored or len(stored) == MAX_ARRAYS:
@@ -156,17 +157,13 @@ def _stored_arrays(connection: Connection) -> dict[str, Array]:
     return {name: read_array(connection, name) for name in names}
 
 
-def _shaped(
-    connection: Connection, arrays: Mapping[str, Array], name: str, shape: tuple[int, ...]
-) -> Array:
+def _shaped(connection: Connection, arrays: Arrays, name: str, shape: tuple[int, ...]) -> Array:
     if name not in arrays or arrays[name].shape != shape:
         raise connection.damaged(f"its array {name} is missing or does not have shape {shape}")
     return arrays[name]
 
 
-def _dataset(
-    connection: Connection, meta: Meta, arrays: Mapping[str, Array], real: bool
-) -> Dataset:
+def _dataset(connection: Connection, meta: Meta, arrays: Arrays, real: bool) -> Dataset:
     n, d, k = meta.sizes.n, meta.sizes.d, meta.sizes.k
     x, y = _shaped(connection, arrays, "x", (n, d)), _shaped(connection, arrays, "y", (n,))
     x_test = y_test = None
@@ -187,7 +184,7 @@ def _reduction(
     meta: Meta,
     experiment: Experiment,
     dataset: Dataset,
-    arrays: Mapping[str, Array],
+    arrays: Arrays,
 ) -> Reduction | None:
     if "basis" not in arrays:
         return None
@@ -216,7 +213,7 @@ def _network(
     experiment: Experiment,
     dataset: Dataset,
     reduction: Reduction | None,
-    arrays: Mapping[str, Array],
+    arrays: Arrays,
 ) -> Network:
     x = dataset.x if reduction is None else reduction.training(dataset.x)
     fixed = {name.removeprefix(FIXED): arrays[name] for name in arrays if name.startswith(FIXED)}

@@ -45,16 +45,21 @@ def _depth_in(annotation: Any) -> int:
     return 1 + max(map(_depth_in, get_args(annotation)))
 
 
-def change_kind(table: dict[str, Any], section: str, kind: Any) -> set[str]:
+def change_kind(tables: dict[str, dict[str, Any]], section: str, kind: Any) -> set[str]:
     """Set a kind; keys that the new kind does not have, or has to itself, were the old one's.
 
-    Returns those that the new kind has to itself.
+    Other sections get kinds that go with it where theirs do not, as data of real targets need a
+    loss of theirs. Returns the keys that the new kind has to itself.
     """
+    table = tables.setdefault(section, {})
     before, table["kind"] = table.get("kind"), kind
     cls = section_class(section, table)
     lost = set() if before == kind else set(cls.own)
     for key in [key for key in table if key not in cls.model_fields or key in lost]:
         del table[key]
+    for other, usual in cls.others.items():
+        if not section_class(other, tables.get(other, {})).fits_targets:
+            change_kind(tables, other, usual)
     return lost
 
 

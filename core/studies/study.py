@@ -236,7 +236,7 @@ class Study:
         table = tables.setdefault(section, {})
         axes = dict(self.axes)
         if name == "kind" and section in KINDS:
-            lost = change_kind(table, section, value)
+            lost = change_kind(tables, section, value)
             kept = section_class(section, table).model_fields.keys() - lost
             axes = {k: v for k, v in axes.items() if not is_dropped(k, section, kept)}
         varied = study_tables.set_in_variants(tables, self.variants, key, value)

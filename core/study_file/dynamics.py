@@ -37,6 +37,7 @@ class GradientDescent(DynamicsSection):
     full_gradient: ClassVar[bool] = True
     kernels: ClassVar[tuple[str, ...]] = ("descent", "gram")
     frame_is_all: ClassVar[bool] = True
+    fits_targets: ClassVar[bool] = True
 
     kind: Literal["gd"] = "gd"
     step: float | None = setting(
@@ -58,6 +59,7 @@ class StochasticGradientDescent(DynamicsSection):
     source: ClassVar[str] = "telgarsky22, equation 1.1 and Theorem 2.1; frei23, section F.2"
     kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
     count_is_all: ClassVar[bool] = True
+    fits_targets: ClassVar[bool] = True
 
     kind: Literal["sgd"] = "sgd"
     step: float | None = setting(
@@ -100,6 +102,7 @@ class Adam(DynamicsSection):
     source: ClassVar[str] = "batchnorm, appendix A (the reference networks)"
     long_state: ClassVar[bool] = True
     kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
+    fits_targets: ClassVar[bool] = True
 
     kind: Literal["adam"] = "adam"
     step: float = setting(1e-3, meaning="step size", gt=0)

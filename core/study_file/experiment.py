@@ -83,6 +83,7 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _sizes_and_precision(self) -> Experiment:
+        self._check_targets()
         self.dynamics.check(self)
         network, loss = NETWORKS[self.network.kind], self.loss
         one_sort = network.classes != "any" and loss.known
@@ -92,12 +93,6 @@ class Experiment(Section):
                 '"multiclass" needs "cross_entropy", and the other networks one of the other '
                 "losses",
                 keys=("network.kind", "loss.kind"),
-            )
-        if self.data.real and loss.known and not loss.real:
-            raise RuleError(
-                f'real targets do not go with loss.kind = "{loss.kind}", which is a loss of '
-                'labels; use "least_squares"',
-                keys=("data.targets", "loss.kind"),
             )
         d, n, m = self.data.d, self.data.n, self.network.m
         for key, size in (("data.n", n), ("network.m", m)):
@@ -113,3 +108,15 @@ class Experiment(Section):
         if too_large:
             raise RuleError(f"network: {too_large}", keys=("network.m",))
         return self
+
+    def _check_targets(self) -> None:
+        """Real targets are fitted by a loss of outputs, under dynamics that ask for no labels."""
+        for name in ("loss", "dynamics") if self.data.real else ():
+            section: LossSection | DynamicsSection = getattr(self, name)
+            if not section.fits_targets:
+                known = [kind for kind, cls in KINDS[name].items() if cls.fits_targets]
+                raise RuleError(
+                    f'real targets do not go with {name}.kind = "{section.kind}", which is for '
+                    f"labels; use one of {', '.join(known)}",
+                    keys=("data.targets", f"{name}.kind"),
+                )

@@ -13,7 +13,7 @@ class LossSection(Section):
     vanishes: ClassVar[bool] = True  # l(z) -> 0 as z -> infinity, so that flow has a log time
     exp_tailed: ClassVar[bool] = False  # of a margin y f, with -l'(z) e^z -> 1
     several: ClassVar[bool] = False  # of the logits of three and more classes
-    real: ClassVar[bool] = False  # of real targets too
+    fits_targets: ClassVar[bool] = False
     known: ClassVar[bool] = True  # False: whatever it is, for any number of classes
     kind: str
     l2: float = setting(
@@ -56,7 +56,7 @@ class LeastSquaresLoss(LossSection):
     title: ClassVar[str] = "half the squared error: R = (1/2n) sum_i (f(x_i) - y_i)^2"
     source: ClassVar[str] = "the usual risk of regression; Boursier and Flammarion 2025"
     vanishes: ClassVar[bool] = False
-    real: ClassVar[bool] = True
+    fits_targets: ClassVar[bool] = True
 
     kind: Literal["least_squares"] = "least_squares"
 
@@ -76,6 +76,7 @@ class UnknownLoss(LossSection):
     source: ClassVar[str] = "the user's own"
     vanishes: ClassVar[bool] = False
     known: ClassVar[bool] = False
+    fits_targets: ClassVar[bool] = True
 
     kind: Literal["unknown"] = "unknown"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from core.data.dataset import Dataset, Distribution
+from core.data.registry import DATA
 from core.problem.problem import Problem, resolve
 from core.studies.study import parse_study
 
@@ -14,10 +15,11 @@ from core.studies.study import parse_study
 def problem_of(kind: str, folder: Path | None = None, seed: int = 0, **keys: object) -> Problem:
     """The problem of a small network on data of a kind."""
     many = 'network.kind = "multiclass"\nloss.kind = "cross_entropy"\ndynamics.kind = "gd"\n'
+    real = 'loss.kind = "least_squares"\ndynamics.kind = "gd"\n'
     lines = [f"{name} = {_toml(value)}" for name, value in keys.items() if name != "many"]
     text = "\n".join(
         [
-            many if keys.get("many") else "",
+            many if keys.get("many") else real if DATA[kind]().real else "",
             f'network.m = 4\nrun.seed = {seed}\n[data]\nkind = "{kind}"',
             *lines,
         ]

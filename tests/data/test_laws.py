@@ -24,12 +24,15 @@ SMALL: dict[str, dict[str, object]] = {
     "two_cones": {"d": 4, "n": 20},
     "teacher": {"d": 8, "n": 40},
     "intervals": {"n": 30},
+    "regression": {"d": 5, "n": 40, "units": 3, "noise": 0.5},
 }
 FIXED: dict[str, dict[str, object]] = {
     "near_orthogonal": {},
     "three_point": {},
     "dyadic": {},
     "digits": {},
+    "spurious": {},
+    "orthonormal": {},
 }
 
 
@@ -40,8 +43,8 @@ def test_draws_depend_on_the_seed_alone(kind: str) -> None:
     assert one.digest() == again.digest()
     assert one.x.shape == (one.n, one.d)
     assert np.isfinite(one.x).all()
-    assert set(one.y.tolist()) <= {-1.0, 1.0}
-    if kind not in ("three_point", "dyadic"):
+    assert one.real or set(one.y.tolist()) <= {-1.0, 1.0}
+    if kind not in ("three_point", "dyadic", "spurious", "orthonormal"):
         assert data_of(kind, seed=1, **keys).digest() != one.digest()
 
 
@@ -62,7 +65,7 @@ def test_test_points_and_fresh_ones_come_from_the_same_law(kind: str) -> None:
     again = points_for_test(problem_of(kind, **SMALL[kind]))
     assert again is not None
     assert np.array_equal(points.x, again.x)
-    if kind in ("gaussian_mixture", "xor", "cones", "teacher", "intervals"):
+    if kind in ("gaussian_mixture", "xor", "cones", "teacher", "intervals", "regression"):
         assert not np.isin(points.x[:, 0], at.dataset.x[:, 0]).any()
 
 

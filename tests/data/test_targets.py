@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from core.data.dataset import points_at
 from core.data.files import FileData
 from core.data.preview import preview
+from core.data.regression import OrthonormalData
+from core.data.teacher import TeacherData
 from core.errors import InputError
 from core.figures.scene import build_scene
 from core.observables.observable import Shape
@@ -20,6 +24,7 @@ from core.runs import Recorder, Run, open_run
 from core.studies.study import parse_study
 from core.theorems.registry import applicable
 from core.training.trajectory import run as train
+from tests.data.drawing import data_of, fresh_of, problem_of
 
 # Boursier and Flammarion 2025: the points of their univariate example.
 STUDY = """
@@ -98,6 +103,12 @@ def test_labels_that_are_none_are_refused_unless_they_are_targets() -> None:
         parse_study(text(targets="labels"), "regression")
 
 
+@pytest.mark.parametrize("kind", ["flow", "mirror", "perturbed", "two_phase", "kernel"])
+def test_dynamics_of_labels_do_not_take_targets(kind: str) -> None:
+    with pytest.raises(InputError, match=f"real targets do not go with dynamics.kind = .{kind}.*"):
+        parse_study(text(), "regression").with_settings([f"dynamics.kind={kind}"]).cells()
+
+
 @pytest.mark.parametrize("loss", ["exponential", "logistic", "squared"])
 def test_losses_of_labels_do_not_take_targets(loss: str) -> None:
     with pytest.raises(InputError, match=f"real targets do not go with loss.kind = .{loss}.*"):
@@ -135,3 +146,46 @@ def test_targets_are_finite(tmp_path: Path, value: float) -> None:
     data = FileData(path=str(path), targets="real").distribution(None)
     with pytest.raises(InputError, match=r"y in .* at index \(1\), .*every value must be finite"):
         data.sample(np.random.default_rng(0))
+
+
+def test_a_teacher_with_noise_is_that_of_labels(tmp_path: Path) -> None:
+    """y less the noise is the teacher's output, and the noise has the variance that was asked."""
+    drawn = data_of("regression", d=4, n=4000, units=5, noise=0.5)
+    rest = drawn.y - TeacherData.outputs(drawn.x, drawn.directions)
+    assert rest.std() == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(2 * 4000))
+    assert np.corrcoef(rest, drawn.y - rest)[0, 1] == pytest.approx(0.0, abs=5 / np.sqrt(4000))
+
+
+@pytest.mark.parametrize(
+    ("points", "line", "risks"),
+    [
+        ("paper", (-0.0615385, 0.6435897), (0.31, 0.0875214)),
+        ("symmetric", (0.0, 0.7), (0.335, 0.09)),
+    ],
+)
+def test_spurious_points_have_the_known_line(
+    points: str, line: tuple[float, float], risks: tuple[float, float]
+) -> None:
+    """beta*, L(0) and L of the line, by least squares: Boursier and Flammarion 2025, with 1/2n."""
+    drawn = data_of("spurious", points=points)
+    beta, *_ = np.linalg.lstsq(drawn.x, drawn.y, rcond=None)
+    assert beta == pytest.approx(np.array(line), abs=1e-7)
+    for f, risk in zip((0.0 * drawn.y, drawn.x @ beta), risks, strict=True):
+        assert float(((f - drawn.y) ** 2).mean() / 2.0) == pytest.approx(risk, abs=1e-7)
+
+
+def test_orthonormal_data_follow_their_targets() -> None:
+    assert OrthonormalData(y=(0.5, -1.0, 2.0)).n == 3
+    with pytest.raises(InputError, match=r"n = 2, and there are 4 targets; leave n out"):
+        data_of("orthonormal", n=2)
+
+
+def test_the_test_risk_is_that_of_fresh_points(tmp_path: Path) -> None:
+    at = problem_of("regression", d=4, n=50, units=5)
+    train(at, partial(Recorder, tmp_path / "a.msrun"))
+    with closing(open_run(tmp_path / "a.msrun")) as kept:
+        x, y = fresh_of(at, 200_000)
+        f = kept.network.outputs(kept.parameters(kept.frames - 1), kept.network.inputs(x))
+        squares = (f - y) ** 2 / 2.0
+        error = 6.0 * squares.std() * np.sqrt(1 / squares.size + 1 / points_at(4))
+        assert last_values(kept)["test_risk"] == pytest.approx(squares.mean(), abs=error)

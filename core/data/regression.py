@@ -1,0 +1,150 @@
+"""Points with real targets: drawn, and the sets on which alignment is understood exactly."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping
+from typing import ClassVar, Literal, final
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import model_validator
+
+from core.data.dataset import Array, Dataset, Directions, Distribution, Law
+from core.data.section import D_MEANING, MAX_N, N_MEANING, DataSection
+from core.data.teacher import TeacherData
+from core.errors import RuleError
+from core.settings import MAX_SEED, SEED_MEANING, setting
+
+MOST_TARGETS = 10_000
+LARGEST = 1e6  # of a target
+
+# Rows (x, y). The paper's own, in one dimension and with a coordinate 1 for the bias, and one made
+# for its Assumption 3: each has a single extremal vector, at which all points are active.
+SETS: dict[str, tuple[tuple[float, float, float], ...]] = {
+    "paper": ((-0.75, 1.0, 1.1), (-0.5, 1.0, 0.1), (0.125, 1.0, 0.8)),
+    "symmetric": ((-0.95, 1.0, 1.0), (0.0, 1.0, 0.1), (0.95, 1.0, 1.0)),
+}
+
+
+class TargetData(DataSection, ABC):
+    """Data whose y are real targets."""
+
+    others: ClassVar[Mapping[str, str]] = {"loss": "least_squares", "dynamics": "gd"}
+
+    @property
+    def real(self) -> bool:
+        return True
+
+
+@final
+class RegressionData(TargetData, Law):
+    """x ~ N(0, I); y ~ N(0, 1) independent of x, or a teacher's output with noise.
+
+    With `units` > 0 y = f(x) + noise z, f(x) = sum_j a_j relu(<w_j, x>), a_j, w_j and z N(0, 1);
+    the directions are the teacher's, as those of the kind "teacher".
+
+    >>> data = RegressionData(d=3, n=6).sample(np.random.default_rng(0))
+    >>> g = np.random.default_rng(0)
+    >>> bool((data.x == g.standard_normal((6, 3))).all() and (data.y == g.standard_normal(6)).all())
+    True
+    """
+
+    title: ClassVar[str] = "Gaussian inputs with real targets: independent ones, or a teacher's"
+    source: ClassVar[str] = "the usual test set of regression; Boursier and Flammarion 2025"
+
+    kind: Literal["regression"] = "regression"
+    d: int = setting(3, meaning=D_MEANING, ge=1, le=100_000)
+    n: int = setting(6, meaning=N_MEANING, ge=1, le=MAX_N)
+    units: int = setting(
+        0, meaning="hidden units of the teacher; 0: targets do not depend on x", ge=0, le=10_000
+    )
+    noise: float = setting(0.0, meaning="standard deviation that is added to targets", ge=0, le=1e6)
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    def directions(self, generator: Generator) -> dict[str, Array]:
+        if not self.units:
+            return {}
+        return TeacherData(d=self.d, units=self.units).directions(generator)
+
+    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+        x = generator.standard_normal((count, self.d))
+        y = TeacherData.outputs(x, known) if self.units else generator.standard_normal(count)
+        if self.noise:
+            y = y + self.noise * generator.standard_normal(count)
+        return x, y
+
+
+@final
+class SpuriousData(TargetData, Distribution):
+    """Three points in the plane, the second coordinate 1, which small starts do not fit.
+
+    Positive nodes align with the one extremal vector, negative ones die, and what is left fits the
+    least-squares line: a stationary point, and no minimum.
+
+    >>> SpuriousData().sample(np.random.default_rng(0)).y.tolist()
+    [1.1, 0.1, 0.8]
+    """
+
+    title: ClassVar[str] = "three points that small starts fit by a line alone, at every width"
+    source: ClassVar[str] = "Boursier and Flammarion 2025; `symmetric`: made for Assumption 3"
+    own: ClassVar[tuple[str, ...]] = ("d", "n")
+    known_law: ClassVar[bool] = False
+
+    kind: Literal["spurious"] = "spurious"
+    points: Literal["paper", "symmetric"] = setting(
+        "paper",
+        meaning="x = -3/4, -1/2, 1/8 with y = 1.1, .1, .8; or x = -.95, 0, .95 with y = 1, .1, 1",
+    )
+    d: int = setting(2, meaning="x and a coordinate that is 1", ge=2, le=2, advanced=True)
+    n: int = setting(3, meaning="number of points", ge=3, le=3, advanced=True)
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED, advanced=True)
+
+    def sample(self, generator: Generator) -> Dataset:
+        rows = np.array(SETS[self.points])
+        return Dataset(rows[:, :2].copy(), rows[:, 2].copy(), real=True)
+
+
+@final
+class OrthonormalData(TargetData, Distribution):
+    """x_k = e_k with targets y_k: the risk falls in steps, whose levels are known exactly.
+
+    >>> OrthonormalData(y=(2.0, -1.0)).sample(np.random.default_rng(0)).x.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    title: ClassVar[str] = "orthonormal inputs e_1, ..., e_n with given targets"
+    source: ClassVar[str] = "Boursier, Pillaud-Vivien and Flammarion 2022"
+    own: ClassVar[tuple[str, ...]] = ("d", "n")
+    known_law: ClassVar[bool] = False
+
+    kind: Literal["orthonormal"] = "orthonormal"
+    y: tuple[float, ...] = setting((1.0, 0.5, -0.8, -0.4), meaning="the targets, one an input")
+    d: int | None = setting(None, meaning="follows the targets", ge=1, advanced=True)
+    n: int | None = setting(None, meaning="follows the targets", ge=1, advanced=True)
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED, advanced=True)
+
+    @model_validator(mode="after")
+    def _sizes(self) -> OrthonormalData:
+        count = len(self.y)
+        if not 1 <= count <= MOST_TARGETS:
+            raise RuleError(f"there are {count} targets; give 1 to {MOST_TARGETS}", keys=("y",))
+        far = next((value for value in self.y if not abs(value) <= LARGEST), None)
+        if far is not None:
+            raise RuleError(
+                f"the target {far:g} is not between -{LARGEST:g} and {LARGEST:g}", keys=("y",)
+            )
+        for name in ("n", "d"):
+            stated = getattr(self, name)
+            if stated is None:
+                # Frozen for all others: who makes it says how many there are.
+                object.__setattr__(self, name, count)
+            elif stated != count:
+                raise RuleError(
+                    f"{name} = {stated}, and there are {count} targets; leave {name} out",
+                    keys=(name, "y"),
+                )
+        return self
+
+    def sample(self, generator: Generator) -> Dataset:
+        return Dataset(np.eye(len(self.y)), np.array(self.y, dtype=np.float64), real=True)
