@@ -44,7 +44,10 @@ EMPTY_LIST = {"data.classes": "all"}
 # and its variants.
 VARIED = "study"
 # Fields that mean something only beside a value of another one.
-ONLY_WITH = {"network.init_path": ("network.init", "file")}
+ONLY_WITH = {
+    "network.init_path": ("network.init", ("file",)),
+    "network.scale": ("network.init", ("balanced", "dominated")),
+}
 FACTOR_MEANS = "a factor of the study's formulas, which settings are derived from"
 VARIANT_MEANS = "which of the study's variants are trained; each changes several settings at once"
 PATHS = ("path", "init_path")

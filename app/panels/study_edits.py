@@ -152,9 +152,10 @@ class StudyEdits:
             return bool(self.text(field))
         if field.key not in ONLY_WITH:
             return True
-        other_key, value = ONLY_WITH[field.key]
-        other = self.field(other_key)
-        return bool(self.text(field)) or (other is not None and value in self.text(other))
+        other_key, values = ONLY_WITH[field.key]
+        other, text = self.field(other_key), self.text(field)
+        meant = other is not None and any(value in self.text(other) for value in values)
+        return meant or text not in ("", text_of(field.default))
 
     # ------------------------------------------------------------------------------- editing
 

@@ -31,12 +31,15 @@ from collections.abc import Callable, Iterable
 from core.compiled import store
 
 FLOW, MARGINS, DESCENT, GRAM, STOCHASTIC = "flow", "margins", "descent", "gram", "stochastic"
-TWO_PHASE, MIRROR, HEADS = "two_phase", "mirror", "heads"
+TWO_PHASE, MIRROR, HEADS, BALANCED = "two_phase", "mirror", "heads", "balanced"
 DESCENT_32, GRAM_32, STOCHASTIC_32 = "descent-float32", "gram-float32", "stochastic-float32"
 # The group of the same kernels for float32, where they are others.
 SINGLE = {DESCENT: DESCENT_32, GRAM: GRAM_32, STOCHASTIC: STOCHASTIC_32}
 # In the order in which they are compiled: Figure 1's flow first.
-GROUPS = (FLOW, MARGINS, DESCENT, GRAM, STOCHASTIC, TWO_PHASE, MIRROR, HEADS, *SINGLE.values())
+GROUPS = (
+    *(FLOW, MARGINS, DESCENT, GRAM, STOCHASTIC, TWO_PHASE, MIRROR, BALANCED, HEADS),
+    *SINGLE.values(),
+)
 MARK = ".group"
 
 listeners: list[Callable[[str], None]] = []

@@ -30,7 +30,7 @@ SETS: dict[str, tuple[tuple[float, float, float], ...]] = {
 class TargetData(DataSection, ABC):
     """Data whose y are real targets."""
 
-    others: ClassVar[Mapping[str, str]] = {"loss": "least_squares", "dynamics": "gd"}
+    others: ClassVar[Mapping[str, str]] = {"loss": "least_squares", "dynamics": "plain_flow"}
 
     @property
     def real(self) -> bool:

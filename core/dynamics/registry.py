@@ -13,6 +13,7 @@ from core.dynamics.integrator import Integrator
 from core.dynamics.kernel_fit import KernelFit, kernel_start
 from core.dynamics.mirror import mirror_flow, mirror_step
 from core.dynamics.perturbed import Perturbed, perturbed_start, perturbed_step
+from core.dynamics.plain_flow import BalancedFlow, plain_flow_step
 from core.dynamics.replay import Replay
 from core.dynamics.rows import suited
 from core.dynamics.step_size import default_step, stochastic_step
@@ -33,6 +34,7 @@ from core.study_file.dynamics import (
     TwoPhase,
 )
 from core.study_file.dynamics_section import DynamicsSection
+from core.study_file.plain_flow import PlainFlow
 from core.study_file.recorded import RecordedLoop
 
 
@@ -59,6 +61,7 @@ ENGINES: Registry[Engines] = Registry(
     Engines(GradientDescent, descent, default_step=default_step),
     Engines(StochasticGradientDescent, Stochastic, default_step=stochastic_step),
     Engines(Adam, Stochastic),
+    Engines(PlainFlow, BalancedFlow, default_step=plain_flow_step),
     Engines(MirrorFlow, mirror_flow, default_step=mirror_step),
     Engines(PerturbedFlow, Perturbed, default_step=perturbed_step, start=perturbed_start),
     Engines(TwoPhase, TwoPhases, default_step=two_phase_step),

@@ -35,6 +35,7 @@ CASES: dict[str, tuple[dict[str, Any], ...]] = {
     warming.STOCHASTIC: (_dynamics("sgd"), {"dynamics": {"kind": "adam"}}),
     warming.TWO_PHASE: (_dynamics("two_phase"),),
     warming.MIRROR: ({"network": {"kind": "scalar", "m": 5}, "dynamics": {"kind": "mirror"}},),
+    warming.BALANCED: (_dynamics("plain_flow"),),
     warming.DESCENT_32: ({**_dynamics("gd"), **SINGLE},),
     warming.GRAM_32: ({**_dynamics("gd"), **WIDE, **SINGLE},),
     warming.STOCHASTIC_32: (

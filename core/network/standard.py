@@ -28,15 +28,40 @@ from core.settings import setting
 INIT_SCALES = {"normal": 1.0, "small": 0.01}  # wei19, sections F.1 and F.2
 
 
+SMALL = ("balanced", "dominated")
+
+
 @final
 class StandardNetwork(NetworkSection):
     title: ClassVar[str] = "two-layer ReLU network f(x) = sum_j a_j relu(<v_j, x>), both trained"
     source: ClassVar[str] = "telgarsky22, section 1.2; wei19, section 2"
 
     kind: Literal["standard"] = "standard"
-    init: Literal["paper", "normal", "small", "file"] = setting(
-        "paper", meaning=f"paper: a ~ N(0, 1/m), V ~ N(0, I/d); {NORMAL_MEANING}; {FILE_MEANING}"
+    init: Literal["paper", "normal", "small", "balanced", "dominated", "file"] = setting(
+        "paper",
+        meaning=f"paper: a ~ N(0, 1/m), V ~ N(0, I/d); {NORMAL_MEANING}; balanced: v_j ~ "
+        "N(0, scale^2/m I), a_j = +-|v_j|; dominated: v_j uniform on [-1, 1]^d scale/sqrt(m), a_j "
+        f"= +-scale sqrt(d/m) >= |v_j|, signs fair; {FILE_MEANING}",
     )
+    scale: float = setting(
+        1e-3,
+        meaning="scale lambda of a balanced or dominated start",
+        source="Boursier and Flammarion 2025, section 2",
+        gt=0,
+        le=1e6,
+    )
+
+
+def _of_scale(section: StandardNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
+    """A balanced start, or one that the outer layer dominates; exactly as its setting says."""
+    m, size = shape.m, section.scale / np.sqrt(shape.m)
+    if section.init == "balanced":
+        V = size * generator.standard_normal((m, shape.d))
+        lengths = np.linalg.norm(V, axis=1)
+    else:
+        V = size * generator.uniform(-1.0, 1.0, (m, shape.d))
+        lengths = np.full(m, size * np.sqrt(shape.d))
+    return {"a": generator.choice((-1.0, 1.0), m) * lengths, "V": V}
 
 
 @final
@@ -63,7 +88,12 @@ class Standard(TwoLayer):
 
     @staticmethod
     def initial(section: StandardNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """a ~ N(0, 1/m), V ~ N(0, I/d), drawn in this order (telgarsky22, section 1.2)."""
+        """a ~ N(0, 1/m), V ~ N(0, I/d), drawn in this order (telgarsky22, section 1.2).
+
+        Starts of a scale draw V first and then the signs of a.
+        """
+        if section.init in SMALL:
+            return _of_scale(section, shape, generator)
         a = generator.standard_normal(shape.m)
         V = generator.standard_normal((shape.m, shape.d))
         if section.init in INIT_SCALES:

@@ -13,6 +13,7 @@ from core.network.registry import NETWORKS
 from core.network.section import NetworkSection
 from core.settings import Registry, kind_of, setting
 from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection, check_batch
+from core.study_file.plain_flow import PlainFlow
 from core.study_file.recorded import RecordedLoop
 
 FLOW_STEP = 1e4  # multiply-adds that the fixed 59 us of a flow's step are worth (6 ns each)
@@ -387,6 +388,7 @@ DYNAMICS: Registry[type[DynamicsSection]] = Registry(
     GradientDescent,
     StochasticGradientDescent,
     Adam,
+    PlainFlow,
     MirrorFlow,
     PerturbedFlow,
     TwoPhase,

@@ -81,6 +81,7 @@ KINDS = (
     Kind("mirror", SCALAR, {"kind": "mirror"}),
     Kind("mirror, late", SCALAR, {"kind": "mirror", "until_log10_time": 12.0}),
     Kind("mirror, steps", NORMALISED, {"kind": "mirror", "step": 0.0625}, exact=False),
+    Kind("plain flow", STANDARD, {"kind": "plain_flow", "step": 0.03125}),
     Kind("perturbed", STANDARD, {"kind": "perturbed", "step": 0.03125, "sigma": 0.3}),
     Kind("two phases", STANDARD, {"kind": "two_phase", "step": 0.03125}),
     Kind("two phases, fresh", STANDARD, {"kind": "two_phase", "step": 0.0625, "first_batch": 50}),

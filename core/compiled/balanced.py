@@ -1,0 +1,121 @@
+"""Gradient flow in plain time with the layers' balance kept exactly, many steps a call, compiled.
+
+For f(x) = sum_j a_j phi(<v_j, x>) the flow keeps c_j = a_j^2 - |v_j|^2. Each step is one of Heun's
+method, after which the longer of a_j and v_j is given the length that c_j says:
+|a_j| = sqrt(|v_j|^2 + c_j) with its sign at the start where c_j >= 0, and else
+|v_j| = sqrt(a_j^2 - c_j). Without that explicit steps let c_j drift, shrinking nodes change their
+signs, and runs from small starts end elsewhere (Boursier and Flammarion 2025).
+
+A step of length h is cut into equal parts, and these in two, as long as Heun's and Euler's results
+differ by more than `tolerance` of some node's length: where the flow is stiff, and around the kinks
+of phi, where it jumps and a part of h/FINEST is taken whatever its error is.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from core.compiled.descent import Work, slopes
+from core.compiled.jit import compiled
+from core.compiled.network import adjoint, forward
+
+FINEST = 64  # parts of a step, at most
+
+Array = NDArray[Any]
+
+
+class Balance(NamedTuple):
+    """What is kept of each node, and the arrays of a step; for m nodes and so many parameters."""
+
+    conserved: Array  # (m,), c_j
+    signs: Array  # (m,), of a_j at the start, 0 for a_j = 0
+    part: Array  # (1,), in how many parts the last step ended
+    base: Array  # the parameters before a part
+    first: Array  # grad R there
+    euler: Array  # the parameters after Euler's step
+
+
+@compiled
+def slope(work: Work, X: Array, y: Array, flat: Array) -> float:
+    """grad R in work.gradient; returns the sum of the loss's measure."""
+    forward(work.net, flat, work.columns, work.Z, work.F)
+    total = slopes(work.loss, work.F, y, 1.0 / work.Z.shape[1], work.G)
+    adjoint(work.net, flat, work.columns, X, work.G, work.Z, work.C, work.gradient)
+    return total
+
+
+@compiled
+def rebalance(flat: Array, m: int, conserved: Array, signs: Array) -> None:
+    """Give a_j, or v_j, the length that c_j says; flat is (a, V)."""
+    d = flat.size // m - 1
+    for j in range(m):
+        v = flat[m + j * d : m + (j + 1) * d]
+        square = 0.0
+        for i in range(d):
+            square += v[i] * v[i]
+        if conserved[j] >= 0.0:
+            flat[j] = signs[j] * sqrt(square + conserved[j])
+        elif square > 0.0:
+            factor = sqrt((flat[j] * flat[j] - conserved[j]) / square)
+            for i in range(d):
+                v[i] *= factor
+
+
+@compiled
+def apart(one: Array, other: Array, m: int) -> float:
+    """The largest |w_j - w_j'|/|w_j| over the nodes w_j = (a_j, v_j) of two networks."""
+    d = one.size // m - 1
+    most = 0.0
+    for j in range(m):
+        gap, size = (one[j] - other[j]) ** 2, one[j] * one[j]
+        for i in range(m + j * d, m + (j + 1) * d):
+            gap += (one[i] - other[i]) ** 2
+            size += one[i] * one[i]
+        if size > 0.0:
+            most = max(most, gap / size)
+        elif gap > 0.0:
+            most = max(most, 1.0)
+    return sqrt(most)
+
+
+@compiled
+def heun(work: Work, balance: Balance, X: Array, y: Array, h: float) -> float:
+    """work.flat from balance.base after h, grad R there being balance.first; returns `apart`."""
+    flat, base, first, euler = work.flat, balance.base, balance.first, balance.euler
+    m = work.net.m
+    for i in range(flat.size):
+        euler[i] = base[i] - h * first[i]
+    rebalance(euler, m, balance.conserved, balance.signs)
+    slope(work, X, y, euler)
+    for i in range(flat.size):
+        flat[i] = base[i] - 0.5 * h * (first[i] + work.gradient[i])
+    rebalance(flat, m, balance.conserved, balance.signs)
+    return apart(flat, euler, m)
+
+
+@compiled
+def balanced_steps(
+    work: Work, balance: Balance, X: Array, y: Array, budget: int, h: float, tolerance: float
+) -> int:
+    """`budget` steps of length h; returns how many were done before the loss exceeded its limit."""
+    flat, base, first, part = work.flat, balance.base, balance.first, balance.part
+    for step in range(budget):
+        place, parts = 0, part[0]  # of FINEST
+        while place < FINEST:
+            if not slope(work, X, y, flat) <= work.limit:  # written so that a NaN is too large
+                return step
+            for i in range(flat.size):
+                base[i], first[i] = flat[i], work.gradient[i]
+            error = heun(work, balance, X, y, h * parts / FINEST)
+            while parts > 1 and not error <= tolerance:
+                parts //= 2
+                error = heun(work, balance, X, y, h * parts / FINEST)
+            place += parts
+            # Twice as long only where such a part begins, so that parts never end beyond the step.
+            if 4.0 * error <= tolerance and parts < FINEST and place % (2 * parts) == 0:
+                parts *= 2
+        part[0] = parts
+    return budget

@@ -1,0 +1,87 @@
+"""Gradient flow in plain time on networks whose layers stay in balance (core.compiled.balanced)."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.compiled.balanced import FINEST, Balance, balanced_steps
+from core.dynamics import saved
+from core.dynamics.step_size import rounded_down
+from core.dynamics.stepper import Stepper
+from core.dynamics.twin import work_for
+from core.network.parametrisation import TwoLayer
+from core.problem.problem import Problem
+from core.problem.schedule import first_log10_time
+from core.study_file.plain_flow import PlainFlow
+
+TURN = 0.01  # of the time in which a small node turns or grows
+TOLERANCE = 1e-3  # of a node's length, between Heun's and Euler's results of one part
+
+
+def growth_rate(problem: Problem) -> float:
+    """(1/n) sum_i |l'_i| |x_i| at f = 0: no small node turns or grows faster than that.
+
+    With least squares and real y it is (1/n) sum_i |y_i| |x_i|.
+    """
+    y = problem.dataset.y
+    pull = np.abs(problem.loss.output_gradient(np.zeros(y.size), y))
+    return float((pull * np.linalg.norm(problem.inputs, axis=1)).mean())
+
+
+def plain_flow_step(problem: Problem) -> float:
+    """A hundredth of 1/`growth_rate`, two digits of it; .01 where nothing pulls."""
+    rate = growth_rate(problem)
+    return rounded_down(TURN / rate) if np.isfinite(rate) and rate > 0.0 else TURN
+
+
+@final
+class BalancedFlow(Stepper):
+    """Heun's steps in float64, cut in two as often as they need it."""
+
+    engine = "compiled float64"
+
+    def __init__(self, problem: Problem) -> None:
+        dynamics, network = problem.experiment.dynamics, problem.network
+        assert isinstance(dynamics, PlainFlow)
+        assert isinstance(network, TwoLayer)
+        super().__init__(problem, dynamics.step or plain_flow_step(problem))
+        n, m = problem.dataset.n, network.m
+        self._current = problem.physical_start().astype(np.float64)
+        self._work = work_for(problem, self._current, self._limit() * n, n)
+        self._work.columns[:] = problem.inputs.T
+        # Copies, since a run file's arrays are read-only: another type to numba, compiled anew.
+        self._data = (np.array(problem.inputs, order="C"), np.array(problem.dataset.y))
+        a, V = self._current[:m], self._current[m:].reshape(m, -1)
+        arrays = (np.zeros_like(self._current) for _ in range(3))
+        self._balance = Balance(
+            a**2 - (V**2).sum(axis=1), np.sign(a), np.array([FINEST], np.int64), *arrays
+        )
+        self._resume()
+
+    def _first_mark(self) -> float:
+        # The curvature of a small start is as small as it is; how fast it turns is not.
+        return first_log10_time(growth_rate(self.problem))
+
+    def _parts(self) -> saved.Parts:
+        kept = self._balance
+        # The difference of a^2 and |v|^2 of a frame has lost its digits where both have grown.
+        own = {"conserved": kept.conserved, "signs": kept.signs, "part": kept.part}
+        return {**super()._parts(), **own}
+
+    def _resume(self) -> None:
+        super()._resume()
+        part = int(self._balance.part[0])
+        if part not in [2**k for k in range(FINEST.bit_length())]:
+            raise saved.refused("the length of its step is none")
+
+    def _take(self, count: int) -> int:
+        done: int = balanced_steps(
+            self._work, self._balance, *self._data, count, self.step_size, TOLERANCE
+        )
+        return done
+
+    def _flat(self) -> NDArray[np.floating]:
+        return self._current.copy()
