@@ -35,6 +35,15 @@ MOST_PARAMETERS = 10_000_000  # of which Lanczos keeps dozens of vectors
 TOLERANCE = 1e-4  # of the bound; 1e-2 has been met with an error of 1e-2
 
 
+def _in_closed_form(network: Network) -> bool:
+    return isinstance(network, TwoLayer) and network.direct and network.plain_sum
+
+
+def needs_pytorch(network: Network) -> bool:
+    """Whether second derivatives of this network's outputs are PyTorch's."""
+    return not _in_closed_form(network)
+
+
 @final
 class Curvature:
     """Products with the Hessian of a problem's risk at flat parameters.
@@ -52,7 +61,8 @@ class Curvature:
         self._g = np.asarray(problem.loss.output_gradient(f, problem.dataset.y)) / n
         network = problem.network
         self._second: _ClosedForm | _Autograd
-        if isinstance(network, TwoLayer) and network.direct and network.plain_sum:
+        if _in_closed_form(network):
+            assert isinstance(network, TwoLayer)
             self._second = _ClosedForm(network, self._flat, problem.inputs, self._g)
         else:
             self._second = _Autograd(network, self._flat, problem.inputs, self._g)

@@ -59,6 +59,8 @@ class Observable:
     `costly`: a frame takes a decomposition, a sample, or an optimisation, so that a table of all
     frames may take long.
 
+    `on_request`: it is in tables and among last values only where it is named.
+
     `applies` says for which runs it exists, and `where` says it in words; tables leave the others
     out. At a run that it does not apply to its value is NaN, or not defined. No value is infinite:
     it is NaN where the number is beyond float64 (its logarithm is an observable of its own where
@@ -77,6 +79,7 @@ class Observable:
     tex: str = ""
     normalisation: str = ""
     costly: bool = False
+    on_request: bool = False
 
     def at(self, run: Run, index: int) -> Any:
         """The value at a frame: a float, or an array (m,) or (n,)."""

@@ -15,6 +15,7 @@ from core.observables import (
     proof_potentials,
     proofs,
     rotations,
+    sharpness,
     spectrum,
     testing,
 )
@@ -35,6 +36,7 @@ MODULES = (
     proofs,
     proof_potentials,
     integration,
+    sharpness,
 )
 OBSERVABLES: Registry[Observable] = Registry(
     attrgetter("name"), *(one for module in MODULES for one in module.OBSERVABLES)
@@ -52,12 +54,17 @@ def shown_of(run: Run, shape: Shape) -> tuple[Observable, ...]:
 
 
 def scalars_of(run: Run) -> tuple[Observable, ...]:
-    """The scalar observables of a run's table."""
+    """The scalar observables that a run's table may have."""
     return shown_of(run, Shape.SCALAR)
 
 
+def usual_of(run: Run) -> tuple[Observable, ...]:
+    """The scalar observables that a run's table has where none is named."""
+    return tuple(item for item in scalars_of(run) if not item.on_request)
+
+
 def last_values(run: Run) -> dict[str, float]:
-    """Every scalar at the last frame; empty for a run without frames."""
+    """Every usual scalar at the last frame; empty for a run without frames."""
     if run.frames == 0:
         return {}
-    return {item.name: float(item.at(run, run.frames - 1)) for item in scalars_of(run)}
+    return {item.name: float(item.at(run, run.frames - 1)) for item in usual_of(run)}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.errors import InputError, did_you_mean
 from core.files import write_whole
 from core.observables.observable import Observable, Shape
-from core.observables.registry import scalars_of, shown_of
+from core.observables.registry import scalars_of, shown_of, usual_of
 from core.runs import Run
 
 Columns = dict[str, NDArray[Any]]
@@ -67,8 +67,8 @@ def columns_of(
 
 
 def scalar_columns(run: Run, progress: Callable[[int], None] | None = None) -> Columns:
-    """frame, step, log10_time and every scalar observable under its name, each (T,)."""
-    return columns_of(run, scalars_of(run), progress)
+    """frame, step, log10_time and every usual scalar under its name, each (T,)."""
+    return columns_of(run, usual_of(run), progress)
 
 
 def node_columns(run: Run) -> Columns:

@@ -1,0 +1,139 @@
+"""Sharpness: the largest eigenvalues of the Hessian of the training risk (core.dynamics.curvature).
+
+Frames near one another have nearly the same vectors, from which Lanczos needs a few products in
+place of dozens. Each frame begins with those of the first frame of its block, and not of the frame
+before: its value then does not depend on which frames were looked at before.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.dynamics.curvature import (
+    MOST_PARAMETERS,
+    gauss_newton_sharpness,
+    needs_pytorch,
+    sharpness,
+)
+from core.observables.observable import Observable, memoised
+from core.runs import Run
+
+Array = NDArray[np.float64]
+BLOCK = 16  # frames
+COUNT = 3
+
+
+def has_sharpness(run: Run) -> bool:
+    """A loss that is known, at most 1e7 parameters, and PyTorch where it takes derivatives."""
+    small = run.network.size <= MOST_PARAMETERS
+    known = run.experiment.loss.known and run.network.kind != "kernel_predictor"
+    return small and known and (not needs_pytorch(run.network) or find_spec("torch") is not None)
+
+
+def physical(run: Run, index: int) -> Array:
+    """The parameters of a frame, at their physical scale."""
+    return np.asarray(run.network.physical(run.parameters(index), float(run.rho[index])))
+
+
+@memoised
+def block_start(run: Run, index: int) -> Array:
+    """Where Lanczos begins in the block of frames from `index` on: the sum of its vectors there."""
+    flat = physical(run, index)
+    if not np.isfinite(flat).all():
+        return np.ones(flat.size)
+    return np.asarray(sharpness(run.problem, flat, COUNT).vectors.sum(axis=0))
+
+
+@memoised
+def eigenvalues(run: Run, index: int) -> Array:
+    """The three largest, decreasing; NaN where the weights or the risk are beyond float64."""
+    flat = physical(run, index)
+    missing = np.full(COUNT, np.nan)
+    if not has_sharpness(run) or not np.isfinite(flat).all():
+        return missing
+    start = block_start(run, index - index % BLOCK)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        found = sharpness(run.problem, flat, COUNT, start=start).values
+    return np.concatenate([found, missing])[:COUNT]
+
+
+def largest(run: Run, index: int) -> float:
+    return float(eigenvalues(run, index)[0])
+
+
+def second(run: Run, index: int) -> float:
+    return float(eigenvalues(run, index)[1])
+
+
+def third(run: Run, index: int) -> float:
+    return float(eigenvalues(run, index)[2])
+
+
+def gauss_newton(run: Run, index: int) -> float:
+    flat = physical(run, index)
+    if not has_sharpness(run) or not np.isfinite(flat).all():
+        return float("nan")
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return gauss_newton_sharpness(run.problem, flat)
+
+
+SOURCE = "Cohen et al. 2021, section 2"
+WHERE = "at most 1e7 parameters"
+NORMALISATION = "none: of R with 1/n, and lambda |W|^2 where there is a penalty"
+OBSERVABLES = (
+    Observable(
+        "sharpness",
+        "sharpness",
+        "lambda_1 of the Hessian of R (with lambda |W|^2), to 1e-4; descent is stable below 2/eta",
+        SOURCE,
+        largest,
+        applies=has_sharpness,
+        where=WHERE,
+        tex=r"\lambda_1(\nabla^2R)",
+        normalisation=NORMALISATION,
+        costly=True,
+        on_request=True,
+    ),
+    Observable(
+        "hessian_2",
+        "second eigenvalue of the Hessian",
+        "lambda_2 of the Hessian of R, to 1e-4 of the largest",
+        SOURCE,
+        second,
+        applies=has_sharpness,
+        where=WHERE,
+        tex=r"\lambda_2(\nabla^2R)",
+        normalisation=NORMALISATION,
+        costly=True,
+        on_request=True,
+    ),
+    Observable(
+        "hessian_3",
+        "third eigenvalue of the Hessian",
+        "lambda_3 of the Hessian of R, to 1e-4 of the largest",
+        SOURCE,
+        third,
+        applies=has_sharpness,
+        where=WHERE,
+        tex=r"\lambda_3(\nabla^2R)",
+        normalisation=NORMALISATION,
+        costly=True,
+        on_request=True,
+    ),
+    Observable(
+        "gauss_newton",
+        "sharpness of the Gauss-Newton part",
+        "lambda_1 of J'HJ/n: J the derivative of the outputs, H the loss's curvature in them",
+        SOURCE,
+        gauss_newton,
+        applies=has_sharpness,
+        where=WHERE,
+        tex=r"\lambda_1(\frac{1}{n}J^\top HJ)",
+        normalisation="with 1/n, without the penalty",
+        costly=True,
+        on_request=True,
+    ),
+)
