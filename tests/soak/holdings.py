@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -75,7 +74,7 @@ def handles() -> list[str]:
     names = []
     for path in HANDLES.iterdir():
         with suppress(OSError):  # that of the folder itself
-            names.append(os.readlink(path))
+            names.append(path.readlink().name)
     return [name for name in names if not name.endswith(FONTS)]
 
 
