@@ -91,8 +91,11 @@ def kinds() -> Counter[str]:
     return Counter(type(widget).__name__ for widget in QApplication.allWidgets())
 
 
-def grown(before: list[Holdings], after: list[Holdings]) -> list[str]:
-    """What there is more of: memory by more than 5 % in the mean, anything else by one at least.
+def grown(
+    before: list[Holdings], after: list[Holdings], earlier: list[Holdings] | None = None
+) -> list[str]:
+    """What there is more of: memory by more than 5 % in the mean, anything else by one at least,
+    than there ever was `earlier` (by default in those before).
 
     >>> one = Holdings(100, 5, 1, 1, 1, 1, 0)
     >>> grown([one], [Holdings(106, 5, 1, 1, 2, 1, 0)])
@@ -107,7 +110,7 @@ def grown(before: list[Holdings], after: list[Holdings]) -> list[str]:
         if field.name in ("memory", "objects"):
             continue
         # The least of the last ones: what some of them are without is no leak.
-        most = max(getattr(one, field.name) for one in before)
+        most = max(getattr(one, field.name) for one in earlier or before)
         least = min(getattr(one, field.name) for one in after)
         if least > most:
             wrong.append(f"{field.name}: {least} where there were {most}")
