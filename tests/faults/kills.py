@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.cli.main import main
 from core.errors import RunFileError
@@ -19,6 +20,7 @@ from core.runs import open_run
 from tests.faults.fault import Tally
 from tests.faults.processes import Program, core
 
+Array = NDArray[np.float64]
 GD = """
 title = "Killed"
 [data]
@@ -78,15 +80,20 @@ def lost_frames(path: Path, told: int, reference: Path) -> int:
         return told + 1
 
 
-def differing(path: Path, reference: Path) -> int:
+def _same(one: Array, other: Array, rounding: float) -> bool:
+    near = rounding > 0.0 and np.allclose(one, other, rounding, rounding)
+    return near or one.tobytes() == other.tobytes()
+
+
+def differing(path: Path, reference: Path, rounding: float = 0.0) -> int:
     """How many frames of the same moments differ in two runs that must both have ended, and end
-    alike."""
+    alike; by more than `rounding` where it is given, else in any bit."""
     with open_run(path) as run, open_run(reference) as other:
         assert run.reason == other.reason == "completed", run.reason
         assert run.log10_time[-1] == other.log10_time[-1]
         places = {float(time_): index for index, time_ in enumerate(other.log10_time)}
         return sum(
-            run.parameters(index).tobytes() != other.parameters(places[float(time_)]).tobytes()
+            not _same(run.parameters(index), other.parameters(places[float(time_)]), rounding)
             for index, time_ in enumerate(run.log10_time)
             if float(time_) in places
         )

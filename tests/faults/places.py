@@ -33,11 +33,16 @@ SURROUNDINGS: tuple[dict[str, str | None], ...] = (
     {"LANG": "tr_TR.UTF-8", "LC_ALL": "", "PYTHONIOENCODING": "ascii"},
     {"TMPDIR": "/proc/nowhere", "HOME": "/dev/null"},
 )
+ROUNDING = 1e-12
 
 
 def odd(folder: Path, number: int) -> Tally:
     """A run, its facts, table, figure, continuation and film, whatever folders are called and
-    whatever the system says of itself: the numbers are those of any other folder."""
+    whatever the system says of itself: the numbers are those of any other folder.
+
+    Where nothing can be kept a run begins in NumPy while its kernels are compiled: there they are
+    those to rounding.
+    """
     name = NAMES[number % len(NAMES)]
     env = SURROUNDINGS[number // 2 % len(SURROUNDINGS)]
     place = folder / name
@@ -57,7 +62,8 @@ def odd(folder: Path, number: int) -> Tally:
         tally += Tally(crashes=crashed(code, err))
     with open_run(run) as made:
         told = made.frames
-    lost = differing(run, whole(SMALL, "small") / "small.msrun")
+    rounding = ROUNDING if "HOME" in env and env["HOME"] is not None else 0.0
+    lost = differing(run, whole(SMALL, "small") / "small.msrun", rounding)
     stray = sum(path.name.startswith("~") for path in folder.rglob("*"))
     return tally + Tally(told=told, lost=lost, left=stray)
 
