@@ -26,6 +26,9 @@ def add_hunt(commands: Any) -> None:
         choices=TAKES,
         help="of each run its last value, or the least or largest of all frames (default: last)",
     )
+    command.add_argument(
+        "--after", default=None, metavar="FORMULA", help="of the frames once this is positive"
+    )
     command.add_argument("--at", default=None, metavar="TIME", help="the value then: t, or 10^2.5")
     command.add_argument(
         "--budget", default=None, metavar="300s|5m|1h|N", help="a time, or runs (default: 5m)"

@@ -13,7 +13,7 @@ from core.errors import InputError
 from core.extremes.findings import seeds_words, state_of, table
 from core.extremes.hunt import BEST, Budget, Hunt, HuntStatus, Keeping
 from core.extremes.moved import space_of
-from core.extremes.objective import VERDICT, objective_of, verdict_words
+from core.extremes.objective import VERDICT, Frames, objective_of, verdict_words
 from core.extremes.search import DRAWN, GENERATION
 from core.extremes.space import LARGEST_SEED, Ground
 from core.problem.schedule import parse_time
@@ -46,7 +46,7 @@ def hunt(arguments: argparse.Namespace) -> int:
     # All of it is looked at before anything is written.
     counts = Counts() if asked is None else asked.counts(arguments.size)
     budget = budget_of(arguments, counts)
-    made = _hunt(study, asked, counts, arguments)
+    made = hunt_asked_for(study, asked, counts, arguments)
     control = SweepControl()
     pool = _pool(made, arguments, control)
     ended = _run(made, pool, control, budget, arguments.quiet)
@@ -59,19 +59,18 @@ def hunt(arguments: argparse.Namespace) -> int:
     return INTERRUPTED if control.stop_requested else 0
 
 
-def _hunt(
+def hunt_asked_for(
     study: Study, asked: HuntTable | None, counts: Counts, arguments: argparse.Namespace
 ) -> Hunt:
     """The hunt that was asked for, by the command or else by the study."""
     least, text = _sense(study, asked, arguments)
     # What the command asks for instead leaves nothing of the study's own question.
     own = None if arguments.minimise or arguments.maximise else asked
-    take = arguments.take or ("last" if own is None else own.take)
-    at = _moment(arguments.at) if arguments.at is not None else None if own is None else own.at
     over = arguments.over or ("seeds" if asked is None else asked.over)
     seeds = range_of(arguments.seeds) if arguments.seeds else asked and asked.seeds
     ground = Ground(study, seeds or (0, LARGEST_SEED), arguments.seed)
-    objective = objective_of(text, least, take, at, _symbols(study))
+    frames = _frames(own, arguments)
+    objective = objective_of(text, least, frames, _symbols(study))
     if arguments.flip_labels and over != "data":
         raise InputError("--flip-labels is about data; say --over data with it.")
     space = space_of(over, ground, arguments.flip_labels, "test_error" in objective.text)
@@ -81,7 +80,7 @@ def _hunt(
     question = {
         "sense": "minimise" if least else "maximise",
         "objective": (objective.statement and f"{objective.kind}:{objective.statement}") or text,
-        "moment": objective.take if at is None else f"log10 t = {at:g}",
+        "frames": frames.words,
         "over": over,
         "seed": str(arguments.seed),
         "seeds": "any" if seeds is None else f"{seeds[0]}-{seeds[1]}",
@@ -89,6 +88,14 @@ def _hunt(
         "labels": "flipped" if arguments.flip_labels else "kept",
     }
     return Hunt(space, objective, keeping, question, drawn, arguments.size)
+
+
+def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
+    """Of which frames the number is, as the command has it or else the study."""
+    known = Frames() if own is None else Frames(own.take, own.at, own.after)
+    at = known.at if arguments.at is None else _moment(arguments.at)
+    after = known.after if arguments.after is None else arguments.after
+    return Frames(arguments.take or known.take, at, after)
 
 
 def _sense(
@@ -196,7 +203,7 @@ def _words(status: HuntStatus) -> str:
 def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
     ranked, others = made.ranked(), made.unranked()
     question = made.question
-    moment = "" if made.objective.statement else f" ({question['moment']})"
+    moment = "" if made.objective.statement else f" ({question['frames']})"
     print(
         f"{question['sense']} {question['objective']}{moment} over {question['over']}: "
         f"{len(made.tried)} runs in {status.seconds:.0f} s"

@@ -40,7 +40,7 @@ def _row(hunt: Hunt, one: Tried, rank: str) -> dict[str, Any]:
         f"{hunt.space.over}_file": arrays.name if one.moved and arrays.is_file() else "",
         "state": state_of(one),
         "verdict": verdict_words(one.row.moments.get(VERDICT, math.nan)),
-        "file": file.name if file.is_file() else "",
+        "run_file": file.name if file.is_file() else "",
         **columns,
     }
 

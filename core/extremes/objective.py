@@ -39,13 +39,15 @@ NAN = math.nan
 @dataclass(frozen=True, slots=True)
 class Objective:
     """A number of a run: of a formula its value at log10 t = `at`, at the end, or the least or
-    largest of all frames (`take`); of a `statement`, by its full name, its room.
+    largest of all frames (`take`), with `after` of those from the first on at which that formula is
+    positive; of a `statement`, by its full name, its room.
     """
 
     text: str
     least: bool
     take: Take = "last"
     at: float | None = None
+    after: str = ""
     statement: str = ""
     kind: Kind = "slack"
 
@@ -82,7 +84,12 @@ class Asked:
         check_formula(objective.text, cell.symbols)
         if objective.take == "last":
             return cell.at(objective.text, claim_moment(objective.at))
-        values = np.array([cell.value(objective.text, frame) for frame in range(run.frames)])
+        frames = range(run.frames)
+        if objective.after:
+            check_formula(objective.after, cell.symbols)
+            begun = (frame for frame in frames if cell.value(objective.after, frame) > 0.0)
+            frames = range(next(begun, run.frames), run.frames)
+        values = np.array([cell.value(objective.text, frame) for frame in frames])
         known = values[np.isfinite(values)]
         if not known.size:
             return NAN
@@ -120,13 +127,29 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def objective_of(
-    text: str, least: bool, take: Take, at: float | None, symbols: Iterable[str]
-) -> Objective:
+@final
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Of which frames the number of a run is, as `Objective` has it."""
+
+    take: Take = "last"
+    at: float | None = None
+    after: str = ""
+
+    @property
+    def words(self) -> str:
+        """In a few letters."""
+        moment = self.take if self.at is None else f"log10 t = {self.at:g}"
+        return f"{moment} after {self.after} > 0" if self.after else moment
+
+
+def objective_of(text: str, least: bool, frames: Frames, symbols: Iterable[str]) -> Objective:
     """The objective that was typed; `symbols` are the names of sizes and factors that the cells of
     the study have. Raises InputError for what is neither a formula nor a statement.
     """
-    text = text.strip()
+    text, take, at, after = text.strip(), frames.take, frames.at, frames.after.strip()
+    if after and take == "last":
+        raise InputError("--after is about the least or largest of frames; say --take with it.")
     if at is not None and take != "last":
         raise InputError(
             f"the {take} of all frames belongs to no time; leave out the one or the other.",
@@ -134,19 +157,20 @@ def objective_of(
             option="--take",
         )
     if room := ROOM.fullmatch(text):
-        if at is not None or take != "last":
+        if frames != Frames():
             raise InputError(
-                f"{text}: a statement is told at its frame of least room; leave out --at and "
-                "--take."
+                f"{text}: a statement is told at its frame of least room; leave out --at, "
+                "--take and --after."
             )
         statement = named(room[2])
         if not statement.constants:
             raise InputError(f"{text}: a conclusion with O(.) states no constant, and no room.")
         kind: Kind = "slack" if room[1] == "slack" else "ratio"
         return Objective(text, least, statement=statement.full_name(), kind=kind)
-    check_arithmetic(text)
-    check_formula(text, tuple(symbols))
-    return Objective(text, least, take, at)
+    for formula in filter(None, (text, after)):
+        check_arithmetic(formula)
+        check_formula(formula, tuple(symbols))
+    return Objective(text, least, take, at, after)
 
 
 def check_arithmetic(text: str) -> None:

@@ -6,8 +6,8 @@ values of earlier generations alone: on no clock, and not on how many run at a t
 more runs begins with those of a shorter one.
 
 How far a point is moved follows the 1/5 rule (Rechenberg, Evolutionsstrategie, 1973): steps grow
-where more than a fifth of a generation's refined runs are better than their parents, and shrink
-where fewer are.
+where more than a fifth of a generation's refined runs are better than the best before them, and
+shrink where fewer are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GENERATION = 8
 EACH_DRAWN = 4  # of the runs after the first ones each fourth is drawn
 PARENTS = 4  # the best runs, which are refined
 FIRST_STEP, LEAST_STEP, MOST_STEP = 0.3, 1e-4, 1.0
-RATE, GROWTH = 0.2, 1.5  # the share of successes that keeps the step, and what it grows by
+GROWTH, FAILURES = 1.3, 4  # of the step at each success; so many failures take it back
 TRIES = 20  # to find what was not tried yet
 
 
@@ -72,15 +72,15 @@ class Search:
         """What the runs of a generation came to, by their numbers: the least is the best, and what
         is not finite is none. Runs without a score were not tried."""
         refined = [one for one in generation if one.phase == "refined" and one.index in scores]
-        better = sum(scores[one.index] < self._scores[one.parent] for one in refined)
+        before = self._rank(self._best[0])[0] if self._best else math.inf
+        better = sum(scores[one.index] < before for one in refined)
         self._scores |= scores
         self._best += [one for one in generation if math.isfinite(scores.get(one.index, math.inf))]
         self._best.sort(key=self._rank)
         del self._best[PARENTS:]
         if refined:
-            grows = better > RATE * len(refined)
-            factor = GROWTH if grows else GROWTH ** (-RATE / (1.0 - RATE))
-            self.step = min(self.step * factor, MOST_STEP)
+            power = better - (len(refined) - better) / FAILURES
+            self.step = min(self.step * GROWTH**power, MOST_STEP)
             # Where nothing near is better any more it begins with large steps again.
             if self.step < LEAST_STEP:
                 self.step = FIRST_STEP

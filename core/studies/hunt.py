@@ -5,6 +5,7 @@
     over = "seeds"                              # or data, start
     take = "last"                               # of each run: its last value, or least, largest
     at = 3.0                                    # log10 t; without it the last frame
+    after = "smoothed_margin"                   # least or largest of the frames once that is > 0
     seeds = [0, 999]                            # the first and the last seed that may be drawn
     drawn = 1000                                # runs that are drawn before any is refined
     runs = 1000                                 # all runs
@@ -51,6 +52,7 @@ class HuntTable(Table):
     over: Over = "seeds"
     take: Take = "last"
     at: float | None = None
+    after: str = ""
     seeds: Seeds | None = Field(None, description=SEEDS)
     drawn: int | None = Field(None, ge=1, le=MAX_CELLS, description=COUNT)
     runs: int | None = Field(None, ge=1, le=MAX_CELLS, description=COUNT)
