@@ -29,6 +29,9 @@ def add_hunt(commands: Any) -> None:
     command.add_argument(
         "--after", default=None, metavar="FORMULA", help="of the frames once this is positive"
     )
+    command.add_argument(
+        "--exclude-unfit", action="store_true", help="only runs that end without training errors"
+    )
     command.add_argument("--at", default=None, metavar="TIME", help="the value then: t, or 10^2.5")
     command.add_argument(
         "--budget", default=None, metavar="300s|5m|1h|N", help="a time, or runs (default: 5m)"

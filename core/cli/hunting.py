@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from core.cli.output import print_indented, progress, say
@@ -70,7 +71,8 @@ def hunt_asked_for(
     seeds = range_of(arguments.seeds) if arguments.seeds else asked and asked.seeds
     ground = Ground(study, seeds or (0, LARGEST_SEED), arguments.seed)
     frames = _frames(own, arguments)
-    objective = objective_of(text, least, frames, _symbols(study))
+    fit = arguments.exclude_unfit or (own is not None and own.exclude_unfit)
+    objective = replace(objective_of(text, least, frames, _symbols(study)), fit=fit)
     if arguments.flip_labels and over != "data":
         raise InputError("--flip-labels is about data; say --over data with it.")
     space = space_of(over, ground, arguments.flip_labels, "test_error" in objective.text)
@@ -87,6 +89,8 @@ def hunt_asked_for(
         "drawn": str(drawn),
         "labels": "flipped" if arguments.flip_labels else "kept",
     }
+    if fit:
+        question["runs"] = "that fit"
     return Hunt(space, objective, keeping, question, drawn, arguments.size)
 
 

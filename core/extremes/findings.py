@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.extremes.hunt import DIVERGED, Hunt, Tried
-from core.extremes.objective import VERDICT, verdict_words
+from core.extremes.objective import UNFIT, VERDICT, verdict_words
 
 
 def table(hunt: Hunt) -> list[dict[str, Any]]:
@@ -46,9 +46,11 @@ def _row(hunt: Hunt, one: Tried, rank: str) -> dict[str, Any]:
 
 
 def state_of(one: Tried) -> str:
-    """How a run ended, in words: completed, no number, diverged, or why it failed."""
+    """How a run ended, in words: completed, no number, did not fit, diverged, or why it failed."""
     if one.row.state != "done" or one.row.reason == DIVERGED:
         return one.row.reason or one.row.state
+    if one.row.moments.get(UNFIT):
+        return "did not fit"
     return "no number" if math.isnan(one.value) else one.row.reason
 
 

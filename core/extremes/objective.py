@@ -19,6 +19,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from core.errors import InputError, did_you_mean
+from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.studies.cells import StudyCell, check_formula, recorded_of, settings_of
 from core.studies.formulas import arithmetic, not_a_formula, parsed
@@ -28,7 +29,7 @@ from core.studies.moments import claim_moment
 from core.theorems.registry import STATEMENTS, applicable
 from core.theorems.statement import Context, Statement, Verdict, assess
 
-VALUE, VERDICT = "objective", "verdict"  # the names in rows
+VALUE, VERDICT, UNFIT = "objective", "verdict", "unfit"  # the names in rows
 Kind = Literal["slack", "ratio"]
 ROOM = re.compile(r"(slack|ratio)\s*(?::|\(\s*['\"])\s*(.+?)\s*(?:['\"]\s*\))?")
 VERDICTS = tuple(Verdict)
@@ -50,6 +51,7 @@ class Objective:
     after: str = ""
     statement: str = ""
     kind: Kind = "slack"
+    fit: bool = False  # only of runs that end without training errors
 
     def score(self, value: float) -> float:
         """What is to be made small; infinite where there is no number."""
@@ -74,6 +76,8 @@ class Asked:
         """
         if not run.frames:
             return {VALUE: NAN}
+        if self.objective.fit and float(OBSERVABLES["train_error"].at(run, run.frames - 1)) > 0.0:
+            return {VALUE: NAN, UNFIT: 1.0}
         if self.objective.statement:
             return _room(run, self.objective)
         return {VALUE: self._formula(run)}

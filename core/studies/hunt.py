@@ -6,6 +6,7 @@
     take = "last"                               # of each run: its last value, or least, largest
     at = 3.0                                    # log10 t; without it the last frame
     after = "smoothed_margin"                   # least or largest of the frames once that is > 0
+    exclude_unfit = true                        # only runs that end without training errors
     seeds = [0, 999]                            # the first and the last seed that may be drawn
     drawn = 1000                                # runs that are drawn before any is refined
     runs = 1000                                 # all runs
@@ -53,6 +54,7 @@ class HuntTable(Table):
     take: Take = "last"
     at: float | None = None
     after: str = ""
+    exclude_unfit: bool = False
     seeds: Seeds | None = Field(None, description=SEEDS)
     drawn: int | None = Field(None, ge=1, le=MAX_CELLS, description=COUNT)
     runs: int | None = Field(None, ge=1, le=MAX_CELLS, description=COUNT)

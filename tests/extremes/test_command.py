@@ -77,6 +77,16 @@ def test_all_files_are_kept_where_that_is_asked(study: Path, tmp_path: Path) -> 
             assert run.finished
 
 
+def test_what_did_not_fit_is_told_and_not_ranked(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    given = ["--minimise", "risk", "--over", "seeds", "--exclude-unfit", "--runs", "5"]
+    assert main(["hunt", str(study), *given, "--output", str(out), "--jobs", "1"]) == 0
+    with (out / "small.hunt.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["state"] for row in rows if not row["rank"]} == {"did not fit"}
+    assert all((float(row["train_error"]) == 0.0) == bool(row["rank"]) for row in rows)
+
+
 def test_two_processes_find_what_one_finds(study: Path, tmp_path: Path) -> None:
     found = []
     for jobs in ("1", "2"):

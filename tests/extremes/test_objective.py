@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from core.errors import InputError
 from core.extremes.objective import (
+    UNFIT,
     VALUE,
     VERDICT,
     Asked,
@@ -72,6 +74,22 @@ def test_other_frames_are_taken_where_that_is_asked(path: Path) -> None:
             trace(run, "norm_squared")[begun:].min()
         )
         assert np.isnan(value(run, "risk", "least", after="hard_margin - 9"))  # never
+
+
+def test_runs_that_do_not_fit_can_be_left_out(path: Path, tmp_path: Path) -> None:
+    """At the start an example is wrong, and at the end none is."""
+    short = study_of().with_settings(["dynamics.until_log10_time=-0.5"])
+    early = recorded_trials(short, tmp_path)[0].path
+    objective = replace(objective_of("risk", True, Frames(), ()), fit=True)
+    with open_run(path) as run:
+        assert trace(run, "train_error")[-1] == 0.0
+        assert Asked(objective)(run)[VALUE] == trace(run, "risk")[-1]
+    with open_run(early) as run:
+        assert trace(run, "train_error")[-1] > 0.0
+        told = Asked(objective)(run)
+        assert np.isnan(told[VALUE])
+        assert told[UNFIT] == 1.0
+        assert value(run, "risk") == trace(run, "risk")[-1]
 
 
 def test_a_share_of_a_margin_is_by_the_runs_own_data(path: Path) -> None:
