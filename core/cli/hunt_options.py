@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.cli.grammar import command_of, whole
+from core.cli.grammar import Parser, command_of, whole
 from core.studies.hunt import OVERS, TAKES
 
 
@@ -13,6 +13,12 @@ def add_hunt(commands: Any) -> None:
     words = "search the runs of a study for the worst for a bound, or the most extreme"
     command = command_of(commands, "hunt", "hunting.hunt", words)
     command.add_argument("study", metavar="STUDY|FILE.toml")
+    _what(command)
+    _how_long(command)
+    _what_is_kept(command)
+
+
+def _what(command: Parser) -> None:
     what = "an observable, a formula, slack:STATEMENT or ratio:STATEMENT (default: the study's)"
     sense = command.add_mutually_exclusive_group()
     sense.add_argument("--minimise", default=None, metavar="FORMULA", help=what)
@@ -33,6 +39,9 @@ def add_hunt(commands: Any) -> None:
         "--exclude-unfit", action="store_true", help="only runs that end without training errors"
     )
     command.add_argument("--at", default=None, metavar="TIME", help="the value then: t, or 10^2.5")
+
+
+def _how_long(command: Parser) -> None:
     command.add_argument(
         "--budget", default=None, metavar="300s|5m|1h|N", help="a time, or runs (default: 5m)"
     )
@@ -49,6 +58,9 @@ def add_hunt(commands: Any) -> None:
     command.add_argument(
         "--flip-labels", action="store_true", help="over data: labels may change as well"
     )
+
+
+def _what_is_kept(command: Parser) -> None:
     command.add_argument(
         "--output", default="hunts", metavar="DIR", help="runs and table (default: hunts)"
     )
